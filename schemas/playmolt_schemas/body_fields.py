@@ -102,6 +102,14 @@ class BodyFields:
             self.fault(name, "names one thing twice")
         return read
 
+    def whole_numbers(self, name: str, default: list[int], what: str) -> list[int]:
+        """Read a list of whole numbers, of which 3.0 is one; `default` where it is absent or at fault."""
+        values = self.body.get(name, default)
+        if isinstance(values, list) and all(_is_whole(value) for value in values):
+            return [int(value) for value in values]
+        self.fault(name, f"must be a list of {what}")
+        return default
+
     def one_of(self, name: str, options: tuple[W, ...]) -> W:
         """Read one of a few words, spelt exactly; gives the first where that is a fault."""
         value = self.body.get(name)
@@ -168,3 +176,7 @@ class BodyFields:
 def _shown(name: object) -> str:
     """Make a client's field name fit to be answered: UTF-8 cannot carry a surrogate, a page no kilobytes."""
     return str(name)[:_SHOWN_CHARS].encode("utf-8", "replace").decode()
+
+
+def _is_whole(value: object) -> bool:
+    return type(value) is int or (isinstance(value, float) and value.is_integer())

@@ -1,9 +1,10 @@
 """The calls of models: each on disk before it goes out and when it ended, so that none is paid twice."""
 
+import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,6 +24,16 @@ class Called(msgspec.Struct, frozen=True, kw_only=True):
     at: str
 
 
+class RawAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """One request of a call: `raw` is the body that came, or its SHA-256 where it is long and kept beside the file."""
+
+    outcome: str
+    status: int | None
+    raw: str
+    raw_bytes: int
+    reasoning: str | None
+
+
 class EndedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call that came back; `usage` and `cost` are None where they are unknown."""
 
@@ -32,12 +43,14 @@ class EndedCall(msgspec.Struct, frozen=True, kw_only=True):
     usage: dict[str, int | None] | None
     cost: str | None
     ms: int
+    attempts: tuple[RawAnswer, ...] = ()
 
 
 class Calls:
     """All calls so far; without a path they are kept in memory alone."""
 
     def __init__(self, path: Path | None = None) -> None:
+        self._beside = path.parent / "raw" if path else None
         self.begun: dict[str, Called] = {}
         self.ended: dict[str, EndedCall] = {}
         self._started: Counter[str] = Counter()
@@ -65,13 +78,22 @@ class Calls:
         self._started[call.call] += 1
         self._write(call)
 
-    def end(self, call: EndedCall) -> None:
+    def end(self, call: EndedCall, bodies: Iterable[str] = ()) -> None:
+        """Store the end of a call; `bodies` are those that are too long for its line, each kept under its SHA-256."""
+        for body in bodies:
+            self._keep(body.encode())
         self.ended[call.call] = call
         self._write(call)
 
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
+
+    def _keep(self, body: bytes) -> None:
+        if self._beside is None:
+            return
+        self._beside.mkdir(exist_ok=True)
+        (self._beside / hashlib.sha256(body).hexdigest()).write_bytes(body)
 
     def _read(self, line: dict[str, Any]) -> None:
         if "outcome" in line:

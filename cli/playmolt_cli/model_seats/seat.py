@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any, Final, Literal
 
 import msgspec
+from playmolt_core.llm.attempts import recorded
 from playmolt_core.llm.catalogue import Catalogue, decimal_text
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.parsing import Unparsed, parse_object
@@ -12,7 +13,7 @@ from playmolt_core.llm.port import UNCHARGED, Attempt, AttemptOutcome, Failed, R
 from playmolt_schemas.api import ActionOffer
 
 from playmolt_cli.model_seats.budget import Budget, cost_of, worst_of
-from playmolt_cli.model_seats.calls import Called, Calls, EndedCall
+from playmolt_cli.model_seats.calls import Called, Calls, EndedCall, RawAnswer
 from playmolt_cli.model_seats.requests import KINDS, Asked, Bad, Voice, schema_of
 
 _UNREPAIRED: Final[Mapping[str, str]] = {"refusal": "refused_by_model", "cut": "invalid_reply"}
@@ -101,13 +102,15 @@ class ModelSeat:
 
         bench.calls.begin(called)
         answer = await model.ask(asked.request, record)
-        ended = _ended(asked.key, attempts, answer)
-        bench.calls.end(ended)
+        stored = [recorded(attempt) for attempt in attempts]
+        raw = tuple(msgspec.convert(each.fields, RawAnswer) for each in stored)
+        ended = _ended(asked.key, attempts, raw, answer)
+        bench.calls.end(ended, [each.kept_apart for each in stored if each.kept_apart is not None])
         await bench.budget.settle(worst, cost_of(ended, worst))
         return ended
 
 
-def _ended(key: str, attempts: list[Attempt], answer: Reply | Failed) -> EndedCall:
+def _ended(key: str, attempts: list[Attempt], raw: tuple[RawAnswer, ...], answer: Reply | Failed) -> EndedCall:
     outcome: AttemptOutcome = attempts[-1].outcome if attempts else "connection"
     counted = [attempt.usage for attempt in attempts if attempt.usage is not None]
     costs = [_cost(attempt) for attempt in attempts]
@@ -118,6 +121,7 @@ def _ended(key: str, attempts: list[Attempt], answer: Reply | Failed) -> EndedCa
         usage=_together(counted) if counted else None,
         cost=None if None in costs else decimal_text(sum((Decimal(cost) for cost in costs if cost), Decimal(0))),
         ms=sum(attempt.latency_ms for attempt in attempts),
+        attempts=raw,
     )
 
 

@@ -1,6 +1,7 @@
 """Models in a match: asked, judged, repaired, let go; nothing is paid twice, and no more than the budget says."""
 
 import asyncio
+import hashlib
 import json
 import os
 import signal
@@ -19,6 +20,7 @@ from playmolt_cli.match.folder import MatchFolder
 from playmolt_cli.match.plan import read_plan
 from playmolt_cli.match.reporting.report import Report
 from playmolt_cli.match.running import Running
+from playmolt_core.llm.attempts import RAW_BYTES
 from playmolt_core.llm.catalogue import Catalogue, load
 
 from core.tests.llm.fake_server import Canned, FakeServer, ReceivedRequest, hang, reply, status
@@ -102,6 +104,21 @@ async def test_a_turn_is_asked_in_canonical_json_under_its_key_and_header(plan: 
     keys = [request.headers["idempotency-key"] for request in server.received]
     assert len(set(keys)) == 10
     assert all(len(key) == 64 for key in keys)
+
+
+async def test_each_request_keeps_the_raw_answer_and_what_the_model_thought(
+    plan: Path, server: FakeServer, tmp_path: Path
+) -> None:
+    act = '{"type": "first_choice", "choice": "O", "comment": "O"}'
+    server.script(reply(f"<think>O, surely</think>{act}"), reply(act, padding="y" * RAW_BYTES))
+    await played(plan, tmp_path / "out")
+    lines = [json.loads(line) for line in (tmp_path / "out" / "calls.jsonl").read_text("utf-8").splitlines()]
+    short, long = [line["attempts"][0] for line in lines if "attempts" in line][:2]
+    assert (short["outcome"], short["reasoning"]) == ("ok", "O, surely")
+    assert act in json.loads(short["raw"])["choices"][0]["message"]["content"]
+    kept = (tmp_path / "out" / "raw" / long["raw"]).read_bytes()
+    assert hashlib.sha256(kept).hexdigest() == long["raw"]
+    assert len(kept) == long["raw_bytes"] > RAW_BYTES
 
 
 async def test_a_reply_that_is_no_action_is_asked_again_twice_with_its_fault(plan: Path, server: FakeServer) -> None:

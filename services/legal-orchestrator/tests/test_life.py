@@ -256,8 +256,9 @@ def test_stale_turns_are_done_again_in_their_order_and_the_same_gate_opens(agree
     agreed.to("FINALIZE_DONE")
 
 
-def test_some_of_them_may_be_named_and_their_verifier_comes_with_them(agreed: Any) -> None:
-    agreed.change("F1", action="withdraw").redo({"turns": [1]}).then(
+@pytest.mark.parametrize("number", [1, 1.0])
+def test_some_of_them_may_be_named_and_their_verifier_comes_with_them(agreed: Any, number: float) -> None:
+    agreed.change("F1", action="withdraw").redo({"turns": [number]}).then(
         like(RedoAsked, turns=(1, 4)), like(TurnStarted, phase="JUDGE_R1")
     )
     agreed.spoken().then(like(TurnRecorded), like(TurnStarted, phase="VERIFIER_R1"))
@@ -265,7 +266,9 @@ def test_some_of_them_may_be_named_and_their_verifier_comes_with_them(agreed: An
     assert agreed.view()["gate"]["banner"] is not None
 
 
-@pytest.mark.parametrize("body", [{"turns": [99]}, {"turns": "1"}, {"turns": [True]}, {"turn": [1]}, {"turns": ["1"]}])
+@pytest.mark.parametrize(
+    "body", [{"turns": [99]}, {"turns": "1"}, {"turns": [True]}, {"turns": [1.5]}, {"turn": [1]}, {"turns": ["1"]}]
+)
 def test_a_bad_request_for_turns_says_so(agreed: Any, body: Any) -> None:
     agreed.change("F1", action="withdraw").redo(body)
     agreed.refused(Code.INVALID_REQUEST, "turn" if "turn" in body else "turns")

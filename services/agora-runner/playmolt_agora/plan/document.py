@@ -9,6 +9,7 @@ import yaml
 from playmolt_schemas.text import unstorable
 
 _DEPTH: Final = 30
+_LARGEST: Final = 2**53
 
 
 class Unreadable(ValueError):
@@ -21,7 +22,7 @@ def load(text: str) -> Any:
     A key that stands twice, anchors and tags are refused: one reader would take the first value, the next the last.
     """
     try:
-        return json.loads(text, parse_float=Decimal, parse_constant=_constant, object_pairs_hook=_object)
+        return json.loads(text, parse_float=_number, parse_constant=_constant, object_pairs_hook=_object)
     except json.JSONDecodeError:
         return _yaml(text)
     except RecursionError:
@@ -54,7 +55,14 @@ def plain(value: Any) -> Any:
         return value
     if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 -- NaN alone differs from itself
         _constant(str(value))
-    return Decimal(repr(value))
+    return _number(repr(value))
+
+
+def _number(text: str) -> Decimal | int:
+    """The number of a text with a point or an exponent: exact, and an integer where it is one, as 3.0 is."""
+    number = Decimal(text)
+    # An integer of many digits is none that a plan means, and writing it out would take the memory.
+    return int(number) if abs(number) <= _LARGEST and number == number.to_integral_value() else number
 
 
 def _constant(name: str) -> Any:
@@ -97,15 +105,15 @@ class _Loader(yaml.SafeLoader):
             seen.add(key.value)
         return {str(key): value for key, value in super().construct_mapping(node, deep=deep).items()}
 
-    def exact(self, node: yaml.ScalarNode) -> Decimal:
+    def exact(self, node: yaml.ScalarNode) -> Decimal | int:
         text = str(self.construct_scalar(node)).replace("_", "")
         try:
-            number = Decimal(text)
+            finite = Decimal(text).is_finite()
         except ArithmeticError:
-            number = Decimal("nan")
-        if not number.is_finite():
+            finite = False
+        if not finite:
             raise yaml.constructor.ConstructorError(None, None, f"{text} is no plain number", node.start_mark)
-        return number
+        return _number(text)
 
     def text(self, node: yaml.ScalarNode) -> str:
         return str(self.construct_scalar(node))

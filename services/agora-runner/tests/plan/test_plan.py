@@ -113,6 +113,19 @@ class TestReading:
         assert plan.sampling.temperature == "0.1"
         assert '"temperature":0.1' not in reading.text_of(document(sampling={"temperature": 0.1}))
 
+    @pytest.mark.parametrize("whole", ["3.0", "3.00", "0.3e+1"])
+    def test_a_whole_number_may_be_written_with_its_point(self, whole: str) -> None:
+        for text in (f'{{"name": "n", "models": ["scripted"], "phases": {{"phase1": {{"runs": {whole}}}}}}}',
+                     f"name: n\nmodels: [scripted]\nphases: {{phase1: {{runs: {whole}}}}}\n"):  # fmt: skip
+            plan = reading.read(text)
+            assert isinstance(plan, Plan), plan
+            assert plan.phases.phase1
+            assert plan.phases.phase1.runs == 3
+
+    def test_a_part_of_a_run_is_none(self) -> None:
+        refused = reading.read("name: n\nmodels: [scripted]\nphases: {phase1: {runs: 3.5}}\n")
+        assert [fault.field for fault in refused] == ["phases.phase1.runs"]
+
     def test_defaults_are_those_of_the_source(self) -> None:
         plan = read(phases={"stage1": {}, "phase1": {}, "phase2": {}}, languages=...)
         assert plan.languages == ("ko", "en")

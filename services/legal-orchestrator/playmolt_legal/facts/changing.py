@@ -46,10 +46,8 @@ def redo(state: State, command: commands.Redo) -> Decision:
     stale = [number for number, turn in enumerate(state.turns, 1) if turn.stale]
     fields = BodyFields({} if command.body is None else command.body)
     fields.only(("turns",))
-    wanted = fields.body.get("turns", stale) if fields.sound else stale
-    if not isinstance(wanted, list) or any(type(each) is not int for each in wanted):
-        fields.fault("turns", "must be a list of turns' numbers")
-    elif any(each not in stale for each in wanted):
+    wanted = fields.whole_numbers("turns", stale, "turns' numbers") if fields.sound else stale
+    if any(each not in stale for each in wanted):
         fields.fault("turns", f"holds a turn that is not stale; stale are {', '.join(map(str, stale)) or 'none'}")
     if fields.faults:
         return invalid_request(tuple(fields.faults))
