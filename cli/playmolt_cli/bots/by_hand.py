@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 import msgspec
-from playmolt.bots import MIXED, policies, run_house_bots
+from playmolt.bots import MIXED, policies
 from playmolt.calls import State
 from playmolt.client import AsyncClient
 from playmolt.errors import PlayMoltError
@@ -16,6 +16,7 @@ from playmolt.feed import OVER
 from playmolt.loop import GameResult
 from playmolt_schemas.api import GameType, Joined
 
+from playmolt_cli.bots.seated import MODEL, ModelPlayers, Players, ScriptedPlayers
 from playmolt_cli.games import deciders
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.terminal.failures import Failure
@@ -44,7 +45,14 @@ def by_hand(game: GameType) -> click.Command:
     @click.option(
         "--n", "count", type=click.IntRange(1, 10_000), help="How many bots. Default: as many as fill a game."
     )
-    @click.option("--policy", default=MIXED, show_default=True, help=f"How they play: {', '.join(_KNOWN[game])}.")
+    @click.option(
+        "--policy", default=MIXED, show_default=True,
+        help=f"How they play: {', '.join(_KNOWN[game])}, or model:ALIAS, a model of PLAYMOLT_MODELS.",
+    )  # fmt: skip
+    @click.option(
+        "--prompt", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE",
+        help="What model:ALIAS is told, in place of the shipped prompt.",
+    )  # fmt: skip
     @click.option("--seed", default="house", show_default=True, help="Same seed, same decisions.")
     @click.option(
         "--url",
@@ -52,20 +60,31 @@ def by_hand(game: GameType) -> click.Command:
     )
     @data_option
     @json_option
-    def seat(count: int | None, policy: str, seed: str, url: str | None, data: Path | None, as_json: bool) -> None:
-        _seat(game, count, policy, seed, url, data, as_json)
+    def seat(
+        count: int | None, policy: str, prompt: Path | None, seed: str, url: str | None, data: Path | None,
+        as_json: bool,
+    ) -> None:  # fmt: skip
+        platform = url or gateway_url(data)
+        players = _players(game, policy, prompt, data, count or deciders()[game].needed, seed)
+        _seat(platform, game, players, as_json)
 
     return seat
 
 
-def _seat(
-    game: GameType, count: int | None, policy: str, seed: str, url: str | None, data: Path | None, as_json: bool
-) -> None:
+def _players(game: GameType, policy: str, prompt: Path | None, data: Path | None, count: int, seed: str) -> Players:
+    if policy.startswith(MODEL):
+        return ModelPlayers(policy.removeprefix(MODEL), prompt, data, count)
+    if prompt is not None:
+        raise Failure("--prompt is what a model is told: say --policy model:ALIAS")
     if policy not in _KNOWN[game]:
-        raise Failure(f"{game} has no policy {policy!r}: choose one of {', '.join(_KNOWN[game])}")
-    url = url or gateway_url(data)
+        known = ", ".join(_KNOWN[game])
+        raise Failure(f"{game} has no policy {policy!r}: choose one of {known}, or a model by model:ALIAS")
+    return ScriptedPlayers(policy, count, seed)
+
+
+def _seat(url: str, game: GameType, players: Players, as_json: bool) -> None:
     try:
-        results = asyncio.run(_play(url, game, count or deciders()[game].needed, policy, seed, as_json))
+        results = asyncio.run(_play(url, game, players, as_json))
     except PlayMoltError as error:
         raise Failure(str(error) if url in str(error) else f"{url}: {error}") from error
     except ValueError as error:
@@ -81,7 +100,7 @@ def _brief(result: GameResult) -> dict[str, object]:
     return {name: value for name, value in msgspec.to_builtins(result).items() if name != "state"}
 
 
-async def _play(url: str, game: GameType, count: int, policy: str, seed: str, quiet: bool) -> list[GameResult]:
+async def _play(url: str, game: GameType, players: Players, quiet: bool) -> list[GameResult]:
     seen: list[str] = []
 
     def seated(seat: Joined) -> None:
@@ -92,7 +111,7 @@ async def _play(url: str, game: GameType, count: int, policy: str, seed: str, qu
     async with AsyncClient(url) as anybody:
         telling = asyncio.create_task(_tell(anybody, seen))
         try:
-            return await run_house_bots(url, game, count, policy, seed, seated=seated)
+            return await players.play(url, game, seated)
         finally:
             telling.cancel()
             await asyncio.gather(telling, return_exceptions=True)

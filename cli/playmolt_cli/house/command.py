@@ -39,8 +39,10 @@ def house(url: str | None) -> None:
         raise click.ClickException("PLAYMOLT_HOUSE_KEY is not set: the gateway has to know the same")
     try:
         models = _models(settings)
-    except (BadBudget, UnknownAlias) as error:
+    except BadBudget as error:
         raise click.ClickException(str(error)) from error
+    except UnknownAlias as error:
+        raise click.ClickException(f"PLAYMOLT_HOUSE_MODELS: {error}") from error
     asyncio.run(_serve(url or f"http://{settings.host}:{settings.port}", settings, models))
 
 

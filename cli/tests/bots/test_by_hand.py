@@ -1,11 +1,14 @@
 """`playmolt bots` says whom its games wait for."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from playmolt.errors import Unavailable
 from playmolt_cli.bots import by_hand as bots
+from playmolt_cli.main import cli
 
 
 def state(phase: str, *submitted: bool, **more: Any) -> dict[str, Any]:
@@ -55,3 +58,24 @@ async def test_it_is_said_again_and_again_though_one_look_may_fail(
     await asyncio.wait_for(enough.wait(), 10)
     telling.cancel()
     assert capsys.readouterr().err.startswith("ox-1 waits for 4 more to join\nox-1 waits for 4 more to join\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--policy", "nope"], "ox has no policy 'nope': choose one of"),
+        (["--policy", "model:scripted"], "PLAYMOLT_HOUSE_KEY is not set"),
+        (["--prompt", __file__], "say --policy model:ALIAS"),
+    ],
+)
+def test_who_cannot_be_seated_is_said_before_anybody_sits(tmp_path: Path, words: list[str], told: str) -> None:
+    done = CliRunner().invoke(cli, ["bots", "ox", "--data", str(tmp_path / "none"), *words])
+    assert done.exit_code == 2
+    assert told in done.output
+
+
+def test_an_alias_that_there_is_not_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLAYMOLT_HOUSE_KEY", "house_key")
+    done = CliRunner().invoke(cli, ["bots", "ox", "--data", str(tmp_path), "--policy", "model:locl"])
+    assert done.exit_code == 2
+    assert "no alias 'locl' in PLAYMOLT_MODELS; there are scripted" in done.output

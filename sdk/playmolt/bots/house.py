@@ -1,7 +1,7 @@
 """Seats filled by house bots, and whole games played by them."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import Any, TypeVar
 
@@ -9,7 +9,7 @@ from playmolt_schemas.api import GameType, Joined
 
 from playmolt.bots.house_bots import MIXED, HouseBot, house_bots
 from playmolt.client import AsyncClient
-from playmolt.loop import GameResult
+from playmolt.loop import Bot, GameResult
 
 T = TypeVar("T")
 PATIENCE_SECONDS = 600.0
@@ -40,32 +40,49 @@ async def run_house_bots(
     Gives a result a bot, in order. `seated` hears of each seat as it is taken. With fewer bots than a game needs they
     wait for others. When a bot fails the others stop and its error is raised.
     """
+
+    async def register(client: AsyncClient, number: int) -> None:
+        await client.register(f"house {policy} {number + 1}")
+
+    return await run_bots(url, game, seats(game, n, policy, seed), register, patience=patience, seated=seated)
+
+
+async def run_bots(
+    url: str,
+    game: GameType,
+    bots: Sequence[Bot],
+    register: Callable[[AsyncClient, int], Awaitable[None]],
+    *,
+    key: str = "",
+    patience: float = PATIENCE_SECONDS,
+    seated: Callable[[Joined], None] = lambda _: None,
+) -> list[GameResult]:
+    """The same with any bots. `register` makes the agent of a client, told which of them it is, with `key` if given."""
     async with AsyncExitStack() as closing:
-        clients = [await closing.enter_async_context(AsyncClient(url)) for _ in range(n)]
-        bots = seats(game, n, policy, seed)
-        return await _seated(clients, bots, game, policy, patience, seated)
+        clients = [await closing.enter_async_context(AsyncClient(url, key)) for _ in bots]
+        return await _seated(clients, bots, game, register, patience, seated)
 
 
 async def _seated(
     clients: Sequence[AsyncClient],
-    bots: Sequence[HouseBot],
+    bots: Sequence[Bot],
     game: GameType,
-    policy: str,
+    register: Callable[[AsyncClient, int], Awaitable[None]],
     patience: float,
     seated: Callable[[Joined], None],
 ) -> list[GameResult]:
     gate = asyncio.Semaphore(JOINING)
     taken: list[Joined] = []
 
-    async def register(number: int) -> None:
+    async def enter(number: int) -> None:
         async with gate:
-            await clients[number].register(f"house {policy} {number + 1}")
+            await register(clients[number], number)
 
     async def play(number: int, seat: Joined) -> GameResult:
         return await clients[number].play(bots[number], game, game_id=seat.game_id, patience=patience)
 
     try:
-        await _all(register(number) for number in range(len(bots)))
+        await _all(enter(number) for number in range(len(bots)))
         for client in clients:
             seat = await client.join(game)
             seated(seat)

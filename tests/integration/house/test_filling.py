@@ -1,15 +1,19 @@
 """The house's process on a real platform: who waits gets bots to play with, and bots alone never wait."""
 
 import asyncio
+import json
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from playmolt import calls
 from playmolt.bots import seats
 from playmolt.client import AsyncClient
 from playmolt.errors import Refused
 from playmolt_cli.local.stack import Stack
+from playmolt_cli.main import cli
 
 SETTINGS = {"PLAYMOLT_FILL_SECONDS": "1", "PLAYMOLT_HOUSE_MODELS": "scripted", "PLAYMOLT_REGISTRATION_LIMIT": "30/3600"}
 
@@ -65,3 +69,19 @@ async def test_the_houses_key_registers_house_agents_and_is_nobody_elsewhere(sta
             await client.join("ox")
         made = await client.register("house of a test", kind="house", model="scripted")
         assert (made.kind, made.model) == ("house", "scripted")
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_model_is_seated_by_hand_as_the_houses(stack: Stack, tmp_path: Path, own: bool) -> None:
+    prompt = tmp_path / "bold.md"
+    prompt.write_text("You are {name}.")
+    words = ["--data", str(stack.folder.path), "--json", *(["--prompt", str(prompt)] if own else [])]
+    done = CliRunner().invoke(cli, ["bots", "ox", "--policy", "model:scripted", *words])
+    assert done.exit_code == 0, done.output
+    results = json.loads(done.stdout)
+    assert {(one["name"], one["phase"], one["turns"]) for one in results} == {("house scripted", "end", 10)}
+    kept = stack.folder.path / "house"
+    calls = [json.loads(line) for line in (kept / f"{results[0]['game_id']}.calls.jsonl").read_text().splitlines()]
+    assert sum("outcome" in line for line in calls) == 50
+    texts = {path.read_text() for path in (kept / "prompts").iterdir()}
+    assert ("You are {name}." in texts) is own
