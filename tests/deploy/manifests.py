@@ -41,6 +41,18 @@ def render(overlay: str) -> list[Json]:
     return objects
 
 
+def with_component(folder: Path, name: str) -> list[Json]:
+    """Every object of prod with one more component, as an overlay of one's own takes it."""
+    up = "../" * (len(folder.resolve().parts) - 1)
+    wanted = {
+        "resources": [f"{up}{K8S.relative_to('/')}/overlays/prod"],
+        "components": [f"{up}{K8S.relative_to('/')}/components/{name}"],
+    }
+    (folder / "kustomization.yaml").write_text(json.dumps(wanted), encoding="utf-8")
+    objects: list[Json] = json.loads(_rendered(folder))
+    return objects
+
+
 def of_kind(objects: list[Json], *kinds: str) -> list[Json]:
     return [one for one in objects if one["kind"] in kinds]
 

@@ -1,15 +1,10 @@
 """Anchors in a bucket on Kubernetes: the component over prod leaves no volume, and opens the way out alone."""
 
-import json
-import subprocess
-from pathlib import Path
-
 import pytest
-import yaml
 from playmolt_core.settings import from_environment
 
 from deploy.k8s import credentials
-from tests.deploy.manifests import K8S, Json, environment, kubectl, named, of_kind, template_of
+from tests.deploy.manifests import Json, environment, named, of_kind, template_of, with_component
 from tests.deploy.test_schemas import NEWEST, OLDEST, fault
 
 SECRET = {
@@ -20,16 +15,7 @@ SECRET = {
 
 @pytest.fixture(scope="module")
 def objects(tmp_path_factory: pytest.TempPathFactory) -> list[Json]:
-    folder = tmp_path_factory.mktemp("overlay")
-    up = "../" * len(folder.resolve().parts)
-    wanted = {
-        "resources": [f"{up}{str(K8S)[1:]}/overlays/prod"],
-        "components": [f"{up}{str(K8S)[1:]}/components/anchor-bucket"],
-    }
-    (Path(folder) / "kustomization.yaml").write_text(json.dumps(wanted))
-    done = subprocess.run([kubectl(), "kustomize", folder], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    return list(yaml.load_all(done.stdout, Loader=yaml.CSafeLoader))
+    return with_component(tmp_path_factory.mktemp("overlay"), "anchor-bucket")
 
 
 @pytest.mark.parametrize("name", ["log-anchor", "log-verify"])

@@ -1,10 +1,11 @@
 """Who may open a connection to whom: the arrows of the architecture and no others."""
 
 from ipaddress import ip_address, ip_network
+from pathlib import Path
 
 import pytest
 
-from tests.deploy.manifests import COMPONENT, Json, of_kind, render, templates
+from tests.deploy.manifests import COMPONENT, Json, of_kind, render, templates, with_component
 
 Arrow = tuple[str, str, int]
 
@@ -22,13 +23,20 @@ NAMESPACES = {
     "kube-system": {"kubernetes.io/metadata.name": "kube-system"},
     "another": {"kubernetes.io/metadata.name": "another"},
 }
-ADDRESSES = {"internet": "203.0.113.7", "private": "10.20.30.40", "metadata": "169.254.169.254"}
+ADDRESSES = {
+    "internet": "203.0.113.7", "internet6": "2001:db8::7", "private": "10.20.30.40", "shared": "100.64.0.9",
+    "private6": "fd00::7", "link6": "fe80::7", "node-dns": "169.254.20.10", "metadata": "169.254.169.254",
+    "apiserver": "10.96.0.1", "balancer": "192.0.2.9",
+}  # fmt: skip
 
 
 def every(sources: tuple[str, ...], target: str, *ports: int) -> set[Arrow]:
     return {(source, target, port) for source in sources for port in ports}
 
 
+PUBLIC = ("internet", "internet6", "balancer")
+RESOLVERS = ("kube-system", "node-dns", "metadata")
+EVERYBODY = (*SERVICES, *JOBS, "house", "nats", "postgres", "otel-collector")
 COMMON: set[Arrow] = {
     *every(("house",), "gateway", 8080),
     *every(("edge",), "gateway", 8080),
@@ -38,10 +46,11 @@ COMMON: set[Arrow] = {
     *every(JOBS, "postgres", 5432),
     *every(("nats",), "nats", 6222),
     *every(SERVICES, "otel-collector", 4318),
-    *every((*WITH_MODELS, "gateway"), "internet", 443),  # models, and bots that are called
+    # Models, and bots that are called.
+    *(arrow for public in PUBLIC for arrow in every((*WITH_MODELS, "gateway"), public, 443)),
     *every(WITH_MODELS, "models", *PORTS),
     *every(("otel-collector",), "monitoring", *PORTS),
-    *every((*SERVICES, *JOBS, "house", "nats", "postgres", "otel-collector"), "kube-system", 53),
+    *(arrow for resolver in RESOLVERS for arrow in every(EVERYBODY, resolver, 53)),
 }
 PRODUCTION: set[Arrow] = COMMON | {
     *every(("monitoring",), "gateway", 8080),
@@ -50,8 +59,8 @@ PRODUCTION: set[Arrow] = COMMON | {
     *every(("monitoring",), "otel-collector", 8888),
     *every(("monitoring",), "postgres", 9187),
     *every(("postgres", "cnpg-system"), "postgres", 5432, 8000),
-    *every(("postgres",), "internet", 443, 6443),  # backups and the API server
-    *every(("postgres",), "private", 443, 6443),
+    *(arrow for public in PUBLIC for arrow in every(("postgres",), public, 443)),  # backups
+    *every(("postgres",), "apiserver", 443, 6443),
 }
 
 
@@ -121,6 +130,23 @@ def _within(block: Json, address: str) -> bool:
     return inside and not any(ip_address(address) in ip_network(one) for one in block.get("except", []))
 
 
+NOT_PUBLIC = {
+    "0.0.0.0/0": {"10.0.0.0/8", "100.64.0.0/10", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"},
+    "::/0": {"fc00::/7", "fe80::/10"},
+}
+
+
+@pytest.mark.parametrize("overlay", ["dev", "prod"])
+def test_a_way_out_is_for_both_families_to_public_addresses_on_one_port(overlay: str) -> None:
+    for policy in of_kind(render(overlay), "NetworkPolicy"):
+        for rule in policy["spec"].get("egress", []):
+            blocks = {peer["ipBlock"]["cidr"]: peer["ipBlock"] for peer in rule["to"] if "ipBlock" in peer}
+            if not blocks.keys() & NOT_PUBLIC.keys():
+                continue
+            assert {cidr: set(block["except"]) for cidr, block in blocks.items()} == NOT_PUBLIC
+            assert rule["ports"] == [{"port": 443, "protocol": "TCP"}]
+
+
 @pytest.mark.parametrize(("overlay", "expected"), [("dev", COMMON), ("prod", PRODUCTION)], ids=["dev", "prod"])
 def test_every_arrow_of_the_architecture_is_open_and_no_other(overlay: str, expected: set[Arrow]) -> None:
     found = Network(render(overlay)).arrows()
@@ -130,12 +156,28 @@ def test_every_arrow_of_the_architecture_is_open_and_no_other(overlay: str, expe
 
 def test_a_policy_that_is_missing_on_one_side_closes_the_arrow() -> None:
     objects = [one for one in render("dev") if one["metadata"]["name"] != "relay" or one["kind"] != "NetworkPolicy"]
-    assert not [arrow for arrow in Network(objects).arrows() if arrow[0] == "relay" and arrow[1] != "kube-system"]
+    assert not [arrow for arrow in Network(objects).arrows() if arrow[0] == "relay" and arrow[1] not in RESOLVERS]
 
 
 def test_without_the_default_everybody_could_reach_an_unnamed_pod() -> None:
     objects = [one for one in render("dev") if one["kind"] != "NetworkPolicy"]
     assert ("another", "postgres", 5432) in Network(objects).arrows()
+
+
+def test_a_balancer_whose_proxies_are_no_pods_is_let_in_by_a_component(tmp_path: Path) -> None:
+    before, after = Network(render("prod")).arrows(), Network(with_component(tmp_path, "edge-cidr")).arrows()
+    assert after - before == {("balancer", "gateway", 8080), ("balancer", "spectator", 8081)}
+    assert before <= after
+
+
+def test_with_cilium_the_api_server_is_an_entity(tmp_path: Path) -> None:
+    objects = with_component(tmp_path, "cilium")
+    (policy,) = of_kind(objects, "CiliumNetworkPolicy")
+    assert policy["metadata"]["name"] == "postgres-apiserver"
+    assert policy["spec"]["egress"][0]["toEntities"] == ["kube-apiserver"]
+    assert policy["spec"]["endpointSelector"] == {"matchLabels": {COMPONENT: "postgres"}}
+    gone = Network(render("prod")).arrows() - Network(objects).arrows()
+    assert gone == {("postgres", "apiserver", 443), ("postgres", "apiserver", 6443)}
 
 
 def test_nothing_passes_by_default() -> None:

@@ -102,6 +102,9 @@ _MODELS: Final[Mapping[str, str]] = {
         - ipBlock:
             cidr: 0.0.0.0/0
             except: [10.0.0.0/8, 100.64.0.0/10, 169.254.0.0/16, 172.16.0.0/12, 192.168.0.0/16]
+        - ipBlock:
+            cidr: ::/0
+            except: [fc00::/7, fe80::/10]
       ports:
         - port: 443
           protocol: TCP
