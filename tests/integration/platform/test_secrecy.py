@@ -12,6 +12,8 @@ from playmolt_cli.local.stack import Stack
 from playmolt_core.db.pool import open_pool
 from playmolt_core.log.postgres import PostgresLog
 
+from tests.integration.platform.twin import JuryTwin, LegalTwin
+
 SECONDS = 60
 SAID = "a-comment-that-nobody-else-would-write"
 SEATS = 5
@@ -43,6 +45,17 @@ async def played(stack: Stack) -> tuple[str, set[str]]:
     return game, secrets
 
 
+async def talked(stack: Stack) -> set[str]:
+    """Sessions in which somebody told what is nobody else's business, on to where models have answered it."""
+    secrets = set()
+    for kind in (LegalTwin, JuryTwin):
+        async with kind(stack) as twin:
+            secrets |= {agent["api_key"] for agent in twin.agents}
+            await twin.hides(f"{SAID} in a session of kind {twin.kind}")
+            secrets.add(f"{SAID} in a session of kind {twin.kind}")
+    return secrets
+
+
 def told(stack: Stack) -> Iterator[tuple[str, str]]:
     """Everything that the processes have printed, and their figures."""
     for path in (stack.folder.path / "logs").iterdir():
@@ -61,6 +74,12 @@ def test_a_running_games_secrets_are_in_no_log_and_no_figure(running: Stack) -> 
     assert any(re.search(r"playmolt_", text) for name, text in found.items() if name.startswith("figures"))
     leaks = {(name, secret) for name, text in found.items() for secret in secrets if secret in text}
     assert leaks == set(), game
+
+
+def test_what_is_told_in_a_session_is_in_no_log_and_no_figure(running: Stack) -> None:
+    secrets = asyncio.run(talked(running))
+    leaks = {(name, secret) for name, text in told(running) for secret in secrets if secret in text}
+    assert leaks == set()
 
 
 def test_a_secret_in_a_log_would_be_found(running: Stack) -> None:

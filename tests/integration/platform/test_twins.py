@@ -1,110 +1,121 @@
-"""Two O/X games that differ in what one seat has chosen: every route gives everybody else the same bytes.
-
-What differs between any two games is made the same before: ids, handles, times, hashes, the question that was drawn.
-"""
+"""Two games or sessions that differ in a secret: everybody else is told the same bytes, as quickly."""
 
 import asyncio
-import re
-from typing import Any, Self
+import math
+import random
+import time
+from collections.abc import Sequence
+from typing import Any
 
 import httpx
 import pytest
 from playmolt_cli.local.stack import Stack
 
-SEATS = 5
-_TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
-_HASHES = re.compile(r"\b[0-9a-f]{32,64}\b")
-_SECONDS_LEFT = re.compile(r'"seconds_left":[\d.]+')
+from tests.integration.platform.twin import JuryTwin, LegalTwin, OxTwin, SessionTwin, TrialTwin, Twin
+
+LONG = "a much longer text, in which somebody says at length what nobody else is to know: " + "x" * 60
+TWINS: list[tuple[type[Any], Any, Any]] = [
+    (OxTwin, ("O", "a"), ("X", LONG[:100])),
+    (TrialTwin, "GUILTY", "NOT_GUILTY"),
+    (LegalTwin, "The price of $5,000 was not paid.", f"The price of $7,000 was not paid. {LONG}"),
+    (JuryTwin, "Listen.", LONG),
+]
+LOOKS = 300
+UNLIKELY = 5.0
+"""Standard deviations: what chance does once in millions."""
 
 
-class Twin:
-    """A game in which seat 0 has chosen, as everybody else is told of it."""
-
-    def __init__(self, stack: Stack) -> None:
-        self._http = httpx.AsyncClient(base_url=stack.run.gateway, timeout=60)
-        self.agents: list[dict[str, Any]] = []
-        self.game = self.question = ""
-
-    async def __aenter__(self) -> Self:
-        for number in range(SEATS):
-            answer = await self._http.post("/api/agents", json={"name": f"seat {number}"})
-            self.agents.append(answer.raise_for_status().json())
-            joined = await self._http.post("/api/games/join", json={"gameType": "ox"}, headers=self._key(number))
-            self.game = joined.raise_for_status().json()["game_id"]
-        self.question = (await self._http.get(f"/api/games/{self.game}/state")).json()["question"]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._http.aclose()
-
-    def _key(self, seat: int) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.agents[seat]['api_key']}"}
-
-    async def choose(self, choice: str, comment: str) -> str:
-        """Seat 0 chooses; its answer."""
-        body = {"type": "first_choice", "choice": choice, "comment": comment}
-        answer = await self._http.post(f"/api/games/{self.game}/actions", json=body, headers=self._key(0))
-        return self._plain(answer.raise_for_status())
-
-    async def told(self) -> dict[str, str]:
-        """Every route that tells others of the game: its name and who asks → status, headers and body."""
-        game, owner = self.game, self.agents[0]["id"]
-        paths = (
-            f"/api/games/{game}/state",
-            f"/api/games/{game}/state?at=9",
-            f"/api/games/{game}/events?after=0&limit=100",
-            f"/api/games/{game}/log",
-            f"/api/games?agent={owner}",
-            f"/api/agents/{owner}",
-            "/api/agents/me/turn?wait=0",
-            "/api/agents/me",
-        )
-        found = {}
-        for who, headers in (("a spectator", {}), ("another seat", self._key(1))):
-            for path in paths:
-                answer = await self._http.get(path, headers=headers)
-                found[f"{path} for {who}".replace(game, "GAME").replace(owner, "OWNER")] = self._plain(answer)
-        return found
-
-    def _plain(self, answer: httpx.Response) -> str:
-        text = answer.text.replace(self.game, "GAME").replace(self.question, "QUESTION")
-        for number, agent in enumerate(self.agents):
-            text = text.replace(agent["id"], f"AGENT{number}").replace(agent.get("handle", "\0"), f"HANDLE{number}")
-        for drawn in (_TIMES, _HASHES, _SECONDS_LEFT):
-            text = drawn.sub("DRAWN", text)
-        length = len(answer.content) - len(answer.text.encode()) + len(text.encode())
-        kept = {name: value for name, value in answer.headers.items() if name not in ("date", "content-length")}
-        return f"{answer.status_code} {kept} {length}\n{text}"
+async def looked_at(stack: Stack, kind: type[Any], secret: Any) -> tuple[str, dict[str, str]]:
+    async with kind(stack) as twin:
+        return await twin.hides(secret), await twin.told()
 
 
-async def twins(stack: Stack, *choices: tuple[str, str]) -> list[tuple[str, dict[str, str]]]:
-    found = []
-    for choice, comment in choices:
-        async with Twin(stack) as twin:
-            found.append((await twin.choose(choice, comment), await twin.told()))
-    return found
+@pytest.mark.parametrize(("kind", "one", "other"), TWINS)
+def test_a_secret_changes_no_byte_for_anybody_else(running: Stack, kind: type[Any], one: Any, other: Any) -> None:
+    async def both() -> list[tuple[str, dict[str, str]]]:
+        return [await looked_at(running, kind, secret) for secret in (one, other)]
 
-
-def test_a_choice_changes_no_byte_for_anybody_else(running: Stack) -> None:
-    (answered, told), (answered_other, told_other) = asyncio.run(
-        twins(running, ("O", "a"), ("X", "a much longer comment, in which seat 0 says what it thinks"))
-    )
+    (answered, told), (answered_other, told_other) = asyncio.run(both())
     assert answered == answered_other
     assert told.keys() == told_other.keys()
     for route, answer in told.items():
         assert answer == told_other[route], route
 
 
-def test_what_is_public_does_change_bytes(running: Stack) -> None:
+@pytest.mark.parametrize(("kind", "secret"), [(OxTwin, ("O", "a")), (TrialTwin, "GUILTY")])
+def test_what_is_public_does_change_bytes(running: Stack, kind: type[Any], secret: Any) -> None:
     """Else nothing would be compared."""
 
-    async def work() -> None:
-        async with Twin(running) as twin:
+    async def work() -> tuple[dict[str, str], dict[str, str]]:
+        async with kind(running) as twin:
             before = await twin.told()
-            await twin.choose("O", "a")
-            after = await twin.told()
-        assert before != after
+            await twin.hides(secret)
+            return before, await twin.told()
 
-    asyncio.run(work())
+    before, after = asyncio.run(work())
+    changed = {route for route, answer in before.items() if answer != after[route]}
+    feeds = {
+        route
+        for route in before
+        if "feed" in route or "events" in route or route.startswith("/api/games/{game}/state for")
+    }
+    assert feeds <= changed
+
+
+def test_what_is_refused_is_no_twin(running: Stack) -> None:
     with pytest.raises(httpx.HTTPStatusError):
-        asyncio.run(twins(running, ("neither", "a")))
+        asyncio.run(looked_at(running, OxTwin, ("neither", "a")))
+
+
+@pytest.mark.parametrize("kind", [LegalTwin, JuryTwin])
+def test_a_session_is_told_to_nobody_like_one_that_is_not_there(running: Stack, kind: type[SessionTwin]) -> None:
+    """All but the operator's own view: whether somebody has one is private as well."""
+
+    async def work() -> tuple[dict[str, str], dict[str, str]]:
+        async with kind(running) as twin:
+            there = await twin.told()
+            twin.labels[twin.game] = "OWN"
+            twin.game = f"{twin.kind}-00000000-0000-4000-8000-000000000000"
+            twin.labels[twin.game] = "GAME"
+            return there, await twin.told()
+
+    there, gone = asyncio.run(work())
+    differing = {route for route, answer in there.items() if answer != gone[route]}
+    assert differing <= {route for route in there if route.endswith("for the operator")}
+
+
+def deviations(one: Sequence[float], other: Sequence[float]) -> float:
+    """By how many standard deviations the ranks of two samples differ (Mann and Whitney)."""
+    ranked = sorted([(value, 0) for value in one] + [(value, 1) for value in other])
+    ranks = sum(place for place, (_, which) in enumerate(ranked, 1) if which == 0)
+    first, second = len(one), len(other)
+    mean = first * (first + second + 1) / 2
+    return abs(ranks - mean) / math.sqrt(first * second * (first + second + 1) / 12)
+
+
+@pytest.mark.parametrize(("kind", "one", "other"), TWINS[:2])
+def test_a_secret_takes_nobody_longer(running: Stack, kind: type[Twin], one: Any, other: Any) -> None:
+    """Both are asked in turns, in an order that is drawn: what the machine does besides falls on both alike."""
+
+    async def work() -> list[list[float]]:
+        async with kind(running) as first, kind(running) as second:
+            for twin, secret in ((first, one), (second, other)):
+                await twin.hides(secret)  # type: ignore[attr-defined]
+            took: list[list[float]] = [[], []]
+            order = random.Random(7)
+            for _ in range(LOOKS):
+                for which in order.sample((0, 1), 2):
+                    twin = (first, second)[which]
+                    began = time.perf_counter()
+                    await twin.http.get(f"/api/games/{twin.game}/state", headers=twin.key(1))
+                    took[which].append(time.perf_counter() - began)
+            return took
+
+    assert deviations(*asyncio.run(work())) < UNLIKELY
+
+
+def test_a_secret_that_took_longer_would_be_found() -> None:
+    noise = random.Random(7)
+    one, other = ([noise.gammavariate(2, 1) for _ in range(LOOKS)] for _ in range(2))
+    assert deviations(one, other) < UNLIKELY
+    assert deviations(one, [value + 0.8 for value in other]) > UNLIKELY

@@ -120,7 +120,7 @@ class FeedReads:
         page, stream = msgspec.json.decode(pending.call.body, type=Page), pending.call.target
         snapshot = await self._sources.shown(pending.call)
         if snapshot is None:
-            return refusal(NO_GAME)
+            return refusal(self._sources.unknown)
         refused = None if pending.call.operator else self._log_closed(pending, snapshot)
         if refused is not None:
             return refusal(refused)
@@ -135,7 +135,7 @@ class FeedReads:
         """Why one who is not the operator may not read a game's log; None when one may."""
         private = self._sources.private
         if private and self._sources.viewer(snapshot, pending.call.agent) == PUBLIC:
-            return NO_SESSION
+            return self._sources.unknown
         if self._decider.game in RUN_TYPES:
             return Refused(Code.OPERATOR_ONLY, "The log of a run is the operator's; /events is open to everybody.")
         if not snapshot.summary.over:

@@ -1,0 +1,288 @@
+"""One of two games that differ in a secret alone, as everybody is told of it who may not know the secret.
+
+What differs between any two games is made the same before: ids, handles, times, hashes, what was drawn, who got which
+role. Sizes are those of the bytes that were sent, less what was made the same.
+"""
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import httpx
+from playmolt_cli.local.stack import Stack
+
+SECONDS = 60
+_DRAWN = (
+    re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"),
+    re.compile(r"\b[0-9a-f]{32,64}\b"),
+    re.compile(r'"seconds_left": ?[\d.]+'),
+    re.compile(r'"seed": ?"\d+"'),
+    re.compile(r'"next_cursor": ?"[^"]+"'),
+)
+
+
+class Twin:
+    """A game of `seats` agents. `labels` are the texts that are this game's alone, and what stands in their place."""
+
+    kind: ClassVar[str]
+    seats: ClassVar[int]
+    own_routes: ClassVar[tuple[str, ...]] = (
+        "/api/games/{game}/state",
+        "/api/games/{game}/state?at=9",
+        "/api/games/{game}/events?after=0&limit=100",
+        "/api/games/{game}/log",
+        "/api/games?agent={owner}",
+        "/api/games?gameType={kind}&limit=1",
+        "/api/agents/{owner}",
+        "/api/agents/me/turn?wait=0",
+        "/api/agents/me",
+    )
+
+    def __init__(self, stack: Stack) -> None:
+        self.http = httpx.AsyncClient(base_url=stack.run.gateway, timeout=SECONDS)
+        self.spectator = stack.run.spectator
+        self.operator = {"Authorization": f"Bearer {stack.run.operator_key}"}
+        self.agents: list[dict[str, Any]] = []
+        self.labels: dict[str, str] = {}
+        self.game = ""
+
+    async def __aenter__(self) -> Self:
+        for number in range(self.seats):
+            made = await self.http.post("/api/agents", json={"name": f"seat {number}"})
+            self.agents.append(made.raise_for_status().json())
+        await self.opened()
+        self.labels[self.game] = "GAME"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.http.aclose()
+
+    def key(self, seat: int) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.agents[seat]['api_key']}"}
+
+    async def opened(self) -> None:
+        """Seat everybody and learn what was drawn."""
+        for number in range(self.seats):
+            joined = await self.http.post("/api/games/join", json={"gameType": self.kind}, headers=self.key(number))
+            self.game = joined.raise_for_status().json()["game_id"]
+
+    async def act(self, seat: int, body: Any) -> httpx.Response:
+        answer = await self.http.post(f"/api/games/{self.game}/actions", json=body, headers=self.key(seat))
+        return answer.raise_for_status()
+
+    def viewers(self) -> Mapping[str, dict[str, str]]:
+        return {"a spectator": {}, "another seat": self.key(1)}
+
+    async def told(self) -> dict[str, str]:
+        """Every route that tells others of the game, by its name and who asks: status, headers, size and body."""
+        owner, found = self.agents[0]["id"], {}
+        for who, headers in self.viewers().items():
+            for route in self.own_routes:
+                path = route.format(game=self.game, owner=owner, kind=self.kind)
+                found[f"{route} for {who}"] = self.plain(await self.http.get(path, headers=headers))
+            found[f"the gateway's feed for {who}"] = await self.feed(f"/api/games/{self.game}/stream", headers)
+        found["the spectator's feed"] = await self.feed(f"{self.spectator}/sse/games/{self.game}", {})
+        return found
+
+    async def feed(self, url: str, headers: dict[str, str]) -> str:
+        """The events of a feed up to the newest there is."""
+        version = (await self.http.get(f"/api/games/{self.game}/state")).json()["version"]
+        lines = []
+        async with self.http.stream("GET", url, headers=headers) as answer:
+            async for line in answer.aiter_lines():
+                lines.append(line)
+                if line == "" and f"id: {version}" in lines[-3:]:
+                    break
+        messages = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+        return self.same(self.sorted_by_role(messages))
+
+    def plain(self, answer: httpx.Response) -> str:
+        kind, text = answer.headers.get("content-type", ""), answer.text
+        kept = {name: value for name, value in answer.headers.items() if name not in ("date", "content-length")}
+        body = self.same(self.sorted_by_role(json.loads(text)) if "json" in kind and text else text)
+        return f"{answer.status_code} {kept} {self.size(answer.content)}\n{body}"
+
+    def size(self, sent: bytes) -> int:
+        return len(self.same(sent.decode()).encode())
+
+    def same(self, text: str) -> str:
+        labels = dict(self.labels)
+        for number, agent in enumerate(self.agents):
+            label = labels.pop(f"seat {number}", str(number))
+            labels |= {agent["id"]: f"AGENT {label}", agent["handle"]: f"HANDLE {label}", f"seat {number}": label}
+        for own in sorted(labels, key=len, reverse=True):
+            text = text.replace(own, labels[own])
+        for drawn in _DRAWN:
+            text = drawn.sub("DRAWN", text)
+        return text
+
+    def sorted_by_role(self, value: Any) -> str:
+        """JSON in one order: who sits where is drawn, too."""
+        return json.dumps(self._sorted(value), ensure_ascii=False)
+
+    def _sorted(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: self._sorted(item) for key, item in value.items()}
+        if isinstance(value, list):
+            items = [self._sorted(item) for item in value]
+            roles = bool(items) and all(
+                isinstance(item, dict) and "role" in item and "text" not in item for item in items
+            )
+            return sorted(items, key=self._named) if roles else [*self._joined(items), *_others(items)]
+        return value
+
+    def _joined(self, items: list[Any]) -> list[Any]:
+        """Who sat down, whatever the order."""
+        joined = [{**item, "version": 0} for item in items if _tells_of_joining(item)]
+        return sorted(joined, key=self._named)
+
+    def _named(self, item: Any) -> str:
+        return self.same(json.dumps(item))
+
+
+def _tells_of_joining(item: Any) -> bool:
+    return isinstance(item, dict) and item.get("type") == "agent_joined"
+
+
+def _others(items: list[Any]) -> list[Any]:
+    return [item for item in items if not _tells_of_joining(item)]
+
+
+class OxTwin(Twin):
+    """Seat 0 has chosen: its choice and comment are secret until all have."""
+
+    kind, seats = "ox", 5
+
+    async def opened(self) -> None:
+        await super().opened()
+        state = (await self.http.get(f"/api/games/{self.game}/state")).json()
+        self.labels[state["question"]] = "QUESTION"
+
+    async def hides(self, secret: Any) -> str:
+        """What whoever acts is answered."""
+        choice, comment = secret
+        return self.plain(await self.act(0, {"type": "first_choice", "choice": choice, "comment": comment}))
+
+
+class TrialTwin(Twin):
+    """A juror has voted: its vote is secret until all three have."""
+
+    kind, seats = "trial", 6
+    own_routes = tuple(route.replace("at=9", "at=30") for route in Twin.own_routes)
+
+    async def opened(self) -> None:
+        await super().opened()
+        state = (await self.http.get(f"/api/games/{self.game}/state")).json()
+        roles = {each["id"]: each["role"] for each in state["participants"]}
+        of_seats = [roles[agent["id"]] for agent in self.agents]
+        order = sorted(range(self.seats), key=lambda seat: (of_seats[seat] != "JUROR", of_seats[seat], seat))
+        self.agents = [self.agents[seat] for seat in order]
+        for number, seat in enumerate(order):
+            self.labels[f"seat {seat}"] = f"NAME {number}"
+        for field, text in _texts(state["case"]):
+            self.labels[text] = f"CASE {field}"
+        for phase in ("opening", "argument", "argument", "argument", "rebuttal"):
+            for number in range(self.seats):
+                if phase != "rebuttal" or of_seats[order[number]] in ("PROSECUTOR", "DEFENSE"):
+                    await self.act(number, {"type": "speak", "text": f"{phase} of {number}"})
+
+    def same(self, text: str) -> str:
+        labels = dict(self.labels)
+        for number, agent in enumerate(self.agents):
+            labels |= {agent["id"]: f"AGENT {number}", agent["handle"]: f"HANDLE {number}"}
+        for own in sorted(labels, key=len, reverse=True):
+            text = text.replace(own, labels[own])
+        for drawn in _DRAWN:
+            text = drawn.sub("DRAWN", text)
+        return text
+
+    async def hides(self, secret: Any) -> str:
+        return self.plain(await self.act(0, {"type": "vote", "verdict": secret}))
+
+
+def _texts(value: Any, field: str = "") -> list[tuple[str, str]]:
+    if isinstance(value, str):
+        return [(field, value)] if len(value) > 3 else []
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [found for name, part in parts for found in _texts(part, f"{field}.{name}")]
+
+
+class SessionTwin(Twin):
+    """A session of agent 0: that it is there at all is nobody's business but its owner's."""
+
+    seats = 2
+    path: ClassVar[str]
+    opening: ClassVar[dict[str, Any]]
+    routes: ClassVar[tuple[str, ...]]
+
+    async def opened(self) -> None:
+        made = await self.http.post(self.path, json=self.opening, headers=self.key(0))
+        document = made.raise_for_status().json()
+        self.game = document.get("session_id") or document["id"]
+
+    def viewers(self) -> Mapping[str, dict[str, str]]:
+        return {"nobody": {}, "another agent": self.key(1), "the operator": self.operator}
+
+    async def told(self) -> dict[str, str]:
+        found, owner = {}, self.agents[0]["id"]
+        common = ("/api/games/{game}/state", "/api/games/{game}/events", "/api/games/{game}/log", "/api/agents/{owner}",
+                  "/api/games?agent={owner}", "/watch/{game}", "/api/games/{game}/replay.html", "/embed/{game}",
+                  "/api/admin/games/{game}", "/metrics?x")  # fmt: skip
+        for who, headers in self.viewers().items():
+            for route in (*(f"{self.path}/{{game}}{rest}" for rest in self.routes), *common):
+                path = route.format(game=self.game, owner=owner)
+                found[f"{route} for {who}"] = self.plain(await self.http.get(path, headers=headers))
+        for feed in ("sse", "ws"):
+            answer = await self.http.get(f"{self.spectator}/{feed}/games/{self.game}")
+            found[f"the spectator's {feed}"] = self.plain(answer)
+        return found
+
+    async def settled(self, rest: str, ready: Any) -> dict[str, Any]:
+        """The session as its owner sees it, once it waits for its owner again."""
+        end = time.monotonic() + SECONDS
+        while True:
+            answer = await self.http.get(f"{self.path}/{self.game}{rest}", headers=self.key(0))
+            document: dict[str, Any] = answer.raise_for_status().json()
+            if ready(document):
+                return document
+            assert time.monotonic() < end, document
+            await asyncio.sleep(0.1)
+
+
+class LegalTwin(SessionTwin):
+    """Facts were told, and the models have taken them up."""
+
+    kind, path, routes = "legal", "/api/sessions", ("", "/report", "/stream")
+    opening: ClassVar[dict[str, Any]] = {
+        "case_type": "civil", "jurisdiction": "Korea", "title": "Price of goods", "language": "en",
+    }  # fmt: skip
+
+    async def hides(self, secret: str) -> str:
+        facts = {
+            "overview": secret, "acts": f"The goods were sent. {secret}", "opposing_claims": "They were faulty.",
+            "timeline": [{"when": "2024-03-05", "what": "the goods were delivered", "agreed": True}],
+            "evidence": [{"title": "receipt", "description": "signed for the goods"}],
+        }  # fmt: skip
+        answer = await self.http.post(f"{self.path}/{self.game}/facts", json=facts, headers=self.key(0))
+        answer.raise_for_status()
+        await self.settled("", lambda document: document["gate"] is not None)
+        return ""
+
+
+class JuryTwin(SessionTwin):
+    """A juror was talked to, and has answered."""
+
+    kind, path = "jury", "/api/jury/sessions"
+    routes = ("", "/dossier", "/evidence", "/evidence/E1", "/witnesses", "/verdict", "/ending", "/log", "/stream")
+    opening: ClassVar[dict[str, Any]] = {"language": "en"}
+
+    async def hides(self, secret: str) -> str:
+        for phase in ("investigation", "persuasion"):
+            moved = await self.http.post(f"{self.path}/{self.game}/phase", json={"to": phase}, headers=self.key(0))
+            moved.raise_for_status()
+        said = await self.http.post(f"{self.path}/{self.game}/chat/radical", json={"text": secret}, headers=self.key(0))
+        assert said.raise_for_status().status_code == 200
+        return ""
