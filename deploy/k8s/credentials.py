@@ -1,27 +1,29 @@
 """Prints the Secrets that the manifests refer to, each password drawn anew. Nothing is kept anywhere else.
 
-`python deploy/k8s/credentials.py | kubectl create -f -` once for each namespace: `create`, since `apply` would change
-the passwords of a running system. `--embedded-chain` adds what the chain of the dev overlay needs. A store of secrets
-may make the same objects instead; docs/operating.md lists them.
+`python3 deploy/k8s/credentials.py | kubectl create -f -` once for each namespace: `create`, since `apply` would change
+the passwords of a running system. It needs nothing but Python 3.11: neither our packages nor others'. `--namespace`
+names another than `playmolt`; `--embedded-chain` adds what the chain of the dev overlay needs. A store of secrets may
+make the same objects instead; docs/operating.md lists them.
 """
 
 import argparse
+import base64
+import hashlib
 import json
 import secrets
 import string
 import sys
-from collections.abc import Mapping
 
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from playmolt_cli.local.embedded.nats import USERS
-from playmolt_core.db.logins import LOGINS as SERVICE_LOGINS
-from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER_KEY
-
+OLDEST = (3, 11)
 NAMESPACE = "playmolt"
-LOGINS: tuple[str, ...] = ("migrations", *SERVICE_LOGINS)
-"""Who logs in to Postgres. `postgres` is the superuser of the dev overlay's pod."""
+ENGINES = ("trial-engine", "ox-engine", "legal-orchestrator", "agora-runner")
+LOGINS = ("migrations", "gateway", *ENGINES, "relay", "reader")
+"""Who logs in to Postgres, as `playmolt_core.db.logins` says. `postgres` is the superuser of the dev overlay's pod."""
+USERS = ("gateway", "spectator", *ENGINES, "relay", "admin", "reader")
+"""Who logs in to NATS, as `playmolt_cli.local.embedded.nats` says."""
 _LETTERS = string.ascii_letters + string.digits
+_ED25519 = bytes.fromhex("302e020100300506032b657004220420")
+"""What stands before the 32 bytes of such a key in PKCS 8."""
 
 
 def password() -> str:
@@ -35,12 +37,18 @@ def password() -> str:
 
 def signing_key() -> str:
     """Draw the key that signs where the log stands."""
-    pem = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    return Ed25519PrivateKey.generate().private_bytes(*pem).decode()
+    text = base64.b64encode(_ED25519 + secrets.token_bytes(32)).decode()
+    return f"-----BEGIN PRIVATE KEY-----\n{text}\n-----END PRIVATE KEY-----\n"
 
 
-def values() -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {f"{login}-credentials": {} for login in (*LOGINS, *USERS, "postgres", "nats")}
+def deployer_key() -> str:
+    """The key that the embedded chain gives funds to; it is no secret."""
+    return "0x" + hashlib.sha256(b"playmolt: deployer of the embedded chain").hexdigest()
+
+
+def values() -> dict:
+    """Secret → key → value."""
+    found = {f"{login}-credentials": {} for login in (*LOGINS, *USERS, "postgres", "nats")}
     for login in (*LOGINS, "postgres"):
         found[f"{login}-credentials"] |= {"username": login, "password": password()}
     for user in USERS:
@@ -52,12 +60,12 @@ def values() -> dict[str, dict[str, str]]:
     return found
 
 
-def secret(name: str, content: Mapping[str, str]) -> dict[str, object]:
+def secret(name: str, content: dict, namespace: str) -> dict:
     """The Secret of a name; of the type that the database operator asks for where it holds a login."""
     return {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {"name": name, "namespace": NAMESPACE, "labels": {"app.kubernetes.io/part-of": "playmolt"}},
+        "metadata": {"name": name, "namespace": namespace, "labels": {"app.kubernetes.io/part-of": "playmolt"}},
         "type": "kubernetes.io/basic-auth" if "username" in content else "Opaque",
         "stringData": dict(content),
     }
@@ -66,13 +74,17 @@ def secret(name: str, content: Mapping[str, str]) -> dict[str, object]:
 def main() -> None:
     """Print a list of Secrets as JSON."""
     parser = argparse.ArgumentParser(description="Print the Secrets of a new deployment.")
+    parser.add_argument("--namespace", default=NAMESPACE, help="where they belong (default: %(default)s)")
     parser.add_argument("--embedded-chain", action="store_true", help="also for the chain of the dev overlay")
+    asked = parser.parse_args()
     found = values()
-    if parser.parse_args().embedded_chain:
-        found["trial-engine-chain"] = {"rpc-url": "http://127.0.0.1:8545", "deployer-key": EMBEDDED_DEPLOYER_KEY}
-    items = [secret(name, content) for name, content in sorted(found.items())]
+    if asked.embedded_chain:
+        found["trial-engine-chain"] = {"rpc-url": "http://127.0.0.1:8545", "deployer-key": deployer_key()}
+    items = [secret(name, content, asked.namespace) for name, content in sorted(found.items())]
     json.dump({"apiVersion": "v1", "kind": "List", "items": items}, sys.stdout, indent=2)
 
 
 if __name__ == "__main__":
+    if sys.version_info[:2] < OLDEST:
+        sys.exit("credentials.py: Python {}.{} is too old, 3.11 or newer is needed".format(*sys.version_info))
     main()
