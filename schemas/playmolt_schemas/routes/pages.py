@@ -53,7 +53,7 @@ class RowsQuery(GamesQuery, frozen=True):
     runs: bool = False
 
 
-class Player(msgspec.Struct, frozen=True):
+class RowPlayer(msgspec.Struct, frozen=True):
     """Who sat in a game, as a list names them."""
 
     id: str
@@ -75,8 +75,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     ended_at: str | None = None
     over: bool = False
     about: str = ""
-    names: tuple[Player, ...] = ()
-    winner: Player | None = None
+    names: tuple[RowPlayer, ...] = ()
+    winner: RowPlayer | None = None
     verdict: str | None = None
     reason: str | None = None
     seconds_left: float | None = None

@@ -2781,7 +2781,7 @@ export interface components {
         OxStartedMessage: {
             /** @enum {string} */
             type: "game_started";
-            participants: components["schemas"]["OxPlayer"][];
+            participants: components["schemas"]["Player"][];
             game_id: string;
             version: number;
             /**
@@ -2791,10 +2791,10 @@ export interface components {
             at: string;
         };
         /**
-         * OxPlayer
+         * Player
          * @description Who sits in the game.
          */
-        OxPlayer: {
+        Player: {
             handle?: string;
             /** @enum {string} */
             kind?: "bot" | "house" | "person";
@@ -5503,9 +5503,9 @@ export interface components {
             /** @default  */
             about?: string;
             /** @default [] */
-            names?: components["schemas"]["RoutesPagesPlayer"][];
+            names?: components["schemas"]["RowPlayer"][];
             /** @default null */
-            winner?: components["schemas"]["RoutesPagesPlayer"] | null;
+            winner?: components["schemas"]["RowPlayer"] | null;
             /** @default null */
             verdict?: string | null;
             /** @default null */
@@ -5516,10 +5516,10 @@ export interface components {
             language?: string | null;
         };
         /**
-         * RoutesPagesPlayer
+         * RowPlayer
          * @description Who sat in a game, as a list names them.
          */
-        RoutesPagesPlayer: {
+        RowPlayer: {
             id: string;
             name: string;
             /** @default  */

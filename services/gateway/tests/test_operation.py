@@ -310,6 +310,7 @@ class TestRoutes:
         document = json.loads(openapi_bytes())
         for name, schema in document["components"]["schemas"].items():
             assert re.fullmatch("[A-Za-z0-9]+", name)
+            assert not name.startswith("Routes")  # a module's
             assert schema["title"] == name
         assert {"Turn", "LegalTurn", "TrialCase"} <= document["components"]["schemas"].keys()
         tuples = 0

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.routes.pages import Player, Row
+from playmolt_schemas.routes.pages import Row, RowPlayer
 from playmolt_schemas.routes.platform import AdminGameLine
 
 from playmolt_gateway.pages.moments import State, state_if_there
@@ -100,7 +100,7 @@ def _about(state: State) -> str:
     return str(questions[0] if questions else state.get("question") or "")
 
 
-def _winner(state: State) -> Player | None:
+def _winner(state: State) -> RowPlayer | None:
     results = state.get("results") or ()
     best = next(
         (
@@ -113,9 +113,9 @@ def _winner(state: State) -> Player | None:
     return (
         None
         if best is None
-        else Player(best["agent_id"], best["name"], best.get("handle", ""), best.get("kind", "bot"))
+        else RowPlayer(best["agent_id"], best["name"], best.get("handle", ""), best.get("kind", "bot"))
     )
 
 
-def _name(seat: Mapping[str, Any]) -> Player:
-    return Player(seat["id"], seat["name"], seat.get("handle", ""), seat.get("kind", "bot"))
+def _name(seat: Mapping[str, Any]) -> RowPlayer:
+    return RowPlayer(seat["id"], seat["name"], seat.get("handle", ""), seat.get("kind", "bot"))
