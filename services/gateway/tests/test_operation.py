@@ -215,7 +215,7 @@ class TestDocuments:
 
         async def served(settings: dict[str, Any], **headers: str) -> tuple[set[str], set[str]]:
             answer = await make_platform(**settings).send("GET", "/skills/ox.md", headers=headers)
-            named = set(re.findall(r"\w+://[^/\s`\"$]+", answer.text))
+            named = set(re.findall(r"\w+://[^/\s`\"${]+", answer.text))
             watched = {address for address in named if address.startswith("ws")}
             return named - watched, watched
 
