@@ -3,12 +3,12 @@
 from rich.console import Console
 from rich.table import Table
 
-from bench import actions, agora, memory, ratings, replay
+from bench import actions, agora, match, memory, ratings, replay
 
 
 def main() -> None:
     table = Table("what", "product", "beside it", "ratio", title="product beside what a user would write instead")
-    for module in (replay, memory, ratings, actions, agora):
+    for module in (replay, memory, ratings, match, actions, agora):
         for row in module.rows():
             table.add_row(*row)
     Console().print(table)

@@ -180,18 +180,18 @@ def test_what_is_no_bot_is_said_before_anything_is_started(words: list[str], tol
     assert "starting" not in done.output
 
 
-NODE = """/work/bot.js:5
+NODE = """/srv/bots/bot.js:5
   throw new TypeError("oops");
   ^
 
 TypeError: oops
-    at pick (/work/bot.js:5:9)
-    at Interface.<anonymous> (/work/bot.js:9:3)
+    at pick (/srv/bots/bot.js:5:9)
+    at Interface.<anonymous> (/srv/bots/bot.js:9:3)
 """
 PYTHON = """Traceback (most recent call last):
-  File "/work/bot.py", line 9, in <module>
+  File "/srv/bots/bot.py", line 9, in <module>
     main()
-  File "/work/bot.py", line 4, in main
+  File "/srv/bots/bot.py", line 4, in main
     json.loads("")
   File "/usr/lib/python3.11/json/__init__.py", line 346, in loads
     return _default_decoder.decode(s)
@@ -209,7 +209,7 @@ json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)
             "bot.rb",
             "bot.rb:2:in `pick': oops (KeyError)",
         ),
-        ("panic: oops\n\nmain.pick()\n\t/work/bot.go:12 +0x1d\n", "bot.go", "bot.go:12: panic: oops"),
+        ("panic: oops\n\nmain.pick()\n\t/srv/bots/bot.go:12 +0x1d\n", "bot.go", "bot.go:12: panic: oops"),
         ("I am not well\n", "bot.sh", "I am not well"),
         ("", "bot.sh", ""),
     ],
@@ -219,4 +219,4 @@ def test_the_deepest_line_of_the_bots_own_file_is_found_in_any_language(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).touch()
-    assert crash_of(said.replace("/work", str(tmp_path)), ["run", name]) == told
+    assert crash_of(said.replace("/srv/bots", str(tmp_path)), ["run", name]) == told

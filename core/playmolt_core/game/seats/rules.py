@@ -119,6 +119,8 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
             return self.start(state) if len(state.seats) == self.needed else None
         if not state.playing:
             return None
+        if not state.attendance:  # everybody is there
+            return self.next_event(state)
         if all(state.absent(seat.id) for seat in state.seats):
             return GameAborted(reason=ABANDONED, faults=state.faults or ())
         following = self.next_event(state)

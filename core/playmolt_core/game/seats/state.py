@@ -96,7 +96,7 @@ class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=Tru
     @property
     def playing(self) -> bool:
         """Whether the present phase waits for submissions."""
-        return not self.over and self.phase != "waiting"
+        return self.phase not in ("waiting", "end", "aborted")
 
     @property
     def deadline(self) -> datetime | None:

@@ -1,0 +1,75 @@
+"""`playmolt match` with its report beside the bare rules: O/X games a second of processor time, views or none."""
+
+import asyncio
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from playmolt_cli.games import deciders
+from playmolt_cli.match.plan import plan_of_words
+from playmolt_cli.match.running import Running
+from playmolt_core.game.decider import Act, Command, Create, Join
+from playmolt_core.llm.catalogue import load
+
+from bench.servers import folder
+
+GAMES = 1_000
+WARM = 50
+_AT = datetime(2026, 1, 1, tzinfo=UTC)
+_BOTS = """
+def bot(turn):
+    if turn.actions[0].type == "first_choice":
+        return {"type": "first_choice", "choice": "O", "comment": "O"}
+    return {"type": "switch", "use_switch": False, "comment": ""}
+
+
+def looks(turn):
+    turn.state
+    return bot(turn)
+"""
+
+
+def rows() -> list[tuple[str, str, str, str]]:
+    with folder() as place:
+        path = Path(place) / "bots.py"
+        path.write_text(_BOTS, encoding="utf-8")
+        rules = _rate(_bare)
+        told = [("without views", str(path)), ("with views", f"{path}:looks")]
+        rates = [(name, _rate(lambda games, bot=bot: _match(bot, games))) for name, bot in told]
+    return [
+        (f"match, {name}", f"{rate:.0f} games/s", f"{rules:.0f} games/s on the bare rules", f"{rate / rules:.2f}")
+        for name, rate in rates
+    ]
+
+
+def _rate(play: Any) -> float:
+    play(WARM)
+    began = time.process_time()
+    play(GAMES)
+    return GAMES / (time.process_time() - began)
+
+
+def _match(bot: str, games: int) -> None:
+    running = Running(plan_of_words([bot] * 5, "ox", games, "bench"), deciders(), load(""), None)
+    report = asyncio.run(running.play())
+    assert report.games_played == games
+
+
+def _bare(games: int) -> None:
+    """The same games by the rules alone, nobody asked and nothing reported."""
+    rules = deciders()["ox"]
+    agents = [f"agent-{number}" for number in range(5)]
+    actions = (
+        {"type": "first_choice", "choice": "O", "comment": "O"},
+        {"type": "switch", "use_switch": False, "comment": ""},
+    )
+    for number in range(games):
+        state = rules.initial(f"ox-{number}")
+        commands: list[Command] = [Create(seed=str(number), config={"phase_deadline_seconds": 0})]
+        commands += [Join(agent_id=agent, name=agent) for agent in agents]
+        commands += [Act(agent_id=agent, action=action) for _ in range(5) for action in actions for agent in agents]
+        for command in commands:
+            decided: Any = rules.decide(state, command, _AT)
+            state = decided.states[-1]
+        assert state.over
