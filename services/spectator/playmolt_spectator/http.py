@@ -199,6 +199,8 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport
         self._held: Held | None = None
         self._begun = False
+        self._head_alone = False
+        """Whether only an answer's head is asked for."""
         self._streams_of = ""
         """The address whose event stream this one is."""
         self._task: asyncio.Task[None] | None = None
@@ -241,6 +243,7 @@ class Connection(asyncio.Protocol):
                 self._refuse(Refusal(Code.INVALID_REQUEST, _NO_REQUEST))
                 return
             self._held.is_answered()
+            self._head_alone = event.method == b"HEAD"
             self._transport.pause_reading()
             self._task = asyncio.create_task(self._answer(event))
 
@@ -249,7 +252,7 @@ class Connection(asyncio.Protocol):
         self._send(body(refusal.code.status, "application/problem+json", content, refusal.headers))
 
     def _send(self, response: bytes) -> None:
-        self._transport.write(response)
+        self._transport.write(response[: response.index(b"\r\n\r\n") + 4] if self._head_alone else response)
         if self._held:
             self._held.closes()
         self._transport.close()
@@ -283,7 +286,7 @@ class Connection(asyncio.Protocol):
                 "This server has all the connections that it can take, in all or from your address. Try again soon."
             )
         if page is not None:
-            self._send(page if request.method == b"GET" else page[: page.index(b"\r\n\r\n") + 4])
+            self._send(page)
             return
         self._server.check_room()
         if kind == "ws":
@@ -324,7 +327,7 @@ class Connection(asyncio.Protocol):
             """Whether the request is answered without a watcher."""
             if feed and after and feed.closed and after >= feed.head:
                 self._send(head(204, {**_CORS, "Connection": "close"}))
-            elif request.method == b"HEAD":
+            elif self._head_alone:
                 self._send(head(200, _EVENT_STREAM))
             else:
                 return False
@@ -333,7 +336,7 @@ class Connection(asyncio.Protocol):
         try:
             await self._open(game_id, after or 0, invite, take_over, answered)
         except BusUnavailable:
-            self._send(head(200, _EVENT_STREAM) + (b"" if request.method == b"HEAD" else _COME_BACK))
+            self._send(head(200, _EVENT_STREAM) + _COME_BACK)
 
     def _count_stream(self, request: h11.Request) -> None:
         """Count an event stream of its address until its connection is gone. Raises Refusal."""

@@ -73,6 +73,20 @@ async def test_the_head_of_a_page_can_be_asked_for(spectator: Spectator) -> None
     assert await response.rest() == b""
 
 
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/nowhere", 404), ("/sse/games/ox-0", 404), (f"/sse/games/{GAME}?after=soon", 400),
+        (f"/ws/games/{GAME}", 405), ("/favicon.ico", 404),
+    ],
+)  # fmt: skip
+async def test_a_refusal_of_who_asks_for_a_head_has_no_body(spectator: Spectator, path: str, status: int) -> None:
+    response = await spectator.get(path, "HEAD")
+    assert response.status == status
+    assert int(response.headers["content-length"]) > 0
+    assert await response.rest() == b""
+
+
 async def test_a_feed_for_websockets_tells_others_what_to_do(bus: FakeBus, spectator: Spectator) -> None:
     bus.start(GAME, 1)
     response = await spectator.get(f"/ws/games/{GAME}")
