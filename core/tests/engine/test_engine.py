@@ -4,12 +4,14 @@ import asyncio
 import time
 import uuid
 from collections.abc import AsyncIterator, Sequence
+from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
 import msgspec
 import pytest
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.engine import Engine
+from playmolt_core.engine.writes import writes
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.log.port import AppendStatus, Unit
 from playmolt_core.service.process import until_stopped
@@ -221,6 +223,38 @@ async def test_two_replicas_racing_lose_nothing(log: ScriptedLog) -> None:
     assert {status for status, _ in [await future for future in waiting]} == {200}
     for player in players:
         assert (await player.call("state", game))[1]["version"] == 43
+    for engine in engines:
+        await engine.stop()
+
+
+def clock_that_is_off(by: timedelta) -> type[datetime]:
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+            return datetime.now(tz) + by
+
+    return Clock
+
+
+async def test_replicas_whose_clocks_are_apart_write_one_history(
+    log: ScriptedLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Time never runs backwards in a game, whoever decides, and nobody's action is lost for it."""
+    engines = []
+    for minutes in (-10, 10, 0):
+        monkeypatch.setattr(writes, "datetime", clock_that_is_off(timedelta(minutes=minutes)))
+        engines.append(engine_on(log))
+    players = [Player(engine) for engine in engines]
+    game = await players[0].game()
+    for number in range(12):
+        player = players[number % 3]
+        assert (await player.call("act", game, {"add": 0}, agent="ab"[number % 2]))[0] == 200
+    stored = await log.load(game)
+    assert stored is not None
+    times = [record.at for record in stored.records]
+    assert times == sorted(times)
+    assert len(set(times)) > 2, "three clocks were asked"
+    assert [record.version for record in stored.records] == [*range(1, len(times) + 1)]
     for engine in engines:
         await engine.stop()
 

@@ -144,3 +144,33 @@ async def test_a_transaction_left_open_elsewhere_holds_nothing_up(platform: Plat
             await transaction.rollback()
     finally:
         await connection.close(timeout=SECONDS)
+
+
+FULL = """
+CREATE FUNCTION public.disk_is_full() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'could not extend file "base/5/16384": No space left on device' USING ERRCODE = 'disk_full';
+END $$;
+CREATE TRIGGER disk_is_full BEFORE INSERT ON log.event FOR EACH STATEMENT EXECUTE FUNCTION public.disk_is_full();
+"""
+"""What a server with a full disk says to every append; it goes on reading."""
+
+
+async def test_a_full_disk_takes_no_action_and_loses_none(platform: Platform) -> None:
+    connection = await asyncpg.connect(platform.postgres.url, timeout=SECONDS)
+    try:
+        async with Game(platform.stack) as game:
+            assert (await game.choose(0)).status == 200
+            await connection.execute(FULL)
+            body = {"type": "first_choice", "choice": "O", "comment": "So."}
+            keys = {seat: f"{game.agents[seat]}:first_choice_submitted" for seat in (1, 2)}
+            refused = await asyncio.gather(*(game.call(seat, key, body) for seat, key in keys.items()))
+            assert {(act.status, act.code) for act in refused} == {(503, "unavailable")}
+            assert (await game.choose(0)).status == 200, "what is stored is answered"
+            await connection.execute("DROP FUNCTION public.disk_is_full CASCADE")
+            answers = await asyncio.gather(*(game.choose(seat) for seat in range(SEATS)))
+            assert {act.code for act in answers} == {""}
+            await game.checked(platform.postgres.url)
+    finally:
+        await connection.execute("DROP FUNCTION IF EXISTS public.disk_is_full CASCADE")
+        await connection.close(timeout=SECONDS)
