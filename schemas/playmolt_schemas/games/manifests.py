@@ -52,4 +52,11 @@ AGORA: Final = GameModule(
     archived=False,  # an experiment reads its runs for ever
     place=5,
 )
-EXPERIMENT: Final = GameModule(type="experiment", kind="session", service="agora-runner", archived=False, place=6)
+EXPERIMENT: Final = GameModule(
+    type="experiment",
+    kind="session",
+    service="agora-runner",
+    drawing=Reference("playmolt_gateway.pictures.experiment:draw"),
+    archived=False,
+    place=6,
+)

@@ -4,3 +4,4 @@ from typing import Final
 
 REPORT: Final = "report.html"
 BUNDLE: Final = "bundle.zip"
+SHARES: Final = "shares.csv"

@@ -15,7 +15,7 @@ from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 
 from playmolt_agora.experiment.state import State
-from playmolt_agora.report.study_files import BUNDLE, REPORT
+from playmolt_agora.report.study_files import BUNDLE, REPORT, SHARES
 from playmolt_agora.workers.shared_report import shared_page
 
 _log = log("library")
@@ -53,8 +53,11 @@ class Library:
         made = await self._file(state, REPORT)
         if isinstance(made, Refused) and made.code is not Code.NOT_FINISHED:
             return made
-        report = made.decode() if isinstance(made, bytes) else ""
-        return ApiReply(shared_page(state, report, made=made is not None))
+        report, shares = "", ""
+        if isinstance(made, bytes):
+            found = await self._file(state, SHARES)
+            report, shares = made.decode(), found.decode() if isinstance(found, bytes) else ""
+        return ApiReply(shared_page(state, report, shares, made=made is not None))
 
     async def _file(self, state: State, name: str) -> bytes | Refused | None:
         """None while it is being made."""

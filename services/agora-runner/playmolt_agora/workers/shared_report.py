@@ -1,7 +1,10 @@
 """An experiment as it is shown to strangers: its lock and models, then the report as far as it is."""
 
+import csv
 import re
-from typing import Final
+from collections import Counter
+from io import StringIO
+from typing import Any, Final
 
 from playmolt_schemas.sharing import SharedPage
 
@@ -14,8 +17,8 @@ _EVENTS: Final = re.compile(r'href="events/([A-Za-z0-9-]+)\.jsonl#(\d+)"')
 """How the report of a bundle names the events of a run; here they are the public ones of the API."""
 
 
-def shared_page(state: State, report: str, *, made: bool) -> SharedPage:
-    """`report` is the page of `analyze`, "" while there is none; `made` False: it is being made."""
+def shared_page(state: State, report: str, shares: str, *, made: bool) -> SharedPage:
+    """`report` and `shares` are files of `analyze`, "" while there are none; `made` False: they are being made."""
     found, style = _BODY.search(report), _STYLE.search(report)
     note = "" if made else markup.paragraph("The report is being made; this page shows it in a few seconds.")
     runs = f"{state.finished} of {len(state.runs)} runs finished, {state.spent.turns} turns"
@@ -25,8 +28,30 @@ def shared_page(state: State, report: str, *, made: bool) -> SharedPage:
         language="en",
         body=f"{_lock(state, runs)}{note}{_EVENTS.sub(_public, found[1]) if found else ''}",
         style=style[1] if style else "",
+        state=_scene(state, shares),
         ready=made,
     )
+
+
+def _scene(state: State, shares: str) -> dict[str, Any]:
+    """What a drawing shows: of each model the actions of its valid turns, the most frequent first."""
+    counted: dict[str, Counter[str]] = {model.alias: Counter() for model in state.models}
+    for row in csv.DictReader(StringIO(shares)):
+        if row["level"] == "agent" and row["model"] in counted:
+            counted[row["model"]][row["action"]] += int(row["count"])
+    return {
+        "gameType": "experiment",
+        "name": state.name,
+        "finished": state.finished,
+        "runs": len(state.runs),
+        "turns": state.spent.turns,
+        "models": [{"alias": alias, "acts": _acts(acts)} for alias, acts in counted.items()],
+    }
+
+
+def _acts(counted: Counter[str]) -> list[dict[str, Any]]:
+    total = counted.total()
+    return [{"action": action, "percent": round(100 * n / total)} for action, n in counted.most_common() if n]
 
 
 def _lock(state: State, runs: str) -> str:

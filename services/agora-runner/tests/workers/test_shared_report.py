@@ -25,6 +25,12 @@ REPORT = (
     "<!DOCTYPE html><html><head><style>h1{color:red}</style></head><body><nav>n</nav>"
     '<main id="content" tabindex="-1"><p><a href="events/agora-1.jsonl#17">run</a></p></main></body></html>'
 )
+SHARES = """level,model,action,count
+agent,scripted,speak,3
+agent,scripted,trade,1
+agent,scripted,idle,0
+cell,scripted,trade,9
+"""
 
 
 @pytest.fixture
@@ -39,7 +45,7 @@ def asked(state: State, route: str, **options: Any) -> ApiReply | Refused:
 
 
 def test_what_was_fixed_stands_there_before_anything_has_run(state: State) -> None:
-    page = shared_page(state, "", made=True)
+    page = shared_page(state, "", "", made=True)
     assert page.title == PLAN["name"]
     assert "small &amp; &lt;plain&gt;" in page.body
     assert state.plan_hash in page.body
@@ -49,14 +55,18 @@ def test_what_was_fixed_stands_there_before_anything_has_run(state: State) -> No
 
 
 def test_a_report_is_shown_with_its_own_style_and_leads_to_public_events(state: State) -> None:
-    page = shared_page(state, REPORT, made=True)
+    page = shared_page(state, REPORT, SHARES, made=True)
     assert page.style == "h1{color:red}"
     assert 'href="/api/agora/runs/agora-1/events?after=16"' in page.body
     assert "<nav>" not in page.body
+    assert page.state
+    assert page.state["models"] == [
+        {"alias": "scripted", "acts": [{"action": "speak", "percent": 75}, {"action": "trade", "percent": 25}]}
+    ]
 
 
 def test_a_page_whose_report_is_being_made_says_so(state: State) -> None:
-    page = shared_page(state, "", made=False)
+    page = shared_page(state, "", "", made=False)
     assert not page.ready
     assert "being made" in page.body
 

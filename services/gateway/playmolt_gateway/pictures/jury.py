@@ -18,6 +18,8 @@ def draw(state: State, words: Words, sheet: Sheet) -> Picture:
     phase = words.word("phase", state["phase"])
     nodes = heading(sheet, f"{words.word('game', 'jury')} · {phase}", state["title"])
     nodes.append(label(title, MARGIN, 163, 26, width=sheet.inner, class_="p-accent p-bold"))
+    legend = words.text("picture.jury.legend")
+    nodes.append(label(legend, sheet.width - MARGIN, 44, 18, width=260, class_="p-quiet", text_anchor="end"))
     boxes = _boxes(len(state["jurors"]), sheet)
     for juror, box in zip(state["jurors"], boxes, strict=True):
         nodes += _juror(state, juror, words, box, tall=sheet.tall)

@@ -25,7 +25,7 @@ async function draw(main) {
 }
 
 async function overview(main) {
-  const runs = el("div");
+  const runs = el("div", { class: "room-of-runs" });
   main.append(el("div", { class: "tight" }, el("h1", {}, t("agora.title")), el("p", { class: "lead" }, t("agora.lead"))),
     el("div", { class: "two" },
       el("div", { class: "stack" }, el("section", { class: "card", "aria-labelledby": "live" }, el("h2", { id: "live" }, t("runs")), runs)),

@@ -1,0 +1,51 @@
+"""An experiment drawn: what each model did most, in shares of its valid turns."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from playmolt_gateway.pictures.scene import MARGIN, Picture, Sheet, Words, bars, heading, panel
+from playmolt_gateway.pictures.svg import Node, label
+
+State = Mapping[str, Any]
+_MODELS: Final = 4
+_ACTIONS: Final = 5
+
+
+def draw(state: State, words: Words, sheet: Sheet) -> Picture:
+    title = _title(state, words)
+    runs = words.text("picture.experiment.runs", finished=state["finished"], runs=state["runs"], turns=state["turns"])
+    nodes = heading(sheet, f"{words.word('game', 'experiment')} · {runs}", state["name"])
+    nodes.append(label(title, MARGIN, 163, 24, width=sheet.inner, class_="p-accent p-bold"))
+    nodes += _models(state, words, sheet)
+    return Picture(sheet, title, f"{state['name']} · {title} · {runs}", nodes)
+
+
+def _title(state: State, words: Words) -> str:
+    """What each model did most; before anything is measured, that nothing is."""
+    told = [
+        words.text(
+            "picture.experiment.mostly",
+            model=model["alias"],
+            action=words.word("act", model["acts"][0]["action"]),
+            percent=model["acts"][0]["percent"],
+        )
+        for model in state["models"]
+        if model["acts"]
+    ]
+    return " · ".join(told[:2]) if told else words.text("picture.experiment.nothing")
+
+
+def _models(state: State, words: Words, sheet: Sheet) -> list[Node]:
+    models = [model for model in state["models"] if model["acts"]][:_MODELS]
+    across = 1 if sheet.tall or len(models) < 2 else 2
+    down = max(1, -(-len(models) // across))
+    width, height = sheet.inner / across, (sheet.height - 214) / down
+    drawn: list[Node] = []
+    for place, model in enumerate(models):
+        x, y = MARGIN + place % across * width, 184 + place // across * height
+        rows = [(act["action"], words.word("act", act["action"]), act["percent"]) for act in model["acts"][:_ACTIONS]]
+        step = min(52.0, (height - 80) / max(1, len(rows)))
+        drawn.append(panel(x, y, width - 14, height - 14))
+        drawn.append(label(model["alias"], x + 20, y + 38, 24, width=width - 60, class_="p-ink p-bold"))
+        drawn += bars(rows, x + 20, y + 60, width - 60, step=step, marked=rows[0][0])
+    return drawn
