@@ -15,7 +15,7 @@ export UV_PYTHON := $(BIN)/python
 # Without compiled files every worker of the tests compiles every module anew, at every run.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test check bench soak lock docs image release dist typescript
+.PHONY: help setup demo test check bench soak lock docs image release dist typescript pictures
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -79,6 +79,9 @@ typescript: $(RUN) ## make the types of sdk/typescript anew from the OpenAPI doc
 	cd sdk/typescript && npm install --silent
 	$(BIN)/python -m playmolt_gateway.routes.openapi > sdk/typescript/openapi.json
 	cd sdk/typescript && npm run --silent generate
+
+pictures: $(DEV) ## draw the pictures of the README anew, of real games
+	$(BIN)/python -m tests.pictures
 
 docs: $(RUN) ## write the generated pages and schemas anew
 	$(BIN)/python -m playmolt_core.settings > docs/settings.md

@@ -24,7 +24,7 @@ from playmolt_schemas.routes.route import (
     Query,
     Route,
 )
-from playmolt_schemas.sharing import Share
+from playmolt_schemas.routes.sharing import Share
 
 _EXPERIMENTS: Final = "/api/agora/experiments"
 _RUNS: Final = "/api/agora/runs"

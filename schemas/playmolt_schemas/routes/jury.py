@@ -20,7 +20,7 @@ from playmolt_schemas.routes.route import (
     Route,
     StreamQuery,
 )
-from playmolt_schemas.sharing import Share
+from playmolt_schemas.routes.sharing import Share
 
 _PATH: Final = "/api/jury/sessions"
 _ONE: Final = _PATH + "/{id}"

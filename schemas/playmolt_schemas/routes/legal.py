@@ -20,7 +20,7 @@ from playmolt_schemas.routes.route import (
     Route,
     StreamQuery,
 )
-from playmolt_schemas.sharing import Share
+from playmolt_schemas.routes.sharing import Share
 
 _PATH: Final = "/api/sessions"
 FORMS: Final = OneOf((legal.FactsForm, legal.Round1Form, legal.Round2Form, legal.EndForm))

@@ -6,7 +6,7 @@ from playmolt_core.db.in_flight import PgInFlight
 from playmolt_core.effects.leased_effect import LeasedEffect, Worker
 from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.service.process import HostedGame, ServiceContext, run
-from playmolt_schemas import sharing
+from playmolt_schemas.routes import sharing
 
 from playmolt_agora.experiment import effects as experiment_effects
 from playmolt_agora.experiment.api import ExperimentApi

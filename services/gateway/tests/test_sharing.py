@@ -5,9 +5,9 @@ import re
 from typing import Any
 
 import pytest
-from playmolt_schemas import sharing
 from playmolt_schemas.codes import Code, problem_bytes
 from playmolt_schemas.envelopes import Answer, Call
+from playmolt_schemas.routes import sharing
 
 JURY = "jury-0190c3f8-1111-7222-8333-444455556666"
 LEGAL = "legal-0190c3f8-1111-7222-8333-444455556666"

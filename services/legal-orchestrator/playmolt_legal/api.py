@@ -5,11 +5,11 @@ from typing import Final, get_args
 
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi, Linked
 from playmolt_core.game.decider import Command, Refused
-from playmolt_schemas import sharing
 from playmolt_schemas.body_fields import BodyFields
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.legal import ReportSection, Sessions
 from playmolt_schemas.identifiers import id_of_command
+from playmolt_schemas.routes import sharing
 from typing_extensions import override
 
 from playmolt_legal import commands, views

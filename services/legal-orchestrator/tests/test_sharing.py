@@ -9,10 +9,10 @@ from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused
 from playmolt_legal.api import LegalApi
 from playmolt_legal.report.scene import scene
-from playmolt_schemas import sharing
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.legal import ReportSection
-from playmolt_schemas.sharing import SharedPage, Terms
+from playmolt_schemas.routes import sharing
+from playmolt_schemas.routes.sharing import SharedPage, Terms
 
 SECTIONS = get_args(ReportSection)
 TYPED = ("인도 사실", "메일 기록", "절반까지")

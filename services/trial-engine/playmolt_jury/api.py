@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import Command, Refused, Viewer
-from playmolt_schemas import sharing
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.jury import FailedVote, JurySession, JurySessions
+from playmolt_schemas.routes import sharing
 from typing_extensions import override
 
 from playmolt_jury import bodies, commands, views

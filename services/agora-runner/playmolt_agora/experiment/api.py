@@ -8,9 +8,9 @@ from msgspec import UNSET
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import Command, Refused
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas import sharing
 from playmolt_schemas.agora.plan import Experiments, ResumeRequest, StopRequest
 from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.routes import sharing
 from playmolt_schemas.routes.agora import Forked, ForkRequest
 from playmolt_schemas.routes.route import NoFields
 from typing_extensions import override

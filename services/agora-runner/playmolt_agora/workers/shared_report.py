@@ -6,7 +6,7 @@ from collections import Counter
 from io import StringIO
 from typing import Any, Final
 
-from playmolt_schemas.sharing import SharedPage
+from playmolt_schemas.routes.sharing import SharedPage
 
 from playmolt_agora.experiment.state import State
 from playmolt_agora.report import markup

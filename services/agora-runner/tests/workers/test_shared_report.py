@@ -11,8 +11,8 @@ from playmolt_agora.workers.shared_report import shared_page
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas import sharing
 from playmolt_schemas.codes import Code
+from playmolt_schemas.routes import sharing
 
 from core.tests.scenario import Scenario
 

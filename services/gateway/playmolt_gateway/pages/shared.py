@@ -8,7 +8,7 @@ from string import Template
 from typing import Final
 
 from playmolt_schemas.page_texts import PageLanguage, page_texts
-from playmolt_schemas.sharing import SharedPage
+from playmolt_schemas.routes.sharing import SharedPage
 from starlette.responses import Response
 
 from playmolt_gateway.pages.assets import FILES, compressed, version_of_all

@@ -17,11 +17,22 @@ def draw(state: State, words: Words, sheet: Sheet) -> Picture:
     kicker = (
         f"{words.word('game', 'agora')} · {words.word('phase', state['phase'])} · {words.word('world', state['world'])}"
     )
-    nodes = heading(sheet, kicker, title)
-    nodes.append(label(told, MARGIN, 163, 24, width=sheet.inner, class_="p-accent p-bold"))
+    nodes = heading(sheet, f"{kicker} · {told}", title)
+    happened = _happened(state, words) or told
+    nodes.append(label(happened, MARGIN, 163, 24, width=sheet.inner, class_="p-accent p-bold"))
     nodes += _map(state, words, sheet)
     here = " · ".join(f"{words.word('place', place)}: {_names(state, place)}" for place in state["places"])
-    return Picture(sheet, f"{title} · {told}", here, nodes)
+    return Picture(sheet, f"{title} · {happened}", f"{told} · {here}", nodes)
+
+
+def _happened(state: State, words: Words) -> str:
+    """What was done last: who, what, to whom, and what was said."""
+    if not state["acts"]:
+        return ""
+    last = state["acts"][-1]
+    whom = f" → {words.word('place', last['target'])}" if last["target"] else ""
+    said = f": “{last['content']}”" if last["content"] else ""
+    return f"{last['agent_id']} {words.word('act', last['action'])}{whom}{said}"
 
 
 def _names(state: State, place: str) -> str:

@@ -1,5 +1,6 @@
 """An O/X game drawn: a floor with two fields, who stands where, the scores."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -108,6 +109,8 @@ def _floor(state: State, words: Words, sheet: Sheet, stands: Mapping[str, str]) 
 
 def _people(state: State, words: Words, sheet: Sheet, stands: Mapping[str, str]) -> list[Node]:
     places = _places(state, sheet, stands)
+    beside = Counter(stands.get(seat["id"], "") for seat in state["participants"])
+    rooms = {side: width for side, (_, _, width, _) in _fields(sheet).items()}
     switched = {one["id"] for one in state["decisions"] if one["switched"]}
     drawn: list[Node] = []
     for seat in state["participants"]:
@@ -116,7 +119,9 @@ def _people(state: State, words: Words, sheet: Sheet, stands: Mapping[str, str])
         if seat["id"] in switched:
             note = words.text("switched")
         mark = badge("✓", 26, -26) if seat.get("submitted") else None
-        drawn.append(person(seat["id"], seat["name"], x, y, note=note, width=116 if not sheet.tall else 106, more=mark))
+        stood = stands.get(seat["id"], "")
+        room = rooms.get(stood, sheet.inner) / beside[stood] - 10
+        drawn.append(person(seat["id"], seat["name"], x, y, note=note, width=min(room, 190.0), more=mark))
     return drawn
 
 

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_core.db.shares import Share
-from playmolt_schemas import sharing
 from playmolt_schemas.codes import Code
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import type_of
 from playmolt_schemas.registry import games
+from playmolt_schemas.routes import sharing
 from playmolt_schemas.routes.route import SVG
 from starlette.responses import Response
 

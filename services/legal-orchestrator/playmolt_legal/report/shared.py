@@ -7,7 +7,7 @@ from typing import Any, Final, get_args
 import msgspec
 from msgspec.structs import replace
 from playmolt_schemas.games.legal import GateEntry, Report, ReportFacts, ReportSection
-from playmolt_schemas.sharing import SharedPage
+from playmolt_schemas.routes.sharing import SharedPage
 
 from playmolt_legal.report import html_format
 from playmolt_legal.report.document import Document, Line, Section, document

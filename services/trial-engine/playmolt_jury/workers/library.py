@@ -12,10 +12,10 @@ from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Event, Refused
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import EventLog
-from playmolt_schemas import sharing
+from playmolt_schemas.routes import sharing
 from playmolt_schemas.routes.jury import TRANSCRIPT_MEDIA
 from playmolt_schemas.routes.route import NDJSON
-from playmolt_schemas.sharing import SharedPage
+from playmolt_schemas.routes.sharing import SharedPage
 
 from playmolt_jury.codes import unknown_session
 from playmolt_jury.rules import Jury

@@ -15,10 +15,10 @@ from playmolt_jury.transcript import formats
 from playmolt_jury.transcript.scene import scene
 from playmolt_jury.transcript.shared_log import shared_log
 from playmolt_jury.transcript.transcript import Transcript, in_reading_order, transcript
-from playmolt_schemas import sharing
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code
 from playmolt_schemas.records import ZERO_HASH, Metadata, Record
+from playmolt_schemas.routes import sharing
 
 SECRET = "Think of the girl who waits at the harbour."
 SAID = "Doubt <must> decide."
