@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from playmolt_cli.local.supervisor import NotReadyError
+
 _LOOK_SECONDS = 1.0
 
 
@@ -24,7 +26,11 @@ class Memory:
             await asyncio.sleep(_LOOK_SECONDS)
 
     def _look(self) -> None:
-        for name, pid in self._processes().items():
+        try:
+            processes = self._processes()
+        except NotReadyError:
+            return  # everything was killed at once, and is being started again
+        for name, pid in processes.items():
             kind = name.rstrip("-0123456789")
             with suppress(OSError):
                 held = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
