@@ -15,10 +15,11 @@ class BusUnavailable(ConnectionError):
     the same command id is safe."""
 
 
-class Traced(bytes):
-    """A message whose event came of a traced request; `trace` is the W3C context that came with it."""
+class Headed(bytes):
+    """A message with what came beside it: the W3C context of a traced request, the hash of a private game's invite."""
 
     trace = ""
+    invite = ""
 
 
 class Watch(Protocol):

@@ -7,21 +7,23 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
-from playmolt_schemas.subjects import CLOSES_HEADER, TRACE_HEADER
+from playmolt_schemas.subjects import CLOSES_HEADER, INVITE_HEADER, TRACE_HEADER
 
 from playmolt_core.bus.connection import delivered
-from playmolt_core.bus.port import Traced
+from playmolt_core.bus.port import Headed
 
 _WAITING = 1024
 MISSED = b""
 
 
 def _told(message: Msg) -> bytes:
-    if message.headers is None or TRACE_HEADER not in message.headers:
+    headers = message.headers or {}
+    trace, invite = headers.get(TRACE_HEADER, ""), headers.get(INVITE_HEADER, "")
+    if not trace and not invite:
         return message.data
-    traced = Traced(message.data)
-    traced.trace = message.headers[TRACE_HEADER]
-    return traced
+    headed = Headed(message.data)
+    headed.trace, headed.invite = trace, invite
+    return headed
 
 
 class SubjectWatch:

@@ -73,7 +73,14 @@ class AgentLeftMessage(PublicMessage, frozen=True, kw_only=True, tag="agent_left
     name: str
 
 
-class GameAbortedMessage(PublicMessage, frozen=True, kw_only=True, tag="game_aborted"):
+class ClosingMessage(PublicMessage, frozen=True, kw_only=True):
+    """The last message of a game; of a private one it says so."""
+
+    private: bool | UnsetType = UNSET
+    rated: bool | UnsetType = UNSET
+
+
+class GameAbortedMessage(ClosingMessage, frozen=True, kw_only=True, tag="game_aborted"):
     """The operator ended the game, or everybody left it; nobody gets points. A run has no `faults`."""
 
     reason: str

@@ -10,6 +10,7 @@ from playmolt_schemas.games.game_messages import (
     Action,
     AgentJoinedMessage,
     AgentLeftMessage,
+    ClosingMessage,
     Fault,
     GameAbortedMessage,
     GameCreatedMessage,
@@ -162,7 +163,7 @@ class RoundResultMessage(PublicMessage, frozen=True, kw_only=True, tag="round_re
     scoreboard: tuple[ScoreLine, ...]
 
 
-class OxEndMessage(PublicMessage, frozen=True, kw_only=True, tag="game_end"):
+class OxEndMessage(ClosingMessage, frozen=True, kw_only=True, tag="game_end"):
     """The game is over; the scoreboard stands in the order of the ranks."""
 
     winner_id: str

@@ -10,6 +10,7 @@ from playmolt_schemas.games.game_messages import (
     Action,
     AgentJoinedMessage,
     AgentLeftMessage,
+    ClosingMessage,
     Fault,
     GameAbortedMessage,
     GameCreatedMessage,
@@ -147,7 +148,7 @@ class JuryTallyMessage(PublicMessage, frozen=True, kw_only=True, tag="jury_tally
     verdict: Verdict
 
 
-class TrialEndMessage(PublicMessage, frozen=True, kw_only=True, tag="game_end"):
+class TrialEndMessage(ClosingMessage, frozen=True, kw_only=True, tag="game_end"):
     """The judge has spoken; stands for verdict → end."""
 
     verdict: Verdict

@@ -83,6 +83,7 @@ def final_result(state: State) -> GameEnded:
             for rank, (seat, points) in enumerate(zip(ranked, RANK_POINTS, strict=True), start=1)
         ),
         faults=state.faults or (),
+        private=state.told_private,
     )
 
 

@@ -226,6 +226,7 @@ def _ended(event: GameEnded) -> OxEndMessage:
         final_scoreboard=event.final_scoreboard,
         results=event.results,
         faults=event.faults or (),
+        **seats.closing_of(event),
     )
 
 

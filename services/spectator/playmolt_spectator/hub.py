@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 from opentelemetry.trace import SpanKind
-from playmolt_core.bus.port import BusUnavailable, Traced
+from playmolt_core.bus.port import BusUnavailable, Headed
 from playmolt_core.ops import tracing
 from playmolt_core.ops.telemetry import log
 
@@ -144,6 +144,9 @@ class Feed(Channel):
         if not raw:
             self._lost = True
             return
+        if isinstance(raw, Headed) and raw.invite and raw.invite != self._invite:
+            _log.error("foreign_invite", game=self._id)  # no engine opens a feed to who has not the game's invite
+            return
         try:
             self._stash([message(raw)])
         except msgspec.DecodeError:
@@ -171,7 +174,7 @@ class Feed(Channel):
 
     def _trace(self, messages: Sequence[Message], started: int) -> None:
         for found in messages:
-            if isinstance(found.raw, Traced) and tracing.sampled(found.raw.trace):
+            if isinstance(found.raw, Headed) and tracing.sampled(found.raw.trace):
                 facts: tracing.Attributes = {
                     "playmolt.target": self._id,
                     "playmolt.version": found.version,

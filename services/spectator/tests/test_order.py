@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from playmolt_core.bus.port import Headed
 from playmolt_spectator.timeouts import Timeouts
 from spectator_fakes import FakeBus, game, raw
 from spectator_loopback import Spectator, ended, running, take
@@ -20,6 +21,17 @@ async def test_what_was_before_comes_first_and_then_what_happens(bus: FakeBus, s
         bus.happen(GAME)
         bus.happen(GAME)
         assert await take(socket, 2) == bus.games[GAME][3:]
+
+
+async def test_a_message_of_another_invite_goes_to_nobody(bus: FakeBus, spectator: Spectator) -> None:
+    bus.start(GAME, 1)
+    async with spectator.ws(f"/ws/games/{GAME}") as socket:
+        assert await take(socket, 1) == bus.games[GAME]
+        foreign = Headed(raw(GAME, 2, "for others"))
+        foreign.invite = "f" * 64
+        bus.tell(GAME, foreign)
+        bus.happen(GAME)
+        assert await take(socket, 1) == bus.games[GAME][1:]
 
 
 async def test_server_sent_events_carry_the_same_bytes_with_the_version_as_id(

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from playmolt_core.game.decider import Event, stored_types
 from playmolt_core.game.seats import events as seats
-from playmolt_core.game.seats.events import Submitted
+from playmolt_core.game.seats.events import Closing, Submitted
 from playmolt_schemas.games.game_messages import Fault
 from playmolt_schemas.games.trial import Case, JurorVote, Party, Phase, Role, Team, TrialResult, Verdict
 
@@ -57,7 +57,7 @@ class JuryTallied(Event, frozen=True, kw_only=True):
     verdict: Verdict
 
 
-class GameEnded(Event, frozen=True, kw_only=True):
+class GameEnded(Closing, frozen=True, kw_only=True):
     """The judge has spoken; the points are final."""
 
     type: ClassVar[str] = "game_end"

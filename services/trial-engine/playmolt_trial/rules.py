@@ -215,6 +215,7 @@ def _verdict_read(state: State) -> GameEnded:
             _result(state, seat, winner) for seat in sorted(state.seats, key=lambda seat: _standing(state, seat))
         ),
         faults=state.faults or (),
+        private=state.told_private,
     )
 
 

@@ -109,7 +109,14 @@ class SeatResigned(SeatedEvent, frozen=True, kw_only=True):
     name: str
 
 
-class GameAborted(SeatedEvent, frozen=True, kw_only=True):
+class Closing(SeatedEvent, frozen=True, kw_only=True):
+    """The last event of a game."""
+
+    private: bool | UnsetType = UNSET
+    """Whether the game was private; UNSET in games of before the field."""
+
+
+class GameAborted(Closing, frozen=True, kw_only=True):
     """The operator ended the game, or nobody was left in it. `faults` is the whole ledger."""
 
     type: ClassVar[str] = "game_aborted"

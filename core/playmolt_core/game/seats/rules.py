@@ -37,6 +37,7 @@ from playmolt_core.game.seats import ledger
 from playmolt_core.game.seats.events import (
     AgentJoined,
     AgentLeft,
+    Closing,
     Config,
     GameAborted,
     GameCreated,
@@ -122,7 +123,7 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
         if not state.attendance:  # everybody is there
             return self.next_event(state)
         if all(state.absent(seat.id) for seat in state.seats):
-            return GameAborted(reason=ABANDONED, faults=state.faults or ())
+            return GameAborted(reason=ABANDONED, faults=state.faults or (), private=state.told_private)
         following = self.next_event(state)
         if following is not None:
             return following
@@ -173,7 +174,10 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
 
     @override
     def pinned(self, decided: Event, stored: Event) -> Event:
-        """Event 1 says which rules, content and configuration a game is played with; that is no decision."""
+        """Event 1 says which rules, content and configuration a game is played with; that is no decision. The last
+        event of a private game once did not say that it was one."""
+        if isinstance(decided, Closing) and isinstance(stored, Closing):
+            return replace(decided, private=stored.private)
         if not isinstance(decided, GameCreated) or not isinstance(stored, GameCreated):
             return decided
         return replace(
@@ -359,7 +363,7 @@ def _leave(state: SeatedState[Any], command: Leave) -> Decision:
     left = AgentLeft(agent_id=seat.id, name=seat.name)
     others = (other for other in state.seats if other.id != seat.id)
     if state.private and all(other.kind == "house" for other in others):
-        return Accepted((left, GameAborted(reason=ABANDONED, faults=())))
+        return Accepted((left, GameAborted(reason=ABANDONED, faults=(), private=True)))
     return Accepted((left,))
 
 
@@ -369,7 +373,8 @@ def _end(state: SeatedState[Any], command: EndGame) -> Decision:
     faults = ledger.operator((seat.id for seat in state.seats), "ended")
 
     def aborted(reason: str) -> GameAborted:
-        return GameAborted(reason=reason, counted=faults, faults=ledger.added(state.faults, faults))
+        whole = ledger.added(state.faults, faults)
+        return GameAborted(reason=reason, counted=faults, faults=whole, private=state.told_private)
 
     return ended(command, aborted)
 

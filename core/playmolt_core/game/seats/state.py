@@ -89,6 +89,11 @@ class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=Tru
         return bool(self.invite_sha256)
 
     @property
+    def told_private(self) -> bool | UnsetType:
+        """What the last event says of it: only of a private game that it is one."""
+        return True if self.private else UNSET
+
+    @property
     def over(self) -> bool:
         """Whether the game has ended or was ended."""
         return self.phase in ("end", "aborted")

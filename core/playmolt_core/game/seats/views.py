@@ -23,6 +23,7 @@ from playmolt_core.game.decider import AllowedAction, Event
 from playmolt_core.game.seats.events import (
     AgentJoined,
     AgentLeft,
+    Closing,
     GameAborted,
     GameCreated,
     PhaseExtended,
@@ -75,8 +76,13 @@ def _left(event: AgentLeft) -> AgentLeftMessage:
     return AgentLeftMessage(agent_id=event.agent_id, name=event.name)
 
 
+def closing_of(event: Closing) -> dict[str, bool]:
+    """What the last message of a private game says of that."""
+    return {"private": True, "rated": False} if event.private else {}
+
+
 def _aborted(event: GameAborted) -> GameAbortedMessage:
-    return GameAbortedMessage(reason=event.reason, faults=event.faults or ())
+    return GameAbortedMessage(reason=event.reason, faults=event.faults or (), **closing_of(event))
 
 
 def _extended(event: PhaseExtended) -> PhaseExtendedMessage:
