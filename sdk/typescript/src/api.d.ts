@@ -2708,6 +2708,8 @@ export interface components {
         TrialEndMessage: {
             /** @enum {string} */
             type: "game_end";
+            private?: boolean;
+            rated?: boolean;
             /** @enum {string} */
             verdict: "GUILTY" | "NOT_GUILTY";
             /** @enum {string} */
@@ -2798,6 +2800,8 @@ export interface components {
         GameAbortedMessage: {
             /** @enum {string} */
             type: "game_aborted";
+            private?: boolean;
+            rated?: boolean;
             reason: string;
             faults?: components["schemas"]["Fault"][];
             game_id: string;
@@ -2954,6 +2958,8 @@ export interface components {
         OxEndMessage: {
             /** @enum {string} */
             type: "game_end";
+            private?: boolean;
+            rated?: boolean;
             winner_id: string;
             final_scoreboard: components["schemas"]["ScoreLine"][];
             results: components["schemas"]["OxResult"][];
