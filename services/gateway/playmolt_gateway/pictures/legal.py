@@ -84,10 +84,16 @@ def _gates(state: State, words: Words, sheet: Sheet) -> list[Node]:
         top = y + (place // 2 * 62 if sheet.tall else 0)
         drawn += [
             panel(left, top, step - 10, 56 if sheet.tall else 76, "p-card"),
-            label(words.word("picture.gate", gate["gate"]), left + 14, top + 24, 17, width=step - 40, class_="p-quiet"),
+            label(_asked(gate, words), left + 14, top + 24, 17, width=step - 40, class_="p-quiet"),
             label(_chosen(gate, words), left + 14, top + 48, 19, width=step - 40, class_="p-ink p-bold"),
         ]
     return drawn
+
+
+def _asked(gate: Mapping[str, Any], words: Words) -> str:
+    """The gate, and what was to be decided there."""
+    name = words.word("picture.gate", gate["gate"])
+    return f"{name}: {words.word('field', gate['field'])}" if gate["field"] else name
 
 
 def _chosen(gate: Mapping[str, Any], words: Words) -> str:
