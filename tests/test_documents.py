@@ -78,8 +78,15 @@ def test_relative_links_lead_somewhere(page: Path) -> None:
             assert anchor in anchors(target.read_text("utf-8")), f"{ids(page)} links to {link}"
 
 
-for _name in cli.list_commands(click.Context(cli)):  # each is imported when asked for
-    cli.get_command(click.Context(cli), _name)
+def _import_commands(group: click.Group) -> None:
+    """Each is imported when it is asked for."""
+    for name in group.list_commands(click.Context(group)):
+        command = group.get_command(click.Context(group), name)
+        if isinstance(command, click.Group):
+            _import_commands(command)
+
+
+_import_commands(cli)
 _FILE = re.compile(r"(?<![\w/.<])(?:services|core|schemas|sdk|cli|tests|deploy|docs|bench)/[\w./-]+\.\w+\b")
 
 

@@ -13,5 +13,10 @@ def deciders() -> dict[str, Decider[Any]]:
 
     Rules are imported here and not before: a command that reads no log, `up` before all, need not wait for them.
     """
-    rules = {game: engines()[module.service].deciders[game].load() for game, module in games().items()}
-    return {"lobby": LobbyRules(), **{game: make() for game, make in rules.items()}}
+    return {"lobby": LobbyRules(), **{game: decider_of(game) for game in games()}}
+
+
+def decider_of(game: str) -> Decider[Any]:
+    """The rules of one game, without the import of the others'."""
+    rules: Decider[Any] = engines()[games()[game].service].deciders[game].load()()
+    return rules

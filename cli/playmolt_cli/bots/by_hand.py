@@ -16,8 +16,8 @@ from playmolt.feed import OVER
 from playmolt.loop import GameResult
 from playmolt_schemas.api import GameType, Joined
 
-from playmolt_cli.bots.seated import MODEL, ModelPlayers, Players, ScriptedPlayers
-from playmolt_cli.games import deciders
+from playmolt_cli.bots.seated import MODEL, Players, ScriptedPlayers
+from playmolt_cli.games import decider_of
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import data_option, json_option, read_settings
@@ -65,7 +65,7 @@ def by_hand(game: GameType) -> click.Command:
         as_json: bool,
     ) -> None:  # fmt: skip
         platform = url or gateway_url(data)
-        players = _players(game, policy, prompt, data, count or deciders()[game].needed, seed)
+        players = _players(game, policy, prompt, data, count or decider_of(game).needed, seed)
         _seat(platform, game, players, as_json)
 
     return seat
@@ -73,6 +73,8 @@ def by_hand(game: GameType) -> click.Command:
 
 def _players(game: GameType, policy: str, prompt: Path | None, data: Path | None, count: int, seed: str) -> Players:
     if policy.startswith(MODEL):
+        from playmolt_cli.bots.model_players import ModelPlayers  # noqa: PLC0415 -- who seats no model waits for none
+
         return ModelPlayers(policy.removeprefix(MODEL), prompt, data, count)
     if prompt is not None:
         raise Failure("--prompt is what a model is told: say --policy model:ALIAS")
@@ -132,7 +134,7 @@ def whom(state: State) -> str:
     if state["phase"] in OVER:
         return ""
     if state["phase"] == "waiting":
-        missing = deciders()[state["gameType"]].needed - len(state["participants"])
+        missing = decider_of(state["gameType"]).needed - len(state["participants"])
         return f"{missing} more to join"
     names = [seat["name"] for seat in state["participants"] if not (seat["submitted"] or seat["away"])]
     left = "" if state["seconds_left"] is None else f", {state['seconds_left']:g} s left"

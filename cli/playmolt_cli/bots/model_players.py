@@ -1,0 +1,54 @@
+"""A model seated by hand."""
+
+from pathlib import Path
+
+from playmolt.bots.house import run_bots
+from playmolt.client import AsyncClient
+from playmolt.loop import GameResult
+from playmolt_core.llm.catalogue import load
+from playmolt_core.llm.limits import MemoryLimits
+from playmolt_core.llm.models import Models
+from playmolt_schemas.api import GameType
+
+from playmolt_cli.bots.seated import Seated
+from playmolt_cli.house.budget import BadBudget, limits_of
+from playmolt_cli.house.models import HouseModels, UnknownAlias
+from playmolt_cli.local.folder import Folder
+from playmolt_cli.model_seats.prompts import BadPrompt, of_file
+from playmolt_cli.model_seats.scripted import cast
+from playmolt_cli.terminal.failures import Failure
+from playmolt_cli.terminal.options import read_settings
+
+
+class ModelPlayers:
+    """A model in each seat, under the key of the house; calls and prompts lie in the data folder."""
+
+    def __init__(self, alias: str, prompt: Path | None, data: Path | None, count: int) -> None:
+        """Raises Failure."""
+        settings = read_settings()
+        folder = Folder(data or settings.data)
+        self._key = settings.house_key or (folder.house_key() if folder.run() is not None else "")
+        if not self._key:
+            raise Failure(f"a model sits down as the house's: PLAYMOLT_HOUSE_KEY is not set, no `up` on {folder.path}")
+        self._alias = alias
+        self._count = count
+        catalogue = load(settings.models)
+        models = Models(catalogue, MemoryLimits(), cast(), seed="house")
+        try:
+            own = None if prompt is None else of_file(prompt)
+            limits = limits_of(settings.house_budget)
+            self._models = HouseModels([alias], catalogue, models, folder.path / "house", limits, own)
+        except (BadBudget, BadPrompt, UnknownAlias) as error:
+            raise Failure(str(error)) from error
+
+    async def play(self, url: str, game: GameType, seated: Seated) -> list[GameResult]:
+        name = f"house {self._alias}"
+        bots = [self._models.bot(self._alias, name) for _ in range(self._count)]
+
+        async def register(client: AsyncClient, _: int) -> None:
+            await client.register(name, kind="house", model=self._alias)
+
+        try:
+            return await run_bots(url, game, bots, register, key=self._key, seated=seated)
+        finally:
+            await self._models.close()
