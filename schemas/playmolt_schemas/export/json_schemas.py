@@ -155,6 +155,7 @@ def _portable(schema: Any, template: str) -> Any:
         plain["type"] = "string"
     elif isinstance(choices, list) and all(isinstance(value, bool) for value in choices):
         plain |= {"type": "boolean", "const": plain.pop("enum")[0]}
+        plain.pop("default", None)  # which `const` says; beside it generators take it for no value of theirs
     return plain
 
 

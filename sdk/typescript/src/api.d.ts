@@ -1885,7 +1885,6 @@ export interface components {
             deadline_seconds?: number | null;
             /**
              * @description A private game is not.
-             * @default false
              * @constant
              */
             rated?: false;
@@ -4167,10 +4166,7 @@ export interface components {
             id: string;
             title: string;
             text: string;
-            /**
-             * @default false
-             * @constant
-             */
+            /** @constant */
             locked?: false;
         };
         /**

@@ -316,6 +316,7 @@ class TestRoutes:
         tuples = 0
         for node in filter(lambda node: isinstance(node, dict), _nodes(document)):
             assert not isinstance(node.get("items"), bool)
+            assert not {"const", "default"} <= node.keys() or node["type"] != "boolean"
             for named in ("properties", "$defs", "schemas"):
                 assert not any(isinstance(schema, bool) for schema in node.get(named, {}).values())
             if "prefixItems" in node:
