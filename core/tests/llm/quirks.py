@@ -125,12 +125,25 @@ QUIRKS: dict[str, Quirk] = {
     "streams_an_error": away(
         stream(*_PIECES[:2], {"error": {"message": "out of memory", "code": 500}}), "out of memory"
     ),
+    "streams_and_breaks_behind_its_end": Quirk(answer=stream(*_PIECES, done='data: {"choi'), usage=None),
+    "streams_and_breaks_before_its_end": Quirk(
+        answer=stream(*_PIECES[:2], done='data: {"choi'),
+        text=None,
+        outcome="malformed",
+        usage=None,
+        requests=4,
+        detail="no chat completion",
+    ),
     # content
     "content_in_parts": Quirk(answer=message(content=[{"type": "text", "text": GOOD}])),
     "content_in_two_parts": Quirk(
         answer=message(content=[{"type": "text", "text": '{"a"'}, {"type": "text", "text": ": 1}"}])
     ),
     "content_in_texts": Quirk(answer=message(content=['{"a"', ": 1}"])),
+    "content_in_parts_of_another_name": Quirk(
+        answer=message(content=[{"type": "TEXT", "text": '{"a"'}, {"type": "input_text", "text": ": 1}"}])
+    ),
+    "content_in_a_part_s_content": Quirk(answer=message(content=[{"type": "text", "content": GOOD}])),
     "content_is_one_part": Quirk(answer=message(content={"type": "text", "text": GOOD})),
     "content_is_the_object": Quirk(answer=message(content={"a": 1}), text='{"a":1}'),
     "content_with_odd_parts": Quirk(
@@ -172,6 +185,7 @@ QUIRKS: dict[str, Quirk] = {
         answer=raw(json.dumps(body()).replace('"prompt_tokens": 10', '"prompt_tokens": 1' + "0" * 5000).encode()),
         usage=Usage(None, 5),
     ),
+    "usage_by_other_names": Quirk(answer=usage({"input_tokens": 10, "output_tokens": 5})),
     "usage_a_list": Quirk(answer=usage([10, 5]), usage=None),
     # odd fields
     "odd_fields": Quirk(
@@ -223,6 +237,13 @@ QUIRKS: dict[str, Quirk] = {
     "error_403": away(error({"message": "not yours", "code": 403}), "not yours", "rejected", 1),
     "error_by_a_key_s_name": away(error({"message": "bad key", "code": "invalid_api_key"}), "bad key", "rejected", 1),
     "error_500": away(error({"message": "boom", "code": 500}), "boom"),
+    "error_by_its_http_status": away(error({"message": "slow down", "http_status": 429}), "slow down", "rate_limited"),
+    "error_in_an_error": away(error({"error": {"message": "no money", "code": 402}}), "add credit", "rejected", 1),
+    "error_as_json_in_a_text": away(error('{"code": 429, "message": "slow down"}'), "slow down", "rate_limited"),
+    "error_of_the_server_behind": away(
+        error({"message": "Provider returned error", "code": 502, "metadata": {"raw": "the GPU is on fire"}}),
+        "the GPU is on fire",
+    ),
     "error_without_code": away(error({"message": "boom"}), "boom"),
     "error_as_text": away(error("model is loading"), "model is loading"),
     "error_beside_choices": away(told(body(error={"message": "boom", "code": 502})), "boom", usage=Usage(10, 5)),
@@ -244,6 +265,8 @@ QUIRKS: dict[str, Quirk] = {
     ),
     "half_at_its_longest": cut(message("length", content='{"a":')),
     "thoughts_at_their_longest": cut(message("length", content="<think>hmm"), reasoning="hmm"),
+    "null_at_its_longest_by_another_name": cut(message("max_output_tokens", content=None)),
+    "incomplete": cut(message("incomplete", content="")),
     "whole_at_its_longest": Quirk(answer=message("length")),
     "only_thoughts": empty(message(content=None, reasoning_content=GOOD), reasoning=GOOD),
     "only_thoughts_in_words": empty(message(content="<think>hmm</think>\n "), reasoning="hmm"),
@@ -254,6 +277,16 @@ QUIRKS: dict[str, Quirk] = {
         answer=message(content=f"<think>h</think>no<think>m</think>{GOOD}"), reasoning="h</think>no<think>m"
     ),
     "thoughts_in_capitals": Quirk(answer=message(content=f"<THINK>hmm</THINK >{GOOD}"), reasoning="hmm"),
+    "thoughts_with_a_time": Quirk(answer=message(content=f'<think time="3">hmm</think>{GOOD}'), reasoning="hmm"),
+    "thoughts_by_another_name": Quirk(answer=message(content=f"<seed:think>hmm</seed:think>{GOOD}"), reasoning="hmm"),
+    "a_thought": Quirk(answer=message(content=f"<thought>hmm</thought>{GOOD}"), reasoning="hmm"),
+    "thoughts_in_a_channel": Quirk(
+        answer=message(content=f"<|channel|>analysis<|message|>hmm<|channel|>final<|message|>{GOOD}"), reasoning="hmm"
+    ),
+    "an_object_that_speaks_of_thoughts": Quirk(
+        answer=message(content='{"a": 1, "b": "</think>"}'), text='{"a": 1, "b": "</think>"}', words=True
+    ),
+    "reasoning_text": Quirk(answer=message(reasoning_text="hmm"), reasoning="hmm"),
     "thoughts_in_brackets": Quirk(answer=message(content=f"[THINK]hmm[/THINK]{GOOD}"), reasoning="hmm"),
     "thoughts_behind": Quirk(answer=message(content=f"{GOOD}<think>hmm"), reasoning="hmm"),
     "reasoning_content": Quirk(answer=message(reasoning_content="hmm"), reasoning="hmm"),

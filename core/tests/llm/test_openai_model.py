@@ -492,6 +492,13 @@ async def test_an_attempt_that_cannot_be_recorded_ends_the_ask(connected: Connec
 
 
 SPELT = [
+    '<tools>{"name": "look", "arguments": {"id": "E1"}}</tools>',
+    '{"tool_calls": [{"type": "function", "function": {"name": "look", "arguments": {"id": "E1"}}}]}',
+    '[TOOL_CALLS]look{"id": "E1"}',
+    '[TOOL_CALLS]look[ARGS]{"id": "E1"}',
+    '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>look\n```json\n{"id": "E1"}\n```'
+    "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>look<｜tool▁sep｜>{"id": "E1"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
     '<tool_call>{"name": "look", "arguments": {"id": "E1"}}</tool_call>',
     '<tool_call>\n{"name": "look", "arguments": {"id": "E1"}}\n',
     'Let me see. <tool_call>{"name": "look", "arguments": "{\\"id\\": \\"E1\\"}"}</tool_call>',

@@ -21,11 +21,28 @@ def document_of(body: bytes) -> Any:
     try:
         return _decoded(text)
     except ValueError:
-        events = [_decoded(data) for data in _events(text) if data != _DONE]
+        events = _decoded_events(text)
         if not events:
             raise
     whole = next((event for event in events if _is_whole(event)), None)
     return _put_together(event for event in events if isinstance(event, dict)) if whole is None else whole
+
+
+def _decoded_events(text: str) -> list[Any]:
+    """Every event of a stream; a last one that broke off is left out where the reply was told to be over before."""
+    told = [data for data in _events(text) if data != _DONE]
+    try:
+        return [_decoded(data) for data in told]
+    except ValueError:
+        before = [_decoded(data) for data in told[:-1]]
+        if not any(_is_over(event) for event in before):
+            raise
+        return before
+
+
+def _is_over(event: object) -> bool:
+    choices = event.get("choices") if isinstance(event, dict) else None
+    return isinstance(choices, list) and any(isinstance(each, dict) and each.get("finish_reason") for each in choices)
 
 
 def _bare(text: str) -> str:

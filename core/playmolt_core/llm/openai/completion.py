@@ -11,7 +11,9 @@ from playmolt_core.llm.openai.server_errors import ServerError, told_error
 from playmolt_core.llm.openai.storing import json_text, storable
 from playmolt_core.llm.port import REPLY_BYTES, AttemptOutcome, ToolCall, Usage
 
-CUT_REASONS: Final = frozenset({"length", "max_tokens", "model_length"})
+CUT_REASONS: Final = frozenset(
+    {"length", "max_tokens", "model_length", "max_output_tokens", "max_completion_tokens", "token_limit", "incomplete"}
+)
 _LARGEST: Final = 2**53
 
 
@@ -82,7 +84,8 @@ def _usage(value: object) -> Usage | None:
     """Each figure by itself: one that is no whole number from 0 on is unknown, the others count."""
     if not isinstance(value, dict):
         return None
-    prompt, completion = _whole(value.get("prompt_tokens")), _whole(value.get("completion_tokens"))
+    prompt = _whole(value.get("prompt_tokens", value.get("input_tokens")))
+    completion = _whole(value.get("completion_tokens", value.get("output_tokens")))
     return None if prompt is None and completion is None else Usage(prompt, completion)
 
 
@@ -116,6 +119,8 @@ def _tool_calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
     told = message.get("tool_calls") or []
     if not told and message.get("function_call"):
         told = [{"function": message["function_call"]}]
+    if isinstance(told, dict):
+        told = [told]
     calls = [_tool_call(call, number) for number, call in enumerate(told if isinstance(told, list) else (), 1)]
     return tuple(call for call in calls if call is not None)
 

@@ -1,16 +1,23 @@
 """What a message says, what its model thought on the way to it, and which of the two is which."""
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from playmolt_core.llm.openai.storing import json_text
 
-_THOUGHT = re.compile(r"</think(?:ing)?\s*>|\[/THINK\]|◁/think▷", re.IGNORECASE)
+_TAG: Final = r"(?:\w+:)?(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad)"
+_THOUGHT = re.compile(rf"</\s*{_TAG}\s*>|\[/THINK\]|◁/think▷|<\|channel\|>final[^<]*<\|message\|>", re.IGNORECASE)
 """What ends a thought, as models of different houses spell it."""
-_THINKS = re.compile(r"<think(?:ing)?\s*>|\[THINK\]|◁think▷", re.IGNORECASE)
+_THINKS = re.compile(
+    rf"<\s*{_TAG}(?:\s[^<>]*)?>|\[THINK\]|◁think▷|<\|channel\|>(?:analysis|commentary)[^<]*<\|message\|>", re.IGNORECASE
+)
 _REASONING_PARTS: Final = frozenset({"thinking", "reasoning", "reasoning.text", "redacted_thinking", "summary_text"})
-_REASONING_FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
+_TEXT_PARTS: Final = frozenset({"text", "output_text", "input_text", "markdown"})
+_REASONING_FIELDS: Final = (
+    "reasoning_content", "reasoning", "reasoning_details", "reasoning_text", "thinking", "thinking_content", "thoughts",
+)  # fmt: skip
 
 
 class Content(NamedTuple):
@@ -56,8 +63,8 @@ def _parts(content: object) -> tuple[list[str], list[str], str]:
                     thought.append(_words(part))
                 elif isinstance(part, dict) and part.get("type") == "refusal":
                     refusal += _words(part.get("refusal"))
-                elif isinstance(part, dict) and part.get("type", "text") in ("text", "output_text"):
-                    said.append(_words(part.get("text")))
+                elif isinstance(part, dict) and str(part.get("type", "text")).lower() in _TEXT_PARTS:
+                    said.append(_words(part.get("text") or part.get("content")))
             return said, [each for each in thought if each.strip()], refusal
     raise ValueError(f"the content of its message is a {type(content).__name__}")
 
@@ -76,7 +83,12 @@ def _words(part: object) -> str:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """(reply, thoughts): what stands before the end of a thought is thought, and so is one that never ends."""
+    """(reply, thoughts): what stands before the end of a thought is thought, and so is one that never ends.
+
+    A whole object is the reply, also where one of its texts speaks of thoughts.
+    """
+    if text.lstrip().startswith("{") and _is_object(text):
+        return text, ""
     ends = list(_THOUGHT.finditer(text))
     thought, rest = (text[: ends[-1].start()], text[ends[-1].end() :].lstrip()) if ends else ("", text)
     begun = _THINKS.search(rest)
@@ -84,3 +96,10 @@ def _split(text: str) -> tuple[str, str]:
         thought, rest = f"{thought}\n{rest[begun.end() :]}" if thought else rest[begun.end() :], rest[: begun.start()]
     opened = _THINKS.match(thought.lstrip())
     return rest, (thought.lstrip()[opened.end() :] if opened else thought).strip()
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False

@@ -1,6 +1,8 @@
 """What a server says went wrong, in the body of an error or of a 200."""
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -10,6 +12,7 @@ from playmolt_core.llm.openai.storing import json_text, storable
 from playmolt_core.llm.port import NO_QUOTA, AttemptOutcome
 
 _WORD_CHARS: Final = 500
+_CODES: Final = ("code", "status", "status_code", "http_status", "http_code", "error_code", "statusCode", "type")
 _REJECTED: Final = frozenset({"401", "402", "403"})
 _KEY_WORDS: Final = ("invalid_api_key", "authentication", "unauthorized", "permission_denied", "forbidden")
 _CREDIT_WORDS: Final = ("payment_required", "insufficient_credit", "insufficient_balance", "insufficient balance")
@@ -65,11 +68,24 @@ def told_error(document: Mapping[str, Any], choice: Mapping[str, Any] | None) ->
 
 def read_error(error: object) -> ServerError:
     """An error in any of the usual forms."""
+    if isinstance(error, str) and error.lstrip().startswith("{"):
+        with suppress(ValueError, RecursionError):
+            error = json.loads(error)
     if not isinstance(error, Mapping):
         return ServerError(message=_word(error))
     message = next((_word(error[name]) for name in ("message", "msg", "detail") if error.get(name)), "")
-    codes = [_word(error.get(name)) for name in ("code", "status", "status_code", "type")]
+    inner = error.get("error")
+    if not message and isinstance(inner, Mapping):
+        return read_error(inner)
+    message = _in_full(message, error.get("metadata"))
+    codes = [_word(error.get(name)) for name in _CODES]
     return ServerError(_code([code for code in codes if code], message), message, _word(error.get("param")))
+
+
+def _in_full(message: str, metadata: object) -> str:
+    """A router names the server behind it, and puts that server's own words beside its own."""
+    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    return storable(f"{message}: {_word(raw)}") if raw else message
 
 
 def _is_error(error: object, *, readable: bool) -> bool:
