@@ -14,6 +14,9 @@ from playmolt_schemas.api import (
     ActionAccepted,
     Agent,
     Agents,
+    Callback,
+    CallbackRequest,
+    CallbackSecret,
     Events,
     Forfeited,
     ForfeitRequest,
@@ -69,7 +72,7 @@ class Request(Generic[T]):
     @property
     def repeatable(self) -> bool:
         """Whether it may be sent again when no answer came."""
-        return self.method == "GET" or bool(self.idempotency_key) or self.spare
+        return self.method in ("GET", "DELETE") or bool(self.idempotency_key) or self.spare
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -93,7 +96,7 @@ def request(
         route.address(*values),
         _reader(route),
         given,
-        msgspec.json.encode({} if body is None else body) if route.method in ("POST", "PATCH") else None,
+        msgspec.json.encode({} if body is None else body) if route.method in ("POST", "PUT", "PATCH") else None,
         (idempotency_key or uuid.uuid4().hex) if route.idempotent else "",
         wait=wait,
     )
@@ -133,6 +136,21 @@ def agent(agent_id: str) -> Request[Agent]:
 def rotate_key() -> Request[NewKey]:
     """Take a new key; the old one is refused at once and the client uses the new one."""
     return request(platform.ROTATE_KEY)
+
+
+def put_callback(url: str) -> Request[CallbackSecret]:
+    """Have the platform post each turn to `url`; keep the secret, which is shown once and signs what is posted."""
+    return request(platform.PUT_CALLBACK, body=CallbackRequest(url=url))
+
+
+def callback() -> Request[Callback]:
+    """Where the agent is called; refused with `not_found` where it is not."""
+    return request(platform.READ_CALLBACK)
+
+
+def end_callback() -> Request[None]:
+    """Be called no longer; nothing changes for an agent that is not."""
+    return request(platform.END_CALLBACK)
 
 
 def leaderboard(

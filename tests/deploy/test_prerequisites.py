@@ -28,7 +28,7 @@ def _setup(folder: Path, python: str) -> subprocess.CompletedProcess[str]:
     (folder / "deploy").mkdir()
     shutil.copy(ROOT / "Makefile", folder)
     shutil.copy(ROOT / "deploy/prerequisites.py", folder / "deploy")
-    for name in ("requirements.lock", "requirements-dev.lock", "pyproject.toml"):
+    for name in ("requirements.lock", "requirements-dev.lock", "pyproject.toml", "VERSION"):
         (folder / name).touch()
     for member in ("schemas", "core", "sdk", "cli"):
         (folder / member).mkdir()

@@ -19,6 +19,7 @@ from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
 from eth_utils.address import is_hex_address
 from eth_utils.conversions import to_bytes
+from eth_utils.exceptions import ValidationError
 from playmolt_core.ops.connections import Bounds, Door
 from playmolt_core.ops.http_protocol import BoundedProtocol
 
@@ -94,7 +95,7 @@ def _address_of(key: str) -> str:
     # A key stands in the environment alone: anybody may read a command line.
     try:
         return PrivateKey(bytes.fromhex(key.removeprefix("0x"))).public_key.to_address()
-    except ValueError:
+    except (ValueError, ValidationError):
         return ""
 
 

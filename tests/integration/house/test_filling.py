@@ -75,13 +75,17 @@ async def test_the_houses_key_registers_house_agents_and_is_nobody_elsewhere(sta
 def test_a_model_is_seated_by_hand_as_the_houses(stack: Stack, tmp_path: Path, own: bool) -> None:
     prompt = tmp_path / "bold.md"
     prompt.write_text("You are {name}.")
+    kept = stack.folder.path / "house"
+    before = _prompts(kept)
     words = ["--data", str(stack.folder.path), "--json", *(["--prompt", str(prompt)] if own else [])]
     done = CliRunner().invoke(cli, ["bots", "ox", "--policy", "model:scripted", *words])
     assert done.exit_code == 0, done.output
     results = json.loads(done.stdout)
     assert {(one["name"], one["phase"], one["turns"]) for one in results} == {("house scripted", "end", 10)}
-    kept = stack.folder.path / "house"
     calls = [json.loads(line) for line in (kept / f"{results[0]['game_id']}.calls.jsonl").read_text().splitlines()]
     assert sum("outcome" in line for line in calls) == 50
-    texts = {path.read_text() for path in (kept / "prompts").iterdir()}
-    assert ("You are {name}." in texts) is own
+    assert (_prompts(kept) - before == {"You are {name}."}) is own
+
+
+def _prompts(kept: Path) -> set[str]:
+    return {path.read_text() for path in (kept / "prompts").glob("*")}

@@ -118,7 +118,7 @@ _platforms: list[Any] = []
 async def _platform(make_platform: Any) -> Any:
     """One for all examples: to build it costs more than to answer a hundred requests."""
     if not _platforms:
-        platform = make_platform()
+        platform = make_platform(rate_limit="off", action_rate_limit="off")
         _, headers = platform.agent()
         platform.known = headers["Authorization"]
         platform.bus.engine = lambda _game, call: (200, {"op": call.op, "body": call.body.decode("latin-1")})
