@@ -4,18 +4,21 @@ One parser for every server that speaks through uvicorn, so that none has bounds
 """
 
 import re
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
 import httptools
 from playmolt_schemas.codes import Code, problem_bytes
 from typing_extensions import override
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from playmolt_core.ops.connections import Door, Held
 
 HEAD_BYTES: Final = 16 * 1024
 HEADER_LINES: Final = 100
+BREAK_OFF: Final = "playmolt.break_off"
+"""The extension of an ASGI scope that ends an answer without its end: no message of ASGI says so."""
 MESSAGE_BYTES: Final = 1024 * 1024
 """What a connection may send of one body, its chunks' extensions and trailers included, wanted or not."""
 _PIECE: Final = 4 * 1024
@@ -289,9 +292,17 @@ class BoundedProtocol(HttpToolsProtocol):
     def begin(self) -> None:
         """Answer the request whose head is whole."""
         super().on_headers_complete()
+        cycle = self.cycle
+        self.scope["extensions"] = {BREAK_OFF: {"now": partial(self._break_off, cycle)}}
         if self.parser.get_http_version() == "1.0":
-            cycle = self.cycle
             cycle.keep_alive, cycle.chunked_encoding, cycle.expected_content_length = False, False, _ToTheClose()
+
+    def _break_off(self, cycle: RequestResponseCycle) -> None:
+        """Close the connection. What returns without an end otherwise is a bug, and logged as one by uvicorn."""
+        cycle.disconnected = True
+        if self.held:
+            self.held.closes()
+        self.transport.close()
 
     @override
     def on_body(self, body: bytes) -> None:

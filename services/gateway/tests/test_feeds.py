@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from playmolt_core.bus.port import BusUnavailable
+from playmolt_core.ops.http_protocol import BREAK_OFF
 from playmolt_gateway.routes import feeds
 from starlette.types import Message
 
@@ -36,6 +37,7 @@ class Reader:
 
     def __init__(self, app: Any, path: str, headers: dict[str, str]) -> None:
         self.gone = asyncio.Event()
+        self.broken = asyncio.Event()
         self.sent: asyncio.Queue[Message] = asyncio.Queue()
         self.room = 1000
         where, _, query = path.partition("?")
@@ -43,6 +45,7 @@ class Reader:
             "type": "http", "method": "GET", "path": where, "raw_path": where.encode(), "query_string": query.encode(),
             "headers": [(k.lower().encode(), v.encode()) for k, v in headers.items()],
             "scheme": "http", "server": ("gateway", 80), "http_version": "1.1", "root_path": "",
+            "extensions": {BREAK_OFF: {"now": self.broken.set}},
         }  # fmt: skip
         self.asked = False
         self.task = asyncio.create_task(app(scope, self.receive, self.send))
@@ -263,7 +266,8 @@ async def test_a_stalled_reader_is_dropped(platform: Any, opened: Opened, monkey
             await reader.task
         assert len(log.viewers) < 4, "nothing is read ahead for a reader that takes nothing"
         rest = [reader.sent.get_nowait() for _ in range(reader.sent.qsize())]
-    assert all(message.get("more_body") for message in rest[1:]), "no end is sent: the connection breaks"
+    assert all(message.get("more_body") for message in rest[1:]), "no end is sent"
+    assert reader.broken.is_set()
 
 
 async def test_a_reader_that_goes_ends_its_stream(platform: Any, opened: Opened) -> None:
@@ -422,3 +426,4 @@ class TestLog:
         messages = [reader.sent.get_nowait() for _ in range(reader.sent.qsize())]
         assert messages[0]["status"] == 200
         assert all(message["more_body"] for message in messages[1:])
+        assert reader.broken.is_set()

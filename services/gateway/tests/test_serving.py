@@ -1,6 +1,7 @@
 """The gateway on a real socket: what only HTTP over TCP can show."""
 
 import asyncio
+import json
 import os
 import signal
 import socket
@@ -9,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.ops.connections import Bounds
 from playmolt_core.settings import Settings
 from playmolt_gateway.http import bodies
@@ -136,3 +138,25 @@ async def test_a_client_that_goes_ends_its_wait(server: Server, game: str) -> No
         while len(closing):
             await asyncio.sleep(0.01)
     assert server.platform.bus.watches[game] == []
+
+
+@pytest.mark.parametrize("path", ["stream", "log"])
+async def test_what_is_cut_short_breaks_its_connection_and_is_no_bug(
+    server: Server, game: str, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An engine that goes away in the middle is told as what it is, and not by uvicorn as an app that is at fault."""
+    page = {"messages": [{"version": 1}], "version": 2, "closed": False, "records": [{}], "next_after": 1, "more": True}
+
+    def engine(_game: str, call: Any) -> Any:
+        return away if json.loads(call.body)["after"] else (200, page)
+
+    away = BusUnavailable("away")
+    server.platform.bus.engine = engine
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(f"GET /api/games/{game}/{path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    async with asyncio.timeout(5):
+        answer = await reader.read()
+    writer.close()
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert not answer.endswith(b"0\r\n\r\n")
+    assert [record for record in caplog.records if record.name.startswith("uvicorn")] == []

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 from playmolt_core.bus.port import BusUnavailable, Watch
+from playmolt_core.ops.http_protocol import BREAK_OFF
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 from playmolt_schemas.envelopes import Answer
@@ -79,7 +80,7 @@ class Lasting(Response):
         self._chunks = chunks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Write until the end, or stop without an end: the server then breaks the connection."""
+        """Write until the end, or break the connection without one."""
         del receive  # the poll has it
         try:
             async with self._poll as poll:
@@ -88,6 +89,7 @@ class Lasting(Response):
                     await self._write(poll, send)
         except AWAY as error:
             _log.warning("stream_broken", detail=reason(error))
+            scope["extensions"][BREAK_OFF]["now"]()
             return
         await send({"type": "http.response.body", "body": b""})
 
