@@ -187,13 +187,17 @@ class TalkView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
-    """`POST …/chat/…` and `…/present/…`: what the juror said and where it stands now."""
+    """`POST …/chat/…` and `…/present/…`: what the juror said and where it stands now.
+
+    `repeats`: how many earlier messages to this juror it repeats.
+    """
 
     juror_id: str
     reply: str
     band: Band
     rounds_left: int
     weakness_hit: bool
+    repeats: int = 0
     version: int
 
 
@@ -201,6 +205,7 @@ class NoteReply(msgspec.Struct, frozen=True, kw_only=True):
     """`POST …/notes`."""
 
     notes_left: int
+    repeats: int = 0
 
 
 class SpeechView(msgspec.Struct, frozen=True, kw_only=True):
@@ -351,6 +356,7 @@ class OverseerSaidMessage(SessionMessage, frozen=True, kw_only=True, tag="overse
     juror_id: str
     text: str
     topics: tuple[TopicImpact, ...]
+    repeats: int = 0
 
 
 class EvidencePresentedMessage(SessionMessage, frozen=True, kw_only=True, tag="evidence_presented"):
@@ -358,6 +364,7 @@ class EvidencePresentedMessage(SessionMessage, frozen=True, kw_only=True, tag="e
 
     juror_id: str
     evidence_id: str
+    repeats: int = 0
 
 
 class JurorSaidMessage(SessionMessage, frozen=True, kw_only=True, tag="juror_said"):
@@ -373,6 +380,7 @@ class NoteSentMessage(SessionMessage, frozen=True, kw_only=True, tag="note_sent"
     juror_id: str
     text: str
     topics: tuple[TopicImpact, ...]
+    repeats: int = 0
 
 
 class RoundStartedMessage(SessionMessage, frozen=True, kw_only=True, tag="round_started"):

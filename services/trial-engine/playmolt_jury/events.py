@@ -3,6 +3,7 @@
 from typing import Any, ClassVar, Final, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from playmolt_core.game.decider import Event, stored_types
 from playmolt_schemas.games.jury import Cause, FailureCode, Language, PhaseName, TopicImpact, VerdictName, VoteView
 
@@ -114,6 +115,8 @@ class OverseerSaid(Event, frozen=True, kw_only=True):
     juror_id: str
     text: str
     topics: tuple[TopicImpact, ...]
+    repeats: int | UnsetType = UNSET
+    """How many earlier messages to this juror it repeats; UNSET under the rules before rule 5."""
 
 
 class EvidencePresented(Event, frozen=True, kw_only=True):
@@ -122,6 +125,7 @@ class EvidencePresented(Event, frozen=True, kw_only=True):
     type: ClassVar[str] = "evidence_presented"
     juror_id: str
     evidence_id: str
+    repeats: int | UnsetType = UNSET
 
 
 class JurorSaid(Event, frozen=True, kw_only=True):
@@ -139,6 +143,7 @@ class NoteSent(Event, frozen=True, kw_only=True):
     juror_id: str
     text: str
     topics: tuple[TopicImpact, ...]
+    repeats: int | UnsetType = UNSET
 
 
 class RoundStarted(Event, frozen=True, kw_only=True):

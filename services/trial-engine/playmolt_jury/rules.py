@@ -80,7 +80,7 @@ class Jury(Game[State]):
     """The decider of the AI jury. `show_stances` is the operator's switch that shows numbers instead of bands alone."""
 
     game = "jury"
-    rules_version = 1
+    rules_version = 2
     needed = 1
     events = EVENTS
     folds = FOLDS

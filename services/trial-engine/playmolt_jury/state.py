@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -14,6 +14,7 @@ from playmolt_schemas.games.jury import (
     NOTES,
     ROUNDS_WITH_JUROR,
     BandChange,
+    Cause,
     ChatReply,
     FailedVote,
     FailureCode,
@@ -22,6 +23,7 @@ from playmolt_schemas.games.jury import (
     PhaseName,
     RoundReply,
     SpeechView,
+    TopicImpact,
     VerdictView,
 )
 from playmolt_schemas.identifiers import rfc3339
@@ -61,7 +63,10 @@ from playmolt_jury.events import (
 from playmolt_jury.persuasion import dialogue, stance
 from playmolt_jury.persuasion.deliberation import SPEECHES
 from playmolt_jury.persuasion.dialogue import Talk
+from playmolt_jury.persuasion.repetition import Heard, took_back
 
+REPETITION_SINCE: Final = 2
+"""The version of the rules that brought rule 5."""
 KEPT_OUTCOMES: Final = 128
 """How many answers are kept for repeated calls: all that can succeed in a session, and the newest that failed."""
 
@@ -72,6 +77,18 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     evidence_id: str = ""
     reply: str
+    repeats: int = 0
+
+
+class Move(msgspec.Struct, frozen=True, kw_only=True):
+    """What moved a juror: by whom, which way, with what."""
+
+    cause: Cause
+    by: str
+    toward: Literal["guilt", "innocence"]
+    topics: tuple[TopicImpact, ...] = ()
+    text: str = ""
+    evidence_id: str = ""
 
 
 class JurorState(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +99,9 @@ class JurorState(msgspec.Struct, frozen=True, kw_only=True):
     weakness_spent: bool = False
     led: int = 0
     notes: tuple[str, ...] = ()
+    heard: tuple[Heard, ...] = ()
+    """Everything from the overseer, in the order of the log."""
+    last_move: Move | None = None
 
     @property
     def rounds_left(self) -> int:
@@ -166,6 +186,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     owner: str = ""
     name: str = ""
     seed: str = ""
+    rules_version: int = 1
     created_at: str = ""
     language: Language = "en"
     model: str = ""
@@ -191,6 +212,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     vote_retries: int = 0
     verdict: VerdictView | None = None
     ending: str = ""
+
+    @property
+    def wears_out(self) -> bool:
+        """Whether what a juror has heard before counts less (rule 5); sessions opened before it go on without."""
+        return self.rules_version >= REPETITION_SINCE
 
     @property
     def over(self) -> bool:
@@ -250,6 +276,7 @@ def _opened(_: State, event: JuryOpened, at: datetime) -> Changes:
         "owner": event.owner,
         "name": event.name,
         "seed": event.seed,
+        "rules_version": event.rules_version,
         "created_at": rfc3339(at),
         "language": event.language,
         "model": event.model,
@@ -309,10 +336,24 @@ def _nothing(_: State, __: Event, ___: datetime) -> Changes:
     return {}
 
 
+def _overseer_said(state: State, event: OverseerSaid, _: datetime) -> Changes:
+    return _heard(state, event.juror_id, Heard(text=event.text, topics=event.topics, repeats=event.repeats or 0))
+
+
+def _presented(state: State, event: EvidencePresented, _: datetime) -> Changes:
+    return _heard(state, event.juror_id, Heard(evidence_id=event.evidence_id, repeats=event.repeats or 0))
+
+
+def _heard(state: State, juror_id: str, heard: Heard) -> Changes:
+    current = state.juror_states[juror_id]
+    return {"juror_states": state.juror_states | {juror_id: replace(current, heard=(*current.heard, heard))}}
+
+
 def _replied(state: State, event: JurorSaid, _: datetime) -> Changes:
     turn = state.pending(event.juror_id)[0]
     current = state.juror_states[event.juror_id]
-    exchange = Exchange(text=turn.text, evidence_id=turn.evidence_id, reply=event.text)
+    repeats = current.heard[-1].repeats if current.heard else 0
+    exchange = Exchange(text=turn.text, evidence_id=turn.evidence_id, reply=event.text, repeats=repeats)
     current = replace(current, exchanges=(*current.exchanges, exchange))
     reply = ChatReply(
         juror_id=event.juror_id,
@@ -320,6 +361,7 @@ def _replied(state: State, event: JurorSaid, _: datetime) -> Changes:
         band=stance.band(current.stance),
         rounds_left=current.rounds_left,
         weakness_hit=stance.hits(turn.text, state.juror(event.juror_id).weakness.trigger_keywords),
+        repeats=repeats,
         version=state.version + 1,
     )
     return {
@@ -332,8 +374,13 @@ def _replied(state: State, event: JurorSaid, _: datetime) -> Changes:
 def _noted(state: State, event: NoteSent, _: datetime) -> Changes:
     turn = state.pending(event.juror_id)[0]
     current = state.juror_states[event.juror_id]
-    current = replace(current, notes=(*current.notes, event.text))
-    left = NoteReply(notes_left=NOTES - state.notes_used - 1)
+    repeats = event.repeats or 0
+    current = replace(
+        current,
+        notes=(*current.notes, event.text),
+        heard=(*current.heard, Heard(text=event.text, topics=event.topics, repeats=repeats)),
+    )
+    left = NoteReply(notes_left=NOTES - state.notes_used - 1, repeats=repeats)
     return {
         "juror_states": state.juror_states | {event.juror_id: current},
         "notes_used": state.notes_used + 1,
@@ -365,11 +412,45 @@ def _spoke(state: State, event: Speech, _: datetime) -> Changes:
 
 def _moved(state: State, event: StanceChanged, _: datetime) -> Changes:
     current = state.juror_states[event.juror_id]
-    spent = current.weakness_spent or event.cause == "weakness"
-    return {
-        "juror_states": state.juror_states
-        | {event.juror_id: replace(current, stance=event.after, weakness_spent=spent)}
-    }
+    moved = replace(
+        current,
+        stance=event.after,
+        weakness_spent=current.weakness_spent or event.cause == "weakness",
+        heard=_weighed(current.heard, event),
+        last_move=current.last_move if event.after == event.before else _move(state, current, event),
+    )
+    return {"juror_states": state.juror_states | {event.juror_id: moved}}
+
+
+def _weighed(heard: tuple[Heard, ...], event: StanceChanged) -> tuple[Heard, ...]:
+    """What is remembered of the newest message once it is known how far it moved its juror."""
+    if not heard or event.cause in ("speech", "weakness"):
+        return heard
+    if any(part.rule == "taken_back" for part in event.parts):
+        return took_back(heard)
+    return (*heard[:-1], replace(heard[-1], moved=event.after - event.before))
+
+
+def _move(state: State, current: JurorState, event: StanceChanged) -> Move:
+    if event.cause == "speech":
+        speeches = state.debate.speeches if state.debate else ()
+        text = next((each.text for each in speeches if each.juror_id == event.by), "")
+        source = Heard(text=text)
+    else:
+        source = current.heard[-1] if current.heard else Heard()
+    return Move(
+        cause=event.cause,
+        by=event.by,
+        toward="guilt" if event.after > event.before else "innocence",
+        topics=tuple(
+            TopicImpact(topic=part.topic, impact=part.impact)
+            for part in event.parts
+            if part.rule == "topic" and part.impact
+        ),
+        # A note is in its juror's next speech, and nowhere else.
+        text="" if event.cause == "note" else source.text,
+        evidence_id=source.evidence_id,
+    )
 
 
 def _round_over(state: State, event: RoundEnded, _: datetime) -> Changes:
@@ -475,8 +556,8 @@ FOLDS: Final[Mapping[type[Event], Fold]] = {
     TurnStarted: _started,
     AttemptMade: _nothing,
     TurnFailed: _failed,
-    OverseerSaid: _nothing,
-    EvidencePresented: _nothing,
+    OverseerSaid: _overseer_said,
+    EvidencePresented: _presented,
     JurorSaid: _replied,
     NoteSent: _noted,
     RoundStarted: _round,

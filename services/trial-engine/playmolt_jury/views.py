@@ -228,11 +228,13 @@ def _failed(event: TurnFailed) -> JuryMessage:
 
 
 def _overseer(event: OverseerSaid) -> JuryMessage:
-    return OverseerSaidMessage(juror_id=event.juror_id, text=event.text, topics=event.topics)
+    return OverseerSaidMessage(
+        juror_id=event.juror_id, text=event.text, topics=event.topics, repeats=event.repeats or 0
+    )
 
 
 def _presented(event: EvidencePresented) -> JuryMessage:
-    return EvidencePresentedMessage(juror_id=event.juror_id, evidence_id=event.evidence_id)
+    return EvidencePresentedMessage(juror_id=event.juror_id, evidence_id=event.evidence_id, repeats=event.repeats or 0)
 
 
 def _said(event: JurorSaid) -> JuryMessage:
@@ -240,7 +242,7 @@ def _said(event: JurorSaid) -> JuryMessage:
 
 
 def _noted(event: NoteSent) -> JuryMessage:
-    return NoteSentMessage(juror_id=event.juror_id, text=event.text, topics=event.topics)
+    return NoteSentMessage(juror_id=event.juror_id, text=event.text, topics=event.topics, repeats=event.repeats or 0)
 
 
 def _round(event: RoundStarted) -> JuryMessage:

@@ -6,7 +6,7 @@ number, and locked items are in no prompt.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -17,13 +17,16 @@ from playmolt_schemas.games.jury import Language, TopicImpact
 
 from playmolt_jury.content.material import Evidence, Material
 from playmolt_jury.jurors import replies
-from playmolt_jury.persuasion import lexicon, stance
+from playmolt_jury.persuasion import lexicon, stance, turn_events
+from playmolt_jury.persuasion.repetition import Heard
 from playmolt_jury.state import Exchange, State, Turn
 
 EARLIER: Final = 6
 """How many exchanges with the overseer a juror is reminded of."""
 QUOTE_CHARS: Final = 1500
 """How much of another text stands in a prompt: replies may be long, a record may not."""
+DIGEST_CHARS: Final = 200
+"""How much a juror remembers of each text of its own talk."""
 _FIELD: Final = re.compile(r"\{(\w+)\}")
 _LINES: Final = re.compile("[\x7f-\x9f\u2028\u2029]")
 
@@ -69,10 +72,12 @@ def classify(state: State, material: Material, text: str) -> tuple[Message, ...]
 
 
 def chat(
-    state: State, material: Material, turn: Turn, *, topics: Iterable[TopicImpact], now: int, struck: bool
+    state: State, material: Material, turn: Turn, *, topics: tuple[TopicImpact, ...], now: int, struck: bool
 ) -> tuple[Message, ...]:
     """`now` is the juror's stance after what was said."""
     data = {
+        **_self(state, material, turn.juror_id),
+        **_repetition(state, turn, topics),
         "leaning": stance.band(now),
         "struck": struck,
         "about": list(topics),
@@ -86,6 +91,8 @@ def present(state: State, material: Material, turn: Turn, *, now: int) -> tuple[
     """`now` is the juror's stance after the item."""
     shown = next(item for item in material.evidence if item.id == turn.evidence_id)
     data = {
+        **_self(state, material, turn.juror_id),
+        **_repetition(state, turn, ()),
         "leaning": stance.band(now),
         "earlier": _earlier(state, turn.juror_id),
         "presented": {"id": shown.id, "title": shown.title, "text": shown.text},
@@ -98,7 +105,13 @@ def speech(state: State, material: Material, turn: Turn) -> tuple[Message, ...]:
     """Of the secret notes, only this juror's own are in it."""
     current, debate = state.juror_states[turn.juror_id], state.debate
     data = {
+        **_self(state, material, turn.juror_id),
         "leaning": stance.band(current.stance),
+        "own_talk": [
+            {"overseer": digested(_given(state, each)), "you": digested(each.reply), "repeats": each.repeats}
+            for each in current.exchanges
+        ],
+        "shown": _shown(state, material, turn.juror_id),
         "round": turn.round,
         "part": "lead" if debate and debate.leader == turn.juror_id else "answer",
         "notes": list(current.notes),
@@ -124,6 +137,10 @@ def open_items(state: State, material: Material) -> tuple[Evidence, ...]:
     """The items that are not locked (any more)."""
     still_locked = state.still_locked
     return tuple(item for item in material.evidence if item.id not in still_locked)
+
+
+def digested(text: str) -> str:
+    return text if len(text) <= DIGEST_CHARS else f"{text[: DIGEST_CHARS - 1]}…"
 
 
 def clipped(text: str) -> str:
@@ -155,6 +172,41 @@ def _juror(state: State, material: Material, turn: Turn, task: str, data: Mappin
     return _asked(f"{setting}\n\n{task}", data)
 
 
+def _self(state: State, material: Material, juror_id: str) -> dict[str, Any]:
+    """Who a juror is, and what moved it last."""
+    move = state.juror_states[juror_id].last_move
+    return {
+        "personality": state.juror(juror_id).personality,
+        "last_move": move
+        and {
+            "cause": move.cause,
+            "by": move.by,
+            "toward": move.toward,
+            "topics": move.topics,
+            "text": digested(_titles(material)[move.evidence_id] if move.evidence_id else move.text),
+        },
+    }
+
+
+def _repetition(state: State, turn: Turn, topics: tuple[TopicImpact, ...]) -> dict[str, Any]:
+    """What a message repeats, where it does."""
+    again = turn_events.repeated(state, turn, topics)
+    if not again.repeats:
+        return {}
+    first = state.juror_states[turn.juror_id].heard[again.earlier[0]]
+    return {"repetition": {"repeats": again.repeats, "first": clipped(_given(state, first))}}
+
+
+def _shown(state: State, material: Material, juror_id: str) -> list[dict[str, str]]:
+    titles = _titles(material)
+    items = dict.fromkeys(each.evidence_id for each in state.juror_states[juror_id].exchanges if each.evidence_id)
+    return [{"id": item, "title": titles[item]} for item in items]
+
+
+def _titles(material: Material) -> Mapping[str, str]:
+    return {item.id: item.title for item in material.evidence}
+
+
 def _asked(system: str, data: Mapping[str, Any]) -> tuple[Message, ...]:
     return (Message("system", system), Message("user", as_data(data)))
 
@@ -170,7 +222,7 @@ def _earlier(state: State, juror_id: str) -> list[dict[str, str]]:
     ]
 
 
-def _given(state: State, exchange: Exchange) -> str:
+def _given(state: State, exchange: Exchange | Heard) -> str:
     if exchange.evidence_id:
         return filled(phrases(state.language).showed, id=exchange.evidence_id)
     return exchange.text

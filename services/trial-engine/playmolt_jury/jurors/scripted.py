@@ -41,7 +41,7 @@ class _Voice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     more: tuple[str, ...]
     """What it says when a subject that it has spoken of comes again."""
     again: tuple[str, ...]
-    """What it says to the very same words."""
+    """What it says to what it has heard already, in whatever words."""
     none: tuple[str, ...]
     struck: tuple[str, ...]
     guilty: tuple[str, ...]
@@ -144,14 +144,14 @@ def _named(turn: ScriptedTurn, line: str, title: str) -> str:
 
 
 def _to_topics(voice: _Voice, data: Mapping[str, Any], turn: ScriptedTurn) -> list[str]:
+    if "repetition" in data:
+        return [_one(turn, "again", voice.again)]
     known = [each for each in data["about"] if each["topic"] in voice.topics]
     taken = [each for each in known if each["impact"] != "neutral"] or known
     lines = [voice.topics[each["topic"]][1 if each["impact"] == "negative" else 0] for each in taken[:2]]
     if not lines:
         return [] if data.get("struck") else [_one(turn, "none", voice.none)]
-    repeats = any(each["overseer"].casefold() == data.get("overseer", "").casefold() for each in data["earlier"])
-    known_lines = ("again", voice.again) if repeats else ("more", voice.more)
-    return _unsaid(turn, lines) or [_one(turn, *known_lines)]
+    return _unsaid(turn, lines) or [_one(turn, "more", voice.more)]
 
 
 def _leaning(turn: ScriptedTurn) -> list[str]:

@@ -1,11 +1,13 @@
-"""How a stance moves (jury.md, Stance 1 to 4; shapes.md): exact fractions, rounded once, half away from zero."""
+"""How a stance moves (jury.md, Stance 1 to 5; shapes.md): exact fractions, rounded once, half away from zero."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import floor
 from typing import Final, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 from playmolt_schemas.games.jury import Band, Impact, TopicImpact
 
 INNOCENT: Final = 0
@@ -38,15 +40,17 @@ _BANDS: Final[tuple[tuple[int, Band], ...]] = (
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one topic, the cap of a message or the weakness gave; `points` is a decimal string.
+    """What one topic, the cap of a message, the weakness or repetition gave; `points` is a decimal string.
 
-    The parts of a change add up to it exactly, before it is rounded and clamped.
+    The parts of a change add up to it exactly, before it is rounded and clamped. `factor` is what repetition has left
+    of them; UNSET in what is taken back, and in sessions of before rule 5.
     """
 
-    rule: Literal["topic", "cap", "weakness"] = "topic"
+    rule: Literal["topic", "cap", "weakness", "taken_back"] = "topic"
     topic: str = ""
     impact: Impact | None = None
     weight: int = 0
+    factor: str | UnsetType = UNSET
     points: str
 
 
@@ -66,17 +70,33 @@ def votes_guilty(stance: int) -> bool:
     return stance > MIDDLE
 
 
-def argued(before: int, weights: Mapping[str, int], topics: Iterable[TopicImpact], *, half: bool = False) -> Change:
-    """Rule 1: the overseer's words or a presented item; `half` is rule 4, a secret note."""
+def argued(
+    before: int,
+    weights: Mapping[str, int],
+    topics: Iterable[TopicImpact],
+    *,
+    half: bool = False,
+    factors: Sequence[Fraction] | None = None,
+    taken_back: int | None = None,
+) -> Change:
+    """Rule 1: the overseer's words or a presented item; `half` is rule 4, a secret note.
+
+    `factors` are those of rule 5, one a topic, `taken_back` how far what the message takes back has moved the juror.
+    """
     scale = _HALF if half else Fraction(1)
     listed = tuple(topics)
-    points = [weights.get(each.topic, 0) * _ARGUED[each.impact] for each in listed]
+    left = factors or (Fraction(1),) * len(listed)
+    points = [weights.get(each.topic, 0) * _ARGUED[each.impact] * of for each, of in zip(listed, left, strict=True)]
     total = sum(points, Fraction(0))
     capped = max(Fraction(-MESSAGE_CAP), min(Fraction(MESSAGE_CAP), total))
     parts = tuple(_part(each, weights, gain * scale) for each, gain in zip(listed, points, strict=True))
+    if factors is not None:
+        parts = tuple(replace(part, factor=decimal_text(of)) for part, of in zip(parts, left, strict=True))
     if capped != total:
         parts += (Part(rule="cap", points=decimal_text((capped - total) * scale)),)
-    return Change(before=before, after=moved(before, capped * scale), parts=parts)
+    if taken_back is not None:
+        parts += (Part(rule="taken_back", points=str(-taken_back)),)
+    return Change(before=before, after=moved(before, capped * scale - (taken_back or 0)), parts=parts)
 
 
 def struck(before_message: int, now: int) -> Change:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 from playmolt_core.game.decider import Event
 from playmolt_schemas.games.jury import DELIBERATION_ROUNDS, Cause, TopicImpact
 
@@ -22,9 +24,11 @@ from playmolt_jury.events import (
 from playmolt_jury.jurors import replies
 from playmolt_jury.persuasion import stance
 from playmolt_jury.persuasion.deliberation import SPEECHES
+from playmolt_jury.persuasion.repetition import Heard, Repetition, repetition
 from playmolt_jury.state import Debate, State, Turn
 
 OVERSEER = "overseer"
+UNWORN = "1"
 
 
 def events_of(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
@@ -44,11 +48,10 @@ def events_of(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]
 def chat_changes(state: State, turn: Turn, topics: Iterable[TopicImpact]) -> tuple[StanceChanged, ...]:
     """What a chat does to its juror: the argument, then its weakness if this is the first time it is hit."""
     juror, current = state.juror(turn.juror_id), state.juror_states[turn.juror_id]
-    change = stance.argued(current.stance, juror.topic_weights, topics)
-    said = _changed(turn.juror_id, "chat", OVERSEER, change)
+    said = _argued(state, turn, "chat", topics)
     if current.weakness_spent or not stance.hits(turn.text, juror.weakness.trigger_keywords):
         return (said,)
-    return (said, _changed(turn.juror_id, "weakness", OVERSEER, stance.struck(change.before, change.after)))
+    return (said, _changed(state, turn.juror_id, "weakness", OVERSEER, stance.struck(said.before, said.after)))
 
 
 def evidence_change(state: State, turn: Turn) -> StanceChanged:
@@ -57,10 +60,18 @@ def evidence_change(state: State, turn: Turn) -> StanceChanged:
     return _argued(state, turn, "evidence", item.topics if item else ())
 
 
+def repeated(state: State, turn: Turn, topics: Iterable[TopicImpact] = ()) -> Repetition:
+    """What a turn of the overseer repeats of what its juror has heard; nothing under the rules before rule 5."""
+    if not state.wears_out:
+        return Repetition()
+    new = Heard(text=turn.text, evidence_id=turn.evidence_id, topics=tuple(topics))
+    return repetition(state.juror_states[turn.juror_id].heard, new)
+
+
 def _chat(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
     topics = replies.kept(command.topics, state.topics)
     return (
-        OverseerSaid(juror_id=turn.juror_id, text=turn.text, topics=topics),
+        OverseerSaid(juror_id=turn.juror_id, text=turn.text, topics=topics, repeats=_repeats(state, turn, topics)),
         *chat_changes(state, turn, topics),
         *tools(turn, command.tools),
         JurorSaid(juror_id=turn.juror_id, text=command.text),
@@ -69,7 +80,7 @@ def _chat(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
 
 def _present(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
     return (
-        EvidencePresented(juror_id=turn.juror_id, evidence_id=turn.evidence_id),
+        EvidencePresented(juror_id=turn.juror_id, evidence_id=turn.evidence_id, repeats=_repeats(state, turn)),
         evidence_change(state, turn),
         *tools(turn, command.tools),
         JurorSaid(juror_id=turn.juror_id, text=command.text),
@@ -79,7 +90,7 @@ def _present(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
 def _note(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
     topics = replies.kept(command.topics, state.topics)
     return (
-        NoteSent(juror_id=turn.juror_id, text=turn.text, topics=topics),
+        NoteSent(juror_id=turn.juror_id, text=turn.text, topics=topics, repeats=_repeats(state, turn, topics)),
         _argued(state, turn, "note", topics, half=True),
     )
 
@@ -130,7 +141,7 @@ def _influence(state: State, debate: Debate, speeches: Iterable[Speech]) -> Iter
                 topics=speech.topics,
             )
             live[listener] = change.after
-            yield _changed(listener, "speech", speaker.id, change)
+            yield _changed(state, listener, "speech", speaker.id, change)
 
 
 def _vote(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
@@ -145,10 +156,23 @@ def _argued(
     state: State, turn: Turn, cause: Cause, topics: Iterable[TopicImpact], *, half: bool = False
 ) -> StanceChanged:
     weights, now = state.juror(turn.juror_id).topic_weights, state.juror_states[turn.juror_id].stance
-    return _changed(turn.juror_id, cause, OVERSEER, stance.argued(now, weights, topics, half=half))
-
-
-def _changed(juror_id: str, cause: Cause, by: str, change: stance.Change) -> StanceChanged:
-    return StanceChanged(
-        juror_id=juror_id, cause=cause, by=by, before=change.before, after=change.after, parts=change.parts
+    said = tuple(topics)
+    again = repeated(state, turn, said)
+    change = stance.argued(
+        now, weights, said, half=half, factors=again.factors if state.wears_out else None, taken_back=again.taken_back
     )
+    return _changed(state, turn.juror_id, cause, OVERSEER, change)
+
+
+def _repeats(state: State, turn: Turn, topics: Iterable[TopicImpact] = ()) -> int | UnsetType:
+    return repeated(state, turn, topics).repeats if state.wears_out else UNSET
+
+
+def _changed(state: State, juror_id: str, cause: Cause, by: str, change: stance.Change) -> StanceChanged:
+    parts = change.parts
+    if state.wears_out:
+        parts = tuple(
+            part if part.rule == "taken_back" or part.factor is not UNSET else replace(part, factor=UNWORN)
+            for part in parts
+        )
+    return StanceChanged(juror_id=juror_id, cause=cause, by=by, before=change.before, after=change.after, parts=parts)

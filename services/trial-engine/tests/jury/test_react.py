@@ -10,6 +10,8 @@ from playmolt_jury import commands
 from playmolt_jury.content.material import TopicImpact
 from playmolt_jury.jurors import prompts, react, tools
 
+from .conftest import about
+
 AWAY = Failed(code="model_unavailable", detail="the server is away", attempts=4)
 EMPTY = Failed(code="invalid_reply", detail="the reply is empty", attempts=1)
 REFUSED = Failed(code="refused", detail="the model refused to answer", attempts=1)
@@ -392,6 +394,73 @@ def test_no_prompt_holds_a_stance_a_weight_or_a_keyword(sessions: Callable[..., 
     session.to("ended")
     for text in texts(session):
         assert not any(secret in text for secret in ("73", "0.77", "Weak Spot", "initial_stance"))
+
+
+def speech_data(session: Any, juror: str, round_: int) -> Any:
+    asked = next(each for each in session.requests if each.turn.name == f"speech:{juror}:{round_}")
+    return msgspec.json.decode(asked.messages[1].content)
+
+
+def test_a_juror_remembers_its_own_talk_and_what_moved_it(session: Any) -> None:
+    session.to("persuasion")
+    session.argue("sympathizer", about("procedural_justice"), text="There is doubt. " + "x" * 300)
+    session.argue("radical", about("emotional_appeal"), text="Only for one.")
+    session.call("jury_present", juror_id="sympathizer", evidence_id="E2")
+    session.to("deliberation")
+    session.call("jury_next")
+    data = speech_data(session, "sympathizer", 1)
+    assert [len(each["overseer"]) for each in data["own_talk"]] == [200, len("(puts E2 before you)")]
+    assert [(each["you"], each["repeats"]) for each in data["own_talk"]] == [("I have heard you.", 0), ("I see it.", 0)]
+    assert data["shown"] == [{"id": "E2", "title": "The letter"}]
+    assert data["personality"] == ["calm"]
+    assert data["last_move"] == {
+        "cause": "evidence", "by": "overseer", "toward": "guilt", "text": "The letter",
+        "topics": [{"topic": "emotional_appeal", "impact": "positive"}],
+    }  # fmt: skip
+    assert "Only for one." not in str(data)
+
+
+def test_a_juror_that_nothing_has_moved_remembers_no_move(session: Any) -> None:
+    session.to("persuasion")
+    session.chat("radical")
+    assert msgspec.json.decode(session.requests[-1].messages[1].content)["last_move"] is None
+
+
+def test_a_note_that_moved_its_juror_is_not_quoted_for_ever(session: Any) -> None:
+    session.to("deliberation")
+    session.said["classify"] = {"topics": [about("procedural_justice")]}
+    session.call("jury_notes", {"juror_id": "sympathizer", "text": "Remember the cup."})
+    session.call("jury_next")
+    data = speech_data(session, "sympathizer", 1)
+    assert (data["last_move"]["cause"], data["last_move"]["text"]) == ("note", "")
+    assert data["notes"] == ["Remember the cup."]
+
+
+@pytest.mark.parametrize("cause", ["chat", "present"])
+def test_what_repeats_is_told_to_the_model(session: Any, cause: str) -> None:
+    session.to("persuasion")
+    for text in ("There is reasonable doubt.", "Reasonable doubt, there is!"):
+        if cause == "chat":
+            session.chat("radical", text)
+        else:
+            session.call("jury_present", juror_id="radical", evidence_id="E2")
+    first = {"chat": "There is reasonable doubt.", "present": "(puts E2 before you)"}[cause]
+    told = [
+        msgspec.json.decode(each.messages[1].content)
+        for each in session.requests
+        if each.turn.name == f"{cause}:radical"
+    ]
+    assert [each.get("repetition") for each in told] == [None, {"repeats": 1, "first": first}]
+
+
+def test_a_session_of_the_first_rules_knows_no_repetition(session: Any) -> None:
+    session.state = msgspec.structs.replace(session.state, rules_version=1)
+    session.to("persuasion")
+    replies = [session.argue("ophiuchus", about("procedural_justice"), text="Doubt.") for _ in range(3)]
+    assert [reply["repeats"] for reply in replies] == [0, 0, 0]
+    assert [event.after for event in session.events("stance_changed")] == [58, 51, 44]
+    assert all(event.repeats is msgspec.UNSET for event in session.events("overseer_said"))
+    assert all(part.factor is msgspec.UNSET for event in session.events("stance_changed") for part in event.parts)
 
 
 def test_a_note_is_in_its_jurors_prompt_at_its_next_speech_only(session: Any) -> None:

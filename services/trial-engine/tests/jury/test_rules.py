@@ -37,7 +37,7 @@ def test_event_1_pins_all_that_the_rules_follow_from(session: Any) -> None:
     opened = session.log[0][0]
     assert opened.type == "jury_opened"
     assert (opened.language, opened.model, opened.seed) == ("en", "scripted", "7")
-    assert (opened.rules_version, opened.content_version) == (1, "v1")
+    assert (opened.rules_version, opened.content_version) == (2, "v1")
     assert tuple(file.id for file in opened.jurors) == JURORS
     assert [(item.id, item.locked) for item in opened.evidence] == [
         ("E1", False), ("E2", False), ("E3", True), ("E4", True),
@@ -259,7 +259,7 @@ def test_a_chat_is_logged_first_and_then_in_the_order_of_the_page(session: Any) 
     assert (moved.cause, moved.by, moved.before, moved.after) == ("chat", "overseer", 65, 58)
     assert session.answer() == {
         "juror_id": "ophiuchus", "reply": "I have heard you.", "band": "undecided", "rounds_left": 9,
-        "weakness_hit": False, "version": len(session.log),
+        "weakness_hit": False, "repeats": 0, "version": len(session.log),
     }  # fmt: skip
     assert session.status == 200
 
@@ -520,7 +520,9 @@ def test_one_round_at_a_time(session: Any) -> None:
 def test_a_note_acts_with_half_on_its_juror(session: Any) -> None:
     session.to("deliberation")
     session.said["classify"] = {"topics": [about("procedural_justice")]}
-    assert session.call("jury_notes", {"juror_id": "radical", "text": "weak spot: doubt"}) == {"notes_left": 2}
+    assert session.call("jury_notes", {"juror_id": "radical", "text": "weak spot: doubt"}) == {
+        "notes_left": 2, "repeats": 0,
+    }  # fmt: skip
     assert session.kinds()[-2:] == ["note_sent", "stance_changed"]
     moved = session.events("stance_changed")[-1]
     assert (moved.cause, moved.juror_id, moved.before, moved.after) == ("note", "radical", 78, 74)  # 3.5

@@ -15,6 +15,8 @@ from playmolt_jury.jurors import replies, scripted
 from playmolt_jury.persuasion import lexicon
 from playmolt_schemas.games.jury import DELIBERATION_ROUNDS
 
+from .arguments import ARGUMENTS, EDITS
+
 JURORS = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
 PLEAS = {
     "en": {
@@ -51,10 +53,22 @@ def persuaded(session: Any, speak: Callable[[str], str]) -> int:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_case_can_be_won_and_lost(performances: Callable[..., Any], language: str) -> None:
-    won = persuaded(performances(language), lambda juror: PLEAS[language][juror][0])
+    told = {juror: iter(ARGUMENTS[language].get(juror, ())) for juror in JURORS}
+    pleas = PLEAS[language]
+    won = persuaded(performances(language), lambda juror: next(told[juror], "") or pleas[juror][0])
     assert won <= 2
     lost = persuaded(performances(language), lambda _: CHARGES[language])
     assert lost >= 3
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_jurors_say_that_they_have_heard_it_in_any_words(performances: Callable[..., Any], language: str) -> None:
+    session, voice = performances(language).to("persuasion"), scripted._voices(language)["philosopher"]
+    for number, text in enumerate(EDITS[language]):
+        said = session.chat("philosopher", text)
+        assert said["repeats"] == number
+        assert any(line in said["reply"] for line in voice.again) == (number > 0)
+        assert not number or not any(line in said["reply"] for lines in voice.topics.values() for line in lines)
 
 
 def test_different_arguments_move_different_jurors(performances: Callable[..., Any]) -> None:

@@ -13,6 +13,7 @@ from playmolt_schemas.canonical import canonical_json
 ORDER = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
 ARGUED = {"positive": Decimal(1), "neutral": Decimal("0.3"), "negative": Decimal("-0.5")}
 SPOKEN = {"positive": Decimal(1), "neutral": Decimal("0.3"), "negative": Decimal(-1)}
+LEFT = (Decimal(1), Decimal("0.5"), Decimal(0))
 TEXTS = ("Listen.", "I saw a CRACK in it.", "Nothing, a crackle.", "So it is.")
 Change = tuple[str, str, str, int, int]
 
@@ -28,17 +29,18 @@ class Oracle:
         self.led = dict.fromkeys(ORDER, 0)
         self.snapshot: dict[str, int] = {}
         self.speeches: list[dict[str, Any]] = []
+        self.heard: dict[str, list[dict[str, Any]]] = {juror: [] for juror in ORDER}
 
     def changes(self, kind: str, told: dict[str, Any]) -> Iterator[Change]:
         match kind:
             case "overseer_said":
                 before = self.at[told["juror_id"]]
-                yield self.argued(told["juror_id"], "chat", told["topics"])
+                yield self.argued(told, "chat", told["topics"])
                 yield from self.weakness(told["juror_id"], told["text"], before)
             case "evidence_presented":
-                yield self.argued(told["juror_id"], "evidence", self.topics[told["evidence_id"]])
+                yield self.argued(told, "evidence", self.topics[told["evidence_id"]])
             case "note_sent":
-                yield self.argued(told["juror_id"], "note", told["topics"], Decimal("0.5"))
+                yield self.argued(told, "note", told["topics"], Decimal("0.5"))
             case "round_started":
                 self.snapshot, self.speeches = dict(self.at), []
                 assert (told["leader"], *told["responders"]) == self.speakers()
@@ -59,10 +61,25 @@ class Oracle:
         others.sort(key=lambda juror: (-abs(self.at[juror] - self.at[leader]), ORDER.index(juror)))
         return (leader, *others[:2])
 
-    def argued(self, juror: str, cause: str, topics: Any, share: Decimal = Decimal(1)) -> Change:
-        weights = self.jurors[juror]["topic_weights"]
-        total = sum((weights.get(each["topic"], 0) * ARGUED[each["impact"]] for each in topics), Decimal(0))
-        return self.moved(juror, cause, "overseer", max(Decimal(-15), min(Decimal(15), total)) * share)
+    def argued(self, told: dict[str, Any], cause: str, topics: Any, share: Decimal = Decimal(1)) -> Change:
+        juror, weights = told["juror_id"], self.jurors[told["juror_id"]]["topic_weights"]
+        memory = self.heard[juror]
+        same = [each for each in memory if repeats(told, each)]
+        assert told["repeats"] == len(same)
+        total = Decimal(0)
+        for each in topics:
+            worn = 0 if cause == "evidence" else sum(each in past.get("topics", ()) for past in memory)
+            left = min(LEFT[min(times, 2)] for times in (worn, len(same)))
+            total += weights.get(each["topic"], 0) * ARGUED[each["impact"]] * left
+        points = max(Decimal(-15), min(Decimal(15), total)) * share
+        if len(same) == 2:
+            points -= sum(past["moved"] for past in same)
+        change = self.moved(juror, cause, "overseer", points)
+        if len(same) == 2:
+            for past in same:
+                past["moved"] = 0
+        memory.append({**told, "moved": 0 if len(same) == 2 else change[4] - change[3]})
+        return change
 
     def weakness(self, juror: str, text: str, before: int) -> Iterator[Change]:
         words = self.jurors[juror]["weakness"]["trigger_keywords"]
@@ -86,6 +103,19 @@ class Oracle:
         before = self.at[juror]
         self.at[juror] = max(0, min(100, before + int(points.quantize(Decimal(1), ROUND_HALF_UP))))
         return juror, cause, by, before, self.at[juror]
+
+
+def repeats(told: dict[str, Any], past: dict[str, Any]) -> bool:
+    """The texts are the same or quite others here, so that letters alone tell which."""
+    if "evidence_id" in told or "evidence_id" in past:
+        return told.get("evidence_id") == past.get("evidence_id")
+    sides = {(each["topic"], each["impact"]) for each in past["topics"]}
+    opposed = any(
+        (each["topic"], other) in sides
+        for each in told["topics"]
+        for other in {"positive": ["negative"], "negative": ["positive"], "neutral": []}[each["impact"]]
+    )
+    return told["text"] == past["text"] and not opposed
 
 
 def checked(log: list[Any]) -> int:
