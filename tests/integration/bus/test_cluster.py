@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -65,12 +65,12 @@ def _await_answer(member: Member) -> None:
         time.sleep(0.05)
 
 
-def _urls(cluster: list[Member]) -> str:
+def _urls(cluster: Sequence[Member]) -> str:
     return ",".join(member.url for member in cluster)
 
 
 @asynccontextmanager
-async def jetstream(cluster: list[Member]) -> AsyncIterator[JetStreamContext]:
+async def jetstream(cluster: Sequence[Member]) -> AsyncIterator[JetStreamContext]:
     connection = await nats.connect(_urls(cluster).split(","))
     try:
         yield connection.jetstream(timeout=5)
@@ -85,7 +85,7 @@ async def _info(calls: JetStreamContext, stream: str) -> StreamInfo | None:
         return None  # between two leaders
 
 
-async def _until_led(calls: JetStreamContext, stream: str, *, whole: bool = False) -> StreamInfo:
+async def until_led(calls: JetStreamContext, stream: str, *, whole: bool = False) -> StreamInfo:
     """Wait until a stream has a leader; `whole`: and two followers that hold what it holds."""
     async with asyncio.timeout(SECONDS):
         while True:
@@ -98,7 +98,7 @@ async def _until_led(calls: JetStreamContext, stream: str, *, whole: bool = Fals
 
 async def _kill_leader(cluster: list[Member], stream: str) -> Member:
     async with jetstream(cluster) as calls:
-        info = await _until_led(calls, stream)
+        info = await until_led(calls, stream)
     assert info.cluster
     assert info.config.num_replicas == 3
     leader = next(member for member in cluster if member.name_in_cluster == info.cluster.leader)
@@ -139,6 +139,6 @@ async def _holds_everything(running: Stack, cluster: list[Member]) -> None:
         position = (await gateway.get("/api/admin/lag", headers=key)).json()["log"]
     async with jetstream(cluster) as calls:
         for stream in STREAMS:
-            info = await _until_led(calls, stream, whole=True)
+            info = await until_led(calls, stream, whole=True)
             held = info.state
             assert (held.first_seq, held.last_seq, held.messages) == (1, position, position), stream

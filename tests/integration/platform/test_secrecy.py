@@ -12,7 +12,7 @@ from playmolt_cli.local.stack import Stack
 from playmolt_core.db.pool import open_pool
 from playmolt_core.log.postgres import PostgresLog
 
-from tests.integration.platform.twin import JuryTwin, LegalTwin
+from tests.integration.platform.twin import told_in_sessions
 
 SECONDS = 60
 SAID = "a-comment-that-nobody-else-would-write"
@@ -45,17 +45,6 @@ async def played(stack: Stack) -> tuple[str, set[str]]:
     return game, secrets
 
 
-async def talked(stack: Stack) -> set[str]:
-    """Sessions in which somebody told what is nobody else's business, on to where models have answered it."""
-    secrets = set()
-    for kind in (LegalTwin, JuryTwin):
-        async with kind(stack) as twin:
-            secrets |= {agent["api_key"] for agent in twin.agents}
-            await twin.hides(f"{SAID} in a session of kind {twin.kind}")
-            secrets.add(f"{SAID} in a session of kind {twin.kind}")
-    return secrets
-
-
 def told(stack: Stack) -> Iterator[tuple[str, str]]:
     """Everything that the processes have printed, and their figures."""
     for path in (stack.folder.path / "logs").iterdir():
@@ -77,7 +66,7 @@ def test_a_running_games_secrets_are_in_no_log_and_no_figure(running: Stack) -> 
 
 
 def test_what_is_told_in_a_session_is_in_no_log_and_no_figure(running: Stack) -> None:
-    secrets = asyncio.run(talked(running))
+    secrets = asyncio.run(told_in_sessions(running, SAID))
     leaks = {(name, secret) for name, text in told(running) for secret in secrets if secret in text}
     assert leaks == set()
 

@@ -1,5 +1,6 @@
 """One action followed from HTTP to the watchers, and the figures that every service shows."""
 
+import asyncio
 import json
 import re
 import time
@@ -16,6 +17,7 @@ from websockets.sync.client import connect
 from tests.integration.conftest import OWN_SERVERS
 from tests.integration.platform.otlp_collector import Collector, Seen
 from tests.integration.platform.replica import Replica
+from tests.integration.platform.twin import told_in_sessions
 
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 ACT = {"type": "first_choice", "choice": "O", "comment": "a word that no span may hold"}
@@ -75,6 +77,8 @@ class Game:
         return answer
 
     def act(self, seat: int, **headers: str) -> int:
+        """Act in a new second: a process traces some requests of each, and those of the seats may have been as many."""
+        time.sleep(1 - time.monotonic() % 1)
         answer = self._post(f"/api/games/{self.id}/actions", ACT, self.keys[seat], **headers)
         return int(answer.json()["version"])
 
@@ -118,6 +122,15 @@ def _other_requests_have_traces_of_their_own(collector: Collector) -> None:
     roots = [span for span in collector.spans if span.service == "gateway" and not span.parent]
     assert {"register_agent", "join_game"} <= {span.name for span in roots}
     assert len({span.trace for span in roots}) == len(roots)
+
+
+def test_what_is_told_in_a_session_is_in_no_span(traced: Traced, collector: Collector) -> None:
+    secrets = asyncio.run(told_in_sessions(traced.stack, ACT["comment"]))
+    asked = {("legal-orchestrator", "chat scripted"), ("trial-engine", "chat scripted")}
+    collector.until(lambda: asked <= {(span.service, span.name) for span in collector.spans})
+    sent = b"".join(collector.sent)
+    assert ACT["comment"].encode() not in sent
+    assert [secret for secret in secrets if secret.encode() in sent] == []
 
 
 def test_who_asks_not_to_be_traced_is_not(traced: Traced, collector: Collector) -> None:

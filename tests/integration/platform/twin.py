@@ -29,6 +29,8 @@ class Twin:
 
     kind: ClassVar[str]
     seats: ClassVar[int]
+    asked: ClassVar[str] = "/api/games/{game}/state"
+    """What others ask to learn of it."""
     own_routes: ClassVar[tuple[str, ...]] = (
         "/api/games/{game}/state",
         "/api/games/{game}/state?at=9",
@@ -75,6 +77,10 @@ class Twin:
 
     def viewers(self) -> Mapping[str, dict[str, str]]:
         return {"a spectator": {}, "another seat": self.key(1)}
+
+    async def ask(self) -> httpx.Response:
+        """What another agent asks, and is answered whether or not there is anything to learn."""
+        return await self.http.get(self.asked.format(game=self.game), headers=self.key(1))
 
     async def told(self) -> dict[str, str]:
         """Every route that tells others of the game, by its name and who asks: status, headers, size and body."""
@@ -256,6 +262,7 @@ class LegalTwin(SessionTwin):
     """Facts were told, and the models have taken them up."""
 
     kind, path, routes = "legal", "/api/sessions", ("", "/report", "/stream")
+    asked = "/api/sessions/{game}"
     opening: ClassVar[dict[str, Any]] = {
         "case_type": "civil", "jurisdiction": "Korea", "title": "Price of goods", "language": "en",
     }  # fmt: skip
@@ -276,6 +283,7 @@ class JuryTwin(SessionTwin):
     """A juror was talked to, and has answered."""
 
     kind, path = "jury", "/api/jury/sessions"
+    asked = "/api/jury/sessions/{game}"
     routes = ("", "/dossier", "/evidence", "/evidence/E1", "/witnesses", "/verdict", "/ending", "/log", "/stream")
     opening: ClassVar[dict[str, Any]] = {"language": "en"}
 
@@ -290,3 +298,14 @@ class JuryTwin(SessionTwin):
         said = await self.http.post(f"{self.path}/{self.game}/chat/radical", json={"text": secret}, headers=self.key(0))
         assert said.raise_for_status().status_code == 200
         return ""
+
+
+async def told_in_sessions(stack: Stack, said: str) -> set[str]:
+    """Sessions in which somebody told what is nobody else's business, on to where models have answered it."""
+    secrets = set()
+    for kind in (LegalTwin, JuryTwin):
+        async with kind(stack) as twin:
+            secret = f"{said} in a session of kind {twin.kind}"
+            await twin.hides(secret)
+            secrets |= {secret, *(agent["api_key"] for agent in twin.agents)}
+    return secrets
