@@ -74,16 +74,17 @@ _out_option = click.option(
 @click.option("--example", is_flag=True, help="Print the text of a commented plan (with --preset: of that one).")
 @json_option
 def plan(file: str | None, preset: str | None, example: bool, as_json: bool) -> None:
-    """Check a plan and say what it comes to: matrix, calls, tokens, cost, Latin squares, smallest reachable p.
+    """Check a plan and say what it comes to: matrix, calls, tokens, cost, Latin squares, size and power of its tests.
 
-    Exit status 1 when it would be refused. Prices are those of PLAYMOLT_MODELS.
+    FILE may be a folder with one plan.yaml, plan.yml or plan.json. Exit status 1 when it would be refused, for every
+    fault at once. Prices are those of PLAYMOLT_MODELS; no key is needed.
 
     Example: playmolt agora plan --preset white-room --json
     """
     if example:
         click.echo(agora_plan.text_of(preset), nl=False)
         return
-    preview = agora_plan.preview_of(agora_plan.chosen(file, preset).plan)
+    preview = agora_plan.examined(agora_plan.source(file, preset))
     if as_json:
         click.echo(msgspec.json.encode(preview))
     else:
@@ -137,7 +138,7 @@ def run(
     chosen = agora_plan.chosen(file, preset)
     _refuse_asymmetry()
     if url is None:
-        _refuse_faults(chosen, data)
+        _refuse_faults(agora_plan.source(file, preset), data)
     with stopping(), experiments_client(url, key, data) as client:
         state = opened(client, chosen)
         with _interruptible(client, state.experiment, console):
@@ -293,13 +294,13 @@ def _refuse_asymmetry() -> None:
         raise SystemExit(1)
 
 
-def _refuse_faults(chosen: agora_plan.Chosen, data: Path | None) -> None:
+def _refuse_faults(source: agora_plan.Source, data: Path | None) -> None:
     """Refuse a plan before a platform is started for it; one that runs has models of its own and judges itself."""
     if Folder(data or read_settings().data).run() is not None:
         return
-    faults = agora_plan.preview_of(chosen.plan).faults
+    faults = agora_plan.examined(source, keys=True).faults
     if faults:
-        raise Failure(f"{chosen.name} would be refused\n{agora_plan.told(faults)}")
+        raise Failure(f"{source.name} would be refused\n{agora_plan.told(faults)}")
 
 
 @contextmanager

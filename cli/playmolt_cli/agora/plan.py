@@ -9,13 +9,14 @@ import msgspec
 from playmolt_agora.plan import document, reading
 from playmolt_agora.plan import plan as plans
 from playmolt_core.llm.catalogue import load
-from playmolt_schemas.agora.plan import Plan, Preview
+from playmolt_schemas.agora.plan import Plan, PlanFault, Preview
 from playmolt_schemas.codes import FieldFault
 
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import read_settings
 
 _HOW: Final = "`playmolt agora plan --example` prints one with comments"
+_PLAN_FILES: Final = ("plan.yaml", "plan.yml", "plan.json")
 _IMPORT_BYTES: Final = 16 * 1024 * 1024
 
 
@@ -36,14 +37,69 @@ class Chosen(msgspec.Struct, frozen=True):
         return f"agora-run-{self.identity}"
 
 
+class Source(msgspec.Struct, frozen=True):
+    """A plan's text before it is read, and what it imports from beside it; `fault` is why there is none."""
+
+    name: str
+    text: str = ""
+    imported: Mapping[str, str] = {}
+    fault: PlanFault | None = None
+
+    @property
+    def reading(self) -> reading.Reading:
+        if self.fault is not None:
+            return reading.Reading(None, (self.fault,))
+        return reading.reading(self.text, self.imported)
+
+
+def source(file: str | None, preset: str | None) -> Source:
+    """Find the plan in a file or a folder, or the preset that is named. Raises Failure where there is none."""
+    if preset is not None or file is None:
+        if preset is None or file is not None:
+            raise Failure(f"give PLAN or --preset NAME, one of {', '.join(reading.presets())}; {_HOW}")
+        return Source(preset, text_of(preset))
+    path = Path(file)
+    if not path.exists() and file in reading.presets():
+        return Source(file, text_of(file))
+    if path.is_dir():
+        path = _in_folder(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise Failure(f"there is no file {file}, nor a plan of that name; {_HOW}") from None
+    except UnicodeDecodeError:
+        return Source(path.name, fault=PlanFault("", "is no text in UTF-8", "not_text"))
+    return Source(path.name, text, _imported(reading.imports(text), path.parent))
+
+
 def chosen(file: str | None, preset: str | None) -> Chosen:
     """Read the plan in a file, or the preset that is named. Raises Failure with every fault of it."""
-    name, text, folder = _text(file, preset)
-    imported = _imported(reading.imports(text), folder)
-    plan = reading.read(text, imported)
-    if not isinstance(plan, Plan):
-        raise Failure(f"{name} is no plan that could run; {_HOW}\n{told(plan)}")
-    return Chosen(name, plan, _body(text, plan, imported), plans.identity(plan))
+    found = source(file, preset)
+    read = found.reading
+    if read.plan is None or read.faults:
+        raise Failure(f"{file or preset} is no plan that could run; {_HOW}\n{told(_in_file(read.faults, found.name))}")
+    return Chosen(
+        file or found.name, read.plan, _body(found.text, read.plan, found.imported), plans.identity(read.plan)
+    )
+
+
+def examined(found: Source, *, keys: bool = False) -> Preview:
+    """Work a plan out with the models of PLAYMOLT_MODELS; with `keys`, one that is not set is a fault.
+
+    Else it is a warning: nothing is asked of a model here. Raises InvalidCatalogue.
+    """
+    from playmolt_agora.plan.preview import examined  # noqa: PLC0415 -- numeric libraries that no other command needs
+
+    models = read_settings().models
+    catalogue = load(models, os.environ if keys else None)
+    preview = examined(found.reading, catalogue)
+    unset = sorted(
+        {entry.api_key_env for entry in catalogue.models.values() if entry.alias in {m.model for m in preview.models}}
+        - os.environ.keys()
+        - {""}
+    )
+    warnings = (*preview.warnings, *(f"{name} is not set: `run` needs that key." for name in unset))
+    return msgspec.structs.replace(preview, faults=_in_file(preview.faults, found.name), warnings=warnings)
 
 
 def text_of(preset: str | None) -> str:
@@ -54,31 +110,25 @@ def text_of(preset: str | None) -> str:
         raise Failure(str(error.args[0])) from None
 
 
-def preview_of(plan: Plan) -> Preview:
-    """Work a plan out with the models of PLAYMOLT_MODELS."""
-    from playmolt_agora.plan.preview import preview  # noqa: PLC0415 -- numeric libraries that no other command needs
-
-    return preview(plan, load(read_settings().models, os.environ))
-
-
 def told(faults: Iterable[FieldFault]) -> str:
-    return "\n".join(f"  {fault.field + ': ' if fault.field else ''}{fault.message}" for fault in faults)
+    return "\n".join(
+        f"  {fault}"
+        if isinstance(fault, PlanFault)
+        else f"  {fault.field + ': ' if fault.field else ''}{fault.message}"
+        for fault in faults
+    )
 
 
-def _text(file: str | None, preset: str | None) -> tuple[str, str, Path]:
-    if preset is not None or file is None:
-        if preset is None or file is not None:
-            raise Failure(f"give FILE or --preset NAME, one of {', '.join(reading.presets())}; {_HOW}")
-        return preset, text_of(preset), Path()
-    path = Path(file)
-    if not path.exists() and file in reading.presets():
-        return file, text_of(file), Path()
-    try:
-        return file, path.read_text(encoding="utf-8"), path.parent
-    except FileNotFoundError:
-        raise Failure(f"there is no file {file}, nor a plan of that name; {_HOW}") from None
-    except UnicodeDecodeError:
-        raise Failure(f"{file} is no text in UTF-8") from None
+def _in_file(faults: Iterable[PlanFault], name: str) -> tuple[PlanFault, ...]:
+    return tuple(fault if fault.file else msgspec.structs.replace(fault, file=name) for fault in faults)
+
+
+def _in_folder(folder: Path) -> Path:
+    there = [path for name in _PLAN_FILES if (path := folder / name).is_file()]
+    if len(there) != 1:
+        found = f"{len(there)} of them" if there else "none"
+        raise Failure(f"a folder holds one of {', '.join(_PLAN_FILES)}; {folder} holds {found}")
+    return there[0]
 
 
 def _imported(names: Iterable[str], folder: Path) -> Mapping[str, str]:
@@ -90,7 +140,7 @@ def _imported(names: Iterable[str], folder: Path) -> Mapping[str, str]:
                 raise Failure(f"stage1_import: {path} is over {_IMPORT_BYTES // 2**20} MiB")
             found[name] = path.read_text(encoding="utf-8")
         except FileNotFoundError:
-            raise Failure(f"stage1_import: there is no file {path}; it is looked for beside the plan") from None
+            continue  # a fault of the plan, told with its others
         except UnicodeDecodeError:
             raise Failure(f"stage1_import: {path} is no text in UTF-8") from None
     return found

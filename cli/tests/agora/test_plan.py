@@ -62,14 +62,52 @@ def test_a_plan_is_told_as_a_table(file: Path) -> None:
 def test_a_plan_that_would_be_refused_says_why_and_exits_1(file: Path) -> None:
     file.write_text(PLAN.replace("scripted-steady", "gpt-nobody"), encoding="utf-8")
     result = _run("plan", str(file))
-    assert (result.exit_code, "refused: models: gpt-nobody is no model here" in result.stdout) == (1, True)
+    assert (result.exit_code, "plan.yaml:2: models: gpt-nobody is no model here" in result.stdout) == (1, True)
 
 
 def test_a_plan_that_does_not_read_names_every_fault_under_its_field(file: Path) -> None:
     file.write_text(PLAN.replace("[ko]", "[ko, xx]") + "reask: 9\nsurprise: 1\n", encoding="utf-8")
-    result = _run("plan", str(file))
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert all(field in result.stderr for field in ("languages", "reask", "surprise", "--example"))
+    told = _run("plan", str(file), "--json")
+    found = {
+        (fault["file"], fault["line"], fault["field"], fault["code"]) for fault in json.loads(told.stdout)["faults"]
+    }
+    assert told.exit_code == 1
+    assert found == {
+        ("plan.yaml", 3, "languages[1]", "out_of_range"),
+        ("plan.yaml", 6, "reask", "out_of_range"),
+        ("plan.yaml", 7, "surprise", "unknown_field"),
+    }
+    refused = _run("run", str(file))
+    assert refused.exit_code == 2
+    assert all(part in refused.stderr for part in ("plan.yaml:7: surprise", "--example"))
+
+
+def test_one_fault_of_each_kind_is_one_line_each(file: Path) -> None:
+    file.write_text(
+        "name: n\nmodels: [scripted-steady, scripted-trader, scripted-social, nobody]\ncolour: red\n"
+        "phases: {phase2: {runs: 3, turns: 100}}\nallow_unbalanced: true\nreask: two\nstage1_import: none.csv\n"
+        "hypotheses:\n- H7\n- H1\n- pcs:scripted-steady\nsampling: {temperature: 3}\n",
+        encoding="utf-8",
+    )
+    told = json.loads(_run("plan", str(file), "--json").stdout)
+    assert sorted(fault["code"] for fault in told["faults"]) == sorted(
+        ("unknown_field", "wrong_type", "missing_file", "unknown_test", "out_of_range", "unknown_model", "underpowered")
+    )
+
+
+def test_a_folder_holds_one_plan(file: Path) -> None:
+    assert chosen(str(file.parent), None).plan == chosen(str(file), None).plan
+    (file.parent / "plan.json").write_text("{}")
+    assert _run("plan", str(file.parent)).exit_code == 2
+
+
+def test_a_key_that_is_not_set_is_a_warning_of_plan_and_a_fault_of_run(file: Path, tmp_path: Path) -> None:
+    models = tmp_path / "models.toml"
+    models.write_text('[models.m]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\napi_key_env = "NOT_SET_ANYWHERE"\n')
+    file.write_text(PLAN.replace("scripted-steady", "m"), encoding="utf-8")
+    for command, status, told in (("plan", 0, "warning: NOT_SET_ANYWHERE"), ("run", 2, "NOT_SET_ANYWHERE")):
+        result = CliRunner().invoke(cli, ["agora", command, str(file)], env={"PLAYMOLT_MODELS": str(models)})
+        assert (result.exit_code, told in result.output) == (status, True)
 
 
 @pytest.mark.parametrize(

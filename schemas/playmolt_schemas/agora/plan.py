@@ -100,12 +100,16 @@ class Phases(_Part, frozen=True, kw_only=True):
 class Hypothesis(_Part, frozen=True, kw_only=True):
     """A confirmatory test by its name in measures.md, section 11; `pcs` and `ri_star` stand for all of theirs.
 
-    Without `test` it is a claim that is recorded and not tested.
+    Without `test` it is a claim that is recorded and not tested. `effect` and `dispersion` are what its power is worked
+    out for; a test whose power is below a half is registered only as `underpowered`.
     """
 
     test: Annotated[str, Meta(max_length=200)] = ""
     alpha: Amount = "0.05"
     claim: Note = ""
+    effect: Amount | UnsetType = UNSET
+    dispersion: Amount | UnsetType = UNSET
+    underpowered: bool | UnsetType = UNSET
 
 
 class Limits(_Part, frozen=True, kw_only=True):
@@ -201,6 +205,19 @@ class PlannedTest(msgspec.Struct, frozen=True, kw_only=True):
     p_holm: float | None
     reachable: bool
     note: str = ""
+    size: float | None = None
+    """How often it rejects at `alpha` without the effect, after Holm's correction, in `draws` draws."""
+    power: float | None = None
+    """The same with the effect."""
+    attainable_p: float | None = None
+    """The smallest p after Holm's correction where it has a family."""
+    effect: str | None = None
+    dispersion: str | None = None
+    draws: int = 0
+    underpowered: bool = False
+    """Its power is below a half."""
+    declared: bool = False
+    """The plan says that it is underpowered."""
 
 
 class SquareAgent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -258,21 +275,50 @@ class ModelCost(msgspec.Struct, frozen=True, kw_only=True):
     cost: str | None
 
 
+FaultCode = Literal[
+    "missing_file",
+    "no_price",
+    "not_text",
+    "out_of_range",
+    "too_many_seats",
+    "unbalanced",
+    "underpowered",
+    "unknown_field",
+    "unknown_model",
+    "unknown_test",
+    "unreachable",
+    "unreadable",
+    "wrong_type",
+]
+
+
+class PlanFault(FieldFault, frozen=True):
+    """A fault of a plan: `file` is relative to the plan, `line` null where there is none."""
+
+    code: FaultCode = "out_of_range"
+    file: str = ""
+    line: int | None = None
+
+    def __str__(self) -> str:
+        place = f"{self.file}{f':{self.line}' if self.line else ''}: " if self.file else ""
+        return f"{place}{self.field + ': ' if self.field else ''}{self.message}"
+
+
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
-    """What a plan comes to: `agora plan --json` and the answer to `?dry=1`.
+    """What a plan comes to: `agora plan --json` and the answer to `?dry=1`; null is what its faults leave unknown.
 
     `calls` is one a turn; `calls_most` counts every re-ask. `cost` is the projection, null where a price is unknown and
     "0" where all models are scripted; `cost_most` the same with the longest replies and every re-ask.
     """
 
-    name: str
-    plan_hash: str
-    runs: int
-    agents: int
-    turns: int
-    calls: int
-    calls_most: int
-    tokens: int
+    name: str | None
+    plan_hash: str | None
+    runs: int | None
+    agents: int | None
+    turns: int | None
+    calls: int | None
+    calls_most: int | None
+    tokens: int | None
     cost: str | None
     cost_most: str | None
     scripted: bool
@@ -282,7 +328,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     squares: tuple[Square, ...]
     tests: tuple[PlannedTest, ...]
     warnings: tuple[str, ...]
-    faults: tuple[FieldFault, ...] = ()
+    faults: tuple[PlanFault, ...] = ()
     """Why the plan would be refused."""
 
 

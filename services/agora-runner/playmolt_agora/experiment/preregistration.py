@@ -73,7 +73,7 @@ def preregistered(
         seed=plan.seed,
         rules_version=rules_version,
         content_version=content_version,
-        plan_hash=preview.plan_hash,
+        plan_hash=digest(plan),
         text_hash=hashlib.sha256(text.encode()).hexdigest(),
         text=text,
         plan=plan,

@@ -47,7 +47,7 @@ from playmolt_agora.experiment.events import (
 from playmolt_agora.experiment.refusals import BY_CHARS, game_over
 from playmolt_agora.experiment.state import DEVIATIONS_MOST, FOLDS, State
 from playmolt_agora.plan import reading
-from playmolt_agora.plan.preview import preview
+from playmolt_agora.plan.preview import examined
 from playmolt_agora.turn import texts
 
 _METADATA_BYTES: Final = 16 * 1024
@@ -148,15 +148,11 @@ class Experiment(Game[State]):
 
 def read_plan(body: Any, imported: Mapping[str, str], catalogue: Catalogue) -> tuple[str, Plan, Preview] | Refused:
     """Read a plan (YAML or JSON text, or a JSON object) and work it out, or refuse it with every fault."""
-    if isinstance(body, str):
-        text, plan = body, reading.read(body, imported)
-    else:
-        plan = reading.read_document(body, imported)
-        text = reading.text_of(body) if isinstance(plan, Plan) else ""
-    if not isinstance(plan, Plan):
-        return _invalid(plan)
-    found = preview(plan, catalogue)
-    return _invalid(found.faults) if found.faults else (text, plan, found)
+    read = reading.reading(body, imported)
+    found = examined(read, catalogue)
+    if found.faults or read.plan is None:
+        return _invalid(found.faults)
+    return body if isinstance(body, str) else reading.text_of(body), read.plan, found
 
 
 def _invalid(faults: Sequence[FieldFault]) -> Refused:

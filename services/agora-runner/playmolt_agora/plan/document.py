@@ -1,7 +1,7 @@
 """A plan's text as plain values: YAML or JSON, decimals kept exact, nothing taken that a reader could misread."""
 
 import json
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
@@ -38,6 +38,35 @@ def _yaml(text: str) -> Any:
         raise Unreadable(f"{place}{error.problem or error.context}") from None
     except yaml.YAMLError as error:
         raise Unreadable(str(error)) from None
+
+
+def lines(text: str) -> dict[str, int]:
+    """The line that each field of a text begins in, by its path as in `phases.phase2.runs`."""
+    try:
+        root = yaml.compose(text, Loader=_Loader)
+    except yaml.YAMLError:
+        return {}
+    found: dict[str, int] = {}
+    waiting = [("", root)]
+    while waiting:
+        path, node = waiting.pop()
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                name = f"{path}.{key.value}" if path else str(key.value)
+                found[name] = key.start_mark.line + 1
+                waiting.append((name, value))
+        elif isinstance(node, yaml.SequenceNode):
+            for at, value in enumerate(node.value):
+                found[f"{path}[{at}]"] = value.start_mark.line + 1
+                waiting.append((f"{path}[{at}]", value))
+    return found
+
+
+def line_of(field: str, lines: Mapping[str, int]) -> int | None:
+    """The line of a field, or of the nearest one around it that stands in the text."""
+    while field and field not in lines:
+        field = field[: max(field.rfind("."), field.rfind("["), 0)]
+    return lines.get(field)
 
 
 def plain(value: Any) -> Any:

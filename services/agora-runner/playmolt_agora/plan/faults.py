@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from playmolt_schemas.agora.plan import RUNS, Arm, PhasePlan, Plan, Stage1Import
-from playmolt_schemas.codes import FieldFault
+from msgspec import UNSET
+from playmolt_schemas.agora.plan import RUNS, Arm, PhasePlan, Plan, PlanFault, Stage1Import
 from playmolt_schemas.text import trimmed, unfit
 
 from playmolt_agora.measures.data.arms import ARMS
@@ -18,7 +18,7 @@ _DECIMAL: Final = re.compile(r"\d{1,3}(\.\d{1,6})?", re.ASCII)
 _MOST_TOKENS: Final = 100_000
 
 
-def faults_of(plan: Plan) -> Iterator[FieldFault]:
+def faults_of(plan: Plan) -> Iterator[PlanFault]:
     yield from _name_faults(plan)
     yield from _phase_faults(plan)
     yield from _hypothesis_faults(plan)
@@ -28,41 +28,41 @@ def faults_of(plan: Plan) -> Iterator[FieldFault]:
     yield from _seed_event_faults(plan)
 
 
-def _name_faults(plan: Plan) -> Iterator[FieldFault]:
+def _name_faults(plan: Plan) -> Iterator[PlanFault]:
     if not trimmed(plan.name):
-        yield FieldFault("name", "must hold a character besides white space")
+        yield PlanFault("name", "must hold a character besides white space")
     if unfit(plan.name):
-        yield FieldFault("name", "holds a control, line separator or bidi control character")
+        yield PlanFault("name", "holds a control, line separator or bidi control character")
     yield from _twice("models", plan.models)
     yield from _twice("languages", plan.languages)
 
 
-def _twice(field: str, values: Iterable[str]) -> Iterator[FieldFault]:
+def _twice(field: str, values: Iterable[str]) -> Iterator[PlanFault]:
     for value, count in Counter(values).items():
         if count > 1:
-            yield FieldFault(field, f"names {value} {count} times")
+            yield PlanFault(field, f"names {value} {count} times")
 
 
-def _phase_faults(plan: Plan) -> Iterator[FieldFault]:
+def _phase_faults(plan: Plan) -> Iterator[PlanFault]:
     if not any(plans.phase_of(plan, phase) for phase in ARMS):
-        yield FieldFault("phases", f"at least one of {', '.join(ARMS)} must have runs")
+        yield PlanFault("phases", f"at least one of {', '.join(ARMS)} must have runs")
     for phase in ARMS:
         found: PhasePlan | None = getattr(plan.phases, phase)
         if found is None:
             continue
         yield from _twice(f"phases.{phase}.models", found.models or ())
         yield from _twice(f"phases.{phase}.languages", found.languages or ())
-        yield from (FieldFault(f"phases.{phase}.{field}", "is empty") for field in ("models", "languages", "sets")
+        yield from (PlanFault(f"phases.{phase}.{field}", "is empty") for field in ("models", "languages", "sets")
                     if getattr(found, field, None) == ())  # fmt: skip
         rules = worlds.rules(plans.world(phase), plans.overrides(phase, found.rules))
         if isinstance(rules, tuple):
-            yield from (FieldFault(f"phases.{phase}.{fault.field}", fault.message) for fault in rules)
+            yield from (PlanFault(f"phases.{phase}.{fault.field}", fault.message) for fault in rules)
         if "epochs" in found.rules:
-            yield FieldFault(f"phases.{phase}.rules.epochs", f"is `phases.{phase}.turns` in a plan")
+            yield PlanFault(f"phases.{phase}.rules.epochs", f"is `phases.{phase}.turns` in a plan")
     yield from _set_faults(plan)
     total = sum(_total(plan, phase) for phase in ARMS)
     if total > RUNS:
-        yield FieldFault("phases", f"come to {total} runs; an experiment has at most {RUNS}")
+        yield PlanFault("phases", f"come to {total} runs; an experiment has at most {RUNS}")
 
 
 def _total(plan: Plan, phase: Arm) -> int:
@@ -77,7 +77,7 @@ def _total(plan: Plan, phase: Arm) -> int:
     return found.runs * cells
 
 
-def _set_faults(plan: Plan) -> Iterator[FieldFault]:
+def _set_faults(plan: Plan) -> Iterator[PlanFault]:
     phase = plan.phases.phase2
     if phase is None or not phase.sets:
         return
@@ -85,71 +85,73 @@ def _set_faults(plan: Plan) -> Iterator[FieldFault]:
     spoken = phase.languages or plan.languages
     for name in phase.sets:
         if plans.SET_LANGUAGES[name] not in spoken:
-            yield FieldFault(
+            yield PlanFault(
                 "phases.phase2.sets", f"{name} is in {plans.SET_LANGUAGES[name]}, which `languages` leaves out"
             )
 
 
-def _hypothesis_faults(plan: Plan) -> Iterator[FieldFault]:
+def _hypothesis_faults(plan: Plan) -> Iterator[PlanFault]:
     known = plans.known_tests(plan)
     chosen = plans.hypotheses(plan)
     if any(not trimmed(claim) for claim in plans.claims(plan)):
-        yield FieldFault("hypotheses", "one names neither a test nor a claim")
+        yield PlanFault("hypotheses", "one names neither a test nor a claim")
     for hypothesis in chosen:
         if hypothesis.test not in known:
             message = f"{hypothesis.test} is no test; there are pcs, ri_star, {', '.join(known)}"
-            yield FieldFault("hypotheses", message)
+            yield PlanFault("hypotheses", message, "unknown_test")
         if not 0 < float(hypothesis.alpha) < 1:
-            yield FieldFault("hypotheses", f"{hypothesis.test}: alpha {hypothesis.alpha} must lie between 0 and 1")
+            yield PlanFault("hypotheses", f"{hypothesis.test}: alpha {hypothesis.alpha} must lie between 0 and 1")
+        if hypothesis.dispersion is not UNSET and not float(hypothesis.dispersion) < 1:
+            yield PlanFault("hypotheses", f"{hypothesis.test}: dispersion {hypothesis.dispersion} must lie below 1")
     yield from _twice("hypotheses", (hypothesis.test for hypothesis in chosen))
 
 
-def _sampling_faults(plan: Plan) -> Iterator[FieldFault]:
+def _sampling_faults(plan: Plan) -> Iterator[PlanFault]:
     for name, most in (("temperature", 2), ("top_p", 1)):
         value: str | None = getattr(plan.sampling, name)
         if value is not None and not (_DECIMAL.fullmatch(value) and float(value) <= most):
-            yield FieldFault(f"sampling.{name}", f"{value} is no decimal number from 0 to {most}")
+            yield PlanFault(f"sampling.{name}", f"{value} is no decimal number from 0 to {most}")
     if not 1 <= plan.sampling.max_tokens <= _MOST_TOKENS:
-        yield FieldFault("sampling.max_tokens", f"must be 1 to {_MOST_TOKENS}")
+        yield PlanFault("sampling.max_tokens", f"must be 1 to {_MOST_TOKENS}")
 
 
-def _import_faults(plan: Plan) -> Iterator[FieldFault]:
+def _import_faults(plan: Plan) -> Iterator[PlanFault]:
     found = plan.stage1_import
     if not isinstance(found, Stage1Import):
         return
     if plans.phase_of(plan, "stage1"):
-        yield FieldFault("stage1_import", "stands instead of phases.stage1; leave one of them out")
+        yield PlanFault("stage1_import", "stands instead of phases.stage1; leave one of them out")
     for run in found.runs:
         if run.model not in plans.models(plan, "phase1"):
-            yield FieldFault("stage1_import", f"{run.run}: {run.model} plays in no Phase 1 run of this plan")
+            yield PlanFault("stage1_import", f"{run.run}: {run.model} plays in no Phase 1 run of this plan")
         if not any(run.counts.values()):
-            yield FieldFault("stage1_import", stage1_import.empty(run.run, run.model, run.language))
+            yield PlanFault("stage1_import", stage1_import.empty(run.run, run.model, run.language))
     for (name, model, language), count in Counter((run.run, run.model, run.language) for run in found.runs).items():
         if count > 1:
-            yield FieldFault("stage1_import", f"{name}: stands {count} times for {model} in {language}")
+            yield PlanFault("stage1_import", f"{name}: stands {count} times for {model} in {language}")
 
 
-def _adaptive_faults(plan: Plan) -> Iterator[FieldFault]:
+def _adaptive_faults(plan: Plan) -> Iterator[PlanFault]:
     adaptive = plan.adaptive
     if adaptive is None:
         return
     phase = plans.phase_of(plan, "phase1")
     if phase is None:
-        yield FieldFault("adaptive", "adds runs to Phase 1 cells; this plan has none")
+        yield PlanFault("adaptive", "adds runs to Phase 1 cells; this plan has none")
     elif adaptive.max_runs < phase.runs:
-        yield FieldFault("adaptive.max_runs", f"is below the {phase.runs} runs that phases.phase1 has anyway")
+        yield PlanFault("adaptive.max_runs", f"is below the {phase.runs} runs that phases.phase1 has anyway")
     if not 0 < float(adaptive.width) < 1:
-        yield FieldFault("adaptive.width", "must lie between 0 and 1")
+        yield PlanFault("adaptive.width", "must lie between 0 and 1")
     if adaptive.measure == "pcs" and not (plans.phase_of(plan, "stage1") or plan.stage1_import):
-        yield FieldFault("adaptive.measure", "pcs needs Stage 1 runs, played or imported")
+        yield PlanFault("adaptive.measure", "pcs needs Stage 1 runs, played or imported")
 
 
-def _seed_event_faults(plan: Plan) -> Iterator[FieldFault]:
+def _seed_event_faults(plan: Plan) -> Iterator[PlanFault]:
     phase = plans.phase_of(plan, "phase2")
     if plan.seed_events and phase is None:
-        yield FieldFault("seed_events", "happen in Phase 2; this plan has none")
+        yield PlanFault("seed_events", "happen in Phase 2; this plan has none")
     for event in plan.seed_events:
         if phase and event.turn > phase.turns:
-            yield FieldFault("seed_events", f"turn {event.turn} is past the {phase.turns} turns of phases.phase2")
+            yield PlanFault("seed_events", f"turn {event.turn} is past the {phase.turns} turns of phases.phase2")
     for text in plans.seed_texts(plan):
-        yield from (FieldFault("seed_events", fault) for fault in text.faults())
+        yield from (PlanFault("seed_events", fault) for fault in text.faults())

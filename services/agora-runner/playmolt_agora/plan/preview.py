@@ -1,10 +1,12 @@
 """What a plan comes to before anything runs: matrix, costs, squares, attainable p, warnings, and why it is refused."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from decimal import Decimal
+from typing import Final
 
+from msgspec import UNSET
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
-from playmolt_schemas.agora.plan import MatrixRow, Plan, PlannedTest, Preview, Square, Stage1Import
+from playmolt_schemas.agora.plan import MatrixRow, Plan, PlanFault, PlannedTest, Preview, Square, Stage1Import
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import FieldFault
 
@@ -12,40 +14,100 @@ from playmolt_agora.experiment import budget
 from playmolt_agora.measures.data.arms import ARMS
 from playmolt_agora.plan import attainable, costs, latin_squares, matrix
 from playmolt_agora.plan import plan as plans
+from playmolt_agora.plan.reading import Reading
 from playmolt_agora.run import opening
 from playmolt_agora.scripted import residents
 from playmolt_agora.world import worlds
 
 
 def preview(plan: Plan, catalogue: Catalogue, aliases: Collection[str] | None = None) -> Preview:
+    """Work out a plan that reads without a fault."""
+    return examined(Reading(plan), catalogue, aliases)
+
+
+def examined(found: Reading, catalogue: Catalogue, aliases: Collection[str] | None = None) -> Preview:
     """Work a plan out. `faults` names every reason why it would be refused; the rest is there all the same.
 
-    `catalogue` prices the models; `aliases` are the scripted models there are (those that come with the software).
+    What follows from a field at fault is left out, no more. `catalogue` prices the models; `aliases` are the scripted
+    models there are (those that come with the software).
     """
-    projection = costs.project(plan, catalogue)
-    squared, tests = latin_squares.squares(plan), attainable.tests(plan)
-    rows = tuple(_row(cell) for cell in matrix.cells(plan))
+    plan = found.plan
+    if plan is None:
+        return _unknown(found.faults)
+    spoilt = Spoilt(found.faults)
+    sized = not spoilt.any("models", "languages", "phases")
+    projection = costs.project(plan, catalogue) if sized and not spoilt.any("sampling", "reask") else None
+    squared = () if spoilt.any(*_PHASE2) else latin_squares.squares(plan)
+    tests = _tests(plan, spoilt)
+    rows = tuple(_row(cell) for cell in matrix.cells(plan)) if sized else None
     known = residents.ALIASES if aliases is None else aliases
+    refusals = [
+        *(() if spoilt.any("models") else _model_faults(plan, catalogue, known)),
+        *(() if plan.allow_unbalanced else _square_faults(squared)),
+        *_effect_faults(plan),
+        *_test_faults(plan, tests),
+        *(_opening_faults(plan) if sized else ()),
+    ]
     return Preview(
         name=plan.name,
         plan_hash=digest(plan),
-        runs=sum(row.runs for row in rows),
-        agents=sum(row.agents for row in rows),
-        turns=sum(row.turns for row in rows),
-        calls=projection.calls,
-        calls_most=projection.calls_most,
-        tokens=projection.tokens,
-        cost=projection.cost,
-        cost_most=projection.cost_most,
+        runs=None if rows is None else sum(row.runs for row in rows),
+        agents=None if rows is None else sum(row.agents for row in rows),
+        turns=None if rows is None else sum(row.turns for row in rows),
+        calls=projection.calls if projection else None,
+        calls_most=projection.calls_most if projection else None,
+        tokens=projection.tokens if projection else None,
+        cost=projection.cost if projection else None,
+        cost_most=projection.cost_most if projection else None,
         scripted=any(is_scripted(model) for model in plans.all_models(plan)),
         exploratory=plan.exploratory,
-        matrix=rows,
-        models=projection.models,
+        matrix=rows or (),
+        models=projection.models if projection else (),
         squares=squared,
         tests=tests,
-        warnings=tuple(_warnings(plan, projection, squared)),
-        faults=tuple(_refusals(plan, catalogue, known, squared, tests)),
+        warnings=tuple(_warnings(plan, projection, squared)) if sized else (),
+        faults=(*found.faults, *found.placed(refusals)),
     )
+
+
+_PHASE2: Final = ("models", "languages", "phases.phase2", "pairs", "shuffle_labels", "home_policy", "allow_unbalanced")
+_PCS: Final = ("models", "languages", "phases.stage1", "phases.phase1", "stage1_import")
+
+
+class Spoilt:
+    """Which parts of a plan have a fault, so that nothing can be made of them."""
+
+    def __init__(self, faults: Iterable[PlanFault]) -> None:
+        # A field or a test that nobody knows takes nothing from the others.
+        self._fields = {fault.field for fault in faults if fault.code not in ("unknown_field", "unknown_test")}
+
+    def any(self, *parts: str) -> bool:
+        """Whether one of these parts, something in it or what it is in is at fault."""
+        return any(_within(field, part) or _within(part, field) for field in self._fields for part in parts)
+
+
+def _within(field: str, part: str) -> bool:
+    return field == part or field.startswith((f"{part}.", f"{part}["))
+
+
+def _unknown(faults: tuple[PlanFault, ...]) -> Preview:
+    return Preview(
+        name=None, plan_hash=None, runs=None, agents=None, turns=None, calls=None, calls_most=None, tokens=None,
+        cost=None, cost_most=None, scripted=False, exploratory=False, matrix=(), models=(), squares=(), tests=(),
+        warnings=(), faults=faults,
+    )  # fmt: skip
+
+
+def _tests(plan: Plan, spoilt: Spoilt) -> tuple[PlannedTest, ...]:
+    """The tests whose arms are without a fault, with their power."""
+    found = attainable.tests(plan)
+    kept = tuple(test for test in found if not spoilt.any(*(_PCS if test.family == "pcs" else _PHASE2)))
+    if not kept:
+        return ()
+    # Imported where it is needed: loading scipy takes longer than everything else that starts a runner.
+    from playmolt_agora.plan import power  # noqa: PLC0415
+
+    return power.judged(plan, kept)
 
 
 def _row(cell: matrix.Cell) -> MatrixRow:
@@ -59,53 +121,57 @@ def _row(cell: matrix.Cell) -> MatrixRow:
     )
 
 
-def _refusals(
-    plan: Plan,
-    catalogue: Catalogue,
-    aliases: Collection[str],
-    squared: tuple[Square, ...],
-    tests: tuple[PlannedTest, ...],
-) -> Iterator[FieldFault]:
-    yield from _model_faults(plan, catalogue, aliases)
-    if not plan.allow_unbalanced:
-        for square in squared:
-            for reason in square.reasons:
-                message = f"sets {', '.join(square.sets)} are unbalanced: {reason}. `allow_unbalanced: true` runs it so"
-                yield FieldFault("phases.phase2", message)
-    yield from _test_faults(plan, tests)
-    yield from _opening_faults(plan)
+def _square_faults(squared: tuple[Square, ...]) -> Iterator[PlanFault]:
+    for square in squared:
+        for reason in square.reasons:
+            message = f"sets {', '.join(square.sets)} are unbalanced: {reason}. `allow_unbalanced: true` runs it so"
+            yield PlanFault("phases.phase2", message, "unbalanced")
 
 
-def _opening_faults(plan: Plan) -> Iterator[FieldFault]:
+def _opening_faults(plan: Plan) -> Iterator[PlanFault]:
     """What would keep a run from being opened, once for each phase: nobody could mend it once it is preregistered."""
     told: set[tuple[str, FieldFault]] = set()
     for spec in matrix.specs(plan, ""):
         for fault in opening.faults(spec):
             if (spec.phase, fault) not in told:
                 told.add((spec.phase, fault))
-                yield FieldFault(f"phases.{spec.phase}", f"{fault.field} {fault.message}")
+                yield PlanFault(f"phases.{spec.phase}", f"{fault.field} {fault.message}")
 
 
-def _model_faults(plan: Plan, catalogue: Catalogue, aliases: Collection[str]) -> Iterator[FieldFault]:
+def _model_faults(plan: Plan, catalogue: Catalogue, aliases: Collection[str]) -> Iterator[PlanFault]:
     money = plan.budget.money is not None or plan.budget.per_run.money is not None
     for model in plans.all_models(plan):
         entry = catalogue.models.get(model)
         if entry is None and not (is_scripted(model) and model in aliases):
             known = ", ".join([*catalogue.models, *sorted(aliases)])
-            yield FieldFault("models", f"{model} is no model here; there are {known}")
+            yield PlanFault("models", f"{model} is no model here; there are {known}", "unknown_model")
         elif money and not budget.prices_of(model, entry).known:
-            yield FieldFault(
-                "budget.money", f"{model} has no price: give it input_price and output_price, or limit tokens or calls"
-            )
+            message = f"{model} has no price: give it input_price and output_price, or limit tokens or calls"
+            yield PlanFault("budget.money", message, "no_price")
         longest = entry.reply_tokens if entry else None
         if longest is not None and plan.sampling.max_tokens > longest:
-            yield FieldFault("sampling.max_tokens", f"{model} gives replies of at most {longest} tokens")
+            yield PlanFault("sampling.max_tokens", f"{model} gives replies of at most {longest} tokens")
 
 
-def _test_faults(plan: Plan, tests: tuple[PlannedTest, ...]) -> Iterator[FieldFault]:
+def _effect_faults(plan: Plan) -> Iterator[PlanFault]:
+    for hypothesis in plans.hypotheses(plan):
+        if hypothesis.effect is UNSET:
+            continue
+        from playmolt_agora.plan import power  # noqa: PLC0415 -- as above
+
+        most = power.most_effect(hypothesis.test)
+        if float(hypothesis.effect) > most:
+            yield PlanFault("hypotheses", f"{hypothesis.test}: effect {hypothesis.effect} must be 0 to {most:.2f}")
+
+
+def _test_faults(plan: Plan, tests: tuple[PlannedTest, ...]) -> Iterator[PlanFault]:
     for test in tests:
+        if not 0 < float(test.alpha) < 1:
+            continue
         if test.confirmatory and not test.reachable:
-            yield FieldFault("hypotheses", _unreachable(test))
+            yield PlanFault("hypotheses", _unreachable(test), "unreachable")
+        elif test.confirmatory and test.underpowered and not test.declared:
+            yield PlanFault("hypotheses", _underpowered(test), "underpowered")
         elif test.confirmatory and test.family == "pcs":
             yield from _few_stage1_runs(plan, test.test.partition(":")[2])
 
@@ -120,17 +186,25 @@ def _unreachable(test: PlannedTest) -> str:
     )
 
 
-def _few_stage1_runs(plan: Plan, model: str) -> Iterator[FieldFault]:
+def _underpowered(test: PlannedTest) -> str:
+    return (
+        f"{test.test} has a power of {test.power:.2f} at an effect of {test.effect} and a dispersion of "
+        f"{test.dispersion} with {test.n}. Plan more runs, state another effect, or say `underpowered: true` for it"
+    )
+
+
+def _few_stage1_runs(plan: Plan, model: str) -> Iterator[PlanFault]:
     for language in plans.languages(plan, "phase1"):
         count = plans.stage1_runs(plan, model, language)
         if 0 < count < plans.STAGE1_RUNS:
             message = f"a test of PCS needs {plans.STAGE1_RUNS} Stage 1 runs a cell; {model} in {language} has {count}"
-            yield FieldFault("phases.stage1.runs", message)
+            yield PlanFault("phases.stage1.runs", message, "unreachable")
 
 
-def _warnings(plan: Plan, projection: costs.Projection, squared: tuple[Square, ...]) -> Iterator[str]:
+def _warnings(plan: Plan, projection: costs.Projection | None, squared: tuple[Square, ...]) -> Iterator[str]:
     yield from _status_warnings(plan)
-    yield from _cost_warnings(plan, projection)
+    if projection is not None:
+        yield from _cost_warnings(plan, projection)
     yield from _world_warnings(plan)
     yield from _design_warnings(plan, squared)
     yield from _test_warnings(plan)
@@ -210,8 +284,6 @@ def _test_warnings(plan: Plan) -> Iterator[str]:
             f"H2b with {runs} runs: the observed SD of the slopes must be below {level:.4f} at a mean of 0; 80 % power "
             f"needs a true SD of about {needed:.3f} (at {level:.4f} it is {100 * power:.0f} %)."
         )
-    if named & {"H1", "H2"}:
-        yield "H1 and H2: model effects widen the sign flips, so that the tests are conservative when models differ."
     if any(test.startswith("pcs:") for test in named):
         yield "PCS is tested per model over its languages; single cells print p unadjusted, as description."
     adaptive = plan.adaptive

@@ -14,20 +14,23 @@ def printout(preview: Preview) -> str:
 
 def _lines(preview: Preview) -> Iterator[str]:
     marks = [mark for mark, on in (("scripted", preview.scripted), ("exploratory", preview.exploratory)) if on]
-    yield f"{preview.name}{' (' + ', '.join(marks) + ')' if marks else ''}"
-    yield f"plan {preview.plan_hash}"
-    yield ""
-    yield f"{preview.runs:,} runs, {preview.agents:,} agents, {preview.turns:,} turns"
-    yield f"{preview.calls:,} calls (at most {preview.calls_most:,}), about {preview.tokens:,} tokens"
-    yield f"cost about {preview.cost}, at most {preview.cost_most}" if preview.cost else "cost unknown"
-    yield ""
+    if preview.plan_hash is not None:
+        yield f"{preview.name}{' (' + ', '.join(marks) + ')' if marks else ''}"
+        yield f"plan {preview.plan_hash}"
+        yield ""
+    if preview.runs is not None:
+        yield f"{preview.runs:,} runs, {preview.agents:,} agents, {preview.turns:,} turns"
+    if preview.calls is not None:
+        yield f"{preview.calls:,} calls (at most {preview.calls_most:,}), about {preview.tokens:,} tokens"
+        yield f"cost about {preview.cost}, at most {preview.cost_most}" if preview.cost else "cost unknown"
+        yield ""
     yield from _matrix(preview)
     yield from _models(preview)
     for square in preview.squares:
         yield from _square(square)
     yield from _tests(preview.tests)
     yield from (f"warning: {warning}" for warning in preview.warnings)
-    yield from (f"refused: {fault.field}: {fault.message}" for fault in preview.faults)
+    yield from (str(fault) for fault in preview.faults)
 
 
 def _money(cost: str | None) -> str:
@@ -81,15 +84,33 @@ def _tests(tests: Sequence[PlannedTest]) -> Iterator[str]:
             "confirmatory" if test.confirmatory else "descriptive",
             test.n,
             "–" if test.labelings is None else str(test.labelings),
-            "–" if test.p_min is None else f"{test.p_exact} = {test.p_min:.4g}",
-            "–" if test.p_holm is None else f"{test.p_holm:.4g}",
             test.alpha,
+            "–" if test.size is None else f"{test.size:.3f}",
+            "–" if test.power is None else f"{test.power:.3f}",
+            "–" if test.attainable_p is None else f"{test.attainable_p:.4g}",
             "yes" if test.reachable else "NO",
+            test.effect or "–",
+            test.dispersion or "–",
         )
         for test in tests
     ]
     if rows:
-        yield from _table(("test", "", "units", "labelings", "smallest p", "after Holm", "alpha", "reachable"), rows)
+        yield from _table(
+            (
+                "test",
+                "",
+                "n",
+                "labelings",
+                "alpha",
+                "size",
+                "power",
+                "attainable p",
+                "reachable",
+                "effect",
+                "dispersion",
+            ),
+            rows,
+        )
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -1,15 +1,14 @@
 """Reading a plan: checked whole, every fault under its field's name; and the plans that come with the software."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.agora.plan import PLAN_BYTES, Hypothesis, Plan, Stage1Import
+from playmolt_schemas.agora.plan import PLAN_BYTES, Hypothesis, Plan, PlanFault, Stage1Import
 from playmolt_schemas.body_fields import Faults
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.text import trimmed, unstorable
 
 from playmolt_agora.plan import document, stage1_import, structs
@@ -19,37 +18,72 @@ from playmolt_agora.plan.plan import known_tests
 _PLANS: Final = files("playmolt_agora").joinpath("plans")
 
 
+class Reading(msgspec.Struct, frozen=True):
+    """A plan as far as it reads; a field at fault has its default there. None where nothing can be worked out."""
+
+    plan: Plan | None
+    faults: tuple[PlanFault, ...] = ()
+    lines: Mapping[str, int] = {}
+    """Where fields stand in the text."""
+
+    def placed(self, faults: Iterable[PlanFault]) -> tuple[PlanFault, ...]:
+        return tuple(msgspec.structs.replace(fault, line=document.line_of(fault.field, self.lines)) for fault in faults)
+
+
 def read(text: str, imported: Mapping[str, str] | None = None) -> Plan | Faults:
     """Read a plan from YAML or JSON; else give all its faults, each under the name of its field.
 
     `imported` is file name → text for the file that `stage1_import` may name. What is given holds no shorthand: short
     names of hypotheses are written out, an imported file's counts stand in it.
     """
-    if len(text.encode("utf-8", "surrogatepass")) > PLAN_BYTES:
-        return (FieldFault("", f"a plan has at most {PLAN_BYTES} bytes"),)
-    if unstorable(text):
-        return (FieldFault("", "a plan must not hold NUL or lone surrogates"),)
-    try:
-        return read_document(document.load(text), imported)
-    except document.Unreadable as error:
-        return (FieldFault("", str(error)),)
+    return _sound(reading(text, imported))
 
 
 def read_document(values: Any, imported: Mapping[str, str] | None = None) -> Plan | Faults:
     """Read a plan that has been parsed already, as a request's body is; else as `read`."""
+    return _sound(reading(values, imported))
+
+
+def reading(body: Any, imported: Mapping[str, str] | None = None) -> Reading:
+    """Read as much of a plan, a text or a parsed one, as there is, with every fault of it."""
     try:
-        plan = structs.read(Plan, document.plain(values))
+        values = document.plain(_loaded(body) if isinstance(body, str) else body)
     except document.Unreadable as error:
-        return (FieldFault("", str(error)),)
-    if not isinstance(plan, Plan):
-        return plan
+        return _unreadable(str(error))
+    lines = document.lines(body) if isinstance(body, str) else {}
+    plan, faults = structs.partly(Plan, values)
+    if plan is None:
+        return Reading(None, Reading(None, (), lines).placed(faults), lines)
     plan = msgspec.structs.replace(plan, hypotheses=tuple(_whole(plan)))
     if isinstance(plan.stage1_import, str):
         found = _imported(plan.stage1_import, imported or {})
-        if not isinstance(found, Stage1Import):
-            return found
-        plan = msgspec.structs.replace(plan, stage1_import=found)
-    return tuple(faults_of(plan)) or plan
+        faults += () if isinstance(found, Stage1Import) else found
+        plan = msgspec.structs.replace(plan, stage1_import=found if isinstance(found, Stage1Import) else None)
+    wrong = tuple(fault.field for fault in faults if fault.code != "unknown_field")
+    # What is left of a list with faults in it says nothing; hypotheses are read one by one.
+    faults += [
+        fault
+        for fault in faults_of(plan)
+        if fault.field not in wrong
+        and (fault.field == "hypotheses" or not any(each.startswith(f"{fault.field}[") for each in wrong))
+    ]
+    return Reading(plan, Reading(plan, (), lines).placed(faults), lines)
+
+
+def _sound(found: Reading) -> Plan | Faults:
+    return found.plan if found.plan is not None and not found.faults else found.faults
+
+
+def _loaded(text: str) -> Any:
+    if len(text.encode("utf-8", "surrogatepass")) > PLAN_BYTES:
+        raise document.Unreadable(f"a plan has at most {PLAN_BYTES} bytes")
+    if unstorable(text):
+        raise document.Unreadable("a plan must not hold NUL or lone surrogates")
+    return document.load(text)
+
+
+def _unreadable(message: str) -> Reading:
+    return Reading(None, (PlanFault("", message, "unreadable"),))
 
 
 def text_of(values: Any) -> str:
@@ -105,7 +139,8 @@ def _hypothesis(entry: str | Hypothesis) -> Hypothesis:
     return Hypothesis(claim=entry) if " " in trimmed(entry) else Hypothesis(test=entry)
 
 
-def _imported(name: str, imported: Mapping[str, str]) -> Stage1Import | Faults:
+def _imported(name: str, imported: Mapping[str, str]) -> Stage1Import | tuple[PlanFault, ...]:
     if name not in imported:
-        return (FieldFault("stage1_import", f"{name}: no such file was given; a body takes {{file, runs}} instead"),)
+        message = f"there is no file {name}; it is looked for beside the plan, and a body takes {{file, runs}} instead"
+        return (PlanFault("stage1_import", message, "missing_file"),)
     return stage1_import.read(name, imported[name])

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.agora.plan import ImportedRun, Plan, Stage1Import
+from playmolt_schemas.agora.plan import ImportedRun, Plan, PlanFault, Stage1Import
 from playmolt_schemas.agora.turn import ACTIONS, Action
-from playmolt_schemas.codes import FieldFault
 
 from playmolt_agora.plan import document
 
@@ -24,12 +23,12 @@ class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     count: int
 
 
-def read(name: str, text: str) -> Stage1Import | tuple[FieldFault, ...]:
+def read(name: str, text: str) -> Stage1Import | tuple[PlanFault, ...]:
     """Read a file of counts; actions that are left out count 0, but a run needs one turn. Faults name the row."""
     try:
         rows = _rows(text)
     except (document.Unreadable, csv.Error) as error:
-        return (FieldFault("stage1_import", f"{name}: {error}"),)
+        return (PlanFault("stage1_import", f"{name}: {error}"),)
     counts: dict[tuple[str, str, str], dict[Action, int]] = {}
     first: dict[tuple[str, str, str], int] = {}
     faults = []
@@ -37,20 +36,20 @@ def read(name: str, text: str) -> Stage1Import | tuple[FieldFault, ...]:
         try:
             found = msgspec.convert(row, _Row, strict=False)
         except msgspec.ValidationError as error:
-            faults.append(FieldFault("stage1_import", f"{name}, row {number}: {error}"))
+            faults.append(PlanFault("stage1_import", f"{name}, row {number}: {error}"))
             continue
         key = (found.run, found.model, found.language)
         first.setdefault(key, number)
         if found.count < 0:
-            faults.append(FieldFault("stage1_import", f"{name}, row {number}: count must not be negative"))
+            faults.append(PlanFault("stage1_import", f"{name}, row {number}: count must not be negative"))
         counts.setdefault(key, dict.fromkeys(ACTIONS, 0))[found.action] += found.count
     faults += [
-        FieldFault("stage1_import", f"{name}, row {first[key]}: {empty(*key)}")
+        PlanFault("stage1_import", f"{name}, row {first[key]}: {empty(*key)}")
         for key, run in counts.items()
         if not any(run.values())
     ]
     if not counts and not faults:
-        faults.append(FieldFault("stage1_import", f"{name}: holds no counts; columns are {', '.join(COLUMNS)}"))
+        faults.append(PlanFault("stage1_import", f"{name}: holds no counts; columns are {', '.join(COLUMNS)}"))
     return tuple(faults) or _import(name, counts)
 
 
@@ -81,7 +80,7 @@ def _rows(text: str) -> Iterable[Any]:
 
 def _import(
     name: str, counts: Mapping[tuple[str, str, str], dict[Action, int]]
-) -> Stage1Import | tuple[FieldFault, ...]:
+) -> Stage1Import | tuple[PlanFault, ...]:
     runs = [
         {"run": run, "model": model, "language": language, "counts": found}
         for (run, model, language), found in counts.items()
@@ -89,4 +88,4 @@ def _import(
     try:
         return Stage1Import(file=name, runs=msgspec.convert(runs, tuple[ImportedRun, ...]))
     except msgspec.ValidationError as error:
-        return (FieldFault("stage1_import", f"{name}: {error}"),)
+        return (PlanFault("stage1_import", f"{name}: {error}"),)

@@ -3,53 +3,97 @@
 import re
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, Final, TypeVar, get_args, get_origin
 
 import msgspec
 from playmolt_core.llm.catalogue import decimal_text
-from playmolt_schemas.body_fields import BodyFields, Faults
-from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.agora.plan import FaultCode, PlanFault
+from playmolt_schemas.body_fields import Faults
 
 S = TypeVar("S", bound=msgspec.Struct)
 
-_AMOUNTS: Final = frozenset(("seed", "alpha", "money", "width", "temperature", "top_p"))
+_AMOUNTS: Final = frozenset(("seed", "alpha", "money", "width", "temperature", "top_p", "effect", "dispersion"))
 """Fields that hold a number as its text."""
 _PLACE = re.compile(r"(.*?)(?: - at `(?:key in )?\$(.*)`)?", re.DOTALL)
+_NAME_CHARS: Final = 40
 
 
 def read(kind: type[S], values: Any, path: str = "") -> S | Faults:
     """Read a struct of `kind` from plain values, strictly typed; else give all faults."""
+    found, faults = partly(kind, values, path)
+    return found if found is not None and not faults else tuple(faults)
+
+
+def partly(kind: type[S], values: Any, path: str = "") -> tuple[S | None, list[PlanFault]]:
+    """Read what there is to read, and every fault; a field at fault has its default, None where a required one has.
+
+    Of a list the entries that are sound are kept.
+    """
     if not isinstance(values, dict):
-        return (FieldFault(path, f"expected an object with {', '.join(kind.__struct_fields__)}"),)
+        message = f"expected an object with {', '.join(kind.__struct_fields__)}"
+        return None, [PlanFault(path, message, "wrong_type")]
     declared = {field.encode_name: field for field in msgspec.structs.fields(kind)}
-    body = BodyFields(values, path)
-    body.only(declared, f"there are {', '.join(declared)}")
+    faults = [
+        PlanFault(
+            _join(path, str(name)[:_NAME_CHARS]), f"no such field; there are {', '.join(declared)}", "unknown_field"
+        )
+        for name in values
+        if name not in declared
+    ]
     found: dict[str, Any] = {}
     for name, field in declared.items():
         if name in values:
-            value = _field(field.type, _texts(name, values[name]), _join(path, name))
-            if _is_faults(value):
-                body.faults += value
-            else:
-                found[field.name] = value
+            read_values, wrong = _field(field.type, _texts(name, values[name]), _join(path, name))
+            faults += wrong
+            found |= dict.fromkeys([field.name], *read_values) if read_values else {}
         elif field.required:
-            body.required(name)
-    return tuple(body.faults) or kind(**found)
+            faults.append(PlanFault(_join(path, name), "is required", "wrong_type"))
+    whole = all(field.name in found or not field.required for field in declared.values())
+    return kind(**found) if whole else None, faults
 
 
-def _field(kind: Any, value: Any, path: str) -> Any:
-    inner = [part for part in (kind, *get_args(kind)) if isinstance(part, type) and issubclass(part, msgspec.Struct)]
+def _field(kind: Any, value: Any, path: str) -> tuple[tuple[Any, ...], list[PlanFault]]:
+    """The value in a tuple, nothing where there is none, and the faults."""
+    parts = [part for part in (kind, *get_args(kind)) if part is not None]
+    inner = [part for part in parts if isinstance(part, type) and issubclass(part, msgspec.Struct)]
     if inner and isinstance(value, dict):
-        return read(inner[0], value, path)
+        found, faults = partly(inner[0], value, path)
+        return () if found is None else (found,), faults
+    lists = [part for part in parts if get_origin(part) is tuple]
+    if lists and isinstance(value, list) and len(value) > 0:
+        return _list(kind, get_args(lists[0])[0], value, path)
     try:
-        return msgspec.convert(_nested(value), type=kind)
+        return (msgspec.convert(_nested(value), type=kind),), []
     except msgspec.ValidationError as error:
-        match = _PLACE.fullmatch(str(error))
-        message, place = match.groups() if match else (str(error), "")
-        name = (path + (place or "")).rpartition(".")[2]
-        if "matching regex" in message and name in _AMOUNTS:
-            message = "expected a decimal number such as 5 or 0.25"
-        return (FieldFault(path + (place or ""), message[:1].lower() + message[1:]),)
+        return (), [_fault(error, path)]
+
+
+def _list(kind: Any, each: Any, values: list[Any], path: str) -> tuple[tuple[Any, ...], list[PlanFault]]:
+    kept, faults = [], []
+    for at, value in enumerate(values):
+        found, wrong = _field(each, value, f"{path}[{at}]")
+        faults += wrong
+        kept += [msgspec.to_builtins(sound) for sound in found]
+    try:
+        return (msgspec.convert(kept, type=kind),), faults
+    except msgspec.ValidationError as error:
+        return (), faults or [_fault(error, path)]
+
+
+def _fault(error: msgspec.ValidationError, path: str) -> PlanFault:
+    match = _PLACE.fullmatch(str(error))
+    message, place = match.groups() if match else (str(error), "")
+    name = (path + (place or "")).rpartition(".")[2]
+    if "matching regex" in message and name in _AMOUNTS:
+        message = "expected a decimal number such as 5 or 0.25"
+    return PlanFault(path + (place or ""), message[:1].lower() + message[1:], _code(message))
+
+
+def _code(message: str) -> FaultCode:
+    """msgspec tells of types as in `Expected int, got str`."""
+    if "unknown field" in message:
+        return "unknown_field"
+    return "wrong_type" if ", got" in message or "missing required" in message else "out_of_range"
 
 
 def _nested(value: Any) -> Any:
@@ -64,10 +108,6 @@ def _nested(value: Any) -> Any:
 def _texts(name: str, value: Any) -> Any:
     is_number = isinstance(value, int | Decimal) and not isinstance(value, bool)
     return decimal_text(Decimal(value)) if is_number and name in _AMOUNTS else value
-
-
-def _is_faults(value: Any) -> bool:
-    return isinstance(value, tuple) and bool(value) and isinstance(value[0], FieldFault)
 
 
 def _join(path: str, name: str) -> str:

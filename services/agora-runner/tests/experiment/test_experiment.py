@@ -185,7 +185,7 @@ class TestTheLock:
             empty.when(command).refused(Code.NOT_FOUND)
 
     def test_a_plan_with_faults_is_not_locked(self) -> None:
-        Bench().open(SMALL | {"models": ["nobody"], "colour": 1}).refused(Code.INVALID_REQUEST, "colour")
+        Bench().open(SMALL | {"models": ["nobody"], "colour": 1}).refused(Code.INVALID_REQUEST, "colour", "models")
         Bench().open(SMALL | {"models": ["nobody"]}).refused(Code.INVALID_REQUEST, "models")
         Bench().open(["no", "plan"]).refused(Code.INVALID_REQUEST, "")
         priced = SMALL | {"models": ["unpriced"], "budget": {"money": "5"}}

@@ -184,7 +184,8 @@ class TestReading:
             ({"hypotheses": [{"alpha": "0.05"}]}, "hypotheses"),
             ({"hypotheses": ["H1", "h1"]}, "hypotheses"),
             ({"hypotheses": [{"test": "H1", "alpha": "0"}]}, "hypotheses"),
-            ({"hypotheses": [{"test": "H1", "beta": "0"}]}, "hypotheses[0]"),
+            ({"hypotheses": [{"test": "H1", "beta": "0"}]}, "hypotheses[0].beta"),
+            ({"hypotheses": [{"test": "pcs", "dispersion": "1"}]}, "hypotheses"),
             ({"sampling": {"temperature": "3"}}, "sampling.temperature"),
             ({"sampling": {"top_p": "1.5"}}, "sampling.top_p"),
             ({"sampling": {"max_tokens": 0}}, "sampling.max_tokens"),
@@ -367,13 +368,15 @@ class TestRefusals:
         assert refused(phases=phases) == {}
 
     def test_one_language_alone_cannot_carry_h1(self) -> None:
-        plan = {"phases": {"phase2": {"runs": 3, "turns": 100}}, "hypotheses": ["H1"]}
+        phases = {"phase2": {"runs": 3, "turns": 100}}
+        plan = {"phases": phases, "hypotheses": [{"test": "H1", "underpowered": True}]}
         assert refused(**plan) == {}
         assert "1/8" in refused(**plan, languages=["ko"])["hypotheses"]
 
     def test_h1_needs_windows_enough_for_a_slope(self) -> None:
         for turns, taken in ((62, False), (63, True)):
-            plan = {"phases": {"phase2": {"runs": 3, "turns": turns}}, "hypotheses": ["H1", "H2"]}
+            plan = {"phases": {"phase2": {"runs": 3, "turns": turns}},
+                    "hypotheses": [{"test": test, "underpowered": True} for test in ("H1", "H2")]}  # fmt: skip
             assert (refused(**plan) == {}) is taken
 
     def test_an_exploratory_plan_confirms_nothing_and_is_taken(self) -> None:
@@ -471,11 +474,11 @@ def test_labels_are_drawn_only_on_request() -> None:
 
 def test_a_preview_prints_all_that_was_asked_for() -> None:
     text = printout(seen(reading.preset("white-room")))
-    for part in ("30 runs, 288 agents, 18,000 turns", "Sets A, B: Model × Persona, balanced", "1/64 = 0.01562",
+    for part in ("30 runs, 288 agents, 18,000 turns", "Sets A, B: Model × Persona, balanced", "0.03125",
                  "persona × model", "warning: ", "scripted"):  # fmt: skip
         assert part in text
     refusing = preview(read(models=["nobody"]), NONE)
-    assert "refused: models: nobody is no model here" in printout(refusing)
+    assert "models: nobody is no model here" in printout(refusing)
 
 
 def test_phase2_plans_keep_their_order_of_sets() -> None:

@@ -139,9 +139,7 @@ class Exchange:
         """The statistic of agents' values and its p."""
         observed = self.statistic(values)
         if not self.complete:
-            labels = np.tile(self._own, (DRAWS, 1))
-            for stratum in (each for run in self._runs for each in run):
-                labels[:, stratum] = generator.permuted(labels[:, stratum], axis=1)
+            labels = self._permuted(DRAWS, generator)
             drawn = np.zeros((DRAWS, len(self._names)))
             for run in self._runs:
                 drawn += self._drawn(run, labels, values)
@@ -152,6 +150,17 @@ class Exchange:
         right = np.column_stack([two, np.ones(len(two)), np.square(two).sum(axis=1)])
         reached = np.count_nonzero(left @ right.T >= observed - TIE)
         return observed, Test(reached / self.labelings, self.labelings)
+
+    def drawn(self, count: int, generator: np.random.Generator) -> Floats:
+        """Deviations of groups by agents under the observed labels, then under `count` drawn ones."""
+        labels = np.concatenate([self._own[None], self._permuted(count, generator)])
+        return self._deviations(self._runs, labels)
+
+    def _permuted(self, count: int, generator: np.random.Generator) -> Integers:
+        labels = np.tile(self._own, (count, 1))
+        for stratum in (each for run in self._runs for each in run):
+            labels[:, stratum] = generator.permuted(labels[:, stratum], axis=1)
+        return labels
 
     def _exact_halves(self, ways: Sequence[int]) -> tuple[Floats, Floats]:
         first: list[int] = []
