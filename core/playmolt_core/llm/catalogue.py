@@ -20,6 +20,7 @@ _ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MILLION = Decimal(1_000_000)
 _MOST = 1_000_000_000
+_PRICES: Final = ("input_price", "output_price", "cached_price", "reasoning_price")
 
 
 class InvalidCatalogue(ValueError):
@@ -28,6 +29,8 @@ class InvalidCatalogue(ValueError):
 
 class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One `[models.ALIAS]`. Prices are per million tokens; a missing one makes every cost unknown, not 0.
+
+    Cached and reasoning tokens cost what others of the prompt and the reply do unless they have prices of their own.
 
     `reply_tokens` is the longest reply to ask for, where a game would ask for a longer one. `system` is the role that
     the system text is sent in, for models whose template knows none of that name.
@@ -39,6 +42,8 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     api_key_env: str = ""
     input_price: Decimal | None = None
     output_price: Decimal | None = None
+    cached_price: Decimal | None = None
+    reasoning_price: Decimal | None = None
     decoding: Decoding | None = None
     reply_tokens: int | None = None
     system: Literal["system", "user"] | None = None
@@ -65,7 +70,11 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             return None
         if self.input_price is None or self.output_price is None:
             return None
-        price = usage.prompt_tokens * self.input_price + usage.completion_tokens * self.output_price
+        cached, reasoning = usage.cached_tokens or 0, usage.reasoning_tokens or 0
+        price = (usage.prompt_tokens - cached) * self.input_price
+        price += cached * (self.input_price if self.cached_price is None else self.cached_price)
+        price += (usage.completion_tokens - reasoning) * self.output_price
+        price += reasoning * (self.output_price if self.reasoning_price is None else self.reasoning_price)
         return decimal_text(price / _MILLION)
 
 
@@ -170,7 +179,7 @@ def _value_faults(values: Mapping[str, Any], environment: Mapping[str, str] | No
         faults.append(".model: empty; give the id that the server knows the model by")
     faults += [
         f".{name}: {values[name]} is no price per million tokens"
-        for name in ("input_price", "output_price")
+        for name in _PRICES
         if name in values and not (values[name].is_finite() and values[name] >= 0)
     ]
     faults += [

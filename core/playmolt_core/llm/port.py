@@ -127,11 +127,16 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
         return dict(self.headers) | ({TURN_HEADER: self.turn.value} if self.turn else {})
 
 
-class Usage(msgspec.Struct, frozen=True):
-    """Tokens as the server counted them; None for a figure that it did not give."""
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Tokens as the server counted them; None for a figure that it did not give.
+
+    Cached tokens are some of the prompt's, reasoning tokens some of the reply's.
+    """
 
     prompt_tokens: int | None
     completion_tokens: int | None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
 
     @property
     def total(self) -> int | None:

@@ -174,6 +174,17 @@ QUIRKS: dict[str, Quirk] = {
     # figures
     "no_usage": Quirk(answer=told(body(usage=None)), usage=None),
     "usage_of_nulls": Quirk(answer=usage({"prompt_tokens": None, "completion_tokens": None}), usage=None),
+    "usage_in_parts": Quirk(
+        answer=usage(
+            {
+                "prompt_tokens": 10,
+                "prompt_tokens_details": {"cached_tokens": 4},
+                "completion_tokens": 5,
+                "completion_tokens_details": {"reasoning_tokens": 99},
+            }
+        ),
+        usage=Usage(10, 5, 4, 5),
+    ),  # fmt: skip
     "usage_half_null": Quirk(answer=usage({"prompt_tokens": None, "completion_tokens": 5}), usage=Usage(None, 5)),
     "usage_half_missing": Quirk(answer=usage({"prompt_tokens": 10}), usage=Usage(10, None)),
     "usage_in_floats": Quirk(answer=usage({"prompt_tokens": 10.0, "completion_tokens": 5.0})),

@@ -352,6 +352,12 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
     completion_tokens: int = 0
     known: str = "0"
     unknown_calls: int = 0
+    refused_calls: int = 0
+    """Requests that a server had no room for (429); they are no calls and cost nothing."""
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    held: str = "0"
+    """The worst case of calls that were answered without a figure: a budget holds it."""
 
     @property
     def told(self) -> str:
@@ -461,6 +467,22 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     turns_planned: int
 
 
+class CostLine(msgspec.Struct, frozen=True, kw_only=True):
+    """What the calls of a model in a cell took; `known` is decimal text."""
+
+    cell: str
+    model: str
+    calls: int
+    failed_calls: int
+    refused_calls: int
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    reasoning_tokens: int
+    known: str
+    unknown_calls: int
+
+
 class ExperimentState(msgspec.Struct, frozen=True, kw_only=True):
     """An experiment as its operator sees it. `id` is the same as `experiment`."""
 
@@ -498,6 +520,7 @@ class ExperimentState(msgspec.Struct, frozen=True, kw_only=True):
     """Null while it runs or is finished."""
     prompt_cut: dict[str, int] = {}
     """Alias → replies to prompts that its server had cut."""
+    costs: tuple[CostLine, ...] = ()
 
 
 class ExperimentRuns(msgspec.Struct, frozen=True):

@@ -91,6 +91,8 @@ class Tokens(msgspec.Struct, frozen=True):
 
     prompt: int = 0
     completion: int = 0
+    cached: int = 0
+    reasoning: int = 0
 
 
 class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -86,7 +86,21 @@ def _usage(value: object) -> Usage | None:
         return None
     prompt = _whole(value.get("prompt_tokens", value.get("input_tokens")))
     completion = _whole(value.get("completion_tokens", value.get("output_tokens")))
-    return None if prompt is None and completion is None else Usage(prompt, completion)
+    if prompt is None and completion is None:
+        return None
+    return Usage(
+        prompt,
+        completion,
+        _part(value, ("prompt_tokens_details", "input_tokens_details"), "cached_tokens", prompt),
+        _part(value, ("completion_tokens_details", "output_tokens_details"), "reasoning_tokens", completion),
+    )
+
+
+def _part(usage: dict[str, Any], details: tuple[str, ...], name: str, whole: int | None) -> int | None:
+    """Some of a figure's tokens; more than all of them are all."""
+    found: dict[str, Any] = next((usage[each] for each in details if isinstance(usage.get(each), dict)), {})
+    part = _whole(found.get(name))
+    return part if part is None or whole is None else min(part, whole)
 
 
 def _whole(value: object) -> int | None:

@@ -25,6 +25,9 @@ class Prices(msgspec.Struct, frozen=True):
 
     input: str | None
     output: str | None
+    cached: str | None = None
+    """None where it is that of the prompt's other tokens; so is `reasoning` of the reply's."""
+    reasoning: str | None = None
 
     @property
     def known(self) -> bool:
@@ -58,7 +61,8 @@ def prices_of(alias: str, entry: ModelEntry | None) -> Prices:
         return FREE
     if entry is None or entry.input_price is None or entry.output_price is None:
         return Prices(None, None)
-    return Prices(decimal_text(entry.input_price), decimal_text(entry.output_price))
+    own = (None if price is None else decimal_text(price) for price in (entry.cached_price, entry.reasoning_price))
+    return Prices(decimal_text(entry.input_price), decimal_text(entry.output_price), *own)
 
 
 def cost(prices: Prices, prompt_tokens: int, completion_tokens: int) -> str | None:
@@ -72,7 +76,12 @@ def cost(prices: Prices, prompt_tokens: int, completion_tokens: int) -> str | No
 def worst_case(prompt_bytes: int, messages: int, max_tokens: int, prices: Prices) -> Charge:
     """The most that a call can take. No tokenizer makes more tokens of a text than it has UTF-8 bytes."""
     prompt = prompt_bytes + _MESSAGE_TOKENS * messages
-    return Charge(tokens=prompt + max_tokens, cost=cost(prices, prompt, max_tokens))
+    dearest = Prices(_dearer(prices.input, prices.cached), _dearer(prices.output, prices.reasoning))
+    return Charge(tokens=prompt + max_tokens, cost=cost(dearest, prompt, max_tokens))
+
+
+def _dearer(price: str | None, other: str | None) -> str | None:
+    return price if price is None or other is None or Decimal(other) <= Decimal(price) else other
 
 
 def added(spent: Spent, charge: Charge) -> Spent:
@@ -104,6 +113,10 @@ def summed(parts: Iterable[Spent]) -> Spent:
         completion_tokens=sum(each.completion_tokens for each in spent),
         known=known,
         unknown_calls=unknown,
+        refused_calls=sum(each.refused_calls for each in spent),
+        cached_tokens=sum(each.cached_tokens for each in spent),
+        reasoning_tokens=sum(each.reasoning_tokens for each in spent),
+        held=decimal_text(sum((Decimal(each.held) for each in spent), Decimal(0))),
     )
 
 

@@ -51,6 +51,7 @@ class RunProgressed(Command, frozen=True, kw_only=True):
     spent: Spent
     acts: Mapping[str, int] = {}
     noticed: Noticed = Noticed()
+    models: Mapping[str, Spent] = {}
 
 
 class RunFinished(Command, frozen=True, kw_only=True):
@@ -63,6 +64,7 @@ class RunFinished(Command, frozen=True, kw_only=True):
     spent: Spent
     acts: Mapping[str, int] = {}
     noticed: Noticed = Noticed()
+    models: Mapping[str, Spent] = {}
 
 
 class StopForBudget(Command, frozen=True, kw_only=True):

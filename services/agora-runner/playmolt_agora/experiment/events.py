@@ -18,6 +18,8 @@ class PinnedModel(msgspec.Struct, frozen=True, kw_only=True):
     base_url: str | None
     input_price: str | None
     output_price: str | None
+    cached_price: str | None = None
+    reasoning_price: str | None = None
     scripted: bool
 
 
@@ -94,6 +96,8 @@ class RunProgressed(Event, frozen=True, kw_only=True):
     run: str
     spent: Spent
     noticed: Noticed = Noticed()
+    models: dict[str, Spent] = msgspec.field(default_factory=dict)
+    """What the calls of each model took."""
 
 
 class ActsCounted(Event, frozen=True, kw_only=True):
@@ -114,6 +118,7 @@ class RunFinished(Event, frozen=True, kw_only=True):
     hash: str
     spent: Spent
     noticed: Noticed = Noticed()
+    models: dict[str, Spent] = msgspec.field(default_factory=dict)
 
 
 class BudgetStopped(Event, frozen=True, kw_only=True):

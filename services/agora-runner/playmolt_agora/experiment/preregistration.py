@@ -118,5 +118,7 @@ def _pinned(alias: str, catalogue: Catalogue) -> PinnedModel:
         base_url=entry.base_url if entry else None,
         input_price=prices.input,
         output_price=prices.output,
+        cached_price=prices.cached,
+        reasoning_price=prices.reasoning,
         scripted=is_scripted(alias),
     )

@@ -36,7 +36,7 @@ def run_progressed(state: State, command: commands.RunProgressed) -> Decision:
         return no_run(command.run)
     if state.over or run.status == "finished" or not _more(run.spent, command.spent):
         return Accepted()
-    progressed = RunProgressed(run=run.run, spent=command.spent, noticed=command.noticed)
+    progressed = RunProgressed(run=run.run, spent=command.spent, noticed=command.noticed, models=dict(command.models))
     counted = _counted(state, run, command.acts)
     return Accepted((*_first_opened(run), progressed, *counted, *_other_models(state, command.noticed)))
 
@@ -54,6 +54,7 @@ def run_finished(state: State, command: commands.RunFinished) -> Decision:
         hash=command.hash,
         spent=command.spent,
         noticed=command.noticed,
+        models=dict(command.models),
     )
     counted = _counted(state, run, command.acts)
     return Accepted((*_first_opened(run), *counted, *_other_models(state, command.noticed), finished))
@@ -92,7 +93,17 @@ def _without_result(state: State, identifier: str, outcome: str, version: int, l
     if state.over or run.status == "finished":
         return Accepted()
     return Accepted(
-        (RunFinished(run=run.run, outcome=outcome, version=version, hash=last, spent=run.spent, noticed=run.noticed),)
+        (
+            RunFinished(
+                run=run.run,
+                outcome=outcome,
+                version=version,
+                hash=last,
+                spent=run.spent,
+                noticed=run.noticed,
+                models=run.models,
+            ),
+        )
     )
 
 

@@ -64,6 +64,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     spent: Spent = Spent()
     acts: dict[str, int] = {}
     noticed: Noticed = Noticed()
+    models: dict[str, Spent] = {}
     added: bool = False
     parent: Parent | None = None
     outcome: str | None = None
@@ -162,7 +163,7 @@ def _opened(state: State, event: RunOpened, _: datetime) -> Changes:
 
 
 def _progressed(state: State, event: RunProgressed, _: datetime) -> Changes:
-    return _changed(state, event.run, spent=budget.as_told(event.spent), noticed=event.noticed)
+    return _changed(state, event.run, spent=budget.as_told(event.spent), noticed=event.noticed, models=event.models)
 
 
 def _acts_counted(state: State, event: ActsCounted, _: datetime) -> Changes:
@@ -181,6 +182,7 @@ def _run_finished(state: State, event: RunFinished, at: datetime) -> Changes:
             hash=event.hash,
             spent=budget.as_told(event.spent),
             noticed=event.noticed,
+            models=event.models,
         ),
     }
 

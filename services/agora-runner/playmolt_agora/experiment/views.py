@@ -1,18 +1,21 @@
 """What the operator sees of an experiment: the only source of its bytes. Nobody else sees any."""
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 from playmolt_schemas.agora.plan import (
+    CostLine,
     DeviationLine,
     ExperimentLine,
     ExperimentRuns,
     ExperimentState,
     Progress,
     RunLine,
+    Spent,
 )
 
-from playmolt_agora.experiment import interim_pcs
+from playmolt_agora.experiment import budget, interim_pcs
 from playmolt_agora.experiment.run_reports import ANSWERED
 from playmolt_agora.experiment.state import Run, State
 
@@ -45,6 +48,7 @@ def experiment(state: State) -> ExperimentState:
         looks=state.looks,
         stopped=state.stopped,
         prompt_cut=_prompt_cut(state),
+        costs=tuple(cost_lines([(run.cell, run.models) for run in state.runs])),
         pcs_cells=tuple(cell.name for cell in interim_pcs.cells(state.plan)) if state.plan else (),
     )
 
@@ -65,6 +69,29 @@ def line(state: State) -> ExperimentLine:
         scripted=_scripted(state),
         exploratory=_exploratory(state),
     )
+
+
+def cost_lines(runs: Iterable[tuple[str, Mapping[str, Spent]]]) -> Iterator[CostLine]:
+    """What each model took in each cell, from what it took in the runs."""
+    found: dict[tuple[str, str], list[Spent]] = {}
+    for cell, models in runs:
+        for model, spent in models.items():
+            found.setdefault((cell, model), []).append(spent)
+    for (cell, model), parts in sorted(found.items()):
+        spent = budget.summed(parts)
+        yield CostLine(
+            cell=cell,
+            model=model,
+            calls=spent.calls,
+            failed_calls=spent.failed_calls,
+            refused_calls=spent.refused_calls,
+            prompt_tokens=spent.prompt_tokens,
+            cached_tokens=spent.cached_tokens,
+            completion_tokens=spent.completion_tokens,
+            reasoning_tokens=spent.reasoning_tokens,
+            known=spent.known,
+            unknown_calls=spent.unknown_calls,
+        )
 
 
 def _deviation(state: State, line: DeviationLine) -> DeviationLine:

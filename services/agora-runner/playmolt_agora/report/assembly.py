@@ -6,12 +6,13 @@ from typing import Any
 
 import msgspec
 from playmolt_core.game.decider import Event
-from playmolt_schemas.agora.plan import Noticed
+from playmolt_schemas.agora.plan import CostLine, Noticed, Spent
 from playmolt_schemas.agora.turn import TurnRecord
 from playmolt_schemas.records import Record
 
 from playmolt_agora.experiment import events
 from playmolt_agora.experiment.run_reports import ANSWERED
+from playmolt_agora.experiment.views import cost_lines
 from playmolt_agora.measures.analysis import Analysis
 from playmolt_agora.measures.gini import Logged
 from playmolt_agora.report.study import (
@@ -26,6 +27,7 @@ from playmolt_agora.report.study import (
     Table,
 )
 from playmolt_agora.run import events as run_events
+from playmolt_agora.workers.run_usage import by_model
 
 Runs = Mapping[str, Sequence[Record]]
 
@@ -57,7 +59,7 @@ def study_of(
         runs=notes,
         models=_models(preregistered, turns),
         turns=turns,
-        tables=analysis.tables,
+        tables={**analysis.tables, "costs": costs_of(runs)},
         unexcluded=analysis.unexcluded,
         further=analysis.beside,
         provenance=analysis.provenance,
@@ -77,6 +79,19 @@ def turns_of(runs: Runs) -> tuple[TurnRecord, ...]:
         for event in _read(records, run_events.EVENTS, "agent_acted", "turn_failed")
         if isinstance(event, run_events.AgentActed | run_events.TurnFailed)
     )
+
+
+def costs_of(runs: Runs) -> Table:
+    """What the calls of each model in each cell took, as the log has them."""
+    found = []
+    for records in runs.values():
+        taken: dict[str, Spent] = {}
+        for event in _read(records, run_events.EVENTS, "call_made"):
+            if isinstance(event, run_events.CallMade):
+                taken = by_model(taken, event.call)
+        found.append((run_note(records).cell, taken))
+    lines = [msgspec.structs.asdict(line) for line in cost_lines(found)]
+    return {name: [line[name] for line in lines] for name in CostLine.__struct_fields__}
 
 
 def event_ranges(runs: Runs) -> dict[str, tuple[int, int]]:

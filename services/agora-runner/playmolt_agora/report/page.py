@@ -6,7 +6,7 @@ from importlib.resources import files
 from playmolt_agora.report import confirmatory, exploratory, markup, prose, provenance
 from playmolt_agora.report.gallery import gallery
 from playmolt_agora.report.sections import Section
-from playmolt_agora.report.study import Study, has_stage1
+from playmolt_agora.report.study import Study, has_stage1, rows
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -96,4 +96,9 @@ def _sources(study: Study) -> Section:
     items = "".join(
         f"<li>{provenance.run_link(run, study.links)} · {markup.escaped(run.outcome)}</li>" for run in study.runs
     )
-    return Section("sources", "Sources", f"{models}<h3>Runs</h3><ul>{items}</ul>")
+    costs = markup.table(
+        "Cost by cell and model",
+        tuple(study.tables.get("costs", {})),
+        [tuple(row.values()) for row in rows(study.tables.get("costs"))],
+    )
+    return Section("sources", "Sources", f"{models}{costs}<h3>Runs</h3><ul>{items}</ul>")

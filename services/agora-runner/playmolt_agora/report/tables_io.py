@@ -16,7 +16,7 @@ from playmolt_agora.report.study import StudyFault, Table, rows
 TEXTS: Final = frozenset(
     (
         "action", "agent", "arm", "cell", "condition", "contrast", "experiment", "figure", "kind", "language", "level",
-        "measure", "model", "other", "persona", "phase", "place", "run", "set", "target", "test", "unit",
+        "known", "measure", "model", "other", "persona", "phase", "place", "run", "set", "target", "test", "unit",
         "model_a", "model_b", "treatment",
     )
 )  # fmt: skip
@@ -24,6 +24,8 @@ FLAGS: Final = frozenset(("degenerate_by_design", "excluded", "exploratory", "in
 COUNTS: Final = frozenset(
     (
         "a_success", "agents", "agents_kept", "count", "dissoc_a", "dissoc_b", "dissoc_c", "dissoc_u", "dyad_exposure",
+        "calls", "cached_tokens", "completion_tokens", "failed_calls", "prompt_tokens", "reasoning_tokens",
+        "refused_calls", "unknown_calls",
         "epoch", "exposure", "failed", "feasible", "feasible_a", "interactions", "n", "n_off", "n_on",
         "n_phase1", "n_stage1", "ritual", "ritual_infeasible", "runs_phase1", "runs_stage1", "succeeded", "t_all",
         "t_rule", "t_valid", "turn", "turns", "valid", "window", *get_args(ParseCode),

@@ -27,7 +27,7 @@ from playmolt_agora.turn.reply import Parsed, TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.workers.budget_reservations import BudgetReservations
 from playmolt_agora.workers.prompt_store import PromptStore
-from playmolt_agora.workers.run_usage import is_call, with_call
+from playmolt_agora.workers.run_usage import held_by, is_call, with_call
 
 _ASKED_AGAIN: Final = frozenset(("parse_error", "invalid_action"))
 _ANSWERED: Final = 200
@@ -175,7 +175,8 @@ class Asking:
             fields, kept_apart = recorded(attempt)
             if kept_apart is not None:
                 await self._blobs.put([kept_apart])
-            attempts.append(_stored(fields, digest, request))
+            held = {"held": reserved.cost} if reserved.cost is not None and held_by(fields) else {}
+            attempts.append(_stored(fields | held, digest, request))
             if attempt.outcome == "rate_limited":
                 await self._in_flight.refused(spec.run, marked)
             if attempt.outcome in _REPEATED:
@@ -311,6 +312,8 @@ def _turn_reply(
         tokens=Tokens(
             sum(usage["prompt_tokens"] or 0 for usage in usages),
             sum(usage["completion_tokens"] or 0 for usage in usages),
+            sum(usage.get("cached_tokens") or 0 for usage in usages),
+            sum(usage.get("reasoning_tokens") or 0 for usage in usages),
         ),
         cost=spent.cost,
         latency_ms=sum(attempt["latency_ms"] for attempt in attempts),

@@ -12,7 +12,7 @@ from playmolt_core.game.decider import Effect, Event
 from playmolt_core.game.snapshot import Snapshot
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.log.port import EventLog
-from playmolt_schemas.agora.plan import Noticed
+from playmolt_schemas.agora.plan import Noticed, Spent
 from playmolt_schemas.canonical import digest
 
 from playmolt_agora.experiment import commands as experiments
@@ -28,6 +28,7 @@ from playmolt_agora.workers.experiment_status import ExperimentStatuses
 from playmolt_agora.workers.run_usage import (
     Notices,
     acts_of,
+    by_model,
     events_of,
     lost_call,
     lost_of,
@@ -97,7 +98,8 @@ class ModelWorker:
         lost = await self._asking.lost(turn.spec, turn.turn, turn.agent, budget, logged)
         if lost is None:
             return ()
-        call = lost_call(lost.calls, lost.ask)
+        model = next(seat.model for seat in turn.spec.seats if seat.agent == turn.agent)
+        call = lost_call(lost.calls, lost.ask) | {"alias": model}
         made = commands.RecordCall(turn=turn.turn, agent=turn.agent, call=call)
         # What the log held when it was found names the loss: found again, it is the same one.
         await leased.submit(made, f"lost/at/{logged}", effect=effect)
@@ -145,7 +147,7 @@ class ModelWorker:
     async def _progress(self, leased: LeasedEffect, effect: Effect, usage: "_Usage", step: str) -> None:
         turn: AgentTurn = effect.payload
         progressed = experiments.RunProgressed(
-            run=turn.spec.run, spent=usage.spent, acts=dict(usage.acts), noticed=usage.noticed
+            run=turn.spec.run, spent=usage.spent, acts=dict(usage.acts), noticed=usage.noticed, models=usage.models
         )
         await leased.submit(
             progressed, f"{step}/{effect.id}", effect=effect, to=(self._experiments, turn.spec.experiment)
@@ -162,6 +164,7 @@ class ModelWorker:
             spent=usage.spent,
             acts=usage.acts,
             noticed=usage.noticed,
+            models=usage.models,
         )
         await leased.submit(finished, "experiment", effect=effect, to=(self._experiments, report.spec.experiment))
         await leased.submit(commands.EndRun(effect_id=effect.id), effect=effect)
@@ -174,9 +177,11 @@ class _Usage:
         self.spent = spent_of(events, state.replayed)
         self.acts: Counter[str] = acts_of(events)
         self._notices = Notices()
+        self.models: dict[str, Spent] = {}
         for event in events:
             if isinstance(event, CallMade):
                 self._notices.add(event.call)
+                self.models = by_model(self.models, event.call)
 
     @property
     def noticed(self) -> Noticed:
@@ -186,6 +191,7 @@ class _Usage:
         for call in calls:
             self.spent = with_call(self.spent, call)
             self._notices.add(call)
+            self.models = by_model(self.models, call)
 
     def add_turn(self, state: State) -> None:
         """Count the turn just taken; one that failed did nothing."""

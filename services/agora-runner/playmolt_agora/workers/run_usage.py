@@ -1,11 +1,13 @@
 """What a run has taken, counted from its log."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any, Final
 
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
+from playmolt_core.llm.catalogue import decimal_text
 from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import EventLog
 from playmolt_schemas.agora.plan import Noticed, Spent
@@ -28,7 +30,7 @@ _UNSENT: Final = "ConnectError"
 def with_call(spent: Spent, call: dict[str, Any]) -> Spent:
     """Add a call as it is stored. A 429 is none; lost ones count each, at a cost that nobody knows."""
     if not is_call(call):
-        return spent
+        return replace(spent, refused_calls=spent.refused_calls + 1)
     usage = call.get("usage") or {}
     prompt, completion = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
     calls = int(call.get("lost", 1))
@@ -39,6 +41,9 @@ def with_call(spent: Spent, call: dict[str, Any]) -> Spent:
         failed_calls=charged.failed_calls + failed,
         prompt_tokens=charged.prompt_tokens + prompt,
         completion_tokens=charged.completion_tokens + completion,
+        cached_tokens=charged.cached_tokens + (usage.get("cached_tokens") or 0),
+        reasoning_tokens=charged.reasoning_tokens + (usage.get("reasoning_tokens") or 0),
+        held=decimal_text(Decimal(charged.held) + Decimal(call.get("held") or 0)),
     )
 
 
@@ -62,6 +67,12 @@ def _took_nothing(call: dict[str, Any]) -> bool:
     if call.get("status") is None:
         return call.get("outcome") == "connection" and _UNSENT in str(call.get("detail"))
     return call["status"] >= _ERRORS or call.get("outcome") in _TOLD_ERRORS
+
+
+def by_model(spent: Mapping[str, Spent], call: dict[str, Any]) -> dict[str, Spent]:
+    """Add a call to what its model took. A lost one names none where its process ended before it was told."""
+    alias = str(call.get("alias") or "")
+    return {**spent, alias: with_call(spent.get(alias, Spent()), call)}
 
 
 class Notices:

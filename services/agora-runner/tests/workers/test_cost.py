@@ -3,11 +3,14 @@
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import pytest
 from playmolt_agora.experiment import budget
+from playmolt_agora.experiment.views import cost_lines
 from playmolt_agora.workers.budget_reservations import BudgetReservations
-from playmolt_agora.workers.run_usage import held_by, lost_call, with_call
+from playmolt_agora.workers.run_usage import by_model, held_by, lost_call, with_call
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
+from playmolt_core.llm.port import Usage
 from playmolt_schemas.agora.plan import Budget, Spent
 
 from .test_asking import spec
@@ -73,7 +76,7 @@ def test_a_reply_without_usage_is_unknown_and_not_failed() -> None:
 
 
 def test_a_429_is_no_call_and_lost_ones_count_each() -> None:
-    assert spent(call("rate_limited", 429)) == Spent()
+    assert spent(call("rate_limited", 429)) == Spent(refused_calls=1)
     assert (spent(lost_call(3, 1)).calls, spent(lost_call(3, 1)).unknown_calls) == (3, 3)
 
 
@@ -135,3 +138,28 @@ def test_a_usage_that_tells_half_holds_the_worst_case() -> None:
     assert (found.prompt_tokens, found.completion_tokens, found.unknown_calls) == (10, 0, 1)
     assert held_by(PARTLY)
     assert not held_by(ANSWERED)
+
+
+class TestPartsOfTokens:
+    USAGE = Usage(prompt_tokens=1_000_000, completion_tokens=2_000_000, cached_tokens=400_000, reasoning_tokens=500_000)
+    PLAIN = ModelEntry(base_url="http://127.0.0.1:1/v1", model="mini", input_price=Decimal(1), output_price=Decimal(2))
+
+    def test_they_cost_what_the_others_do_without_prices_of_their_own(self) -> None:
+        assert self.PLAIN.cost(self.USAGE) == "5"
+
+    def test_prices_of_their_own_are_taken(self) -> None:
+        priced = msgspec.structs.replace(self.PLAIN, cached_price=Decimal("0.1"), reasoning_price=Decimal(4))
+        assert priced.cost(self.USAGE) == "5.64"
+        worst = budget.worst_case(10, 0, 10, budget.prices_of("mini", priced))
+        assert worst.cost == "0.00005"
+
+    def test_they_are_counted_by_cell_and_model(self) -> None:
+        usage = msgspec.to_builtins(self.USAGE)
+        models: dict[str, Spent] = {}
+        for each in (call("ok", 200, usage=usage, cost="5", alias="a"), call("rate_limited", 429, alias="a"),
+                     call("ok", 200, held="7.5", alias="b")):  # fmt: skip
+            models = by_model(models, each)
+        one, other = cost_lines([("cell", models), ("cell", {"a": models["a"]})])
+        assert (one.model, one.calls, one.refused_calls, one.known) == ("a", 2, 2, "10")
+        assert (one.cached_tokens, one.reasoning_tokens) == (800_000, 1_000_000)
+        assert (other.model, other.known, other.unknown_calls, models["b"].held) == ("b", "0", 1, "7.5")
