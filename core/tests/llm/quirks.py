@@ -184,7 +184,7 @@ QUIRKS: dict[str, Quirk] = {
             }
         ),
         usage=Usage(10, 5, 4, 5),
-    ),  # fmt: skip
+    ),
     "usage_half_null": Quirk(answer=usage({"prompt_tokens": None, "completion_tokens": 5}), usage=Usage(None, 5)),
     "usage_half_missing": Quirk(answer=usage({"prompt_tokens": 10}), usage=Usage(10, None)),
     "usage_in_floats": Quirk(answer=usage({"prompt_tokens": 10.0, "completion_tokens": 5.0})),
