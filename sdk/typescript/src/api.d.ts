@@ -3239,8 +3239,8 @@ export interface components {
             title: string;
             /** @enum {string} */
             language: "en" | "ko";
-            /** @default [] */
-            exclusions?: string[] | string;
+            /** @description A list, or a text. */
+            exclusions?: unknown;
             /**
              * @description An alias of this server's models; one it does not have is refused.
              * @default scripted
@@ -3559,11 +3559,14 @@ export interface components {
          * @description `POST /api/sessions/{id}/facts`: every field. A session that carries facts over keeps those left out.
          */
         FactsRequest: {
-            overview: string | string[];
-            acts: string | string[];
+            /** @description A list, or a text. */
+            overview: unknown;
+            /** @description A list, or a text. */
+            acts: unknown;
             timeline: components["schemas"]["TimelineEntry"][];
             evidence: components["schemas"]["LegalEvidenceEntry"][];
-            opposing_claims: string | string[];
+            /** @description A list, or a text. */
+            opposing_claims: unknown;
         };
         /**
          * TimelineEntry
@@ -3805,8 +3808,8 @@ export interface components {
          */
         Statement: {
             text: string;
-            /** @default [] */
-            basis?: string[] | "Unknown";
+            /** @description A list, or a text. */
+            basis?: unknown;
             /** @default null */
             issue?: string | null;
         };
@@ -4850,7 +4853,6 @@ export interface components {
             budget?: components["schemas"]["Budget"];
             /** @default false */
             exploratory?: boolean;
-            /** @default null */
             stage1_import?: string | components["schemas"]["Stage1Import"] | null;
             /** @default null */
             adaptive?: components["schemas"]["Adaptive"] | null;

@@ -306,7 +306,8 @@ class TestRoutes:
         assert sorted(ids) == sorted(route.name for route in ROUTES)
 
     def test_generators_of_clients_can_read_it(self) -> None:
-        """No schema is a boolean, a tuple has a length, a component is named by letters and digits alone."""
+        """No schema is a boolean, a tuple has a length, a component is named by letters and digits alone; a list is no
+        one of several types, and nothing that may be of several has a default."""
         document = json.loads(openapi_bytes())
         for name, schema in document["components"]["schemas"].items():
             assert re.fullmatch("[A-Za-z0-9]+", name)
@@ -317,6 +318,11 @@ class TestRoutes:
         for node in filter(lambda node: isinstance(node, dict), _nodes(document)):
             assert not isinstance(node.get("items"), bool)
             assert not {"const", "default"} <= node.keys() or node["type"] != "boolean"
+            for several in (node.get("anyOf", ()), node.get("oneOf", ()), node.get("type", "")):
+                kinds = [kind for kind in several if kind not in ("null", {"type": "null"})]
+                if not isinstance(several, str) and len(kinds) > 1:
+                    assert "default" not in node
+                    assert not any(kind == "array" or "items" in kind for kind in kinds)
             for named in ("properties", "$defs", "schemas"):
                 assert not any(isinstance(schema, bool) for schema in node.get(named, {}).values())
             if "prefixItems" in node:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 from playmolt_schemas.codes import Code, Problem
 from playmolt_schemas.export.json_schemas import components
+from playmolt_schemas.export.unions import compiled
 from playmolt_schemas.limits import BODY_BYTES, IDEMPOTENCY_KEY_CHARS
 from playmolt_schemas.routes.route import EVENT_STREAM, JSON, PROBLEM, Auth, Media, OneOf, PageOf, Route
 
@@ -54,7 +55,8 @@ class _Schemas:
 
     def __init__(self, routes: Sequence[Route]) -> None:
         types = _types(routes)
-        schemas, self.components = components(types, _REFERENCE)
+        schemas, named = components(types, _REFERENCE)
+        self.components = {name: compiled(schema) for name, schema in named.items()}
         self._of = list(zip(types, schemas, strict=True))
 
     def of(self, kind: Any) -> Any:
