@@ -17,6 +17,7 @@ from playmolt_core.db.errors import LogUnavailable, ReadOnly
 from playmolt_core.db.migrate import MigrationRefused, pending
 from playmolt_core.db.pool import NotPermitted, Pool, close, open_pool
 from playmolt_core.db.pool import connect as connect_database
+from playmolt_core.llm.port import PROMPT_CUT
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.ops import telemetry
 from playmolt_core.settings import Settings
@@ -203,6 +204,7 @@ async def _nats(settings: Settings, position: int | None) -> list[Finding]:
     looked = await asyncio.gather(*map(_server, names, each))
     everybody = frozenset[str]().union(*(found.heard for found in looked))
     findings = [_cut_off(found, everybody - found.heard) for found in looked]
+    findings += map(_cut_prompts, sorted(frozenset[tuple[str, str]]().union(*(found.cut for found in looked))))
     reached = next((one for one, found in zip(each, looked, strict=True) if found.finding.well), None)
     if reached is None:
         return findings
@@ -217,6 +219,8 @@ class _Looked(msgspec.Struct, frozen=True):
     finding: Finding
     heard: frozenset[str] = frozenset()
     """The services that are reached through this server."""
+    cut: frozenset[tuple[str, str]] = frozenset()
+    """What they say of models: who asks, and whose prompts were cut."""
 
 
 def _cut_off(looked: _Looked, missing: frozenset[str]) -> Finding:
@@ -225,6 +229,14 @@ def _cut_off(looked: _Looked, missing: frozenset[str]) -> Finding:
     return Finding(
         looked.finding.name, False, f"reaches no {', '.join(sorted(missing))}, which other servers reach",
         "it lost its routes to the others: look at the network between them, or restart it",
+    )  # fmt: skip
+
+
+def _cut_prompts(seen: tuple[str, str]) -> Finding:
+    service, model = seen
+    return Finding(
+        f"model {model}", False, f"{PROMPT_CUT}: its server read part of the prompts that {service} sent it",
+        f"give the model a longer context there, or take another one; then start {service} anew",
     )  # fmt: skip
 
 
@@ -249,7 +261,7 @@ async def _server(name: str, settings: Settings) -> _Looked:
         return _Looked(Finding(name, False, detail, advice))
     try:
         await asyncio.sleep(_ROSTER_SECONDS)
-        return _Looked(Finding(name, True, f"answers at {address[0]}:{address[1]}"), bus.services())
+        return _Looked(Finding(name, True, f"answers at {address[0]}:{address[1]}"), bus.services(), bus.cut_prompts())
     finally:
         await bus.close()
 

@@ -95,6 +95,9 @@ class NatsBus:
     def services(self) -> frozenset[str]:
         return self._roster.services()
 
+    def cut_prompts(self) -> frozenset[tuple[str, str]]:
+        return self._roster.cut_prompts()
+
     def feeds_move(self) -> bool:
         """Whether some relay says that it copies the log."""
         return self._roster.feeds_move()

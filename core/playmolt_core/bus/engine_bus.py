@@ -1,7 +1,7 @@
 """An engine's connection to the bus."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 
 import nats.errors
@@ -10,7 +10,7 @@ from playmolt_schemas import subjects
 from playmolt_core.bus.connection import open_connection, responds
 from playmolt_core.bus.moves import SERVICE_SECONDS, Moves
 from playmolt_core.bus.nats_client import NatsClient
-from playmolt_core.bus.service import Announced, Receive, Replies, Respond, serve_engine
+from playmolt_core.bus.service import CUT, Announced, Receive, Replies, Respond, serve_engine
 from playmolt_core.ops.metrics import Sample
 from playmolt_core.settings import Settings
 
@@ -46,6 +46,11 @@ class EngineBus:
             receive_public=receive_public,
         )
         self._announced.append(announced)
+
+    def tell_of_cut_prompts(self, models: Collection[str]) -> None:
+        """Say wherever this engine is found which models' prompts were cut."""
+        for announced in self._announced:
+            announced.facts[CUT] = " ".join(sorted(models))
 
     def notify_committed(self) -> None:
         """Tell the relay, at most once a loop turn, that something was committed. A hint: it may be lost."""

@@ -13,7 +13,7 @@ from nats.aio.msg import Msg
 from playmolt_schemas.identifiers import ENGINES
 
 from playmolt_core.bus.connection import answers_inbox
-from playmolt_core.bus.service import FEEDS, MOVING
+from playmolt_core.bus.service import CUT, FEEDS, MOVING
 
 SERVICES: Final = ("gateway", "spectator", *ENGINES, "relay")
 ASK_SECONDS = 0.5
@@ -111,6 +111,12 @@ class Roster:
         """Whether some relay says that it copies the log."""
         return any(
             ping.name == "relay" and ping.metadata.get(FEEDS, MOVING) == MOVING for ping, _ in self._seen.values()
+        )
+
+    def cut_prompts(self) -> frozenset[tuple[str, str]]:
+        """Each service and each model whose prompts it saw cut."""
+        return frozenset(
+            (ping.name, model) for ping, _ in self._seen.values() for model in ping.metadata.get(CUT, "").split()
         )
 
     def games(self) -> frozenset[str]:

@@ -21,6 +21,8 @@ _log = log("service")
 _VERSION = "1.0.0"
 FEEDS, MOVING, STILL = "feeds", "moving", "still"
 """What a relay says of the feeds where it is found."""
+CUT = "prompt_cut"
+"""The models, by alias, whose prompts an engine saw cut since it started."""
 _PACK_BYTES = 800 * 1024
 _AT_ONCE = 16
 """Calls of a pack that are taken in one go. Then the loop turns, so that the database commits what is decided while the

@@ -1,10 +1,11 @@
 """What models were asked and what it cost, counted for the process."""
 
 from collections import Counter, defaultdict
+from collections.abc import Callable, Collection
 from decimal import Decimal
 from typing import Final
 
-from playmolt_core.llm.port import Attempt
+from playmolt_core.llm.port import PROMPT_CUT, Attempt
 from playmolt_core.ops.metrics import LONG_SECONDS, Histogram, Sample, label
 
 
@@ -16,6 +17,9 @@ class ModelFigures:
         self._tokens: Counter[tuple[str, str]] = Counter()
         self._costs: defaultdict[str, Decimal] = defaultdict(Decimal)
         self._seconds: defaultdict[str, Histogram] = defaultdict(lambda: Histogram(LONG_SECONDS))
+        self._cut: Counter[str] = Counter()
+        self.on_prompt_cut: Callable[[Collection[str]], None] | None = None
+        """Called with the aliases whose prompts were cut so far, at each that is."""
 
     def observe(self, attempt: Attempt) -> None:
         """What is not known of the attempt is not guessed."""
@@ -26,6 +30,10 @@ class ModelFigures:
             self._tokens[attempt.alias, "completion"] += attempt.usage.completion_tokens or 0
         if attempt.cost is not None:
             self._costs[attempt.alias] += Decimal(attempt.cost)
+        if PROMPT_CUT in attempt.warnings:
+            self._cut[attempt.alias] += 1
+            if self.on_prompt_cut:
+                self.on_prompt_cut(self._cut)
 
     def samples(self) -> list[Sample]:
         counted: list[tuple[str, str, Counter[tuple[str, str]]]] = [
@@ -38,6 +46,7 @@ class ModelFigures:
                 for name, second, counts in counted
                 for (alias, value), count in counts.items()
             ),
+            *(Sample("playmolt_llm_prompts_cut_total", count, label("model", a)) for a, count in self._cut.items()),
             *(Sample("playmolt_llm_cost_total", f"{cost:f}", label("model", a)) for a, cost in self._costs.items()),
             *(Sample("playmolt_llm_seconds", seconds, label("model", a)) for a, seconds in self._seconds.items()),
         ]

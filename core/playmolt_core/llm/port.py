@@ -13,6 +13,9 @@ REPLY_BYTES: Final = 64 * 1024
 """What a model may say in one reply, tool calls included, in UTF-8; more counts as no reply."""
 TURN_HEADER: Final = "X-PlayMolt-Turn"
 
+PROMPT_CUT: Final = "prompt_cut"
+"""The warning that a server counted too few tokens in two prompts in a row."""
+
 Decoding = Literal["prompt", "json_object", "json_schema"]
 """How a server is made to answer in JSON: by the prompt's words alone, by its JSON mode, or bound to the schema."""
 DecodingChoice = Literal["prompt", "json_object", "json_schema", "best"]
@@ -153,7 +156,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     body began with when it was no completion; it is cut at REPLY_BYTES. `reasoning` is what the model thought, `raw`
     the body as it came. None of them holds NUL or lone surrogates (each becomes U+FFFD). `code` is what the server
     called its error: a status as text, or a word. `cost` is None when prices or usage are unknown: it is never guessed.
-    `warnings` name what cost no reply and should be looked at: `prompt_cut`.
+    `warnings` name what cost no reply and should be looked at: PROMPT_CUT.
     """
 
     number: int

@@ -52,6 +52,9 @@ METRICS: Final[dict[str, Metric]] = {
     "playmolt_llm_requests_total": Metric("engine", "counter", "model, outcome", "Requests to models, each attempt."),
     "playmolt_llm_seconds": Metric("engine", "histogram", "model", "Time from request to a model's answer."),
     "playmolt_llm_tokens_total": Metric("engine", "counter", "model, kind", "Tokens as models counted them."),
+    "playmolt_llm_prompts_cut_total": Metric(
+        "engine", "counter", "model", "Prompts of which a model's server counted fewer tokens than they have."
+    ),
     "playmolt_llm_cost_total": Metric("engine", "counter", "model", "Cost by the catalogue's prices, in their unit."),
     "playmolt_relay_ready": Metric("relay", "gauge", "", "1 while this relay publishes."),
     "playmolt_feed_mends_total": Metric(

@@ -105,6 +105,7 @@ async def _serve(service: str, builds: tuple[Build, ...], settings: Settings) ->
     server = await health.serve(settings.health_port, ready, metrics, settings.host)
     if await done_before(stopping, pool.migrated()):
         await bus.open()
+        FIGURES.on_prompt_cut = bus.tell_of_cut_prompts
         await _play(service, builds, context, bus, stopping, server.port)
         await bus.close()
     await server.close()

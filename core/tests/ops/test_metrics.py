@@ -46,11 +46,13 @@ def test_a_label_cannot_break_out() -> None:
     assert label("phase", 'a"b\\c\nd') == 'phase="a\\"b\\\\c\\nd"'
 
 
-def attempt(outcome: str, usage: Usage | None = None, cost: str | None = None) -> Attempt:
+def attempt(
+    outcome: str, usage: Usage | None = None, cost: str | None = None, warnings: tuple[str, ...] = ()
+) -> Attempt:
     return Attempt(
         number=1, alias="judge", model_asked="m", model_answered=None, headers={}, request={}, decoding="prompt",
         outcome=outcome, status=None, detail="", reply="", tool_calls=(), finish_reason=None, usage=usage, cost=cost,
-        latency_ms=300,
+        latency_ms=300, warnings=warnings,
     )  # type: ignore[arg-type]  # fmt: skip
 
 
@@ -58,7 +60,7 @@ def test_models_are_counted_and_nothing_is_guessed() -> None:
     figures = ModelFigures()
     figures.observe(attempt("ok", Usage(10, 5), "0.1"))
     figures.observe(attempt("ok", Usage(1, 2), "0.2"))
-    figures.observe(attempt("timeout"))
+    figures.observe(attempt("timeout", warnings=("prompt_cut",)))
     page = render(figures.samples())
     for line in (
         'playmolt_llm_requests_total{model="judge",outcome="ok"} 2',
@@ -66,6 +68,7 @@ def test_models_are_counted_and_nothing_is_guessed() -> None:
         'playmolt_llm_tokens_total{model="judge",kind="prompt"} 11',
         'playmolt_llm_tokens_total{model="judge",kind="completion"} 7',
         'playmolt_llm_cost_total{model="judge"} 0.3',
+        'playmolt_llm_prompts_cut_total{model="judge"} 1',
         'playmolt_llm_seconds_count{model="judge"} 3',
     ):
         assert f"{line}\n" in page

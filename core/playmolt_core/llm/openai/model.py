@@ -18,6 +18,7 @@ from playmolt_core.llm.openai.storing import storable
 from playmolt_core.llm.openai.tool_text import demands_tool
 from playmolt_core.llm.port import (
     NO_QUOTA,
+    PROMPT_CUT,
     TRANSPORT_FAULTS,
     Attempt,
     AttemptOutcome,
@@ -124,14 +125,14 @@ class OpenAIModel(Model):
         return attempt
 
     def _warnings(self, usage: Usage | None, sent: int) -> tuple[str, ...]:
-        """`prompt_cut` from the second reply in a row on whose prompt was counted too small."""
+        """PROMPT_CUT from the second reply in a row on whose prompt was counted too small."""
         if usage is None or usage.prompt_tokens is None:
             return ()
         self._short_prompts = self._short_prompts + 1 if usage.prompt_tokens * _TOKEN_BYTES < sent else 0
         if self._short_prompts < 2:
             return ()
-        _log.warning("prompt_cut", alias=self._entry.alias, bytes=sent, prompt_tokens=usage.prompt_tokens)
-        return ("prompt_cut",)
+        _log.warning(PROMPT_CUT, alias=self._entry.alias, bytes=sent, prompt_tokens=usage.prompt_tokens)
+        return (PROMPT_CUT,)
 
     def _result(self, request: ModelRequest, form: Form, attempt: Attempt) -> Reply | Failed:
         if attempt.outcome != "ok":
