@@ -4231,6 +4231,8 @@ export interface components {
         /**
          * ChatReply
          * @description `POST …/chat/…` and `…/present/…`: what the juror said and where it stands now.
+         *
+         *     `repeats`: how many earlier messages to this juror it repeats.
          */
         ChatReply: {
             juror_id: string;
@@ -4239,6 +4241,8 @@ export interface components {
             band: "guilty" | "innocent" | "leaning_guilty" | "leaning_innocent" | "undecided";
             rounds_left: number;
             weakness_hit: boolean;
+            /** @default 0 */
+            repeats?: number;
             version: number;
         };
         /**
@@ -4289,6 +4293,8 @@ export interface components {
          */
         NoteReply: {
             notes_left: number;
+            /** @default 0 */
+            repeats?: number;
         };
         /**
          * VerdictView
@@ -4482,6 +4488,8 @@ export interface components {
             juror_id: string;
             text: string;
             topics: components["schemas"]["TopicImpact"][];
+            /** @default 0 */
+            repeats?: number;
             session_id: string;
             version: number;
             /**
@@ -4508,6 +4516,8 @@ export interface components {
             type: "evidence_presented";
             juror_id: string;
             evidence_id: string;
+            /** @default 0 */
+            repeats?: number;
             session_id: string;
             version: number;
             /**
@@ -4543,6 +4553,8 @@ export interface components {
             juror_id: string;
             text: string;
             topics: components["schemas"]["TopicImpact"][];
+            /** @default 0 */
+            repeats?: number;
             session_id: string;
             version: number;
             /**
@@ -4972,7 +4984,8 @@ export interface components {
          * Hypothesis
          * @description A confirmatory test by its name in measures.md, section 11; `pcs` and `ri_star` stand for all of theirs.
          *
-         *     Without `test` it is a claim that is recorded and not tested.
+         *     Without `test` it is a claim that is recorded and not tested. `effect` and `dispersion` are what its power is worked
+         *     out for; a test whose power is below a half is registered only as `underpowered`.
          */
         Hypothesis: {
             /** @default  */
@@ -4984,6 +4997,11 @@ export interface components {
             alpha?: string;
             /** @default  */
             claim?: string;
+            /** @description A decimal number, not negative. A number is taken for its text. */
+            effect?: string;
+            /** @description A decimal number, not negative. A number is taken for its text. */
+            dispersion?: string;
+            underpowered?: boolean;
         };
         /**
          * Budget
@@ -5095,6 +5113,8 @@ export interface components {
             prompt_cut?: {
                 [key: string]: number;
             };
+            /** @default [] */
+            costs?: components["schemas"]["CostLine"][];
         };
         /**
          * AgoraPlanProgress
@@ -5132,6 +5152,14 @@ export interface components {
             known?: string;
             /** @default 0 */
             unknown_calls?: number;
+            /** @default 0 */
+            refused_calls?: number;
+            /** @default 0 */
+            cached_tokens?: number;
+            /** @default 0 */
+            reasoning_tokens?: number;
+            /** @default 0 */
+            held?: string;
         };
         /**
          * DeviationLine
@@ -5205,21 +5233,38 @@ export interface components {
             detail?: string;
         };
         /**
+         * CostLine
+         * @description What the calls of a model in a cell took; `known` is decimal text.
+         */
+        CostLine: {
+            cell: string;
+            model: string;
+            calls: number;
+            failed_calls: number;
+            refused_calls: number;
+            prompt_tokens: number;
+            cached_tokens: number;
+            completion_tokens: number;
+            reasoning_tokens: number;
+            known: string;
+            unknown_calls: number;
+        };
+        /**
          * Preview
-         * @description What a plan comes to: `agora plan --json` and the answer to `?dry=1`.
+         * @description What a plan comes to: `agora plan --json` and the answer to `?dry=1`; null is what its faults leave unknown.
          *
          *     `calls` is one a turn; `calls_most` counts every re-ask. `cost` is the projection, null where a price is unknown and
          *     "0" where all models are scripted; `cost_most` the same with the longest replies and every re-ask.
          */
         Preview: {
-            name: string;
-            plan_hash: string;
-            runs: number;
-            agents: number;
-            turns: number;
-            calls: number;
-            calls_most: number;
-            tokens: number;
+            name: string | null;
+            plan_hash: string | null;
+            runs: number | null;
+            agents: number | null;
+            turns: number | null;
+            calls: number | null;
+            calls_most: number | null;
+            tokens: number | null;
             cost: string | null;
             cost_most: string | null;
             scripted: boolean;
@@ -5230,7 +5275,7 @@ export interface components {
             tests: components["schemas"]["PlannedTest"][];
             warnings: string[];
             /** @default [] */
-            faults?: components["schemas"]["FieldFault"][];
+            faults?: components["schemas"]["PlanFault"][];
         };
         /**
          * AgoraPlanMatrixRow
@@ -5321,6 +5366,39 @@ export interface components {
             reachable: boolean;
             /** @default  */
             note?: string;
+            /** @default null */
+            size?: number | null;
+            /** @default null */
+            power?: number | null;
+            /** @default null */
+            attainable_p?: number | null;
+            /** @default null */
+            effect?: string | null;
+            /** @default null */
+            dispersion?: string | null;
+            /** @default 0 */
+            draws?: number;
+            /** @default false */
+            underpowered?: boolean;
+            /** @default false */
+            declared?: boolean;
+        };
+        /**
+         * PlanFault
+         * @description A fault of a plan: `file` is relative to the plan, `line` null where there is none.
+         */
+        PlanFault: {
+            field: string;
+            message: string;
+            /**
+             * @default out_of_range
+             * @enum {string}
+             */
+            code?: "missing_file" | "no_price" | "not_text" | "out_of_range" | "too_many_seats" | "unbalanced" | "underpowered" | "unknown_field" | "unknown_model" | "unknown_test" | "unreachable" | "unreadable" | "wrong_type";
+            /** @default  */
+            file?: string;
+            /** @default null */
+            line?: number | null;
         };
         /**
          * Experiments
