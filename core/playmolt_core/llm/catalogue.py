@@ -33,7 +33,8 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     Cached and reasoning tokens cost what others of the prompt and the reply do unless they have prices of their own.
 
     `reply_tokens` is the longest reply to ask for, where a game would ask for a longer one. `system` is the role that
-    the system text is sent in, for models whose template knows none of that name.
+    the system text is sent in, for models whose template knows none of that name. `stream` says that speeches are asked
+    for as they come.
     """
 
     base_url: str
@@ -47,6 +48,7 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     decoding: Decoding | None = None
     reply_tokens: int | None = None
     system: Literal["system", "user"] | None = None
+    stream: bool = False
     concurrent: int = 4
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None

@@ -33,7 +33,7 @@ def test_every_field_has_its_row_with_its_default() -> None:
     assert set(fields) <= set(rows)
     for name, field in fields.items():
         if isinstance(field.default, int | Decimal):
-            assert rows[name] == str(field.default)
+            assert rows[name] == str(field.default).lower()
         assert (rows[name] == "required") == field.required
 
 

@@ -12,6 +12,7 @@ from playmolt_core.llm.port import Attempt, ModelRequest
 
 _REJECTS_PARAMETER: Final = frozenset({400, 415, 422})
 _ROLE = re.compile(r"\broles?\b")
+_STREAM = re.compile(r"\bstream(ing|_options)?\b")
 _NOT_THE_FORM: Final = ("context_length", "context length", "maximum context", "model_not_found", "content_filter")
 _FORMAT_WORDS: Final = ("response_format", "json_schema", "json_object", "schema", "grammar", "structured")
 
@@ -29,7 +30,7 @@ def first_form(request: ModelRequest, known: Form) -> Form:
 def other_form(request: ModelRequest, form: Form, attempt: Attempt, known: Form) -> Form | None:
     """The form to ask in next after this attempt; None when there is none or none is needed.
 
-    Each is plainer than the one before, so that there are at most six.
+    Each is plainer than the one before, so that there are at most seven.
     """
     text_tools = None
     if form.tools == "native" and offered_tools(request):
@@ -43,6 +44,8 @@ def other_form(request: ModelRequest, form: Form, attempt: Attempt, known: Form)
     words = error.words
     if form.system == "system" and _ROLE.search(words) and any(each.role == "system" for each in request.messages):
         return msgspec.structs.replace(form, system="user")
+    if form.stream and request.told and _STREAM.search(words):
+        return msgspec.structs.replace(form, stream=False)
     if form.limit == "max_tokens" and "max_completion_tokens" in words:
         return msgspec.structs.replace(form, limit="max_completion_tokens")
     if any(word in words for word in _NOT_THE_FORM):
@@ -63,7 +66,7 @@ def learned(request: ModelRequest, form: Form, attempt: Attempt, known: Form) ->
     """What is known of the server after a reply in this form: a refusal alone teaches nothing."""
     if attempt.outcome != "ok":
         return known
-    known = msgspec.structs.replace(known, limit=form.limit, system=form.system)
+    known = msgspec.structs.replace(known, limit=form.limit, system=form.system, stream=form.stream)
     if form.tools == "text" and (attempt.tool_calls or not demands_tool(request)):
         known = msgspec.structs.replace(known, tools="text")
     bound = request.schema is not None if not offered_tools(request) else spelt(request, form)

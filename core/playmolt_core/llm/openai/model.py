@@ -57,7 +57,9 @@ class OpenAIModel(Model):
         self._limits = limits
         self._sleep = sleep
         self._connection = Connection(entry, key)
-        self._known = Form(decoding=entry.decoding or DECODINGS[0], system=entry.system or "system")
+        self._known = Form(
+            decoding=entry.decoding or DECODINGS[0], system=entry.system or "system", stream=entry.stream
+        )
         self._short_prompts = 0
 
     @override

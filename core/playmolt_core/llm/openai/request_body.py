@@ -19,14 +19,15 @@ _NAMED: Final = frozenset({"properties", "$defs"})
 
 
 class Form(msgspec.Struct, frozen=True):
-    """How a request is put to one server: how its reply is decoded, whether tools are sent or spelt out in words, and
-    which field limits the reply, and whether the system text has a role of its own."""
+    """How a request is put to one server: how its reply is decoded, whether tools are sent or spelt out in words,
+    which field limits the reply, whether the system text has a role of its own, and whether a speech comes in pieces."""
 
     decoding: Decoding
     tools: Literal["native", "text"] = "native"
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """Older and newer servers each reject the other's field."""
     system: Literal["system", "user"] = "system"
+    stream: bool = False
 
 
 def body_of(request: ModelRequest, model: str, form: Form) -> dict[str, Any]:
@@ -40,7 +41,10 @@ def body_of(request: ModelRequest, model: str, form: Form) -> dict[str, Any]:
             for message in messages
         )
     body: dict[str, Any] = {"model": model, "messages": [_message(message) for message in _alternating(messages)]}
-    body |= {"stream": False, form.limit: request.max_tokens} | _sampling(request)
+    streams = form.stream and request.told
+    body |= {"stream": streams, form.limit: request.max_tokens} | _sampling(request)
+    if streams:
+        body["stream_options"] = {"include_usage": True}
     if offered and form.tools == "native":
         body |= {"tools": [_tool(tool) for tool in offered], "tool_choice": _choice(request.tool_choice)}
     schema = tool_schema(request) if spelt(request, form) else request.schema

@@ -103,6 +103,7 @@ def _request(state: State, turn: PendingTurn) -> ModelRequest:
         schema_name=here.role if here else "stipulation",
         schema=outputs.phase_schema(turn.phase, state.case_type),
         max_tokens=REPLY_TOKENS,
+        told=here is not None,
     )
 
 
