@@ -110,8 +110,8 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     `schema` is the JSON Schema of the reply (None: plain text). The runtime adds no word to the prompt unless tools
     have to be spelt out for a server that knows none, so the prompt itself has to say what form the reply takes.
-    `tool_choice` is `auto`, `none`, `required` or a tool's name. `told` is a speech that its listeners may be told as it
-    comes, where the model's server streams.
+    `tool_choice` is `auto`, `none`, `required` or a tool's name. `told` is a speech that its listeners may be told as
+    it comes, where the model's server streams.
     """
 
     alias: str

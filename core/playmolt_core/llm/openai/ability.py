@@ -42,16 +42,22 @@ def other_form(request: ModelRequest, form: Form, attempt: Attempt, known: Form)
         return None
     error = error_of(attempt.reply.encode())
     words = error.words
+    named = _without_what_is_named(request, form, words)
+    if named or any(word in words for word in _NOT_THE_FORM):
+        return named
+    plainer = _plainer(request, form, error.param, words)
+    return plainer or (text_tools if not error.param or "tool" in words else None)
+
+
+def _without_what_is_named(request: ModelRequest, form: Form, words: str) -> Form | None:
+    """The form without what the server says that it does not know; None where it names nothing of the kind."""
     if form.system == "system" and _ROLE.search(words) and any(each.role == "system" for each in request.messages):
         return msgspec.structs.replace(form, system="user")
     if form.stream and request.told and _STREAM.search(words):
         return msgspec.structs.replace(form, stream=False)
     if form.limit == "max_tokens" and "max_completion_tokens" in words:
         return msgspec.structs.replace(form, limit="max_completion_tokens")
-    if any(word in words for word in _NOT_THE_FORM):
-        return None
-    plainer = _plainer(request, form, error.param, words)
-    return plainer or (text_tools if not error.param or "tool" in words else None)
+    return None
 
 
 def _plainer(request: ModelRequest, form: Form, parameter: str, words: str) -> Form | None:

@@ -20,7 +20,7 @@ _NAMED: Final = frozenset({"properties", "$defs"})
 
 class Form(msgspec.Struct, frozen=True):
     """How a request is put to one server: how its reply is decoded, whether tools are sent or spelt out in words,
-    which field limits the reply, whether the system text has a role of its own, and whether a speech comes in pieces."""
+    which field limits the reply, whether the system text has a role of its own, whether a speech comes in pieces."""
 
     decoding: Decoding
     tools: Literal["native", "text"] = "native"
