@@ -227,6 +227,26 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Natural,
         _env("PLAYMOLT_ANCHOR_SECONDS", "How often `up` signs where the log stands (`log anchor`); 0: never."),
     ] = 600
+    archive_days: Annotated[
+        Natural,
+        _env(
+            "PLAYMOLT_ARCHIVE_DAYS",
+            "After how many days without a new event `log archive` takes a finished game out of the log; 0: never.",
+        ),
+    ] = 0
+    archive_url: Annotated[
+        str,
+        _env("PLAYMOLT_ARCHIVE_URL", "Where `log archive` puts its files: a folder, or `s3://BUCKET/PREFIX`."),
+    ] = ""
+    archive_endpoint: Annotated[
+        str,
+        _env("PLAYMOLT_ARCHIVE_ENDPOINT", "Address of that object store, any that speaks S3. Empty: the provider's."),
+    ] = ""
+    archive_region: Annotated[str, _env("PLAYMOLT_ARCHIVE_REGION", "Region of that bucket.")] = "us-east-1"
+    archive_access_key: Annotated[
+        str, _env("PLAYMOLT_ARCHIVE_ACCESS_KEY", "Access key to that bucket. Empty: what the machine itself may.")
+    ] = ""
+    archive_secret_key: Annotated[str, _env("PLAYMOLT_ARCHIVE_SECRET_KEY", "Secret of that access key.")] = ""
     deadline_seconds: Annotated[
         Seconds,
         _env(
@@ -319,6 +339,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = "info"
 
 
+_ADDRESSES: Final = (
+    "PLAYMOLT_PUBLIC_URL", "PLAYMOLT_SPECTATOR_URL", "PLAYMOLT_ANCHOR_ENDPOINT", "PLAYMOLT_ARCHIVE_ENDPOINT",
+)  # fmt: skip
 OF_BOTS: Final[Mapping[str, str]] = {
     "PLAYMOLT_KEY": "Key that a bot plays with; goes before kept ones.",
     "PLAYMOLT_CREDENTIALS": "File in which `play` keeps the keys of the agents that it registers.",
@@ -363,7 +386,7 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
             parse_rate(environment.get(variable, ""))
         except ValueError as error:
             errors.append(f"{variable}: {error}")
-    for variable in ("PLAYMOLT_PUBLIC_URL", "PLAYMOLT_SPECTATOR_URL", "PLAYMOLT_ANCHOR_ENDPOINT"):
+    for variable in _ADDRESSES:
         try:
             parse_address(environment.get(variable, ""))
         except ValueError as error:

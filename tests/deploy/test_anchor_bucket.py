@@ -1,10 +1,10 @@
-"""Anchors in a bucket on Kubernetes: the component over prod leaves no volume, and opens the way out alone."""
+"""Buckets on Kubernetes: the component for anchors over prod, and the CronJob that archives."""
 
 import pytest
 from playmolt_core.settings import from_environment
 
 from deploy.k8s import credentials
-from tests.deploy.manifests import Json, environment, named, of_kind, template_of, with_component
+from tests.deploy.manifests import Json, environment, named, of_kind, render, template_of, with_component
 from tests.deploy.test_schemas import NEWEST, OLDEST, fault
 
 SECRET = {
@@ -43,3 +43,19 @@ def test_no_volume_is_left_and_the_way_out_is_open_to_both(objects: list[Json]) 
     assert fault(policy, NEWEST) == ""
     assert policy["spec"]["podSelector"]["matchExpressions"][0]["values"] == ["log-anchor", "log-verify"]
     assert [one["port"] for rule in policy["spec"]["egress"] for one in rule["ports"]] == [443]
+
+
+def test_the_archive_has_the_settings_of_all_and_a_bucket() -> None:
+    objects = render("prod")
+    one = named(objects, "CronJob", "archive")
+    template = template_of(one)
+    assert template
+    (container,) = template["spec"]["containers"]
+    told = environment(objects, container, credentials.values() | {"archive": SECRET})
+    settings = from_environment({key: value for key, value in told.items() if key.startswith("PLAYMOLT_")})
+    assert (settings.archive_url, settings.archive_endpoint) == ("s3://bucket/prefix", "https://store.example")
+    assert (settings.archive_access_key, settings.archive_secret_key) == ("id", "secret")
+    assert (settings.archive_days, settings.archive_region) == (30, "eu-1")
+    assert told["PGSSLMODE"] == "verify-full"
+    assert container["command"] == ["playmolt", "log", "archive"]
+    assert one["spec"]["schedule"].split()[2:] == ["*", "*", "*"]

@@ -53,6 +53,9 @@ COMMON: set[Arrow] = {
     *(arrow for resolver in RESOLVERS for arrow in every(EVERYBODY, resolver, 53)),
 }
 PRODUCTION: set[Arrow] = COMMON | {
+    *every(("archive",), "postgres", 5432),
+    *(arrow for public in PUBLIC for arrow in every(("archive",), public, 443)),
+    *(arrow for resolver in RESOLVERS for arrow in every(("archive",), resolver, 53)),
     *every(("monitoring",), "gateway", 8080),
     *every(("monitoring",), "spectator", 8081),
     *(arrow for service in (*ENGINES, "relay") for arrow in every(("monitoring",), service, 8082)),

@@ -1,32 +1,40 @@
 """`playmolt log archive`: old games out of the database into files."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 import msgspec
 from playmolt_core.db.pool import close, connect, open_pool
 from playmolt_core.log import archive as archiving
 from playmolt_core.log.archive import Archive, Ended, NotArchived
+from playmolt_core.log.buckets import SCHEME, Bucket, PlaceAway
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_schemas.identifiers import GAME_TYPES
 
 from playmolt_cli.local.database import database
+from playmolt_cli.log.stored_copies import archive_bucket
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import data_option, json_option, read_settings
 
 
 @click.command()
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder for the files.")
+@click.option(
+    "--out",
+    default="",
+    metavar="PLACE",
+    help="Folder for the files, or s3://BUCKET/PREFIX. Default: PLAYMOLT_ARCHIVE_URL.",
+)
 @click.option(
     "--idle-days",
     type=click.IntRange(0, 36_500),
-    default=30,
-    show_default=True,
     metavar="N",
-    help="Leave games in which something happened in the last N days.",
+    help="Leave games in which something happened in the last N days. Default: PLAYMOLT_ARCHIVE_DAYS; where that is 0, "
+    "too, all of them stay.",
 )
 @click.option(
     "--game",
@@ -38,28 +46,53 @@ from playmolt_cli.terminal.options import data_option, json_option, read_setting
 )
 @data_option
 @json_option
-def archive(out: Path, idle_days: int, games: Sequence[str], data: Path | None, as_json: bool) -> None:
+def archive(out: str, idle_days: int | None, games: Sequence[str], data: Path | None, as_json: bool) -> None:
     """Write finished games to files, read those back, and then delete the games from the database.
+
+    In an object store, too, each file is read back and compared. `log verify` and `replay --log` take s3://… as well.
 
     What stays is each game's result, for leaderboards, and a register with every game's end and file. Games among the
     newest PLAYMOLT_STREAM_EVENTS events stay, too: set it as the relay has it. It takes the login that migrates.
 
     Example: playmolt log archive --out /backup/games --idle-days 90
     """
-    out.mkdir(parents=True, exist_ok=True)
-    before = datetime.now(UTC) - timedelta(days=idle_days)
-    with database(data) as url:
-        try:
-            done = asyncio.run(_archive(url, out, games or GAME_TYPES, before, told=not as_json))
-        except NotArchived as error:
-            raise Failure(str(error)) from error
+    settings = read_settings()
+    place, days = out or settings.archive_url, settings.archive_days if idle_days is None else idle_days
+    if not place:
+        raise Failure("say where the files go: --out, or PLAYMOLT_ARCHIVE_URL")
+    for_ever = idle_days is None and not days
+    done = _archived(data, place, () if for_ever else games or GAME_TYPES, days, told=not as_json)
     if as_json:
         click.echo(msgspec.json.encode({"archives": done}))
     elif not done:
         click.echo("nothing to archive")
 
 
-async def _archive(url: str, out: Path, games: Sequence[str], idle_since: datetime, *, told: bool) -> list[Archive]:
+def _archived(data: Path | None, place: str, games: Sequence[str], days: int, *, told: bool) -> list[Archive]:
+    before = datetime.now(UTC) - timedelta(days=days)
+    try:
+        with database(data) as url, _folder(place) as folder:
+            bucket = archive_bucket(place) if place.startswith(SCHEME) else None
+            return asyncio.run(_archive(url, folder, bucket, games, before, told=told))
+    except (NotArchived, PlaceAway) as error:
+        raise click.ClickException(str(error)) from error
+
+
+@contextmanager
+def _folder(place: str) -> Iterator[Path]:
+    """Where files are written first: the place itself, or a folder that is gone afterwards."""
+    if place.startswith(SCHEME):
+        with TemporaryDirectory(prefix="playmolt-archive-") as made:
+            yield Path(made)
+        return
+    folder = Path(place)
+    folder.mkdir(parents=True, exist_ok=True)
+    yield folder
+
+
+async def _archive(
+    url: str, folder: Path, bucket: Bucket | None, games: Sequence[str], idle_since: datetime, *, told: bool
+) -> list[Archive]:
     connection = await connect(url, session=archiving.SESSION)
     pool = await open_pool(url, writes=True)
     try:
@@ -73,7 +106,7 @@ async def _archive(url: str, out: Path, games: Sequence[str], idle_since: dateti
                 streams += page
         done = []
         for batch in archiving.batches(streams):
-            done.append(await archiving.archive(connection, log, batch, out))
+            done.append(await archiving.archive(connection, log, batch, folder, bucket))
             if told:
                 click.echo(_line(done[-1]))
         return done

@@ -31,9 +31,10 @@ from playmolt_cli.log.check import check as fold_everything
 from playmolt_cli.log.reading import records_of, verified_files, with_database, with_log
 from playmolt_cli.log.redecide import Redecided, redecide_records, table_of
 from playmolt_cli.log.redecide import redecide as redecide_everything
+from playmolt_cli.log.stored_copies import files_argument
 from playmolt_cli.log.tail import tail as end_of_log
 from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.options import data_option, files_argument, json_option
+from playmolt_cli.terminal.options import data_option, json_option
 
 
 @click.group()

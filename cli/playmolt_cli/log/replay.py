@@ -18,10 +18,11 @@ from playmolt_schemas.records import Metadata, Record
 from rich.console import Console
 from rich.json import JSON
 
+from playmolt_cli.log.stored_copies import copy_option
 from playmolt_cli.log.stored_game import rules_of, seat_of, stored_game
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.narration import Narration, standings
-from playmolt_cli.terminal.options import copy_option, data_option, json_option, language_option
+from playmolt_cli.terminal.options import data_option, json_option, language_option
 
 _LONGEST_PAUSE_SECONDS = 5.0
 

@@ -14,6 +14,7 @@ from playmolt_core.llm.catalogue import Catalogue, load
 from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.records import Record
 
+from playmolt_cli.log.stored_copies import copy_option
 from playmolt_cli.log.stored_game import finished_games, rules_of, seat_of
 from playmolt_cli.match.dealing import Deal
 from playmolt_cli.match.entering import entering
@@ -24,7 +25,7 @@ from playmolt_cli.match.table import Sitting, TableTurn
 from playmolt_cli.match.watchdog import Watchdog
 from playmolt_cli.practice.decisions import Decided, action_of, alike, decisions, told
 from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.options import copy_option, data_option, json_option, read_settings
+from playmolt_cli.terminal.options import data_option, json_option, read_settings
 
 _DIFFERS: Final = 1
 

@@ -9,6 +9,7 @@ import click
 import msgspec
 from playmolt_core.llm.catalogue import load
 
+from playmolt_cli.log.stored_copies import copy_option
 from playmolt_cli.log.stored_game import finished_games, rules_of, seat_of
 from playmolt_cli.match.dealing import Deal
 from playmolt_cli.match.entering import entering
@@ -18,7 +19,7 @@ from playmolt_cli.match.watchdog import Watchdog
 from playmolt_cli.practice.branch import Branch, Course, Standing
 from playmolt_cli.practice.decisions import told
 from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.options import copy_option, data_option, json_option, read_settings
+from playmolt_cli.terminal.options import data_option, json_option, read_settings
 
 _MOST = 10_000
 

@@ -24,21 +24,6 @@ def data_option(command: F) -> F:
     )(command)
 
 
-def copy_option(command: F) -> F:
-    return click.option(
-        "--log",
-        "copy",
-        type=click.Path(path_type=Path, exists=True, dir_okay=False),
-        metavar="FILE",
-        help="Take the game from a file, as `playmolt log archive`, `log export` and `match` write them.",
-    )(command)
-
-
-def files_argument(command: F) -> F:
-    kind = click.Path(path_type=Path, exists=True, dir_okay=False)
-    return click.argument("files", nargs=-1, type=kind)(command)
-
-
 def json_option(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")(command)
 

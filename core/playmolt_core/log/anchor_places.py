@@ -6,26 +6,14 @@ import os
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final, Protocol
-from urllib.parse import urlsplit
+from typing import Final, Protocol
 
-import obstore
-from obstore.exceptions import AlreadyExistsError, BaseError
-from obstore.store import S3Store
-
+from playmolt_core.log.buckets import SCHEME, Access, Bucket
 from playmolt_core.settings import Settings
 
-SCHEME: Final = "s3://"
 _NAME: Final = re.compile(r"(\d{10})\.json")
 _AT_ONCE: Final = 16
-_SECONDS: Final = timedelta(seconds=10)
-_TRIED_FOR: Final = timedelta(seconds=30)
-
-
-class PlaceAway(OSError):
-    """The place does not answer, or does not let us in."""
 
 
 class PlaceTaken(RuntimeError):
@@ -94,33 +82,14 @@ class AnchorBucket:
     tells_all = False  # a year has thousands
 
     def __init__(self, url: str, settings: Settings) -> None:
-        parts = urlsplit(url)
-        if not parts.netloc:
-            raise PlaceAway(f"{url} names no bucket, as in s3://BUCKET/PREFIX")
-        self._url = url.rstrip("/")
-        given = {
-            "endpoint": settings.anchor_endpoint,
-            "access_key_id": settings.anchor_access_key,
-            "secret_access_key": settings.anchor_secret_key,
-        }
-        options: dict[str, Any] = {name: value for name, value in given.items() if value}
-        self._store = S3Store(
-            parts.netloc,
-            prefix=parts.path.strip("/") or None,
-            region=settings.anchor_region,
-            virtual_hosted_style_request=False,
-            client_options={
-                "allow_http": settings.anchor_endpoint.startswith("http://"),
-                "connect_timeout": _SECONDS,
-                "timeout": _SECONDS,
-            },
-            retry_config={"max_retries": 3, "retry_timeout": _TRIED_FOR},
-            **options,
+        access = Access(
+            settings.anchor_endpoint, settings.anchor_region, settings.anchor_access_key, settings.anchor_secret_key
         )
+        self._bucket = Bucket(url, access)
         self._next = 1
 
     def __str__(self) -> str:
-        return self._url
+        return self._bucket.url
 
     def held(self) -> AbstractContextManager[None]:
         return nullcontext()
@@ -131,11 +100,8 @@ class AnchorBucket:
         return [await self._get(self._next - 1)] if numbers else []
 
     async def add(self, line: bytes) -> None:
-        try:
-            with self._answering():
-                await obstore.put_async(self._store, _name(self._next), line, mode="create")
-        except AlreadyExistsError as error:
-            raise PlaceTaken(f"{self._url}: another anchor was added at the same time") from error
+        if not await self._bucket.create(_name(self._next), line):
+            raise PlaceTaken(f"{self}: another anchor was added at the same time")
 
     async def lines(self) -> AsyncIterator[bytes]:
         numbers = set(await self._numbers())
@@ -149,23 +115,10 @@ class AnchorBucket:
         return await self._get(number) if number in there else b""
 
     async def _numbers(self) -> list[int]:
-        with self._answering():
-            found = [each async for some in obstore.list(self._store) for each in some]
-        return [int(name[1]) for each in found if (name := _NAME.fullmatch(each["path"]))]
+        return [int(found[1]) for name in await self._bucket.names() if (found := _NAME.fullmatch(name))]
 
     async def _get(self, number: int) -> bytes:
-        with self._answering():
-            return bytes(await (await obstore.get_async(self._store, _name(number))).bytes_async())
-
-    @contextmanager
-    def _answering(self) -> Iterator[None]:
-        try:
-            yield
-        except AlreadyExistsError:
-            raise
-        except (BaseError, OSError, ValueError) as error:
-            told = str(error).split("\n", 1)[0]
-            raise PlaceAway(f"{self._url}: {told}") from error
+        return await self._bucket.get(_name(number))
 
 
 def _name(number: int) -> str:

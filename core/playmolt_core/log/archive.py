@@ -1,5 +1,6 @@
 """Taking old games out of the log: into a file that is read back and checked, then out of the database."""
 
+import asyncio
 import gzip
 import hashlib
 import os
@@ -19,6 +20,7 @@ from playmolt_schemas.text import on_one_line
 
 from playmolt_core.db.pool import Connection, unavailable
 from playmolt_core.db.queries import queries
+from playmolt_core.log.buckets import Bucket
 from playmolt_core.log.chain import recomputed
 from playmolt_core.log.copies.files import NoRecords, records_in
 from playmolt_core.log.port import Archived
@@ -92,13 +94,18 @@ def batches(streams: Iterable[Ended], events: int = _EVENTS_A_FILE) -> Iterator[
         yield batch
 
 
-async def archive(connection: Connection, log: PostgresLog, streams: Sequence[Ended], folder: Path) -> Archive:
+async def archive(
+    connection: Connection, log: PostgresLog, streams: Sequence[Ended], folder: Path, bucket: Bucket | None = None
+) -> Archive:
     """Write streams to a new file of the folder, read it back, and only then delete them from the log.
 
-    The file's name follows from what it holds, so that a repeat after a crash makes the same file again. Raises
-    NotArchived, LogUnavailable and OSError; whatever is raised, nothing is lost.
+    With a bucket the file goes there, too, and has to come back from it the same. The file's name follows from what it
+    holds, so that a repeat after a crash makes the same file again. Raises NotArchived, LogUnavailable and OSError;
+    whatever is raised, nothing is lost.
     """
     path, sha256, events = await written(log, streams, folder)
+    if bucket:
+        await _keep(bucket, path.name, await asyncio.to_thread(path.read_bytes))
     with unavailable():
         try:
             names = _encode(streams).decode()
@@ -106,6 +113,12 @@ async def archive(connection: Connection, log: PostgresLog, streams: Sequence[En
         except asyncpg.ObjectNotInPrerequisiteStateError as error:
             raise NotArchived(f"{error}; {path} is no archive, delete it") from error
     return Archive(path.name, sha256, len(streams), events, deleted)
+
+
+async def _keep(bucket: Bucket, name: str, body: bytes) -> None:
+    await bucket.put(name, body)
+    if await bucket.get(name) != body:
+        raise NotArchived(f"{bucket.url}/{name} does not come back as it was written: nothing was deleted")
 
 
 async def written(log: PostgresLog, streams: Sequence[Ended], folder: Path) -> tuple[Path, str, int]:

@@ -24,14 +24,25 @@ class ObjectStore:
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self._server: BaseWSGIServer = make_server("127.0.0.1", 0, self._answer, threaded=True)
         self.requests: list[tuple[str, str]] = []
+        self.harm: Callable[[bytes], bytes] = bytes
+        """What is done to an object on its way out."""
 
     def _answer(self, environ: dict[str, Any], start: Start) -> Iterable[bytes]:
         self.requests.append((environ["REQUEST_METHOD"], environ["PATH_INFO"]))
         if f"Credential={ACCESS_KEY}/" not in environ.get("HTTP_AUTHORIZATION", ""):
             start("403 Forbidden", [("Content-Type", "application/xml")])
             return [b"<Error><Code>AccessDenied</Code><Message>who are you?</Message></Error>"]
+        if environ["REQUEST_METHOD"] == "GET" and self.harm is not bytes:
+            return self._harmed(environ, start)
         answered: Iterable[bytes] = self._app(environ, start)
         return answered
+
+    def _harmed(self, environ: dict[str, Any], start: Start) -> Iterable[bytes]:
+        answered: list[Any] = []
+        body = self.harm(b"".join(self._app(environ, lambda *said: answered.extend(said))))
+        headers = [each for each in answered[1] if each[0].lower() != "content-length"]
+        start(answered[0], [*headers, ("Content-Length", str(len(body)))])
+        return [body]
 
     @property
     def endpoint(self) -> str:

@@ -12,8 +12,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.log import anchors
-from playmolt_core.log.anchor_places import AnchorBucket, PlaceAway, PlaceTaken
+from playmolt_core.log.anchor_places import AnchorBucket, PlaceTaken
 from playmolt_core.log.anchors import BadAnchor, PostgresHeads
+from playmolt_core.log.buckets import PlaceAway
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.settings import Settings
 

@@ -1,0 +1,87 @@
+"""Buckets of any object store that speaks S3."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
+import obstore
+from obstore.exceptions import AlreadyExistsError, BaseError
+from obstore.store import S3Store
+
+SCHEME: Final = "s3://"
+_SECONDS: Final = timedelta(seconds=10)
+_TRIED_FOR: Final = timedelta(seconds=30)
+
+
+class PlaceAway(OSError):
+    """The place does not answer, or does not let us in."""
+
+
+class Access(msgspec.Struct, frozen=True):
+    """How a store is reached. `endpoint` "": the provider's; `key` "": what the machine itself may."""
+
+    endpoint: str
+    region: str
+    key: str
+    secret: str
+    seconds: timedelta = _SECONDS
+    """For one object."""
+
+
+class Bucket:
+    """Objects under `s3://BUCKET/PREFIX`, named without the prefix. Every method raises PlaceAway."""
+
+    def __init__(self, url: str, access: Access) -> None:
+        parts = urlsplit(url)
+        if not parts.netloc:
+            raise PlaceAway(f"{url} names no bucket, as in s3://BUCKET/PREFIX")
+        self.url = url.rstrip("/")
+        given = {"endpoint": access.endpoint, "access_key_id": access.key, "secret_access_key": access.secret}
+        options: dict[str, Any] = {name: value for name, value in given.items() if value}
+        self._store = S3Store(
+            parts.netloc,
+            prefix=parts.path.strip("/") or None,
+            region=access.region,
+            virtual_hosted_style_request=False,
+            client_options={
+                "allow_http": access.endpoint.startswith("http://"),
+                "connect_timeout": _SECONDS,
+                "timeout": access.seconds,
+            },
+            retry_config={"max_retries": 3, "retry_timeout": max(_TRIED_FOR, access.seconds)},
+            **options,
+        )
+
+    async def names(self) -> list[str]:
+        with self._answering():
+            return [each["path"] async for some in obstore.list(self._store) for each in some]
+
+    async def get(self, name: str) -> bytes:
+        with self._answering():
+            return bytes(await (await obstore.get_async(self._store, name)).bytes_async())
+
+    async def put(self, name: str, body: bytes) -> None:
+        with self._answering():
+            await obstore.put_async(self._store, name, body)
+
+    async def create(self, name: str, body: bytes) -> bool:
+        """Put an object, unless there is one of that name."""
+        try:
+            with self._answering():
+                await obstore.put_async(self._store, name, body, mode="create")
+        except AlreadyExistsError:
+            return False
+        return True
+
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
+        try:
+            yield
+        except AlreadyExistsError:
+            raise
+        except (BaseError, OSError, ValueError) as error:
+            told = str(error).split("\n", 1)[0]
+            raise PlaceAway(f"{self.url}: {told}") from error
