@@ -1,10 +1,14 @@
 """What callers read while a part is away: 503 with Retry-After, never a 500, never a lost action."""
 
+import os
+import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
 
 import asyncpg
 import httpx
@@ -12,22 +16,69 @@ import pytest
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.pool import unavailable
 
-from tests.integration.gateway.rows import Platform, eventually, refused, told
+from tests.integration.gateway.rows import Game, Json, Platform, Sse, eventually, refused, told
 
 HAMMER_SECONDS = 1.5
+ANSWER_SECONDS = 15
+ACTIONS: dict[Game, Json] = {
+    "ox": {"type": "first_choice", "choice": "O", "comment": "kept"},
+    "trial": {"type": "speak", "text": "kept"},
+}
+STORED = {"ox": "first_choice_submitted", "trial": "speak"}
 
 
-@pytest.mark.parametrize("server", ["postgres", "nats"])
-def test_a_lost_server_means_503_and_no_lost_action(platform: Platform, server: str) -> None:
-    table = platform.table("ox")
-    game = f"/api/games/{table.game_id}"
+@contextmanager
+def standing_still(platform: Platform, name: str) -> Iterator[None]:
+    """A part that holds its connections and answers none of them, with all its processes."""
+    first = platform.stack.run.processes[name]
+    others = Path(f"/proc/{first}/task/{first}/children").read_text("ascii").split()
+    processes = [first, *map(int, others)]
+    for process in processes:
+        os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in processes:
+            os.kill(process, signal.SIGCONT)
+
+
+@pytest.mark.parametrize(("part", "game", "other"), [("postgres", "ox", None), ("trial-engine-1", "trial", "ox")])
+def test_what_is_answered_while_a_part_stands_still_and_what_returns(
+    platform: Platform, part: str, game: Game, other: Game | None
+) -> None:
+    table, sound = platform.table(game), platform.table(other) if other else None
+    address = f"/api/games/{table.game_id}"
+    with standing_still(platform, part):
+        asked = time.monotonic()
+        answer = table[0].act(table.game_id, ACTIONS[game], idem="kept")
+        refused(answer, 503, "unavailable")
+        assert int(answer.headers["retry-after"]) >= 1
+        assert time.monotonic() - asked < ANSWER_SECONDS
+        assert platform.nobody.get("/readyz").status_code == 503
+        assert platform.nobody.get("/healthz").status_code == 200
+        for feed in (f"{platform.gateway}{address}/stream", f"{platform.spectator}/sse/games/{table.game_id}"):
+            with Sse(platform.http, feed) as stream:
+                assert stream.answer.status_code == 200, "an EventSource never comes back after a 503"
+        if sound and other:
+            told(sound[0].act(sound.game_id, ACTIONS[other]))
+    eventually(lambda: platform.nobody.get("/readyz").status_code == 200, "not ready again")
+    told(table[0].act(table.game_id, ACTIONS[game], idem="kept"))
+    assert [event["type"] for event in platform.events(table.game_id)].count(STORED[game]) == 1
+    with Sse(platform.http, f"{platform.spectator}/sse/games/{table.game_id}") as stream:
+        assert any(f'"{STORED[game]}"' in data for _, data in stream)
+
+
+@pytest.mark.parametrize(("server", "game"), [("postgres", "ox"), ("nats", "ox"), ("trial-engine-1", "trial")])
+def test_a_lost_server_means_503_and_no_lost_action(platform: Platform, server: str, game: Game) -> None:
+    table = platform.table(game)
+    address = f"/api/games/{table.game_id}"
     calls: list[Callable[[], httpx.Response]] = [
         lambda: platform.nobody.get("/readyz"), lambda: table[0].get("/api/agents/me"),
         lambda: platform.nobody.get("/api/leaderboard"), lambda: platform.nobody.get("/api/games"),
-        lambda: table[1].get(f"{game}/state"), lambda: platform.nobody.get(f"{game}/events"),
+        lambda: table[1].get(f"{address}/state"), lambda: platform.nobody.get(f"{address}/events"),
         lambda: platform.nobody.post("/api/agents", {"name": "late"}),
         lambda: platform.operator.get("/api/admin/agents"),
-        lambda: table[2].act(table.game_id, {"type": "first_choice", "choice": "O", "comment": "kept"}, idem="kept"),
+        lambda: table[2].act(table.game_id, ACTIONS[game], idem="kept"),
     ]  # fmt: skip
     over = threading.Event()
 
@@ -51,8 +102,8 @@ def test_a_lost_server_means_503_and_no_lost_action(platform: Platform, server: 
     assert set().union(*seen) <= {200, 201, 503}, seen
     eventually(lambda: platform.nobody.get("/readyz").status_code == 200, "not ready again")
     kinds = [event["type"] for event in platform.events(table.game_id)]
-    assert kinds.count("first_choice_submitted") == 1
-    told(table[0].act(table.game_id, {"type": "first_choice", "choice": "O", "comment": "after"}))
+    assert kinds.count(STORED[game]) == 1
+    told(table[0].act(table.game_id, ACTIONS[game]))
 
 
 def test_a_connection_lost_in_the_middle_of_a_query_counts_as_an_absent_database() -> None:
