@@ -61,7 +61,7 @@ class Moves:
         if not self._connection.is_connected or len(self._connection.server_pool) < 2:
             return  # on its way already, or there is no other
         self._moved_at = time.monotonic()
-        self._pause = min(2 * self._pause, LONGEST_PAUSE) * random.uniform(1, 1.2)  # noqa: S311 -- no secret
+        self._pause = min(2 * self._pause * random.uniform(1, 1.2), LONGEST_PAUSE)  # noqa: S311 -- no secret
         self._counts[reason] += 1
         left = self._connection.connected_url
         _log.warning("nats_left", reason=reason, server=left.netloc.rpartition("@")[2] if left else "")

@@ -175,6 +175,8 @@ async def test_an_answer_is_one_event_for_who_takes_nothing_else(port: int) -> N
         (LIST | {"params": [1]}, "params is a JSON object"),
         (LIST | {"id": [1]}, "id is a text"),
         (LIST | {"id": 1.5}, "id is a text"),
+        (LIST | {"id": True}, "id is a text"),
+        (LIST | {"id": 1e300}, "id is a text"),
         (LIST | {"extra": 1}, "no members but"),
     ],
 )
@@ -185,6 +187,13 @@ async def test_what_is_no_message_is_told_in_one_line(port: int, body: Any, told
     assert answer.status_code == 400
     assert told in error["message"]
     assert len(error["message"]) < 100
+
+
+@pytest.mark.parametrize(("written", "read"), [("7.0", 7), ("-0.0", 0), ("1e3", 1000), ('"1.0"', "1.0"), ("0", 0)])
+async def test_an_id_is_whole_however_it_is_written(port: int, written: str, read: Any) -> None:
+    answer = await sent(port, body=f'{{"jsonrpc":"2.0","id":{written},"method":"tools/list"}}'.encode())
+    assert (answer.status_code, answer.json()["id"]) == (200, read)
+    assert len(answer.json()["result"]["tools"]) == len(NAMES)
 
 
 @pytest.mark.parametrize("name", [tool.name for tool in tools()])

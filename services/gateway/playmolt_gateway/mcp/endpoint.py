@@ -79,10 +79,12 @@ class McpEndpoint:
         )
         if isinstance(body, Refusal):
             await refusal_response(body)(scope, receive, send)
-        elif error := messages.refused(body):
-            await json_bytes(400, error)(scope, receive, sender)
+            return
+        message = messages.message_of(body)
+        if isinstance(message, messages.NoMessage):
+            await json_bytes(400, message.answer)(scope, receive, sender)
         else:
-            await self._handled(scope, body, receive, sender)
+            await self._handled(scope, message, receive, sender)
 
     async def _handled(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
         """Have the library answer, for as long as there is somebody to answer: it does not ask."""

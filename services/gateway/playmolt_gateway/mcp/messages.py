@@ -17,8 +17,14 @@ _MEMBERS: Final = {"jsonrpc", "id", "method", "params", "result", "error"}
 _BOTH: Final = (b"accept", f"{JSON}, {EVENT_STREAM}".encode())
 
 
-def refused(body: bytes) -> bytes | None:
-    """The error that answers a body which is not one message of JSON-RPC 2.0; None for one that is."""
+class NoMessage(msgspec.Struct, frozen=True):
+    """A body is not one message of JSON-RPC 2.0; `answer` is the error that says so."""
+
+    answer: bytes
+
+
+def message_of(body: bytes) -> bytes | NoMessage:
+    """The message as a library reads it: an id such as 1.0 is a whole number."""
     if len(body) > SMALL_BYTES and (costs := costly(body)):
         return _error(_INVALID_REQUEST, costs.detail)
     try:
@@ -27,11 +33,14 @@ def refused(body: bytes) -> bytes | None:
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return _error(_PARSE_ERROR, _NO_JSON)
     fault = _fault(message)
-    return _error(_INVALID_REQUEST, fault) if fault else None
+    if fault:
+        return _error(_INVALID_REQUEST, fault)
+    identity = message.get("id")
+    return msgspec.json.encode({**message, "id": int(identity)}) if isinstance(identity, float) else body
 
 
-def _error(code: int, text: str) -> bytes:
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": text}})
+def _error(code: int, text: str) -> NoMessage:
+    return NoMessage(msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": text}}))
 
 
 def _fault(message: Any) -> str:
@@ -41,7 +50,7 @@ def _fault(message: Any) -> str:
         return 'A message is a JSON object with "jsonrpc": "2.0".'
     if not message.keys() <= _MEMBERS:
         return f"A message has no members but {', '.join(sorted(_MEMBERS))}."
-    if "id" in message and (type(message["id"]) not in (str, int) or not _small(message["id"])):
+    if "id" in message and not _is_id(message["id"]):
         return "id is a text or a whole number."
     if not isinstance(message.get("params", {}), dict):
         return "params is a JSON object."
@@ -49,8 +58,10 @@ def _fault(message: Any) -> str:
     return "" if answers or isinstance(message.get("method"), str) else "method is a text."
 
 
-def _small(identity: str | int) -> bool:
-    return isinstance(identity, str) or abs(identity) < 2**63
+def _is_id(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return isinstance(value, str)
+    return abs(value) < 2**63 and value == int(value)
 
 
 def takes_events_alone(accept: bytes) -> bool:
