@@ -17,6 +17,11 @@ from playmolt_schemas.limits import READER_STALL_SECONDS
 from playmolt_core.ops.addresses import bucket_of, read_address
 from playmolt_core.settings import Network, Settings, parse_networks
 
+HEAD_BYTES: Final = 16 * 1024
+HEADER_LINES: Final = 100
+HEAD_TOO_LARGE: Final = (
+    f"The head of a request may have {HEADER_LINES} header lines and {HEAD_BYTES} bytes. Send a shorter one."
+)
 CONNECTIONS: Final = 20_000
 OWN_FILES: Final = 200
 """Descriptors that are no connection of a client: the log, NATS, Postgres, files being read."""

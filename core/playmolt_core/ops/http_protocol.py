@@ -13,10 +13,8 @@ from playmolt_schemas.codes import Code, problem_bytes
 from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from playmolt_core.ops.connections import Door, Held
+from playmolt_core.ops.connections import HEAD_BYTES, HEAD_TOO_LARGE, HEADER_LINES, Door, Held
 
-HEAD_BYTES: Final = 16 * 1024
-HEADER_LINES: Final = 100
 BREAK_OFF: Final = "playmolt.break_off"
 """The extension of an ASGI scope that ends an answer without its end: no message of ASGI says so."""
 MESSAGE_BYTES: Final = 1024 * 1024
@@ -25,9 +23,6 @@ _PIECE: Final = 4 * 1024
 """So much is parsed at once: what is parsed is a request, with all that belongs to one."""
 _LINE_EXTRA: Final = len(": \r\n")
 _NO_REQUEST: Final = "This is no HTTP/1.1 request: its first line or a header is malformed."
-_HEAD_TOO_LARGE: Final = (
-    f"The head of a request may have {HEADER_LINES} header lines and {HEAD_BYTES} bytes. Send a shorter one."
-)
 _ONE_HOST: Final = "A request has one Host header. Send the name and port that you connect to."
 _ONE_CODING: Final = (
     "The one transfer coding that is read is `chunked`, sent once. Send the body so, or with its length."
@@ -158,7 +153,7 @@ class BoundedProtocol(HttpToolsProtocol):
             # The parser tells of a header or trailer when it is whole, and keeps what came of it until then.
             self._untold += len(data)
             if self._untold > HEAD_BYTES:
-                self._refuse(Refused(Code.HEADERS_TOO_LARGE, _HEAD_TOO_LARGE))
+                self._refuse(Refused(Code.HEADERS_TOO_LARGE, HEAD_TOO_LARGE))
 
     def _read_without_upgrade(self, rest: bytes) -> None:
         """Read the request again without its Upgrade header, which a server may ignore (RFC 9110, 7.8).
@@ -231,7 +226,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_url(self, url: bytes) -> None:
         self._size += len(url)
         if self._size > HEAD_BYTES:
-            raise Refused(Code.HEADERS_TOO_LARGE, _HEAD_TOO_LARGE)
+            raise Refused(Code.HEADERS_TOO_LARGE, HEAD_TOO_LARGE)
         self.url += url
 
     @override
@@ -241,7 +236,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._lines += 1
         self._size += len(name) + len(value) + _LINE_EXTRA
         if self._size > HEAD_BYTES or self._lines > HEADER_LINES:
-            raise Refused(Code.HEADERS_TOO_LARGE, _HEAD_TOO_LARGE)
+            raise Refused(Code.HEADERS_TOO_LARGE, HEAD_TOO_LARGE)
         if self._in_head:  # A trailer never counts as a header (RFC 9110, 6.5.1).
             name = name.lower()
             self.headers.append((name, value))

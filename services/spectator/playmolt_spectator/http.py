@@ -15,7 +15,7 @@ import msgspec
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.ops import sockets
 from playmolt_core.ops.addresses import address_of, bucket_of
-from playmolt_core.ops.connections import Bounds, Door, Held
+from playmolt_core.ops.connections import HEAD_BYTES, HEAD_TOO_LARGE, HEADER_LINES, Bounds, Door, Held
 from playmolt_core.ops.quotas import Quota
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas import limits
@@ -37,7 +37,6 @@ from playmolt_spectator.watcher import BAD_REQUEST, GOING_AWAY, TRY_AGAIN, Event
 _log = log("http")
 REQUESTS = 1_000
 """Connections that are kept free of watchers: requests that are still being answered."""
-_HEAD_BYTES = 16 * 1024
 _VERSION = re.compile(r"[0-9]{1,15}", re.ASCII)
 _CORS = {"Access-Control-Allow-Origin": "*"}
 _POSITIONS = ("lastEventId", "Last-Event-ID", "after")
@@ -108,6 +107,18 @@ def invite_of(query: str) -> str:
     """The hash of the invite in a query, "" for none; of several none counts."""
     given = parse_qs(query).get("invite", [])
     return hashlib.sha256(given[0].encode("utf-8", "surrogatepass")).hexdigest() if len(given) == 1 else ""
+
+
+_TOO_LARGE = Refusal(Code.HEADERS_TOO_LARGE, HEAD_TOO_LARGE)
+_REFUSED = {431: _TOO_LARGE, 501: Refusal(Code.UNSUPPORTED_CODING, _NO_REQUEST)}
+
+
+def _head_fault(request: h11.Request) -> Refusal | None:
+    """Why a head is not taken; h11 bounds one only while it is not whole."""
+    if request.http_version not in (b"1.1", b"1.0"):
+        return Refusal(Code.INVALID_REQUEST, _NO_REQUEST)
+    size = len(request.target) + sum(len(name) + len(value) + len(": \r\n") for name, value in request.headers)
+    return _TOO_LARGE if size > HEAD_BYTES or len(request.headers) > HEADER_LINES else None
 
 
 class Server:
@@ -195,7 +206,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEAD_BYTES)
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_BYTES)
         self._transport: asyncio.Transport
         self._held: Held | None = None
         self._begun = False
@@ -235,12 +246,11 @@ class Connection(asyncio.Protocol):
             self._http.receive_data(data)
             event = self._http.next_event()
         except h11.RemoteProtocolError as error:
-            code = Code.UNSUPPORTED_CODING if error.error_status_hint == 501 else Code.INVALID_REQUEST
-            self._refuse(Refusal(code, _NO_REQUEST))
+            self._refuse(_REFUSED.get(error.error_status_hint) or Refusal(Code.INVALID_REQUEST, _NO_REQUEST))
             return
         if isinstance(event, h11.Request):
-            if event.http_version not in (b"1.1", b"1.0"):
-                self._refuse(Refusal(Code.INVALID_REQUEST, _NO_REQUEST))
+            if refusal := _head_fault(event):
+                self._refuse(refusal)
                 return
             self._held.is_answered()
             self._head_alone = event.method == b"HEAD"

@@ -114,7 +114,6 @@ async def test_probes_and_metrics(bus: FakeBus, spectator: Spectator) -> None:
     "head",
     [
         b"junk\r\n\r\n",
-        b"GET / HTTP/1.1\r\nX: " + b"x" * 20_000,
         b"GET / HTTP/1.1\r\n\r\n",
         b"GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n",
         b"GET /healthz HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n",
@@ -123,6 +122,14 @@ async def test_probes_and_metrics(bus: FakeBus, spectator: Spectator) -> None:
 async def test_what_is_no_request_is_400(spectator: Spectator, head: bytes) -> None:
     response = await spectator.send(head)
     assert (response.status, (await response.problem())["code"]) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    "lines", [b"X: " + b"x" * 20_000, b"X: " + b"x" * 20_000 + b"\r\n\r\n", b"X: x\r\n" * 100 + b"\r\n"]
+)
+async def test_a_head_has_a_bound_whether_or_not_it_comes_whole(spectator: Spectator, lines: bytes) -> None:
+    response = await spectator.send(b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + lines)
+    assert (response.status, (await response.problem())["code"]) == (431, "headers_too_large")
 
 
 async def test_a_fault_of_our_own_ends_the_connection(bus: FakeBus, spectator: Spectator) -> None:

@@ -79,7 +79,10 @@ SCENARIOS: Final[Mapping[str, tuple[str, ...]]] = {
         "tests/integration/log/test_roles.py::test_a_role_may_do_just_what_is_listed",
         "tests/integration/bus/test_trespasses.py::test_nobody_but_the_relay_gets_anything_into_a_stream",
     ),
-    "the disk is full": (_APPEND + "test_a_full_disk_takes_no_action_and_loses_none",),
+    "the disk is full": (
+        _APPEND + "test_a_full_disk_takes_no_action_and_loses_none",
+        _APPEND + "test_a_disk_that_takes_nothing_stops_the_server_and_loses_no_action",
+    ),
     "clocks are apart": (_ENGINE + "test_replicas_whose_clocks_are_apart_write_one_history",),
     "the database falls silent or is slow": (
         _APPEND + "test_a_database_that_falls_silent_costs_time_and_no_action",

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import shutil
 import signal
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -174,3 +176,33 @@ async def test_a_full_disk_takes_no_action_and_loses_none(platform: Platform) ->
     finally:
         await connection.execute("DROP FUNCTION IF EXISTS public.disk_is_full CASCADE")
         await connection.close(timeout=SECONDS)
+
+
+def take_nothing(server: Postgres) -> None:
+    """Have every write of the server into any file fail, as on a file system that is full."""
+    assert server.process
+    parent = server.process.pid
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text("ascii").split()
+    owner = Path(f"/proc/{parent}").stat().st_uid  # who needs no right to do so, and root may lack it
+    program = shutil.which("prlimit")
+    assert program
+    for pid in (str(parent), *children):
+        # A child that has ended by now writes nothing either.
+        subprocess.run([program, f"--pid={pid}", "--fsize=0:"], user=owner if os.geteuid() == 0 else None, check=False)
+
+
+async def test_a_disk_that_takes_nothing_stops_the_server_and_loses_no_action(platform: Platform) -> None:
+    """Postgres cannot write its WAL: it goes down and does not come up again until there is room."""
+    async with Game(platform.stack) as game:
+        assert (await game.choose(0)).status == 200
+        take_nothing(platform.postgres)
+        body = {"type": "first_choice", "choice": "O", "comment": "So."}
+        refused = await game.call(1, f"{game.agents[1]}:first_choice_submitted", body)
+        assert (refused.status, refused.code) == (503, "unavailable")
+        assert platform.postgres.process
+        await asyncio.to_thread(platform.postgres.process.wait, SECONDS)
+        await asyncio.to_thread(platform.postgres.start)
+        answers = await asyncio.gather(*(game.choose(seat) for seat in range(SEATS)))
+        assert {act.code for act in answers} == {""}
+        records = await game.checked(platform.postgres.url)
+        assert [record.type for record in records].count("first_choice_submitted") == SEATS

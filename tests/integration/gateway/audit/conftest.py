@@ -1,0 +1,32 @@
+"""One `up` for the audit, whose bounds on places are small enough to reach."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.integration.gateway.audit.wire import SLOW_SOURCES, Slow
+from tests.integration.gateway.rows import Platform, started
+
+PLACES = 6
+SESSIONS = 3
+
+
+@pytest.fixture(scope="package")
+def audited() -> Iterator[Platform]:
+    yield from started(
+        PLAYMOLT_WAITS_PER_KEY=str(PLACES),
+        PLAYMOLT_WAITS_PER_ADDRESS=str(PLACES),
+        PLAYMOLT_STREAMS_PER_ADDRESS=str(PLACES),
+        PLAYMOLT_SESSIONS_PER_KEY=str(SESSIONS),
+        PLAYMOLT_CONNECTIONS_PER_ADDRESS="60",
+        PLAYMOLT_TRUSTED_PROXIES="127.0.0.1/32",
+    )
+
+
+@pytest.fixture(scope="package", autouse=True)
+def slow(audited: Platform) -> Iterator[dict[str, Slow]]:
+    """Connections that say half of something, opened first: while they are waited for, everything else is tried."""
+    opened = {name: Slow(audited, name) for name in SLOW_SOURCES}
+    yield opened
+    for one in opened.values():
+        one.wire.close()

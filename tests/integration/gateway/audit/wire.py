@@ -1,0 +1,137 @@
+"""Connections on which every byte is chosen, and what the processes behind them cost meanwhile."""
+
+import os
+import re
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+from tests.integration.gateway.rows import Platform
+
+SECONDS = 60.0
+SERVERS = ("gateway", "spectator", "evm")
+SLOW_SOURCES = {"gateway": "127.0.0.21", "spectator": "127.0.0.22"}
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def address(platform: Platform, server: str) -> tuple[str, int]:
+    run = platform.stack.run
+    bases = {"gateway": run.gateway, "spectator": run.spectator}
+    where = urlsplit(bases.get(server) or run.health[f"{server}-1"])
+    assert where.hostname
+    assert where.port
+    return where.hostname, where.port
+
+
+def process(platform: Platform, server: str) -> int:
+    return platform.stack.run.processes[f"{server}-1"]
+
+
+class Wire:
+    """One connection. Each `source` is an address of its own to a server that counts by address."""
+
+    def __init__(self, to: tuple[str, int], sent: bytes = b"", source: str = "127.0.0.1") -> None:
+        self._socket = socket.create_connection(to, timeout=SECONDS, source_address=(source, 0))
+        self.write(sent)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def write(self, sent: bytes) -> bool:
+        """Whether the other end, or the kernel for it, took all of it."""
+        with suppress(ConnectionError):
+            self._socket.sendall(sent)
+            return True
+        return False
+
+    def pour(self, piece: bytes, most: int) -> int:
+        """Send a piece again and again until the other end has enough; gives how many bytes went."""
+        sent = 0
+        while sent < most and self.write(piece):
+            sent += len(piece)
+        return sent
+
+    def read(self) -> bytes:
+        """What came next; b"" at the end."""
+        with suppress(ConnectionError):
+            return self._socket.recv(65_536)
+        return b""
+
+    def answer(self) -> bytes:
+        """One answer of a known length."""
+        got = b""
+        while b"\r\n\r\n" not in got and (more := self.read()):
+            got += more
+        head, _, body = got.partition(b"\r\n\r\n")
+        length = re.search(rb"content-length: (\d+)", head.lower())
+        while length and len(body) < int(length[1]) and (more := self.read()):
+            body += more
+        return head + b"\r\n\r\n" + body
+
+    def rest(self) -> bytes:
+        """Everything up to the end."""
+        got = b""
+        while more := self.read():
+            got += more
+        return got
+
+    def is_open(self) -> bool:
+        self._socket.settimeout(0.05)
+        try:
+            return self.read() != b""
+        except TimeoutError:
+            return True
+        finally:
+            self._socket.settimeout(SECONDS)
+
+
+class Slow:
+    """A connection that has said half a head, and when it did."""
+
+    def __init__(self, platform: Platform, server: str) -> None:
+        self.began = time.monotonic()
+        self.wire = Wire(address(platform, server), b"GET /healthz HTTP/1.1\r\nA", SLOW_SOURCES[server])
+
+
+def request(method: str, path: str, *headers: str, body: bytes = b"", host: str = "127.0.0.1") -> bytes:
+    lines = [f"{method} {path} HTTP/1.1", f"Host: {host}", *headers]
+    if body:
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def statuses(answer: bytes) -> list[int]:
+    return [int(found) for found in re.findall(rb"HTTP/1\.1 (\d\d\d) ", answer)]
+
+
+def _peak(pid: int) -> int:
+    """The most that a process has ever held."""
+    found = re.search(r"^VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text("ascii"), re.MULTILINE)
+    assert found
+    return int(found[1]) * 1024
+
+
+@contextmanager
+def grows_by_less_than(most: int, pid: int) -> Iterator[None]:
+    before = _peak(pid)
+    yield
+    assert _peak(pid) - before < most
+
+
+def processor_seconds(pid: int) -> float:
+    """What a process has taken so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
