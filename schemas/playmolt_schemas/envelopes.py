@@ -29,7 +29,8 @@ class Call(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
     `target` is a game id, or "" for the lobby. `agent` is "" for a spectator. `command_id` is 32 hex digits and the
     same on every retry; `fingerprint` is the digest of the body and "" unless the client sent an Idempotency-Key.
-    `deadline_ms` (Unix time) is when nobody waits for the answer any more.
+    `deadline_ms` (Unix time) is when nobody waits for the answer any more; `patience_ms` says how long somebody does,
+    without a clock that both have to share.
     """
 
     id: int
@@ -47,6 +48,7 @@ class Call(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """Who the agent is, on `open` and `join`."""
     invite: str = ""
     """The hex SHA-256 of the invite that the caller has, "" for none."""
+    patience_ms: int = 0
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False, array_like=True):

@@ -102,7 +102,7 @@ class Calls:
         patience = self._deadline if deadline is None else deadline
         call = Call(
             self._last_id, op, target, body, agent, name, operator, command_id or uuid.uuid4().hex, fingerprint,
-            int((time.time() + patience) * 1000), trace, identity, invite,
+            int((time.time() + patience) * 1000), trace, identity, invite, int(patience * 1000),
         )  # fmt: skip
         now = loop.time()
         pending = self._pending[call.id] = _Pending(game, call, future, now + patience)

@@ -1,7 +1,9 @@
 """A call under way inside an engine."""
 
 import asyncio
+import time
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import msgspec
@@ -58,6 +60,19 @@ class PendingCall(msgspec.Struct, eq=False):
     """What was counted in a game that this call closes, as told at the try `told_at`."""
     told_at: int = -1
     read: Any = UNSET
+    came_at: float = msgspec.field(default_factory=time.monotonic)
+
+    def seconds_left(self, otherwise: float = inf) -> float:
+        """How long somebody waits for the answer from now on; `otherwise` where the caller does not say.
+
+        From when it came, by this process' own clock: that of another machine may be minutes off, and then every call
+        or none would be late. Callers of the release before give the time alone.
+        """
+        call = self.call
+        if call.patience_ms:
+            return self.came_at + call.patience_ms / 1000 - time.monotonic()
+        return call.deadline_ms / 1000 - time.time() if call.deadline_ms else otherwise
+
     """What its body carries, or why it carries nothing."""
 
     def carried(self) -> Any:

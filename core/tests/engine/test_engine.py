@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.engine import Engine
+from playmolt_core.engine.pending_call import PendingCall
 from playmolt_core.engine.writes import writes
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.log.port import AppendStatus, Unit
@@ -355,6 +356,21 @@ async def test_a_call_nobody_waits_for_is_not_decided(player: Player) -> None:
     gone = int((time.time() - 1) * 1000)
     assert (await player.call("act", game, {"add": 1}, agent="a", deadline_ms=gone))[0] == 503
     assert (await player.call("state", game))[1]["total"] == 0
+
+
+@pytest.mark.parametrize("minutes", [-10, 10])
+async def test_a_caller_whose_clock_is_off_is_answered_while_it_waits(player: Player, minutes: int) -> None:
+    game = await player.game()
+    said: dict[str, Any] = {"deadline_ms": int((time.time() + 60 * minutes + 8) * 1000), "patience_ms": 8_000}
+    assert (await player.call("act", game, {"add": 1}, agent="a", **said))[0] == 200
+    assert (await player.call("state", game, **said))[1]["total"] == 1
+
+
+def test_patience_ends_by_the_clock_of_who_was_called() -> None:
+    pending = PendingCall(Call(0, "act", "ox-1", patience_ms=1), lambda _: None)
+    assert pending.seconds_left() <= 0.001
+    time.sleep(0.002)
+    assert pending.seconds_left() < 0
 
 
 async def test_a_full_queue_answers_at_once(log: ScriptedLog) -> None:

@@ -26,10 +26,10 @@ _SUBMITTED = ("first_choice_submitted", "switch_submitted")
 class Game:
     """Five seats and two watchers; a call that gets no answer is repeated with its key."""
 
-    def __init__(self, stack: Stack) -> None:
+    def __init__(self, stack: Stack, gateway: str = "") -> None:
         self._stack = stack
         self._run = stack.run
-        self._http = httpx.AsyncClient(base_url=self._run.gateway, timeout=SECONDS)
+        self._http = httpx.AsyncClient(base_url=gateway or self._run.gateway, timeout=SECONDS)
         self._keys: list[dict[str, str]] = []
         self._acts: list[Act] = []
         self._reads: list[Read] = []

@@ -83,7 +83,10 @@ SCENARIOS: Final[Mapping[str, tuple[str, ...]]] = {
         _APPEND + "test_a_full_disk_takes_no_action_and_loses_none",
         _APPEND + "test_a_disk_that_takes_nothing_stops_the_server_and_loses_no_action",
     ),
-    "clocks are apart": (_ENGINE + "test_replicas_whose_clocks_are_apart_write_one_history",),
+    "clocks are apart": (
+        _ENGINE + "test_replicas_whose_clocks_are_apart_write_one_history",
+        "tests/integration/faults/test_clocks.py::test_a_gateway_whose_clock_is_off_serves_as_any_other",
+    ),
     "the database falls silent or is slow": (
         _APPEND + "test_a_database_that_falls_silent_costs_time_and_no_action",
         _APPEND + "test_a_slow_database_makes_nobody_wait_for_ever",

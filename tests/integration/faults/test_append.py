@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
@@ -183,12 +184,14 @@ def take_nothing(server: Postgres) -> None:
     assert server.process
     parent = server.process.pid
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text("ascii").split()
-    owner = Path(f"/proc/{parent}").stat().st_uid  # who needs no right to do so, and root may lack it
+    owner = Path(f"/proc/{parent}").stat()
+    # The owner needs no right to do so, and root may lack the one that it needs.
+    as_owner: dict[str, Any] = {"user": owner.st_uid, "group": owner.st_gid} if os.geteuid() == 0 else {}
     program = shutil.which("prlimit")
     assert program
     for pid in (str(parent), *children):
         # A child that has ended by now writes nothing either.
-        subprocess.run([program, f"--pid={pid}", "--fsize=0:"], user=owner if os.geteuid() == 0 else None, check=False)
+        subprocess.run([program, f"--pid={pid}", "--fsize=0:"], check=False, **as_owner)
 
 
 async def test_a_disk_that_takes_nothing_stops_the_server_and_loses_no_action(platform: Platform) -> None:

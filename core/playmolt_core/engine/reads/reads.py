@@ -1,7 +1,6 @@
 """The reading half of an engine: answers that change nothing (docs/engine-operations.md)."""
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -61,9 +60,8 @@ class Reads:
 
     async def _answer(self, pending: PendingCall) -> None:
         call = pending.call
-        left = call.deadline_ms / 1000 - time.time() if call.deadline_ms else _SECONDS
         try:
-            async with asyncio.timeout(max(left, 0)):
+            async with asyncio.timeout(max(0.0, pending.seconds_left(_SECONDS))):
                 reply = await self._handlers[call.op](pending)
         except (LogUnavailable, TimeoutError):
             pending.refuse_busy()

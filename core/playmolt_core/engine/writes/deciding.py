@@ -48,7 +48,7 @@ class Deciding:
         )
 
     def decide(self, pending: PendingCall) -> None:
-        if 0 < pending.call.deadline_ms < time.time() * 1000:  # nobody waits for the answer any more
+        if pending.seconds_left() < 0:
             pending.refuse_busy()
             return
         planned = self._planned(pending)

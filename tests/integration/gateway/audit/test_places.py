@@ -127,6 +127,6 @@ def test_a_key_has_a_rate_which_a_new_key_keeps(audited: Platform) -> None:
         while len(found) < asked and 429 not in found:
             found += statuses(wire.answer())
     assert 429 in found
-    key = told(guest.post("/api/agents/me/keys", {}))["api_key"]
+    key = told(guest.post("/api/agents/me/keys", {}), 201)["api_key"]
     new = {"X-Forwarded-For": "203.0.113.8", "Authorization": f"Bearer {key}"}
     assert {audited.nobody.get("/api/agents/me", headers=new).status_code for _ in range(200)} & {429}
