@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from playmolt_cli.jury.chain import node_of
+from playmolt_cli.local.folder import Run
 from playmolt_cli.local.stack import Stack
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright, expect, sync_playwright
 
@@ -23,14 +25,26 @@ Reader = Callable[..., Page]
 
 
 @pytest.fixture(scope="session")
-def platform() -> Iterator[str]:
-    """The URL of a gateway with everything behind it."""
+def run() -> Iterator[Run]:
+    """A platform with everything behind it."""
     folder = Path(tempfile.mkdtemp(prefix="playmolt-browser-"))
     folder.chmod(0o755)  # Postgres runs as a user of its own
     own = {"DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_OPERATOR_KEY": OPERATOR_KEY}
     with Stack(folder / "data", (), own) as stack:
-        yield stack.run.gateway
+        yield stack.run
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def platform(run: Run) -> str:
+    """The URL of its gateway."""
+    return run.gateway
+
+
+@pytest.fixture(scope="session")
+def chain(run: Run) -> str:
+    """The URL of the node that its juries vote on."""
+    return node_of(run)
 
 
 class Ended(NamedTuple):

@@ -28,8 +28,9 @@ ENGLISH = Told(
 CHINESE = Told("用中文开始", "泵的日志不能证明任何故意。", "想想那个女孩。", "未定", ("有罪", "无罪"))
 
 
-def a_stranger_checks_what_is_shared(page: Page, told: Told) -> None:
-    """The link leads who has no key to the story with every transaction in full; taken back, to nothing."""
+def a_stranger_checks_what_is_shared(page: Page, told: Told, chain: str) -> None:
+    """The link leads who has no key to the story with every transaction in full, which the browser compares with the
+    chain; taken back, to nothing."""
     hashes = page.locator("#panel-verdict tbody tr code").all_inner_texts()
     share = page.locator("section[aria-labelledby=share]")
     share.locator("button.first").click()
@@ -42,12 +43,42 @@ def a_stranger_checks_what_is_shared(page: Page, told: Told) -> None:
     assert told.note not in shown.content()
     assert shown.locator("svg[role=img]:visible").count() == 1
     assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    compared_with_the_chain(shown, chain, hashes)
+    shown.goto(address)
     share.locator("> .row button").last.click()
     expect(share.locator("[data-shared]")).to_have_count(0)
     gone = shown.reload()
     assert gone
     assert gone.status == 404
     shown.close()
+
+
+def compared_with_the_chain(shown: Page, chain: str, hashes: list[str]) -> None:
+    """The page calls the node that was named and pressed for; a log that tells another story does not fit."""
+    shown.locator("a[href$='/check']").click()
+    shown.locator("input[type=url]").fill(f"{chain}/")
+    shown.locator("button.first").click()
+    shown.wait_for_url("**/check?node=*")
+    points = shown.locator("li.point")
+    expect(points).to_have_count(10)
+    expect(shown.locator("main [role=status] .notice")).to_have_count(0)
+    for code in hashes[::2]:
+        expect(points.filter(has_text=code)).to_have_count(1)
+
+    def changed(route: Route) -> None:
+        text = route.fetch().text()
+        route.fulfill(body=text.replace(hashes[0], hashes[2]), content_type="application/x-ndjson")
+
+    shown.route("**/log.jsonl", changed)
+    asked: list[str] = []
+    shown.on("request", lambda request: asked.append(request.url))
+    shown.reload()
+    expect(shown.locator("button.first")).to_be_visible()
+    assert [url for url in asked if url.startswith(chain)] == [], "an address alone makes nobody's browser call a node"
+    shown.locator("input[type=url]").fill(f"{chain}/")
+    shown.locator("button.first").click()
+    expect(shown.locator("main [role=status] .notice")).to_be_visible()
+    assert points.locator(".tag:not(.plain)").count() >= 2
 
 
 def tab(page: Page, name: str) -> None:
@@ -62,7 +93,9 @@ def go_on(page: Page) -> None:
 @pytest.mark.parametrize(
     ("language", "told", "screen"), [("en", ENGLISH, None), ("zh-CN", CHINESE, PHONE)], ids=["english", "chinese-phone"]
 )
-def test_a_person_plays_to_the_ending(reader: Reader, language: str, told: Told, screen: dict[str, int] | None) -> None:
+def test_a_person_plays_to_the_ending(
+    reader: Reader, chain: str, language: str, told: Told, screen: dict[str, int] | None
+) -> None:
     page = reader("/game", language=language, screen=screen)
     page.get_by_role("button", name=told.begin).click()
     page.wait_for_url("**/game?session=jury-*")
@@ -120,9 +153,12 @@ def test_a_person_plays_to_the_ending(reader: Reader, language: str, told: Told,
     assert page.locator("article.story .tag").inner_text() in told.verdicts
     votes = page.locator("#panel-verdict tbody tr")
     expect(votes).to_have_count(5)
+    drawn = page.locator("main > * svg.picture")
+    expect(drawn.locator("[role=img][aria-label]")).to_have_count(5)
+    expect(drawn.locator("desc")).to_contain_text(page.locator("article.story .tag").inner_text())
     assert all(code.startswith("0x") for code in votes.locator("code").all_inner_texts())
 
-    a_stranger_checks_what_is_shared(page, told)
+    a_stranger_checks_what_is_shared(page, told, chain)
 
     tab(page, "history")
     expect(page.locator("#panel-history .timeline")).to_be_visible()
@@ -135,6 +171,11 @@ def test_a_person_plays_to_the_ending(reader: Reader, language: str, told: Told,
     spoken_to = page.locator("#panel-history .log button", has_text=told.said)
     spoken_to.click()
     expect(page.locator("#panel-history [aria-live] p")).to_contain_text(told.said)
+    expect(drawn.locator("desc")).to_contain_text(told.said)
+    record = page.locator("#panel-history details.record")
+    record.locator("summary").click()
+    expect(record.locator("pre").last).to_contain_text(record.locator("[data-hash]").inner_text())
+    expect(record.locator("pre").first).to_contain_text(told.said)
     expect(page.locator("#panel-history .band")).to_have_count(5)
 
     page.reload()

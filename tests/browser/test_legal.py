@@ -105,8 +105,13 @@ def test_a_session_goes_through_its_gates_to_a_report_in_korean(reader: Reader) 
         assert saved.value.path().read_bytes().lstrip().startswith(start), name
 
     page.locator("#tab-history").click()
-    page.locator("#panel-history .log button").first.click()
+    first = page.locator("#panel-history .log button").first
+    first.click()
     expect(page.locator("#panel-history .timeline output")).to_contain_text("중")
+    expect(page.locator("main > .drawn svg.picture")).to_contain_text("보증금 반환")
+    record = page.locator("#panel-history details.record")
+    record.locator("summary").click()
+    expect(record.locator("pre")).to_contain_text(f'"version": {first.get_attribute("data-v")},')
     page.goto(f"{page.url.partition('#')[0]}#v=3")
     page.reload()
     expect(page.locator("#panel-history .timeline input")).to_have_value("3")

@@ -46,6 +46,17 @@ class WatchWords(Query, frozen=True):
     tall: Literal["1"] | None = None
 
 
+class CheckWords(Query, frozen=True):
+    """What an address may say to the page that checks a verdict."""
+
+    unread = True
+
+    lang: Literal["ko", "en", "zh"] | None = None
+    node: (
+        Annotated[str, Meta(max_length=500, description="The origin of the node, the one host it may call.")] | None
+    ) = None
+
+
 class RowsQuery(GamesQuery, frozen=True):
     """The filters of `GET /api/games`; `over` leaves out what waits or runs, `runs` lists experiments' runs."""
 
@@ -151,6 +162,11 @@ PAGES_WEB: Final = (
         method="GET", path="/shared/{token}", name="page_shared", tag="pages", auth=Auth.NONE,
         summary="What its owner shows of a session or an experiment; gone when it is taken back.",
         answers={**_PAGE, 404: Media(HTML)}, query=PageWords,
+    ),
+    Route(
+        method="GET", path="/shared/{token}/check", name="page_check", tag="pages", auth=Auth.NONE,
+        summary="Compares a shared verdict with its chain, in the browser, through a node that its reader names.",
+        answers={**_PAGE, 404: Media(HTML)}, query=CheckWords,
     ),
     Route(
         method="GET", path="/shared/{token}/{file}", name="shared_file", tag="pages", auth=Auth.NONE,

@@ -36,12 +36,14 @@ class App:
         """Answer a request."""
         status, body = _refusal(scope) or await self._answer(scope["method"], scope["path"], receive)
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.start", "status": status, "headers": headers + _shared(scope)})
         await send({"type": "http.response.body", "body": body})
 
     async def _answer(self, method: str, path: str, receive: Callable[[], Awaitable[_Message]]) -> tuple[int, bytes]:
         if method == "GET" and path == "/healthz":
             return 200, b'{"status":"alive"}'
+        if method == "OPTIONS" and path == "/":
+            return 200, b"{}"
         if method != "POST" or path != "/":
             return 404, b'{"code":"not_found","detail":"JSON-RPC is POST /, health is GET /healthz"}'
         body = await _body(receive)
@@ -74,6 +76,18 @@ def _refusal(scope: _Message) -> tuple[int, bytes] | None:
     if (scope["method"], scope["path"]) == ("POST", "/") and kind != b"application/json":
         return 415, b'{"code":"unsupported_media_type","detail":"send application/json"}'
     return None
+
+
+def _shared(scope: _Message) -> list[tuple[bytes, bytes]]:
+    """Let pages of this machine read an answer: the page that checks a verdict asks the node itself."""
+    origin = dict(scope["headers"]).get(b"origin", b"")
+    if not _OWN.fullmatch(origin):
+        return []
+    return [
+        (b"access-control-allow-origin", origin),
+        (b"access-control-allow-headers", b"content-type"),
+        (b"vary", b"origin"),
+    ]
 
 
 _BRACKETS = 200

@@ -150,7 +150,9 @@ async def test_the_pages_know_the_games_of_this_server(platform: Any) -> None:
     told = json.loads(answer.text.partition("GAMES = ")[2].removesuffix(";\n"))
     assert answer.headers["content-type"].startswith("text/javascript")
     assert [(one["type"], one["kind"]) for one in told] == [("trial", "game"), ("ox", "game"), ("agora", "run")]
-    assert all(one["watch"] for one in told)
+    assert all(one["drawn"] for one in told)
+    views = (await platform.send("GET", "/assets/any/views.js")).text
+    assert re.findall(r'"(\w+)": view', views) == ["trial", "ox", "agora"]
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
@@ -194,7 +196,7 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
     for name, text in MODULES.items():
         for imported in re.findall(r'from "([^"]+)"', text):
             assert imported.startswith(("./", "../")), name
-            assert os.path.normpath(PurePosixPath(name).parent / imported) in {*MODULES, "games.js"}, name
+            assert os.path.normpath(PurePosixPath(name).parent / imported) in {*MODULES, "games.js", "views.js"}, name
 
 
 def test_every_language_says_the_same_things() -> None:
@@ -286,7 +288,7 @@ def test_a_bundle_holds_each_module_once_before_who_takes_it() -> None:
     text = bundle("page.js", files).decode()
     assert "import" not in text
     assert "export" not in text
-    assert text.index("_parts_b_js = ") < text.index("_parts_a_js = ") < text.index("_page_js = ")
+    assert text.index("_parts_b_js = ") < text.index("_parts_a_js = ") < text.index("\na(c);")
     assert text.count("const b = 1;") == 1
     assert "const { b: c } = _parts_b_js;" in text
 
@@ -297,7 +299,7 @@ def test_a_module_of_another_form_is_no_part_of_a_bundle(source: bytes) -> None:
         bundle("page.js", {"page.js": source, "b.js": b""})
 
 
-@pytest.mark.parametrize("page", ["/", "/games"])
+@pytest.mark.parametrize("page", ["/", "/games", "/game", "/legal", "/agora"])
 async def test_a_bundled_page_names_one_module_that_is_sent(platform: Any, page: str) -> None:
     text = (await platform.send("GET", page)).text
     named = re.findall(r'<script type="module" src="([^"]+)"', text)

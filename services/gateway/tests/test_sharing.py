@@ -153,3 +153,37 @@ async def test_an_address_of_nothing_is_the_page_that_says_so(platform: Any, tok
     answer = await platform.send("GET", f"/shared/{token}", headers={"Accept": "text/html"})
     assert answer.status_code == 404
     assert answer.headers["content-type"].startswith("text/html")
+
+
+@pytest.mark.parametrize(
+    ("node", "called"),
+    [
+        ("https://node.example", "https://node.example"),
+        ("http://127.0.0.1:8545", "http://127.0.0.1:8545"),
+        ("https://node.example/v3/secret", ""),
+        ("https://node.example; script-src *", ""),
+        ("https://*", ""),
+        ("*", ""),
+        ("https://NODE.example", ""),
+        ("wss://node.example", ""),
+        ("https://me@node.example", ""),
+        ("https://node.example\n", ""),
+    ],
+)
+async def test_the_page_that_checks_may_call_one_named_host_more(
+    platform: Any, owner: Any, node: str, called: str
+) -> None:
+    page = page_of(await shared(platform, owner[1], PATHS[JURY]))
+    plain = (await platform.send("GET", f"{page}/check")).headers["content-security-policy"]
+    named = await platform.send("GET", f"{page}/check", params={"node": node})
+    assert named.status_code == 200
+    assert "no-store" in named.headers["cache-control"]
+    found = named.headers["content-security-policy"]
+    assert found == plain.replace("; object-src", f" {called}; object-src" if called else "; object-src")
+
+
+async def test_nothing_is_checked_where_nothing_is_shared(platform: Any, owner: Any) -> None:
+    page = page_of(await shared(platform, owner[1], PATHS[JURY]))
+    await platform.send("DELETE", PATHS[JURY], headers=owner[1])
+    for path in (f"{page}/check", "/shared/nothing/check"):
+        assert (await platform.send("GET", path)).status_code == 404

@@ -2,7 +2,7 @@
 
 import gzip
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -100,7 +100,8 @@ def assets() -> Mapping[str, Asset]:
     read |= {f"texts.{code}.json": msgspec.json.encode(page_texts(code)) for code in PAGE_LANGUAGES}
     read |= {f"games/{game}/{name}": content for game, view in views.items() for name, content in view.items()}
     read["style.css"] = b"\n".join(read[name] for name in _STYLES)
-    read["games.js"] = _games_module(views)
+    read["games.js"] = _games_module()
+    read["views.js"] = _views_module([game for game, view in views.items() if _DRAWING in view])
     read |= {name: bundle(name, read) for name in BUNDLED}
     return {name: _asset(name, content) for name, content in read.items() if Path(name).suffix in _TYPES}
 
@@ -110,14 +111,20 @@ def _asset(name: str, content: bytes) -> Asset:
     return Asset(_TYPES[Path(name).suffix], content, brotli.compress(content, quality=9), small)
 
 
-def _games_module(views: Mapping[str, Mapping[str, bytes]]) -> bytes:
-    """A module that names the types that anybody may watch, and how each is drawn."""
+def _games_module() -> bytes:
+    """A module that names the types that anybody may watch, and whether each is drawn."""
     watched = [
-        {
-            "type": game.type, "kind": game.kind, "watch": _DRAWING in views.get(game.type, ()),
-            "drawn": game.drawing is not None,
-        }
+        {"type": game.type, "kind": game.kind, "drawn": game.drawing is not None}
         for game in games().values()
         if game.kind != "session"
-    ]  # fmt: skip
+    ]
     return b"/** The games of this server. */\n\nexport const GAMES = " + msgspec.json.encode(watched) + b";\n"
+
+
+def _views_module(types: Sequence[str]) -> bytes:
+    """A module that has what shows a game beside its picture, for the types that bring that along."""
+    taken = "".join(
+        f'import {{ game as view{place} }} from "./games/{game}/{_DRAWING}";\n' for place, game in enumerate(types)
+    )
+    named = ", ".join(f'"{game}": view{place}' for place, game in enumerate(types))
+    return f"/** The views of this server's games. */\n\n{taken}\nexport const VIEWS = {{ {named} }};\n".encode()

@@ -9,8 +9,10 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-BUNDLED: Final = ("lobby.js", "archive.js", "agent.js", "nowhere.js")
-"""Pages that load no module later on: one that did would get a second copy of what it shares."""
+BUNDLED: Final = (
+    "lobby.js", "archive.js", "agent.js", "agora.js", "nowhere.js", "watch/page.js", "watch/embed.js", "jury/page.js",
+    "jury/check.js", "legal/page.js",
+)  # fmt: skip
 _IMPORT: Final = re.compile(r'^import \{([^}]+)\} from "([^"]+)";\n', re.MULTILINE)
 _EXPORT: Final = re.compile(r"^export ((?:async function|function|class|const) (\w+))", re.MULTILINE)
 _OTHER: Final = re.compile(r"^(?:import|export)\b|\bimport(?:\(|\.meta)", re.MULTILINE)
@@ -23,13 +25,21 @@ class NotBundled(ValueError):
 def bundle(entry: str, files: Mapping[str, bytes]) -> bytes:
     """The module of a page with all that it imports, each once, what is taken before who takes it."""
     written: dict[str, str] = {}
-    _write(entry, files, written)
-    return "\n".join(written.values()).encode()
+    lines, _ = _parts(entry, files, written)
+    # In a function, too: a name that the page takes would otherwise hide a global one from all modules before it.
+    return "\n".join((*written.values(), "await (async () => {", *lines, "})();", "")).encode()
 
 
 def _write(name: str, files: Mapping[str, bytes], written: dict[str, str]) -> None:
     if name in written:
         return
+    lines, given = _parts(name, files, written)
+    body = "\n".join((*lines, f"return {{ {', '.join(given)} }};"))
+    written[name] = f"const {_variable(name)} = (() => {{\n{body}\n}})();"
+
+
+def _parts(name: str, files: Mapping[str, bytes], written: dict[str, str]) -> tuple[list[str], list[str]]:
+    """A module's lines, and the names it gives to others; what it takes is written before."""
     source = files[name].decode()
     taken: list[str] = []
     for names, path in _IMPORT.findall(source):
@@ -40,8 +50,7 @@ def _write(name: str, files: Mapping[str, bytes], written: dict[str, str]) -> No
     body = _EXPORT.sub(r"\1", _IMPORT.sub("", source))
     if other := _OTHER.search(body):
         raise NotBundled(f"{name}: {other[0]!r} is of a form that no bundle knows")
-    lines = "\n".join((*taken, body, f"return {{ {', '.join(given)} }};"))
-    written[name] = f"const {_variable(name)} = (() => {{\n{lines}\n}})();"
+    return [*taken, body], given
 
 
 def _variable(module: str) -> str:

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from html import escape
 from string import Template
@@ -41,9 +42,7 @@ def shared_response(
         notice=escape(words["shared.notice"]),
         about=escape(words["shared.about"]),
         picture=_drawn(pictures),
-        file=f'<p><a href="{escape(address)}/log.jsonl" download>{escape(words["shared.log"])}</a></p>'
-        if shown.log
-        else "",
+        ways=_ways(address, words) if shown.log else "",
         body=shown.body,
     )
     body, encoding = compressed(html.encode(), accepts)
@@ -54,6 +53,13 @@ def shared_response(
         response.headers["content-encoding"] = encoding
         response.headers["vary"] = "Accept-Encoding, Accept-Language"
     return response
+
+
+def _ways(address: str, words: Mapping[str, str]) -> str:
+    """What a stranger needs to check what is shown."""
+    check = f'<a class="button" href="{escape(address)}/check">{escape(words["shared.check"])}</a>'
+    log = f'<a href="{escape(address)}/log.jsonl" download>{escape(words["shared.log"])}</a>'
+    return f'<p class="row">{check} {log}</p>'
 
 
 def _drawn(pictures: tuple[Picture, Picture] | None) -> str:

@@ -48,8 +48,9 @@ def page_response(
     accepts: str,
     *,
     framed: bool = False,
+    node: str = "",
 ) -> Response:
-    """Send a page; `framed`: anybody may put it into a page of theirs."""
+    """Send a page; `framed`: anybody may put it into a page of theirs; `node`: one more origin that it may call."""
     html = _shell().substitute(
         language=language,
         title=escape(titled(head)),
@@ -59,7 +60,7 @@ def page_response(
         spectator_port=settings.spectator_port,
     )
     body, encoding = compressed(html.encode(), accepts)
-    response = html_response(body, _policy(settings), framed=framed)
+    response = html_response(body, _policy(settings, node), framed=framed)
     response.headers["cache-control"] = "no-cache"
     response.headers["vary"] = "Accept, Accept-Encoding, Accept-Language"
     if encoding:
@@ -105,8 +106,8 @@ def _shell() -> Template:
     return Template((FILES / _SHELL).read_text(encoding="utf-8"))
 
 
-def _policy(settings: Settings) -> str:
-    connect = " ".join(("'self'", *_spectators(settings)))
+def _policy(settings: Settings, node: str) -> str:
+    connect = " ".join(("'self'", *_spectators(settings), *filter(None, (node,))))
     return (
         f"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src {connect}; "
         "object-src 'none'"

@@ -18,11 +18,21 @@ def draw(state: State, words: Words, sheet: Sheet) -> Picture:
         f"{words.word('game', 'agora')} · {words.word('phase', state['phase'])} · {words.word('world', state['world'])}"
     )
     nodes = heading(sheet, f"{kicker} · {told}", title)
-    happened = _happened(state, words) or told
+    happened = (_outcome(state, words) if state["phase"] == "ended" else _happened(state, words)) or told
     nodes.append(label(happened, MARGIN, 163, 24, width=sheet.inner, class_="p-accent p-bold"))
     nodes += _map(state, words, sheet)
     here = " · ".join(f"{words.word('place', place)}: {_names(state, place)}" for place in state["places"])
     return Picture(sheet, f"{title} · {happened}", f"{told} · {here}", nodes)
+
+
+def _outcome(state: State, words: Words) -> str:
+    """How many are left, and who has the most influence where there is any."""
+    alive = [agent for agent in state["agents"] if agent["alive"]]
+    over = words.text("picture.agora.over", turn=state["turn"], alive=len(alive), start=state["residents_start"])
+    first = max(alive, key=lambda agent: agent["influence"] or 0, default=None)
+    if first is None or not first["influence"]:
+        return over
+    return f"{over} · {words.text('picture.agora.leads', name=first['id'], n=first['influence'])}"
 
 
 def _happened(state: State, words: Words) -> str:

@@ -32,7 +32,10 @@ def _title(state: State, words: Words) -> str:
         for model in state["models"]
         if model["acts"]
     ]
-    return " · ".join(told[:2]) if told else words.text("picture.experiment.nothing")
+    if told:
+        return " · ".join(told[:2])
+    over = state["finished"] == state["runs"]
+    return words.text("picture.experiment.soon" if over else "picture.experiment.nothing")
 
 
 def _models(state: State, words: Words, sheet: Sheet) -> list[Node]:

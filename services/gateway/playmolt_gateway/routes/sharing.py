@@ -20,13 +20,15 @@ from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Service
 from playmolt_gateway.http.problems import Refusal, json_response
 from playmolt_gateway.pages.moments import drawn
 from playmolt_gateway.pages.shared import shared_response
-from playmolt_gateway.pages.shell import Head
+from playmolt_gateway.pages.shell import Head, head_of, page_response
 from playmolt_gateway.pictures.png import Theme, png
 from playmolt_gateway.pictures.scene import TALL, WIDE
 from playmolt_gateway.ports import GatewayBus
 from playmolt_gateway.routes.pages import asked_of, missing
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{22}", re.ASCII)
+_NODE: Final = re.compile(r"https?://[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63}){0,10}(:[0-9]{1,5})?", re.ASCII)
+"""An origin as a browser writes it, with no letter that means something in a policy."""
 _SECONDS: Final = 10.0
 """How long an engine has to make a page."""
 _MISMATCH: Final = Refusal(
@@ -92,6 +94,24 @@ async def page_shared(services: Services, request: CheckedRequest) -> Reply:
     title = f"{pictures[0].title} · {shown.title}" if pictures else shown.title
     head = Head(title=title, description=shown.description, image=image)
     return shared_response(shown, head, address, asked.language, pictures, asked.encodings)
+
+
+async def page_check(services: Services, request: CheckedRequest) -> Reply:
+    """Send the page that compares a log with a chain. It may call one host besides this server, which its address
+    names: nothing is called before its reader presses a button, or has done so on the same page."""
+    asked = asked_of(request)
+    share = await _shared(services, request.params["token"])
+    found = await _ask_for(services.bus, share, sharing.PAGE) if share else None
+    if found is None or found.status != 200 or not _page_of(found.body).log:
+        return missing(services, asked)
+    node = asked.values.get("node", "")
+    response = page_response(
+        "jury/check.js", head_of("check", asked.language), asked.language, services.settings, asked.encodings,
+        node=node if _NODE.fullmatch(node) else "",
+    )  # fmt: skip
+    response.headers["cache-control"] = "private, no-store"
+    response.headers["x-robots-tag"] = "noindex"
+    return response
 
 
 async def shared_file(services: Services, request: CheckedRequest) -> Reply:

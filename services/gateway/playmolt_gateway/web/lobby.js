@@ -105,7 +105,7 @@ async function draw(main) {
 class Featured {
   constructor() {
     this.stage = el("div", { class: "stage" });
-    this.about = el("p", { class: "row" });
+    this.about = el("p", { class: "row about-featured" });
     this.node = el("section", { class: "card", "aria-labelledby": "featured" }, el("h2", { id: "featured" }, t("featured")), this.stage, this.about);
   }
 

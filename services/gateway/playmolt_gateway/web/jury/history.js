@@ -7,9 +7,12 @@ import { SessionHistory } from "../parts/session_history.js";
 
 export function history(game) {
   return new SessionHistory({
+    path: game.path,
     line: (message) => game.narration.tell(message),
     scene: (messages) => scene(game, messages),
     version: game.session.version,
+    over: ["ended", "aborted"].includes(game.session.phase),
+    log: true,
     open: () => game.show("history"),
   });
 }

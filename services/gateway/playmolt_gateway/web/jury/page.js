@@ -84,11 +84,13 @@ class Game {
     this.panel = el("div", { class: "stack" });
     this.place = el("div");
     this.drawn = "";
-    main.append(el("div", { class: "row apart" }, this.heading, this.steps), this.place, this.panel);
+    this.drawn_at = el("div");
+    main.append(el("div", { class: "row apart" }, this.heading, this.steps), this.place, this.drawn_at, this.panel);
   }
 
   begin() {
     this.history = history(this);
+    fill(this.drawn_at, this.history.drawn);
     this.draw();
     this.stop = watchSession(`${this.path}/stream`, 0, (message) => this.take(message));
     return () => {

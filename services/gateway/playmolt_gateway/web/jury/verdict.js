@@ -10,17 +10,22 @@ import { shareCard } from "../share.js";
 export function verdictPanel(game) {
   const panel = el("div", { class: "stack" });
   const place = el("div");
-  let shown = false;
-  const show = async () => {
-    if (shown) return;
+  let showing = null;
+  /** Every message asks for it; it is read once, and again only where there was none yet. */
+  const show = () => {
+    showing ??= read().finally(() => {
+      if (!panel.querySelector("article")) showing = null;
+    });
+    return showing;
+  };
+  const read = async () => {
     try {
       const verdict = await get(`${game.path}/verdict`);
       const ending = await get(`${game.path}/ending`);
       const { evidence } = await get(`${game.path}/evidence`);
-      shown = true;
       const head = el("h2", {}, ending.title);
       fill(panel, story(verdict, ending, head, evidence), votes(game, verdict), kept(game), shareCard(game.path, "jury"));
-      focusOn(head);
+      if (!game.history.over) focusOn(head);
     } catch (error) {
       if (error.code !== "not_finished") fill(place, trouble(error));
     }

@@ -110,8 +110,8 @@ class Session {
     this.turns = el("ol", { class: "stack" });
     this.facts = el("div", { class: "stack" });
     this.steering = el("div", { class: "card" });
-    this.history = new SessionHistory({ line: (message) => this.narration.tell(message), scene: (messages) => this.scene(messages),
-      version: session.version, open: () => this.tabs.show("history") });
+    this.history = new SessionHistory({ path: this.path, line: (message) => this.narration.tell(message), scene: (messages) => this.scene(messages),
+      version: session.version, over: session.phase === "FINALIZE_DONE", log: false, open: () => this.tabs.show("history") });
     this.tabs = tabs(t("legal.parts"), [["turns", t("legal.argument"), el("div", {}, this.turns)], ["facts", t("legal.facts"), this.facts],
       ["steering", t("legal.steering"), this.steering], ["history", t("game.history"), this.history.node]], linkedMoment() === null ? "turns" : "history");
     this.shown = new Set();
@@ -122,7 +122,7 @@ class Session {
       el("p", { class: "small" }, el("a", { href: "/legal" }, `‹ ${t("legal.all")}`)),
       el("h1", {}, session.title),
       el("p", { class: "quiet" }, [word("case", session.case_type), session.jurisdiction, word("side", session.side), word("language", session.language), session.model].join(" · ")),
-      this.status), this.unsent, this.task, this.tabs);
+      this.status), this.history.drawn, this.unsent, this.task, this.tabs);
   }
 
   begin() {
@@ -224,9 +224,10 @@ class Session {
       fill(this.task, el("p", { class: "notice" }, t("legal.went_on"), " ", el("a", { href: `/legal?session=${next}` }, t("legal.next"))));
       return;
     }
+    fill(this.task, el("p", { class: "room-of-report quiet waiting" }, t("loading")));
     reportView(this.path, this.session).then((node) => {
       fill(this.task, node);
-      focusOn(node.querySelector("h2"));
+      if (!this.history.over) focusOn(node.querySelector("h2"));
     }).catch((error) => fill(this.task, trouble(error)));
   }
 

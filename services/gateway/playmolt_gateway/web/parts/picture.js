@@ -17,29 +17,44 @@ export class Picture {
     this.node = el("div", { class: "stage" });
   }
 
-  /** Show a moment; of moments that are asked for while one is on its way only the newest is shown. */
-  async show(version, seat = "") {
-    const wanted = (this.wanted = `${version} ${seat} ${narrow.matches} ${language()}`);
-    const text = await this.#read(version, seat, wanted);
-    if (wanted === this.wanted) this.#put(text);
+  /** Show a moment; of those that are asked for while one is on its way only the newest is read. */
+  show(version, seat = "") {
+    const words = new URLSearchParams({ lang: language() });
+    if (version) words.set("v", version);
+    if (seat) words.set("seat", seat);
+    if (narrow.matches) words.set("tall", "1");
+    this.wanted = String(words);
+    this.reading ??= this.#read().finally(() => {
+      this.reading = null;
+    });
+    return this.reading;
   }
 
   /** Show the newest moment, whatever it is by now. */
-  async newest() {
-    this.kept.clear();
-    await this.show("");
+  newest() {
+    this.shown = null;
+    return this.show("");
   }
 
-  async #read(version, seat, key) {
-    if (!this.kept.has(key)) {
-      const words = new URLSearchParams({ lang: language() });
-      if (version) words.set("v", version);
-      if (seat) words.set("seat", seat);
-      if (narrow.matches) words.set("tall", "1");
-      this.kept.set(key, await picture(`${this.address}?${words}`));
-      if (this.kept.size > KEPT) this.kept.delete(this.kept.keys().next().value);
+  async #read() {
+    try {
+      while (this.shown !== this.wanted) {
+        this.shown = this.wanted;
+        this.#put(await this.#text(this.shown));
+      }
+    } catch (error) {
+      this.shown = null;
+      throw error;
     }
-    return this.kept.get(key);
+  }
+
+  /** A moment that is named never changes; the newest does. */
+  async #text(words) {
+    const address = `${this.address}?${words}`;
+    if (!words.includes("&v=")) return picture(address);
+    if (!this.kept.has(words)) this.kept.set(words, await picture(address));
+    if (this.kept.size > KEPT) this.kept.delete(this.kept.keys().next().value);
+    return this.kept.get(words);
   }
 
   #put(text) {

@@ -14,7 +14,7 @@ export function gameRow(row) {
       row.over || row.needed < 2 ? null : el("span", { class: "quiet" }, t("seats", { seated: row.seated, needed: row.needed })),
       row.seconds_left === null || row.seconds_left === undefined ? null : el("span", { class: "quiet number" }, t("time.left", { n: Math.ceil(row.seconds_left) })),
       row.verdict ? el("strong", {}, word("verdict", row.verdict)) : null,
-      row.winner ? el("span", {}, t("row.winner", { name: "" }), agentLink(row.winner)) : null,
+      row.winner ? el("strong", {}, t("row.winner", { name: "" }), " ", agentLink(row.winner)) : null,
       row.names.map((one) => agentLink(one))));
 }
 

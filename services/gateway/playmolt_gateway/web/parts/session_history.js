@@ -1,23 +1,34 @@
 /** The owner's timeline of a session: what its stream told, any moment of it. */
 
+import { lines } from "./api.js";
 import { el, fill } from "./dom.js";
 import { t } from "./language.js";
 import { Moments } from "./moments.js";
+import { Picture } from "./picture.js";
+import { RecordView } from "../watch/record.js";
 import { Timeline, linkedMoment } from "./timeline.js";
 
+/** On a phone the form comes first as long as there is one. */
+const narrow = matchMedia("(max-width: 34rem)");
 /** Why a juror moved, where it moved before it answered. */
 const REACTIONS = ["chat", "evidence", "weakness"];
 
 /**
- * A list of what happened with a timeline below. `line(message)` gives the text of a message, "" for none;
- * `scene(messages)` what stood when these messages had been told. `version` is how far the session is, and `open()` is
- * called when an address names a moment of it while the page stands open.
+ * A list of what happened with a timeline below, and `drawn`, the picture of the moment at which that stands. `path` is
+ * where the session is called; `line(message)` gives the text of a message, "" for none; `scene(messages)` what stood
+ * when these messages had been told. `version` is how far the session is, `over` whether that is its end, `log`
+ * whether its records can be read then, and `open()` is called when an address names a moment of it while the page
+ * stands open.
  */
 export class SessionHistory {
-  constructor({ line, scene, version, open }) {
+  constructor({ path, line, scene, version, over, log, open }) {
     this.line = line;
     this.scene = scene;
     this.version = version;
+    this.over = over;
+    this.picture = new Picture(`${path}/picture.svg`);
+    this.drawn = el("details", { class: "drawn", open: over || !narrow.matches }, el("summary", {}, t("picture")), this.picture.node);
+    this.record = new RecordView((v) => this.messages[v - 1], log ? () => lines(`${path}/log`, "me") : null);
     this.messages = [];
     this.waiting = [];
     this.stage = el("div", { class: "stack" });
@@ -31,7 +42,7 @@ export class SessionHistory {
     addEventListener("hashchange", this.moment);
     this.node = el("div", { class: "stack" },
       el("div", { class: "two" }, this.stage,
-        el("section", { class: "card", "aria-label": t("watch.events") }, el("h2", {}, t("watch.events")), this.moments.node)),
+        el("section", { class: "card", "aria-label": t("watch.events") }, el("h2", {}, t("watch.events")), this.moments.node, this.record.node)),
       this.timeline.node);
   }
 
@@ -39,7 +50,15 @@ export class SessionHistory {
     this.messages.push(message);
     this.moments.add(this.#inOrder(message).map((one) => [one.version, this.line(one)]).filter(([, text]) => text));
     this.timeline.grow(message.version, live);
-    if (message.version >= this.version) this.timeline.known();
+    if (!live) this.record.over();
+    if (message.version < this.version) return;
+    this.timeline.known();
+    this.#draw();
+  }
+
+  /** What is read anew at every visit is drawn once it is there, and not message by message. */
+  #draw() {
+    if (this.timeline.complete) this.picture.show(this.timeline.at).catch(() => {});
   }
 
   /** What is to be read now: a reaction waits for the answer, which the log has behind it. */
@@ -60,6 +79,8 @@ export class SessionHistory {
   show(version) {
     fill(this.stage, this.scene(this.messages.slice(0, version)));
     this.moments.mark(version);
+    this.record.show(version);
+    this.#draw();
   }
 
   close() {

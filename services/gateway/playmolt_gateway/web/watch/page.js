@@ -9,7 +9,9 @@ import { t, word } from "../parts/language.js";
 import { Moments } from "../parts/moments.js";
 import { Narration } from "../parts/narration.js";
 import { Picture } from "../parts/picture.js";
+import { RecordView } from "./record.js";
 import { Timeline, linkedMoment } from "../parts/timeline.js";
+import { VIEWS } from "../views.js";
 import { any } from "./any.js";
 import { logCard } from "./log.js";
 
@@ -29,12 +31,7 @@ page(() => null, draw);
 
 async function draw(main) {
   const watch = await opened(main);
-  return watch ? new Watch(main, await drawing(watch.gameType), watch).begin() : undefined;
-}
-
-/** How a type is drawn: by its own module, or field by field. */
-async function drawing(type) {
-  return GAMES.some((one) => one.type === type && one.watch) ? (await import(`../games/${type}/watch.js`)).game : any;
+  return watch ? new Watch(main, VIEWS[watch.gameType] ?? any, watch).begin() : undefined;
 }
 
 async function opened(main) {
@@ -72,6 +69,7 @@ class Watch {
     this.seats = el("div", { class: "row", hidden: true });
     this.log = el("div");
     this.away = el("div");
+    this.record = new RecordView((v) => this.events[v - 1], this.#reads() ? () => this.readLog() : null);
     this.moment = () => {
       const version = linkedMoment();
       if (version === null) this.timeline.follow();
@@ -88,7 +86,7 @@ class Watch {
       el("div", { class: "two" }, el("div", { class: "stack" }, this.picture?.node ?? null, this.scene),
         el("div", { class: "stack" }, this.known,
           el("section", { class: "card", "aria-labelledby": "events" },
-            el("h2", { id: "events" }, t("watch.events")), this.moments.node), this.away, this.log)),
+            el("h2", { id: "events" }, t("watch.events")), this.moments.node, this.record.node), this.away, this.log)),
       this.timeline.node);
   }
 
@@ -172,6 +170,7 @@ class Watch {
     this.over = true;
     this.due = null;
     this.tell("ended");
+    this.record.over();
     if (this.picture) fill(this.away, this.taken());
     if (this.#reads()) fill(this.log, logCard(id, () => this.readLog(), (v) => this.timeline.choose(v)));
     if (!this.game.seats) return;
@@ -275,7 +274,9 @@ class Watch {
     const key = `${version} ${seat}`;
     if (!this.states.has(key)) {
       const as = seat ? `&seat=${encodeURIComponent(seat)}` : "";
-      this.states.set(key, await get(`/api/games/${id}/state?at=${version}${as}`, { as: seat ? this.game.reader : "nobody" }));
+      const read = get(`/api/games/${id}/state?at=${version}${as}`, { as: seat ? this.game.reader : "nobody" });
+      read.catch(() => this.states.delete(key));
+      this.states.set(key, read);
       if (this.states.size > KEPT) this.states.delete(this.states.keys().next().value);
     }
     return this.states.get(key);
@@ -292,6 +293,7 @@ class Watch {
     if (!this.ending.isConnected) this.scene.before(this.ending);
     fill(this.scene, this.game.scene(state, this.events[version - 1], this.seat));
     this.moments.mark(version);
+    this.record.show(version);
     this.paintKnown(version);
   }
 

@@ -1,0 +1,115 @@
+/**
+ * `/shared/{token}/check`: a shared verdict compared with the chain by this browser alone, through a node that the
+ * visitor names. The page may reach that node's host and no other: the policy that came with it names the host, so
+ * another host is another visit of the page. The rest of the address, which may hold a key, stays in this window.
+ */
+
+import { lines } from "../parts/api.js";
+import { canHash, firstBroken, sha256 } from "../parts/chain.js";
+import { el, field, fill } from "../parts/dom.js";
+import { actionButton, page } from "../parts/frame.js";
+import { t, word } from "../parts/language.js";
+import { Node, readCase } from "./node.js";
+
+const PENDING = "playmolt.node";
+/** Of the code that every case has on its chain. */
+const CODE = "73ce6b7233dfa2e5aab794c8247769b78f2df2fbfe25b52c95226b2032852139";
+/** The first bytes of `vote(bool)`. */
+const VOTE = "0x4b9f5c98";
+const BALLOTS = { null: 0, true: 1, false: 2 };
+
+page(() => t("head.check"), draw);
+
+const allowed = () => new URLSearchParams(location.search).get("node");
+
+async function draw(main) {
+  const log = `${location.pathname.replace(/check$/, "")}log.jsonl`;
+  const records = await lines(log, "nobody");
+  const said = records.find((record) => record.type === "verdict_read").data;
+  const input = el("input", { type: "url", autocomplete: "off", spellcheck: "false" });
+  const address = field(t("onchain.node"), input, { hint: t("onchain.hint", { id: said.chain_id }) });
+  const place = el("div");
+  const found = el("div", { class: "stack", role: "status" });
+  const check = async () => {
+    const node = nodeAt(input.value);
+    address.tell(node ? "" : t("onchain.address"));
+    if (!node) return;
+    if (node.origin !== allowed()) {
+      visit(node);
+      return;
+    }
+    fill(found);
+    fill(found, told(await compared(records, said, new Node(node.href))));
+  };
+  const button = actionButton(t("onchain.run"), check, { place, first: true });
+  main.append(el("h1", {}, t("head.check")), el("p", { class: "lead" }, t(canHash() ? "onchain.lead" : "check.insecure")),
+    canHash() ? el("section", { class: "card" }, address, place, el("div", { class: "row end" }, button), found) : null,
+    el("section", { class: "card" }, el("p", {}, t("onchain.command")),
+      el("p", {}, el("code", {}, `playmolt verify-verdict --log log.jsonl --rpc URL`)),
+      el("p", {}, el("a", { href: log, download: "" }, t("shared.log")))));
+  const pending = nodeAt(sessionStorage.getItem(PENDING) ?? "");
+  sessionStorage.removeItem(PENDING);
+  // Only who pressed the button before the page was left for this host is spared pressing it again.
+  if (pending && pending.origin === allowed()) {
+    input.value = pending.href;
+    button.click();
+  }
+}
+
+function nodeAt(text) {
+  try {
+    const node = new URL(text.trim());
+    return ["http:", "https:"].includes(node.protocol) && !node.username && !node.password ? node : null;
+  } catch {
+    return null;
+  }
+}
+
+function visit(node) {
+  sessionStorage.setItem(PENDING, node.href);
+  const address = new URL(location.href);
+  address.searchParams.set("node", node.origin);
+  location.assign(address);
+}
+
+/** Give [[what, whether it fits]]. */
+async function compared(records, said, node) {
+  const began = records.findLast((record) => record.type === "phase_changed" && record.data.to === "vote");
+  const withheld = records.filter((record) => record.withheld?.length).length;
+  const hash = `0x${began?.hash}`;
+  const points = [[t("onchain.log", { n: records.length, withheld }), (await firstBroken(records[0].stream, records)) === 0]];
+  points.push([t("onchain.chain", { id: said.chain_id }), Number(await node.call("eth_chainId")) === said.chain_id]);
+  const code = await node.call("eth_getCode", said.contract, "latest");
+  points.push([t("onchain.code", { address: said.contract }), (await sha256(String(code).toLowerCase())) === CODE]);
+  const there = await readCase(node, said.contract);
+  points.push([t("onchain.hash", { hash }), hash === said.log_hash && hash === there?.hash]);
+  const names = new Map(records[0].data.jurors.map((juror) => [juror.id, juror.name]));
+  for (const [seat, vote] of said.votes.entries()) {
+    const shown = vote.guilty === null ? t("abstained") : word("verdict", vote.guilty ? "guilty" : "not_guilty");
+    const name = names.get(vote.juror_id) ?? vote.juror_id;
+    points.push([t("onchain.vote", { name, vote: shown, hash: vote.tx_hash || "–" }), await cast(node, said.contract, there, seat, vote)]);
+  }
+  const outcome = { guilty: 1, not_guilty: 2 }[said.verdict];
+  points.push([t("onchain.verdict", { verdict: word("verdict", said.verdict), guilty: said.guilty, not: said.not_guilty }),
+    there?.outcome === outcome && there.guilty === said.guilty && there.notGuilty === said.not_guilty]);
+  return points;
+}
+
+/** Whether the chain has this vote of this juror, by the transaction that the log names. */
+async function cast(node, contract, there, seat, vote) {
+  const who = vote.address.toLowerCase();
+  if (there?.jurors[seat] !== who || there.ballots[seat] !== BALLOTS[vote.guilty]) return false;
+  if (vote.guilty === null) return true;
+  const sent = await node.call("eth_getTransactionByHash", vote.tx_hash);
+  const mined = await node.call("eth_getTransactionReceipt", vote.tx_hash);
+  return sent?.from?.toLowerCase() === who && sent.to?.toLowerCase() === contract.toLowerCase()
+    && (sent.input ?? sent.data) === VOTE + String(Number(vote.guilty)).padStart(64, "0")
+    && Number(mined?.status) === 1 && Number(mined.blockNumber) === there.blocks[seat];
+}
+
+function told(points) {
+  const wrong = points.filter(([, fits]) => !fits).length;
+  return [el("p", { class: wrong ? "notice" : "lead" }, el("strong", {}, wrong ? t("onchain.differ", { n: wrong, of: points.length }) : t("onchain.agree"))),
+    el("ol", { class: "stack" }, points.map(([text, fits]) => el("li", { class: "point" },
+      el("span", { class: `tag${fits ? " plain" : ""}` }, t(fits ? "onchain.fits" : "onchain.not")), " ", el("span", {}, text))))];
+}
