@@ -86,7 +86,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         _env(
             "PLAYMOLT_CONNECTIONS_PER_ADDRESS",
             "Connections that a gateway or spectator takes from one address; behind a proxy all come from the proxy's."
-            " 0: a quarter of what it takes in all.",
+            " 0: a quarter of what it takes in all, and more of few.",
         ),
     ] = 0
     waits_per_key: Annotated[

@@ -24,7 +24,10 @@ HEAD_TOO_LARGE: Final = (
 )
 CONNECTIONS: Final = 20_000
 OWN_FILES: Final = 200
-"""Descriptors that are no connection of a client: the log, NATS, Postgres, files being read."""
+"""Descriptors that are no connection of a client: the log, NATS, Postgres, files being read. Of few a quarter."""
+AT_HOME: Final = 100
+"""Connections that one address may have on a machine that allows few, half of them at most: whoever develops a bot has
+no other."""
 SPARE: Final = 32
 """Connections beyond the bounds, for whoever must get in when it is full: probes and operators."""
 _TICK_SECONDS: Final = 1.0
@@ -59,8 +62,8 @@ def allow_many_files() -> int:
 
 def bounds(settings: Settings, files: int) -> Bounds:
     """What a process with so many descriptors may hold."""
-    total = max(1, min(CONNECTIONS, files - OWN_FILES - SPARE))
-    per_address = settings.connections_per_address or max(1, total // 4)
+    total = max(1, min(CONNECTIONS, files - min(OWN_FILES, files // 4) - SPARE))
+    per_address = settings.connections_per_address or max(total // 4, min(total // 2, AT_HOME))
     return Bounds(
         total=total,
         per_address=min(per_address, total),

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from playmolt_core.ops.connections import OWN_FILES, SPARE, Bounds, Door, Held, bounds
+from playmolt_core.ops.connections import CONNECTIONS, OWN_FILES, SPARE, Bounds, Door, Held, bounds
 from playmolt_core.settings import Settings
 from typing_extensions import override
 
@@ -168,10 +168,12 @@ async def test_the_timer_looks_by_itself_and_ends_with_the_last() -> None:
             await asyncio.sleep(0.01)
 
 
-@pytest.mark.parametrize("files", [300, 1024, 20_000, 1_048_576])
+@pytest.mark.parametrize("files", [256, 300, 1024, 20_000, 1_048_576])
 def test_a_process_keeps_files_for_itself(files: int) -> None:
     within = bounds(Settings(), files)
-    assert within.total + SPARE + OWN_FILES <= files
+    assert within.total + SPARE + min(OWN_FILES, files // 4) <= files
+    assert within.total >= files // 2 or within.total == CONNECTIONS
+    assert within.per_address >= min(within.total // 2, 100), "a bot's author has one address"
     assert within.per_address <= within.total // 2
 
 

@@ -42,7 +42,7 @@ def written(document: Document, monkeypatch: pytest.MonkeyPatch) -> str:
     return text
 
 
-@pytest.mark.parametrize("char", ["👍", "🧾", "ག", "𝕏", "𐎀", "\ue000", "﷽"])
+@pytest.mark.parametrize("char", ["👍", "🧾", "ག", "𝕏", "𐎀", "\ue000", "﷽", "\u0600", "\u06dd"])
 def test_what_the_font_lacks_is_written_as_its_number_and_noted(char: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = written(report(f"문서 물{char}"), monkeypatch)
     number = f"U+{ord(char):04X}"

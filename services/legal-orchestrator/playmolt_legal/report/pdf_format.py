@@ -22,6 +22,8 @@ _LINE: Final = 6.0
 _INDENT: Final = 5.0
 _KEPT: Final = 4 * _LINE
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
+_SEEN_FORMATS: Final = re.compile("[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd]")
+"""Signs that enclose the numbers behind them: of a category that nobody sees, and seen."""
 _VARIANTS: Final = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _STAND_INS: Final[Mapping[str, str]] = {
     "en": "Characters that this document's font lacks are written as their Unicode numbers: {}.",
@@ -61,7 +63,7 @@ class _Paper:
         return "".join([char if ord(char) in self._drawn else self._stand_in(char) for char in text])
 
     def _stand_in(self, char: str) -> str:
-        if unicodedata.category(char) in _UNSEEN or _VARIANTS.match(char):
+        if _VARIANTS.match(char) or (unicodedata.category(char) in _UNSEEN and not _SEEN_FORMATS.match(char)):
             return char
         number = f"U+{ord(char):04X}"
         self._stand_ins[number] = None
