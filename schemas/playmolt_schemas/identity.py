@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from operator import attrgetter
 from typing import Any, Final, Literal
 
 import msgspec
@@ -28,10 +29,13 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 
 NOT_SAID: Final = Identity()
 
+_FIELDS: Final = Identity.__struct_fields__
+_values: Final = attrgetter(*_FIELDS)
+
 
 def identity_of(of: Any) -> dict[str, Any]:
     """The identity's fields of anything that has them."""
-    return {field: getattr(of, field) for field in Identity.__struct_fields__}
+    return dict(zip(_FIELDS, _values(of), strict=True))
 
 
 def slug_of(name: str) -> str:

@@ -238,9 +238,10 @@ def test_a_stop_grants_the_time_that_draining_may_take(cluster: Cluster) -> None
 def test_log_lines_are_json_with_the_services_name_and_no_password(cluster: Cluster) -> None:
     passwords = {value for one in cluster.secrets.values() for key, value in one.items() if key != "username"}
     for name in cluster.ports:
-        text = (cluster.folder / f"{name}.log").read_text()
+        path = cluster.folder / f"{name}.log"
+        until(lambda path=path: path.read_text().startswith("{") or "\n{" in path.read_text(), f"a line of {name}")
+        text = path.read_text()
         lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
-        assert lines, name
         assert {line["service"] for line in lines} == {name}
         assert not any(password in text for password in passwords)
         assert re.search(r"nats_error|Traceback", text) is None, text[-2000:]

@@ -20,10 +20,9 @@ class ActionShapes:
         if not fields.sound:
             return tuple(fields.faults)
         kind = action.get("type")
-        if not isinstance(kind, str) or kind not in self._fields:
+        known = self._fields.get(kind) if isinstance(kind, str) else None
+        if known is None:
             fields.fault("type", f"must be one of {self._kinds}")
-            return tuple(fields.faults)
-        known = self._fields[kind]
-        if not action.keys() <= known:
+        elif not action.keys() <= known:
             fields.only(known, f"{kind} has {', '.join(sorted(known))}")
         return tuple(fields.faults)

@@ -256,10 +256,10 @@ async def test_a_server_that_hangs_is_left(busy: bool, cluster: Cluster, closing
     writing = asyncio.create_task(write())
     os.kill(hung.pid, signal.SIGSTOP)
     try:
-        assert await _answered(gateway) < 15
-        url = gateway._connection.connected_url
-        assert url
-        assert url.port != cluster.servers[0].port
+        async with asyncio.timeout(SECONDS):
+            # A question that was on its way when the server stopped may have been answered still.
+            while (url := gateway._connection.connected_url) is None or url.port == cluster.servers[0].port:
+                assert await _answered(gateway) < 15
     finally:
         writing.cancel()
         os.kill(hung.pid, signal.SIGCONT)

@@ -78,6 +78,7 @@ def test_a_short_absence_moves_no_deadline(brief: Platform) -> None:
 
 
 def test_what_was_extended_is_replayed_exactly(brief: Platform) -> None:
+    brief.table("ox")
     done = json.loads(brief.command("log", "verify", "--json").stdout)
     assert done["diverged"] == 0
     assert done["exact"] > 0

@@ -145,6 +145,8 @@ def entered(state: SeatedState[Any], phase: str, round_: int, at: datetime) -> C
 
 def counted(state: SeatedState[Any], event: SeatedEvent) -> Changes:
     """The changes that any event of a seat brings with it, beside its own: faults, and the row of missed deadlines."""
+    if not event.counted and not state.attendance:
+        return {}
     changes: Changes = {"faults": added(state.faults, event.counted)} if event.counted else {}
     if isinstance(event, Submitted):
         attendance = state.attends(event.agent_id)
