@@ -4,11 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.integration.gateway.audit.wire import SLOW_SOURCES, Slow
+from tests.integration.gateway.audit.wire import IDLE_SECONDS, SLOW, Slow
 from tests.integration.gateway.rows import Platform, started
 
 PLACES = 6
 SESSIONS = 3
+CONNECTIONS = 60
+RATE = 200
+"""Requests a minute and key."""
 
 
 @pytest.fixture(scope="package")
@@ -18,7 +21,9 @@ def audited() -> Iterator[Platform]:
         PLAYMOLT_WAITS_PER_ADDRESS=str(PLACES),
         PLAYMOLT_STREAMS_PER_ADDRESS=str(PLACES),
         PLAYMOLT_SESSIONS_PER_KEY=str(SESSIONS),
-        PLAYMOLT_CONNECTIONS_PER_ADDRESS="60",
+        PLAYMOLT_RATE_LIMIT=f"{RATE}/60",
+        PLAYMOLT_CONNECTIONS_PER_ADDRESS=str(CONNECTIONS),
+        PLAYMOLT_IDLE_SECONDS=str(IDLE_SECONDS),
         PLAYMOLT_TRUSTED_PROXIES="127.0.0.1/32",
     )
 
@@ -26,7 +31,7 @@ def audited() -> Iterator[Platform]:
 @pytest.fixture(scope="package", autouse=True)
 def slow(audited: Platform) -> Iterator[dict[str, Slow]]:
     """Connections that say half of something, opened first: while they are waited for, everything else is tried."""
-    opened = {name: Slow(audited, name) for name in SLOW_SOURCES}
+    opened = {name: Slow(audited, name) for name in SLOW}
     yield opened
     for one in opened.values():
         one.wire.close()

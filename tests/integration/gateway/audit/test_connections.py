@@ -10,7 +10,18 @@ import pytest
 from playmolt_core.ops.connections import bounds
 from playmolt_core.settings import Settings
 
-from tests.integration.gateway.audit.wire import SERVERS, Slow, Wire, address, grows_by_less_than, process, request
+from tests.integration.gateway.audit.conftest import CONNECTIONS
+from tests.integration.gateway.audit.wire import (
+    HALF_A_BODY,
+    SERVERS,
+    SLOW,
+    Slow,
+    Wire,
+    address,
+    grows_by_less_than,
+    process,
+    request,
+)
 from tests.integration.gateway.audit.wire import statuses as statuses_of
 from tests.integration.gateway.rows import OPERATOR_KEY, Platform, together
 
@@ -49,12 +60,13 @@ def test_a_head_has_a_bound(audited: Platform, server: str, lines: list[str]) ->
         assert statuses_of(wire.rest()) == [431]
 
 
-@pytest.mark.parametrize("server", ["gateway", "spectator"])
-def test_half_a_head_is_not_waited_for(audited: Platform, slow: dict[str, Slow], server: str) -> None:
-    """Given half a head, when ten seconds have passed, then its connection is gone; the rest of the audit goes on."""
+@pytest.mark.parametrize("what", SLOW)
+def test_what_does_not_become_whole_is_not_waited_for(audited: Platform, slow: dict[str, Slow], what: str) -> None:
+    """Given half of something, when its time is over, then it is told so or not, and its connection is gone."""
     del audited
-    slow[server].wire.rest()
-    assert time.monotonic() - slow[server].began >= 9
+    one = slow[what]
+    assert statuses_of(one.wire.rest()) == ([400] if what == "half a body" else [])
+    assert time.monotonic() - one.began > one.patience - 2
 
 
 @pytest.mark.parametrize("server", ["gateway", "spectator"])
@@ -76,12 +88,24 @@ def test_answers_that_nobody_reads_are_not_made(audited: Platform, server: str) 
 def test_the_oldest_idle_connection_of_an_address_goes_first(audited: Platform) -> None:
     """Given as many silent connections as an address may have, when another comes, then the first makes room."""
     where = address(audited, "gateway")
-    silent = [Wire(where, source="127.0.0.31") for _ in range(60)]
+    silent = [Wire(where, source="127.0.0.31") for _ in range(CONNECTIONS)]
     with Wire(where, request("GET", "/api/games"), source="127.0.0.31") as another:
         assert statuses_of(another.answer()) == [200]
     assert not silent[0].is_open()
     assert silent[-1].is_open()
     for wire in silent:
+        wire.close()
+
+
+def test_at_the_bound_probes_and_operators_get_in(audited: Platform) -> None:
+    """Given an address all of whose connections are at work, then nobody from there gets in but who must."""
+    where = address(audited, "gateway")
+    at_work = [Wire(where, HALF_A_BODY, "127.0.0.32") for _ in range(CONNECTIONS)]
+    operator = request("GET", "/api/admin/agents", f"Authorization: Bearer {OPERATOR_KEY}")
+    for asked, status in ((request("GET", "/healthz"), 200), (operator, 200), (request("GET", "/api/games"), 503)):
+        with Wire(where, asked, "127.0.0.32") as another:
+            assert statuses_of(another.answer()) == [status]
+    for wire in at_work:
         wire.close()
 
 

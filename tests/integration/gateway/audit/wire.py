@@ -15,7 +15,16 @@ from tests.integration.gateway.rows import Platform
 
 SECONDS = 60.0
 SERVERS = ("gateway", "spectator", "evm")
-SLOW_SOURCES = {"gateway": "127.0.0.21", "spectator": "127.0.0.22"}
+IDLE_SECONDS = 12
+HALF_A_BODY = b"POST /api/agents HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"
+SLOW = {
+    "half a head": ("gateway", b"GET /healthz HTTP/1.1\r\nA", 10),
+    "half a head of a watcher": ("spectator", b"GET /healthz HTTP/1.1\r\nA", 10),
+    "half a body": ("gateway", HALF_A_BODY, 30),
+    "nothing": ("gateway", b"", IDLE_SECONDS),
+    "nothing of a watcher": ("spectator", b"", IDLE_SECONDS),
+}
+"""What is said to which server, and how many seconds it waits for more."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -99,11 +108,12 @@ class Wire:
 
 
 class Slow:
-    """A connection that has said half a head, and when it did."""
+    """A connection that says half of something, and when it did."""
 
-    def __init__(self, platform: Platform, server: str) -> None:
+    def __init__(self, platform: Platform, what: str) -> None:
+        server, said, self.patience = SLOW[what]
         self.began = time.monotonic()
-        self.wire = Wire(address(platform, server), b"GET /healthz HTTP/1.1\r\nA", SLOW_SOURCES[server])
+        self.wire = Wire(address(platform, server), said, "127.0.0.21")
 
 
 def request(method: str, path: str, *headers: str, body: bytes = b"", host: str = "127.0.0.1") -> bytes:
