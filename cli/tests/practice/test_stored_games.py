@@ -1,12 +1,17 @@
 """A stored game asked again: a bot on its turns, another bot in one of its seats."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
+from playmolt_cli.log.stored_game import finished_games, rules_of, seat_of
 from playmolt_cli.main import cli
+from playmolt_cli.practice.branch import Branch
+from playmolt_cli.practice.what_if import _courses
 
 BOTS = """
 def keep(choice, turn):
@@ -110,6 +115,21 @@ def test_another_bot_changes_its_own_decisions_and_the_others_keep_theirs(stored
     assert told["mean_points"] == next(
         row["points"] for row in told["runs"][0]["results"] if row["name"] == stored.bots
     )
+
+
+def test_where_a_stored_decision_is_not_in_order_any_more_a_house_bot_decides(stored: Stored) -> None:
+    decider, records = rules_of(stored.id), finished_games([stored.id], None, stored.file)[stored.id]
+    branch = Branch(decider, records, 8, seat_of(decider, stored.id, records, stored.bots))
+    others = [place for place, one in enumerate(branch._stored) if one.question.agent_id != branch._agent_id]
+    wrong, absent = others[:2]
+    branch._stored = [
+        replace(one, action={"type": "dance"}) if place == wrong else one
+        for place, one in enumerate(branch._stored)
+        if place != absent
+    ]
+    (course,) = asyncio.run(_courses(branch, f"{stored.bots}:bot", "ox", stored.id, 1, "seed"))
+    assert (course.kept, course.house) == (len(others) - 2, 2)
+    assert len(course.results) == 5
 
 
 def test_it_is_told_in_lines(stored: Stored) -> None:

@@ -90,17 +90,21 @@ def _players(report: Report, game: str) -> Table:
 
 
 def _cross(report: Report, game: str) -> Table:
-    """Points of the row's player less those of the column's, a game."""
     pairs = {(pair.a, pair.b): pair for pair in report.pairs if pair.game == game}
     names = [player.name for player in report.players if player.kind != "fill" and game in player.by_game]
     rows = [[a, *(_difference(pairs, a, b) for b in names)] for a in names]
-    return Table(f"Everybody against everybody, {game}: points a game", ("", *names), rows)
+    return Table(f"Everybody against everybody, {game}: points a game, row minus column", ("", *names), rows)
 
 
 def _difference(pairs: dict[tuple[str, str], Pair], a: str, b: str) -> str:
     if (a, b) in pairs:
-        return f"{pairs[a, b].points_difference:+.2f}"
-    return f"{-pairs[b, a].points_difference:+.2f}" if (b, a) in pairs else ""
+        pair = pairs[a, b]
+        return f"{pair.points_difference:+.2f}{_within(pair.points_interval)}"
+    if (b, a) not in pairs:
+        return ""
+    pair = pairs[b, a]
+    turned = None if pair.points_interval is None else (-pair.points_interval[1], -pair.points_interval[0])
+    return f"{-pair.points_difference:+.2f}{_within(turned)}"
 
 
 def _pairs(report: Report) -> Table:
