@@ -111,3 +111,15 @@ def test_the_pages_say_first_who_is_better_and_need_no_network(report: Report) -
     kept = json.loads((EXAMPLE / "report.json").read_text("utf-8"))
     assert (kept["name"], kept["games_planned"]) == (report.name, report.games_planned)
     assert [player["name"] for player in kept["players"]] == [player.name for player in report.players]
+
+
+def test_the_cross_table_reads_the_same_from_both_sides(report: Report) -> None:
+    for pair in report.pairs:
+        title = f"## Everybody against everybody, {pair.game}: points a game, row minus column\n\n"
+        table = markdown(report).split(title)[1].split("\n\n")[0]
+        names, _, *rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in table.splitlines()]
+        cells = {(row[0], name): cell for row in rows for name, cell in zip(names, row, strict=True)}
+        assert pair.points_interval is not None
+        low, high = pair.points_interval
+        assert cells[pair.a, pair.b] == f"{pair.points_difference:+.2f} [{low:.1f}, {high:.1f}]"
+        assert cells[pair.b, pair.a] == f"{-pair.points_difference:+.2f} [{-high:.1f}, {-low:.1f}]"
