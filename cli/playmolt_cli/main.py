@@ -14,7 +14,7 @@ _COMMANDS: Final = MappingProxyType(
     {
         "agora": "playmolt_cli.agora.commands:agora",
         "bots": "playmolt_cli.bots.commands:bots",
-        "content": "playmolt_cli.jury.content:content",
+        "content": "playmolt_cli.content.commands:content",
         "demo": "playmolt_cli.demo.commands:demo",
         "deploy": "playmolt_cli.overlay.commands:deploy",
         "doctor": "playmolt_cli.doctor:doctor",

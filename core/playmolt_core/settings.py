@@ -328,6 +328,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str,
         _env("PLAYMOLT_JURY_SECRET", "Secret that jurors' keys are derived from; empty: from the deployer's key."),
     ] = ""
+    packs: Annotated[
+        str, _env("PLAYMOLT_PACKS", "Folders of cases that juries hear beside the shipped one, `:` between them.")
+    ] = ""
     jury_show_stances: Annotated[
         bool, _env("PLAYMOLT_JURY_SHOW_STANCES", "Whether overseers see jurors' stances as numbers before the verdict.")
     ] = False

@@ -6,10 +6,9 @@ from typing import Final
 from playmolt_schemas.games.jury import Language, TalkView, VerdictName
 
 from playmolt_cli.jury.table import Table
-from playmolt_cli.terminal.failures import Failure
 
 _STEPS_MOST: Final = 60
-"""Steps of one talk, above what any witness of the case takes."""
+"""Steps of one talk, above what any witness of the shipped case takes."""
 ARGUMENTS: Final[Mapping[Language, Mapping[VerdictName, tuple[str, ...]]]] = {
     "en": {
         "not_guilty": (
@@ -57,8 +56,11 @@ NOTES: Final[Mapping[Language, Mapping[VerdictName, str]]] = {
 }
 
 
-def play(table: Table, aim: VerdictName) -> None:
-    """Play a session from where it stands to its ending. Raises as `Table` does."""
+def play(table: Table, aim: VerdictName, seed: int = 0) -> None:
+    """Play a session from where it stands to its ending; another `seed` says the same in another order.
+
+    Raises as `Table` does.
+    """
     session = table.look()
     if session.phase == "prologue":
         table.page.prologue(session.prologue)
@@ -67,7 +69,7 @@ def play(table: Table, aim: VerdictName) -> None:
         _investigate(table)
         table.go("persuasion")
     if table.session.phase == "persuasion":
-        _persuade(table, aim)
+        _persuade(table, aim, seed)
         table.go("deliberation")
     if table.session.phase == "deliberation":
         _deliberate(table, aim)
@@ -97,7 +99,7 @@ def _read_all(table: Table, known: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _break(table: Table, witness_id: str, read: tuple[str, ...]) -> None:
-    """Show an item, then say something not said before, by turns, until the witness breaks."""
+    """Show an item, then say something not said before, by turns, until the witness breaks or the patience ends."""
     talk = table.talk(witness_id)
     shown, tried = list(read), dict[str, int]()
     for step in range(_STEPS_MOST):
@@ -106,7 +108,6 @@ def _break(table: Table, witness_id: str, read: tuple[str, ...]) -> None:
         talk = _step(table, talk, shown, tried, showing=step % 2 == 0) or table.talk(
             witness_id, evidence_id=read[step % len(read)]
         )
-    raise Failure(f"{witness_id} did not break in {_STEPS_MOST} steps: the case has changed, and its player has not")
 
 
 def _step(table: Table, talk: TalkView, shown: list[str], tried: dict[str, int], *, showing: bool) -> TalkView | None:
@@ -122,17 +123,20 @@ def _step(table: Table, talk: TalkView, shown: list[str], tried: dict[str, int],
     return table.talk(talk.witness_id, choice=chosen.id)
 
 
-def _persuade(table: Table, aim: VerdictName) -> None:
+def _persuade(table: Table, aim: VerdictName, seed: int) -> None:
     words = table.page.words
+    listed = ARGUMENTS[words.language][aim]
+    first = seed % len(listed)
+    arguments = (*listed[first:], *listed[:first])
     for juror in table.session.jurors:
-        for argument in ARGUMENTS[words.language][aim][: juror.rounds_left]:
+        for argument in arguments[: juror.rounds_left]:
             table.page.line()
             table.page.said(words.say("you"), argument, style="cyan")
             table.chat(juror.id, argument)
     strongest = "E14" if aim == "not_guilty" else "E1"
     open_items = {entry.id for entry in table.items().evidence if not entry.locked}
     hearer = table.session.jurors[0]
-    if strongest in open_items and hearer.rounds_left > len(ARGUMENTS[words.language][aim]):
+    if strongest in open_items and hearer.rounds_left > len(arguments):
         table.page.line()
         table.page.line(words.say("you_show", item=strongest, name=table.page.name(hearer.id)), style="cyan")
         table.present(hearer.id, strongest)

@@ -8,7 +8,7 @@ import click
 import msgspec
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_jury.chain import ChainAway, ChainFault, NoVerdict, Verdict, compare, contract_of, read_chain, withheld
-from playmolt_jury.content import content
+from playmolt_jury.content import pack
 from playmolt_jury.transcript.shared_log import SharedRecord
 from playmolt_schemas.records import Record
 from playmolt_schemas.routes import jury as routes
@@ -93,7 +93,7 @@ def verified(session_id: str, records: Sequence[Record], node: str) -> Checked:
     """Compare a session's records with its case on a node; Failure when there is no verdict or no such case."""
     try:
         chain = asyncio.run(read_chain(node, contract_of(records)))
-        endings = {each.id: (each.verdict, each.when) for each in content.structure().endings}
+        endings = {each.id: (each.verdict, each.when) for each in pack.shipped().structure.endings}
         differences = compare(records, chain, endings)
     except NoVerdict as early:
         raise Failure(f"{session_id}: {early}") from early

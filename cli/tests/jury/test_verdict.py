@@ -1,6 +1,5 @@
-"""`verify-verdict`, `content check` and the chain of `up`: one clear line whatever is missing."""
+"""`verify-verdict` and the chain of `up`: one clear line whatever is missing."""
 
-import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from playmolt_cli.jury.chain import chain_url
 from playmolt_cli.local.embedded import free_port
 from playmolt_cli.main import cli
 from playmolt_core.log.memory import MemoryLog
-from playmolt_jury.content import check
 
 Store = Callable[..., Awaitable[None]]
 
@@ -79,16 +77,3 @@ def test_what_is_given_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert url == "http://given"
     with chain_url(None, None) as url:
         assert url == "http://of-the-environment"
-
-
-def test_the_content_that_comes_with_the_platform_has_no_fault(tmp_path: Path) -> None:
-    told = run(tmp_path, "content", "check")
-    assert told.exit_code == 0, told.output
-    assert "15 items (7 locked), 3 witnesses" in told.output
-    assert json.loads(run(tmp_path, "content", "check", "--json").stdout)["faults"] == []
-
-
-def test_a_fault_of_the_content_is_told_and_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check, "report", lambda: (["evidence E9 can never be opened"], "jury v1"))
-    told = run(tmp_path, "content", "check")
-    assert (told.exit_code, told.output) == (1, "FAULT  evidence E9 can never be opened\njury v1\n")

@@ -22,6 +22,7 @@ NOTES: Final = 3
 NOTE_CHARS: Final = 200
 CHAT_CHARS: Final = 4000
 ID_CHARS: Final = 64
+CASE_CHARS: Final = 40
 DELIBERATION_ROUNDS: Final = 4
 
 
@@ -30,6 +31,7 @@ class OpenJuryRequest(Request, frozen=True, kw_only=True):
 
     language: Language
     model: ModelAlias = "scripted"
+    case: Annotated[str, told(CASE_CHARS, description="The id of a case; left out: the shipped one.")] | None = None
 
 
 class PhaseRequest(Request, frozen=True, kw_only=True):
@@ -96,6 +98,14 @@ class FailedVote(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int
 
 
+class JuryCase(msgspec.Struct, frozen=True, kw_only=True):
+    """Which case a session plays; `digest` names its very files."""
+
+    id: str
+    title: str
+    digest: str
+
+
 class JurySession(msgspec.Struct, frozen=True, kw_only=True):
     """A session as its owner sees it. `round` is the deliberation round begun last, 0 before the first."""
 
@@ -109,6 +119,7 @@ class JurySession(msgspec.Struct, frozen=True, kw_only=True):
     notes_left: int
     round: int
     failed: FailedVote | None = None
+    case: JuryCase | None = None
     jurors: tuple[JurorView, ...]
 
 

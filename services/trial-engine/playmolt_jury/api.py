@@ -10,7 +10,7 @@ from playmolt_schemas.routes import sharing
 from typing_extensions import override
 
 from playmolt_jury import bodies, commands, views
-from playmolt_jury.codes import invalid, no_witness, unknown_session
+from playmolt_jury.codes import invalid, no_witness, pack_away, unknown_session
 from playmolt_jury.rules import Jury, evidence_refusal, owns
 from playmolt_jury.state import FailedCall, State
 
@@ -84,11 +84,16 @@ class JuryApi(GameApi[State]):
         """202 while models or the chain are at work."""
         if not owns(state, request.agent_id):
             return unknown_session()
+        if self._jury.cases.of(state.pack_digest) is None:
+            return pack_away(state.pack_digest)
         return self._answers[request.route](state, request)
 
     @override
     def many(self, states: Sequence[State], request: ApiRequest) -> ApiAnswer:
-        return ApiReply(JurySessions(tuple(self._view(state) for state in states if owns(state, request.agent_id))))
+        own = (state for state in states if owns(state, request.agent_id))
+        return ApiReply(
+            JurySessions(tuple(self._view(state) for state in own if self._jury.cases.of(state.pack_digest)))
+        )
 
     def _view(self, state: State) -> JurySession:
         view = self._jury.view(state, Viewer(state.owner))

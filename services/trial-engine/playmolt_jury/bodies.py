@@ -1,6 +1,6 @@
 """The bodies of the jury's calls, read from any JSON value; every field at fault is named."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, Final, get_args
 
 from playmolt_schemas.body_fields import BodyFields, Faults
@@ -17,7 +17,6 @@ from playmolt_schemas.games.jury import (
     TalkRequest,
 )
 
-LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 PHASES: Final[tuple[PhaseName, ...]] = get_args(PhaseName)
 CHOSEN: Final[tuple[PhaseName, ...]] = ("investigation", "persuasion", "deliberation")
 """Phases that an overseer leads to; the others begin by themselves."""
@@ -34,11 +33,16 @@ def _optional_id(fields: BodyFields, name: str) -> str | None:
     return None if fields.body.get(name) is None else fields.text(name, ID_CHARS)
 
 
-def read_opening(body: Any, aliases: Collection[str]) -> OpenJuryRequest | Faults:
-    """`aliases` are the models there are."""
+def read_opening(
+    body: Any, aliases: Collection[str], cases: Mapping[str, tuple[Language, ...]], default_case: str
+) -> OpenJuryRequest | Faults:
+    """`aliases` are the models there are, `cases` the cases with their languages."""
     fields = _fields(body, OpenJuryRequest.__struct_fields__)
     model = fields.known("model", aliases, DEFAULT_MODEL)
-    return fields.result(OpenJuryRequest(language=fields.one_of("language", LANGUAGES), model=model))
+    case = fields.known("case", cases, default_case)
+    spoken = cases[case] if case in cases else cases[default_case]
+    language = fields.one_of("language", spoken)
+    return fields.result(OpenJuryRequest(language=language, model=model, case=case))
 
 
 def read_phase(body: Any) -> PhaseRequest | Faults:

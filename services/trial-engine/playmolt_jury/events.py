@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType
 from playmolt_core.game.decider import Event, stored_types
 from playmolt_schemas.games.jury import Cause, FailureCode, Language, PhaseName, TopicImpact, VerdictName, VoteView
 
-from playmolt_jury.content.material import Juror
+from playmolt_jury.content.material import Juror, Rules
 from playmolt_jury.persuasion.stance import Part
 
 TurnKind = Literal["chat", "present", "note", "speech", "vote"]
@@ -36,6 +36,10 @@ class JuryOpened(Event, frozen=True, kw_only=True):
     jurors: tuple[Juror, ...]
     evidence: tuple[EvidenceItem, ...]
     topics: tuple[str, ...]
+    case: str | UnsetType = UNSET
+    """The id of the pack, and the digest that names its very files; UNSET in sessions from before packs."""
+    pack_digest: str | UnsetType = UNSET
+    rules: Rules | UnsetType = UNSET
 
 
 class PhaseChanged(Event, frozen=True, kw_only=True):

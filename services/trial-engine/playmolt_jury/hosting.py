@@ -1,5 +1,9 @@
 """The jury as the trial engine hosts it."""
 
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.llm.catalogue import SCRIPTED
@@ -9,6 +13,8 @@ from playmolt_core.service.process import HostedGame, ServiceContext
 from playmolt_jury.api import JuryApi
 from playmolt_jury.chain import Chain, ChainAway, connect, deployer_key, preload
 from playmolt_jury.content import game
+from playmolt_jury.content.pack import Pack
+from playmolt_jury.content.pack_folder import read_folder
 from playmolt_jury.effects import CHAIN_EFFECT, TURN_EFFECT
 from playmolt_jury.jurors import scripted
 from playmolt_jury.workers.chain_worker import ChainWorker
@@ -16,10 +22,16 @@ from playmolt_jury.workers.library import Library
 from playmolt_jury.workers.model_worker import ModelWorker
 
 
+def packs(paths: str) -> Iterator[Pack]:
+    """The packs in these folders; PackFaulty names every fault of one."""
+    for folder in filter(None, paths.split(os.pathsep)):
+        yield read_folder(Path(folder))
+
+
 def build(context: ServiceContext) -> HostedGame:
-    """Raises ValueError, in one line for the operator, for a chain without a key that pays."""
+    """Raises ValueError for a chain without a key that pays, and for a pack that cannot be played."""
     settings = context.settings
-    jury = game.jury(show_stances=settings.jury_show_stances)
+    jury = game.jury(packs(settings.packs), show_stances=settings.jury_show_stances)
     key = deployer_key(settings.evm_rpc_url, settings.evm_deployer_key)
 
     async def chain() -> Chain:

@@ -40,7 +40,7 @@ def recovered(state: State, events: Sequence[Event]) -> Iterator[Command]:
     """Of an owner's calls, of a juror's turn, or of the chain's work."""
     first = events[0]
     if isinstance(first, JuryOpened):
-        body = {"language": first.language, "model": first.model}
+        body = {"language": first.language, "model": first.model} | ({"case": first.case} if first.case else {})
         yield commands.OpenJury(
             agent_id=first.owner, name=first.name, seed=first.seed, body=body, aliases=(first.model,)
         )
@@ -57,7 +57,14 @@ def recovered(state: State, events: Sequence[Event]) -> Iterator[Command]:
 def pinned(decided: Event, stored: Event) -> Event:
     """Which rules and content a session was opened with is no decision."""
     if isinstance(decided, JuryOpened) and isinstance(stored, JuryOpened):
-        return replace(decided, rules_version=stored.rules_version, content_version=stored.content_version)
+        return replace(
+            decided,
+            rules_version=stored.rules_version,
+            content_version=stored.content_version,
+            case=stored.case,
+            pack_digest=stored.pack_digest,
+            rules=stored.rules,
+        )
     return decided
 
 

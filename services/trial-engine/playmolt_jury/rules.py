@@ -22,7 +22,6 @@ from playmolt_schemas.games.jury import (
     ChatRequest,
     JuryMessage,
     JurySession,
-    Language,
     NoteRequest,
     OpenJuryRequest,
     PhaseName,
@@ -35,8 +34,10 @@ from playmolt_schemas.games.jury import (
 from typing_extensions import override
 
 from playmolt_jury import bodies, commands, effects, recovery, views
-from playmolt_jury.codes import invalid, locked, no_item, no_juror, no_witness, refused, unknown_session
+from playmolt_jury.codes import invalid, locked, no_item, no_juror, no_witness, pack_away, refused, unknown_session
+from playmolt_jury.content.cases import Cases
 from playmolt_jury.content.material import Ending, Material, Witness
+from playmolt_jury.content.pack import Pack
 from playmolt_jury.events import (
     EVENTS,
     AttemptMade,
@@ -89,12 +90,10 @@ class Jury(Game[State]):
     from_content = frozenset(("jury_opened", "witness_talked", "evidence_unlocked", "ended"))
     foreign = Refused(Code.INVALID_REQUEST, "A jury session has calls of its own; it is no bot game.")
 
-    def __init__(
-        self, materials: Mapping[Language, Material], content_version: str, *, show_stances: bool = False
-    ) -> None:
+    def __init__(self, cases: Cases, content_version: str, *, show_stances: bool = False) -> None:
         self.content_version = content_version
         self.show_stances = show_stances
-        self._materials = materials
+        self.cases = cases
         super().__init__(
             {
                 commands.OpenJury: self._open,
@@ -119,8 +118,15 @@ class Jury(Game[State]):
         )
 
     def material(self, state: State) -> Material:
-        """The content in the session's language."""
-        return self._materials[state.language]
+        """The content in the session's language; LookupError when this process has not the session's pack."""
+        return self.cases.material(state.pack_digest, state.language)
+
+    def pack(self, state: State) -> Pack:
+        """LookupError as `material`."""
+        pack = self.cases.of(state.pack_digest)
+        if pack is None:
+            raise LookupError(f"no pack {state.pack_digest}")
+        return pack
 
     def witness(self, state: State, witness_id: str) -> Witness | None:
         return next((each for each in self.material(state).witnesses if each.id == witness_id), None)
@@ -135,6 +141,8 @@ class Jury(Game[State]):
         if state.version and isinstance(command, commands.OwnerCommand):
             if command.agent_id != state.owner:
                 return self.unknown
+            if self.cases.of(state.pack_digest) is None:
+                return pack_away(state.pack_digest)
             if _already_taken(state, command.call):
                 return Accepted()
         return super().decide(state, command, at)
@@ -151,7 +159,7 @@ class Jury(Game[State]):
         """The session as its owner sees it; anybody else sees nothing of it."""
         if not owns(state, viewer.agent_id):
             return UnseenJury()
-        return views.session(state, self.material(state), show_stances=self.shows_stances(state))
+        return views.session(state, self.pack(state), show_stances=self.shows_stances(state))
 
     def shows_stances(self, state: State) -> bool:
         """Whether stances may be seen as numbers: after the verdict, or by the operator's switch."""
@@ -185,21 +193,28 @@ class Jury(Game[State]):
     def _open(self, state: State, command: commands.OpenJury) -> Decision:
         if state.version:
             return Refused(Code.ALREADY_STARTED, "This session exists already. Open another one.")
-        request = bodies.read_opening(command.body, command.aliases)
+        cases = {pack.id: tuple(pack.materials) for pack in self.cases.offered()}
+        request = bodies.read_opening(command.body, command.aliases, cases, self.cases.shipped.id)
         if not isinstance(request, OpenJuryRequest):
             return invalid(request)
-        material = self._materials[request.language]
+        pack = self.cases.named(request.case or "")
+        if pack is None:
+            raise LookupError(f"the case {request.case} was read and is not there")
+        material = pack.materials[request.language]
         opened = JuryOpened(
             owner=command.agent_id,
             name=command.name,
             seed=command.seed,
             rules_version=self.rules_version,
-            content_version=self.content_version,
+            content_version=self.content_version if pack is self.cases.shipped else pack.digest[:16],
             language=request.language,
             model=request.model,
             jurors=material.jurors,
             evidence=tuple(EvidenceItem(id=e.id, locked=e.locked, topics=e.topics) for e in material.evidence),
             topics=tuple(topic.id for topic in material.topics),
+            case=pack.id,
+            pack_digest=pack.digest,
+            rules=material.rules,
         )
         return Accepted((opened,))
 

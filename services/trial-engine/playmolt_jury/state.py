@@ -10,8 +10,6 @@ from playmolt_core.game.decider import Event
 from playmolt_core.game.game import Changes, Fold
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.games.jury import (
-    DELIBERATION_ROUNDS,
-    NOTES,
     ROUNDS_WITH_JUROR,
     BandChange,
     Cause,
@@ -28,7 +26,7 @@ from playmolt_schemas.games.jury import (
 )
 from playmolt_schemas.identifiers import rfc3339
 
-from playmolt_jury.content.material import Found, Juror
+from playmolt_jury.content.material import Found, Juror, Rules
 from playmolt_jury.events import (
     AttemptMade,
     ChainChanged,
@@ -97,6 +95,7 @@ class JurorState(msgspec.Struct, frozen=True, kw_only=True):
     stance: int
     exchanges: tuple[Exchange, ...] = ()
     weakness_spent: bool = False
+    rounds: int = ROUNDS_WITH_JUROR
     led: int = 0
     notes: tuple[str, ...] = ()
     heard: tuple[Heard, ...] = ()
@@ -106,7 +105,7 @@ class JurorState(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def rounds_left(self) -> int:
         """How many dialogue rounds the overseer still has with this juror."""
-        return ROUNDS_WITH_JUROR - len(self.exchanges)
+        return self.rounds - len(self.exchanges)
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
@@ -193,6 +192,10 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     jurors: tuple[Juror, ...] = ()
     evidence: tuple[EvidenceItem, ...] = ()
     topics: tuple[str, ...] = ()
+    case: str = ""
+    pack_digest: str = ""
+    """"" in a session from before packs: it plays the shipped case."""
+    rules: Rules = Rules()
     phase: PhaseName = "prologue"
     juror_states: dict[str, JurorState] = {}
     unlocked: tuple[str, ...] = ()
@@ -225,7 +228,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def notes_left(self) -> int:
         """Those being read count as sent."""
-        return NOTES - self.notes_used - sum(turn.kind == "note" for turn in self.turns)
+        return self.rules.notes - self.notes_used - sum(turn.kind == "note" for turn in self.turns)
 
     def juror(self, juror_id: str) -> Juror:
         """LookupError when there is none of that id."""
@@ -272,6 +275,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _opened(_: State, event: JuryOpened, at: datetime) -> Changes:
+    rules = event.rules or Rules()
     return {
         "owner": event.owner,
         "name": event.name,
@@ -283,7 +287,12 @@ def _opened(_: State, event: JuryOpened, at: datetime) -> Changes:
         "jurors": event.jurors,
         "evidence": event.evidence,
         "topics": event.topics,
-        "juror_states": {juror.id: JurorState(stance=juror.initial_stance) for juror in event.jurors},
+        "case": event.case or "",
+        "pack_digest": event.pack_digest or "",
+        "rules": rules,
+        "juror_states": {
+            juror.id: JurorState(stance=juror.initial_stance, rounds=rules.rounds) for juror in event.jurors
+        },
     }
 
 
@@ -380,7 +389,7 @@ def _noted(state: State, event: NoteSent, _: datetime) -> Changes:
         notes=(*current.notes, event.text),
         heard=(*current.heard, Heard(text=event.text, topics=event.topics, repeats=repeats)),
     )
-    left = NoteReply(notes_left=NOTES - state.notes_used - 1, repeats=repeats)
+    left = NoteReply(notes_left=state.rules.notes - state.notes_used - 1, repeats=repeats)
     return {
         "juror_states": state.juror_states | {event.juror_id: current},
         "notes_used": state.notes_used + 1,
@@ -468,7 +477,7 @@ def _round_over(state: State, event: RoundEnded, _: datetime) -> Changes:
             )
             for juror, before in ((juror, debate.snapshot[juror]) for juror in state.juror_ids)
         ),
-        phase="vote" if event.round == DELIBERATION_ROUNDS else state.phase,
+        phase="vote" if event.round == state.rules.deliberation else state.phase,
     )
     return {"debate": None, "outcomes": _answered(state, debate.call, reply)}
 

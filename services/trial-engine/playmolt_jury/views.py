@@ -24,6 +24,7 @@ from playmolt_schemas.games.jury import (
     JurorSaidMessage,
     JurorView,
     JuryAbortedMessage,
+    JuryCase,
     JuryMessage,
     JuryOpenedMessage,
     JuryProgressMessage,
@@ -51,6 +52,7 @@ from playmolt_schemas.games.jury import (
 )
 
 from playmolt_jury.content.material import Material, Witness
+from playmolt_jury.content.pack import Pack
 from playmolt_jury.events import (
     ChainChanged,
     ContractDeployed,
@@ -84,7 +86,8 @@ from playmolt_jury.persuasion.dialogue import Talk
 from playmolt_jury.state import State
 
 
-def session(state: State, material: Material, *, show_stances: bool) -> JurySession:
+def session(state: State, pack: Pack, *, show_stances: bool) -> JurySession:
+    material = pack.materials[state.language]
     return JurySession(
         id=state.game_id,
         language=state.language,
@@ -95,6 +98,7 @@ def session(state: State, material: Material, *, show_stances: bool) -> JurySess
         notes_left=state.notes_left,
         round=state.round,
         failed=state.failed,
+        case=JuryCase(id=pack.id, title=material.title, digest=pack.digest),
         jurors=tuple(_juror(state, juror, show_stances=show_stances) for juror in state.juror_ids),
     )
 

@@ -9,8 +9,10 @@ from eth_abi.abi import decode, encode
 from eth_abi.exceptions import DecodingError
 from eth_utils.crypto import keccak
 
-from playmolt_jury.chain.port import JURORS
+from playmolt_jury.chain.port import JURIES
 
+_WORD = 32
+_WORDS_BEFORE_JURORS, _WORDS_A_JUROR = 7, 3
 OPEN, GUILTY, NOT_GUILTY = range(3)
 """The contract's Outcome; its Ballot has the same values, with None for Open."""
 
@@ -32,20 +34,26 @@ class Reading(NamedTuple):
 
 @cache
 def artifact() -> dict[str, Any]:
-    """The committed build: `abi`, `bytecode`, `deployedBytecode`."""
+    """The committed build: `abi`, `bytecode`, `deployedBytecode` for five jurors, and `others` for other numbers."""
     found: dict[str, Any] = json.loads(files("playmolt_jury.chain").joinpath("JuryVoting.json").read_text("utf-8"))
     return found
 
 
-def deployed_code() -> str:
-    """The code that every case has on the chain, 0x and hex."""
-    return str(artifact()["deployedBytecode"])
+def deployed_code(jurors: int) -> str:
+    """The code that every case of so many jurors has on the chain, 0x and hex."""
+    return str(_build(jurors)["deployedBytecode"])
 
 
 def creation(jurors: list[str], log_hash: bytes, deadline: int) -> bytes:
     """The data of the transaction that opens a case."""
-    arguments = encode([f"address[{JURORS}]", "bytes32", "uint256"], [jurors, log_hash, deadline])
-    return bytes.fromhex(artifact()["bytecode"][2:]) + arguments
+    arguments = encode([f"address[{len(jurors)}]", "bytes32", "uint256"], [jurors, log_hash, deadline])
+    return bytes.fromhex(_build(len(jurors))["bytecode"][2:]) + arguments
+
+
+def _build(jurors: int) -> dict[str, Any]:
+    found = artifact()
+    build: dict[str, Any] = found["others"].get(str(jurors), found)
+    return build
 
 
 def vote_call(guilty: bool) -> bytes:
@@ -58,7 +66,10 @@ def reading_call() -> bytes:
 
 def reading_of(output: bytes) -> Reading:
     """The output of `reading()`; ValueError when it is none."""
-    lists = f"address[{JURORS}],uint8[{JURORS}],uint256[{JURORS}]"
+    jurors = (len(output) // _WORD - _WORDS_BEFORE_JURORS) // _WORDS_A_JUROR
+    if jurors not in JURIES:
+        raise ValueError(f"no reading of JuryVoting: {len(output)} bytes")
+    lists = f"address[{jurors}],uint8[{jurors}],uint256[{jurors}]"
     try:
         (fields,) = decode([f"(bytes32,uint256,uint256,uint256,uint8,uint256,uint256,{lists})"], output)
     except DecodingError as error:

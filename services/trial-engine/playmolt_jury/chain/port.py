@@ -1,10 +1,11 @@
 """What the jury asks of a chain (jury.md, Vote), and what it gets. Light to import: no library of the chain's is."""
 
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
-JURORS = 5
+JURIES: Final = (3, 5, 7, 9)
+"""How many jurors a case may have: for each there is a build of the contract."""
 OPEN_SECONDS = 7 * 24 * 3600
 """How long a case takes votes, unless told otherwise."""
 
@@ -32,7 +33,7 @@ class Reverted(ChainFault):
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
     """One session's vote. `log_hash`: 64 hex digits, the hash of the last record before the first vote; `jurors`: the
-    five juror ids in the order of the log; `chain_id`: of the chain it was opened on, 0 before that."""
+    juror ids in the order of the log; `chain_id`: of the chain it was opened on, 0 before that."""
 
     session: str
     log_hash: str
@@ -40,8 +41,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     chain_id: int = 0
 
     def __post_init__(self) -> None:
-        if len(self.jurors) != JURORS or len(set(self.jurors)) != JURORS:
-            raise ValueError(f"a case has {JURORS} different jurors, not {list(self.jurors)}")
+        if len(self.jurors) not in JURIES or len(set(self.jurors)) != len(self.jurors):
+            raise ValueError(f"a case has {', '.join(map(str, JURIES))} different jurors, not {list(self.jurors)}")
         if len(bytes.fromhex(self.log_hash.removeprefix("0x"))) != 32:
             raise ValueError(f"log_hash is 32 bytes in hex, not {self.log_hash!r}")
 

@@ -1,17 +1,10 @@
-"""The case that a jury hears: `content/structure.toml` and the words of each language beside it.
+"""The files of a case: `structure.toml`, and the words of each language beside it.
 
-What both languages share (ids, locks, weights, where a talk leads) stands once; a language gives the words for those
+What the languages share (ids, locks, weights, where a talk leads) stands once; a language gives the words for those
 ids and nothing else. `content/README.md` tells a writer how.
 """
 
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
-from importlib.resources import files
-from typing import Any, Final, TypeVar, get_args
-
 import msgspec
-from playmolt_schemas.canonical import digest
 from playmolt_schemas.games.jury import VerdictName
 from playmolt_schemas.text import trimmed
 
@@ -28,6 +21,7 @@ from playmolt_jury.content.material import (
     Material,
     Node,
     Reaction,
+    Rules,
     Topic,
     TopicImpact,
     Weakness,
@@ -35,22 +29,9 @@ from playmolt_jury.content.material import (
     Witness,
 )
 
-LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
-
-_CONTENT: Final = files("playmolt_jury").joinpath("content")
-_T = TypeVar("_T")
-
 
 class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pass
-
-
-class ContentError(ValueError):
-    """Content files cannot be used; `faults` names every fault, one a line of the message."""
-
-    def __init__(self, faults: Iterable[str]) -> None:
-        self.faults = tuple(faults)
-        super().__init__("\n".join(self.faults))
 
 
 class EvidenceFrame(_Strict, frozen=True, kw_only=True):
@@ -110,9 +91,11 @@ class EndingFrame(_Strict, frozen=True, kw_only=True):
 class Structure(_Strict, frozen=True, kw_only=True):
     """What all languages share; each frame in it is the entry without its words."""
 
+    topics: tuple[str, ...] = TOPICS
+    rules: Rules = Rules()
     evidence: tuple[EvidenceFrame, ...]
     jurors: tuple[JurorFrame, ...]
-    witnesses: tuple[WitnessFrame, ...]
+    witnesses: tuple[WitnessFrame, ...] = ()
     endings: tuple[EndingFrame, ...]
 
 
@@ -161,87 +144,21 @@ class Texts(_Strict, frozen=True, kw_only=True):
     witnesses: dict[str, WitnessText]
 
 
-@cache
-def load(language: Language) -> Material:
-    """The case in a language; raises ContentError when a file cannot be read or lacks something."""
-    shared = structure()
-    return assemble(shared, texts(language, shared), language)
-
-
-@cache
-def version() -> str:
-    """A digest of every file, so that a change of any is seen in event 1."""
-    return digest(dict(_sources()))[:16]
-
-
-@cache
-def structure() -> Structure:
-    """Raises ContentError when the file cannot be read."""
-    return _read("structure.toml", Structure)
-
-
-def texts(language: Language, shared: Structure) -> Texts:
-    """What one language says. Raises ContentError when a file cannot be read."""
-    return Texts(
-        case=_read(f"{language}/case.toml", CaseText),
-        evidence=_read(f"{language}/evidence.toml", dict[str, TitledText]),
-        jurors=_read(f"{language}/jurors.toml", dict[str, JurorText]),
-        witnesses={each.id: _read(f"{language}/witness_{each.id}.toml", WitnessText) for each in shared.witnesses},
-    )
-
-
-def assemble(shared: Structure, said: Texts, language: Language) -> Material:
-    """Raises ContentError naming every id that lacks words and all words without an id."""
-    faults = [f"{language}: {fault}" for fault in _misfits(shared, said)]
-    if faults:
-        raise ContentError(faults)
+def assemble(shared: Structure, said: Texts, language: Language, lexicon: bytes = b"") -> Material:
+    """Every id of the structure has to have its words; `lexicon` is the pack's own list of words, if it has one."""
     return Material(
         language=language,
         title=said.case.title,
         prologue=said.case.prologue,
         dossier=Dossier(title=said.case.dossier.title, text=trimmed(said.case.dossier.text)),
-        topics=tuple(Topic(id=each, text=said.case.topics[each]) for each in TOPICS),
+        topics=tuple(Topic(id=each, text=said.case.topics[each]) for each in shared.topics),
         evidence=tuple(_evidence(each, said.evidence[each.id]) for each in shared.evidence),
         witnesses=tuple(_witness(each, said.witnesses[each.id]) for each in shared.witnesses),
         jurors=tuple(_juror(each, said.jurors[each.id]) for each in shared.jurors),
         endings=tuple(_ending(each, said.case.endings[each.id]) for each in shared.endings),
+        rules=shared.rules,
+        lexicon=lexicon,
     )
-
-
-def _sources() -> Iterator[tuple[str, str]]:
-    for folder in (_CONTENT, *(_CONTENT.joinpath(language) for language in LANGUAGES)):
-        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-            if entry.name.endswith(".toml"):
-                yield f"{folder.name}/{entry.name}", entry.read_text("utf-8")
-
-
-def _read(name: str, shape: type[_T]) -> _T:
-    try:
-        raw: dict[str, Any] = tomllib.loads(_CONTENT.joinpath(name).read_text("utf-8"))
-        return msgspec.convert(raw, type=shape)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise ContentError([f"{name}: {error}"]) from None
-
-
-def _misfits(shared: Structure, said: Texts) -> Iterator[str]:
-    yield from _compared("topic", TOPICS, said.case.topics)
-    yield from _compared("evidence", (each.id for each in shared.evidence), said.evidence)
-    yield from _compared("juror", (each.id for each in shared.jurors), said.jurors)
-    yield from _compared("ending", (each.id for each in shared.endings), said.case.endings)
-    yield from _compared("witness", (each.id for each in shared.witnesses), said.witnesses)
-    for witness in shared.witnesses:
-        there = said.witnesses[witness.id].nodes if witness.id in said.witnesses else {}
-        yield from _compared(f"witness {witness.id}, node", witness.nodes, there)
-        for name in witness.nodes.keys() & there.keys():
-            offered = (choice.id for choice in witness.nodes[name].choices)
-            yield from _compared(f"witness {witness.id}, node {name}, choice", offered, there[name].choices)
-
-
-def _compared(kind: str, wanted: Iterable[str], found: Mapping[str, Any]) -> Iterator[str]:
-    ids = set(wanted)
-    yield from (f"{kind} {each} has no words; write them" for each in sorted(ids - found.keys()))
-    surplus = sorted(found.keys() - ids)
-    yield from (f"{kind} {each} is not in structure.toml; add it or take its words out" for each in surplus)
 
 
 def _evidence(frame: EvidenceFrame, said: TitledText) -> Evidence:

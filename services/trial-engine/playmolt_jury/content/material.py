@@ -6,7 +6,15 @@ Numbers are integers or decimal strings, so that they may be stored. Texts are p
 from typing import Final, Literal
 
 import msgspec
-from playmolt_schemas.games.jury import Impact, Language, TopicImpact, VerdictName
+from playmolt_schemas.games.jury import (
+    DELIBERATION_ROUNDS,
+    NOTES,
+    ROUNDS_WITH_JUROR,
+    Impact,
+    Language,
+    TopicImpact,
+    VerdictName,
+)
 
 Found = Literal["everything", "something", "nothing"]
 """What the overseer found out: every item opened and read; no lock opened at all; anything between."""
@@ -149,6 +157,16 @@ class Ending(_Strict, frozen=True, kw_only=True):
     text: str
 
 
+class Rules(_Strict, frozen=True, kw_only=True):
+    """What a case says of its own course; the shipped one says nothing."""
+
+    rounds: int = ROUNDS_WITH_JUROR
+    """Dialogue rounds with each juror."""
+    notes: int = NOTES
+    deliberation: int = DELIBERATION_ROUNDS
+    """Rounds of the jurors among themselves."""
+
+
 class Material(_Strict, frozen=True, kw_only=True):
     """Everything in one language. Jurors stand in the order that breaks ties."""
 
@@ -161,6 +179,9 @@ class Material(_Strict, frozen=True, kw_only=True):
     witnesses: tuple[Witness, ...]
     jurors: tuple[Juror, ...]
     endings: tuple[Ending, ...]
+    rules: Rules = Rules()
+    lexicon: bytes = b""
+    """The pack's own list of words for topics; the shipped one reads where it is empty."""
 
 
 __all__ = [
@@ -177,6 +198,7 @@ __all__ = [
     "Material",
     "Node",
     "Reaction",
+    "Rules",
     "Topic",
     "TopicImpact",
     "Weakness",

@@ -67,7 +67,7 @@ def filled(text: str, **values: str) -> str:
 def classify(state: State, material: Material, text: str) -> tuple[Message, ...]:
     """Asks what a text of the overseer is about."""
     said = phrases(state.language)
-    found = replies.kept(lexicon.classify(text, state.language), state.topics)
+    found = replies.kept(lexicon.classify(text, state.language, material.lexicon), state.topics)
     return _asked(filled(said.classify, topics=_topics(material)), {"text": text, "word_list": found})
 
 

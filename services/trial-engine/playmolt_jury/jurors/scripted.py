@@ -26,6 +26,9 @@ _SIDES: Final[Mapping[str, str]] = {
     "leaning_guilty": "guilty",
     "guilty": "guilty",
 }
+_TOWARD: Final[Mapping[str, str]] = {"guilt": "guilty", "innocence": "innocent"}
+_ANYBODY: Final = "other"
+"""The voice of a juror that is none of the shipped case's; it knows nothing of any case."""
 _LOOKS_ONE_IN: Final = 3
 _REMEMBERS_ONE_IN: Final = 6
 
@@ -107,7 +110,15 @@ def speech(turn: ScriptedTurn) -> Said:
     # Who leads has heard nobody yet that it could have read something beside.
     read = [] if data["part"] == "lead" else _looked_at(turn, voice)
     text = _joined(turn, [*read, said.text])
-    return Said(_json({"text": text, "topics": [{"topic": topic, "impact": impact} for topic, impact in said.topics]}))
+    topics = [{"topic": topic, "impact": impact} for topic, impact in said.topics]
+    return Said(_json({"text": text, "topics": topics or _remembered(data)}))
+
+
+def _remembered(data: Mapping[str, Any]) -> list[Any]:
+    """What moved a juror the way it leans is what it speaks of where it has no words of its own."""
+    move, leans = data["last_move"], _SIDES[data["leaning"]]
+    topics: list[Any] = move["topics"] if move and leans == _TOWARD[move["toward"]] else []
+    return topics
 
 
 def vote(turn: ScriptedTurn) -> Said:
@@ -149,6 +160,8 @@ def _to_topics(voice: _Voice, data: Mapping[str, Any], turn: ScriptedTurn) -> li
     known = [each for each in data["about"] if each["topic"] in voice.topics]
     taken = [each for each in known if each["impact"] != "neutral"] or known
     lines = [voice.topics[each["topic"]][1 if each["impact"] == "negative" else 0] for each in taken[:2]]
+    if not lines and data["about"] and not voice.topics:
+        return [_one(turn, "more", voice.more)]
     if not lines:
         return [] if data.get("struck") else [_one(turn, "none", voice.none)]
     return _unsaid(turn, lines) or [_one(turn, "more", voice.more)]
@@ -203,7 +216,8 @@ def _language(turn: ScriptedTurn) -> Language:
 
 
 def _voice(turn: ScriptedTurn) -> _Voice:
-    return _voices(_language(turn))[turn.name.split(":")[1]]
+    voices = _voices(_language(turn))
+    return voices.get(turn.name.split(":")[1], voices[_ANYBODY])
 
 
 def _json(value: Any) -> str:

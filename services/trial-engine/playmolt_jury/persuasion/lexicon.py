@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
@@ -11,6 +11,7 @@ from playmolt_schemas.games.jury import Impact, Language, TopicImpact
 
 from playmolt_jury.jurors.replies import TOPICS_KEPT
 
+_LISTS_KEPT: Final = 64
 _TOUCHES: Final = 1
 _ASSERTS: Final = 3
 """A phrase that takes a side tells more than a word that names the subject."""
@@ -35,9 +36,12 @@ class _Patterns(msgspec.Struct, frozen=True):
     neutral: re.Pattern[str]
 
 
-def classify(text: str, language: Language) -> tuple[TopicImpact, ...]:
-    """At most three topics with their impacts, the weightiest first; none when no word is known."""
-    negated, topics = _patterns(language)
+def classify(text: str, language: Language, words: bytes = b"") -> tuple[TopicImpact, ...]:
+    """At most three topics with their impacts, the weightiest first; none when no word is known.
+
+    `words` is a case's own list of words, in the form of the shipped one, which reads where there is none.
+    """
+    negated, topics = _patterns(language, words)
     folded = text.casefold().replace("’", "'")
     weighed: list[tuple[int, TopicImpact]] = []
     for topic, patterns in topics.items():
@@ -63,9 +67,17 @@ def _sides(pattern: re.Pattern[str], text: str, negated: re.Pattern[str]) -> tup
     return turned.count(False), turned.count(True)
 
 
-@cache
-def _patterns(language: Language) -> tuple[re.Pattern[str], Mapping[str, _Patterns]]:
-    data = files("playmolt_jury").joinpath("data", f"lexicon.{language}.json").read_bytes()
+def topics_of(words: bytes) -> tuple[str, ...]:
+    """The topics that a list names words for; ValueError when it has not the form of one."""
+    try:
+        return tuple(msgspec.json.decode(words, type=_Lexicon).topics)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ValueError(str(error)) from None
+
+
+@lru_cache(_LISTS_KEPT)
+def _patterns(language: Language, words: bytes) -> tuple[re.Pattern[str], Mapping[str, _Patterns]]:
+    data = words or files("playmolt_jury").joinpath("data", f"lexicon.{language}.json").read_bytes()
     lexicon = msgspec.json.decode(data, type=_Lexicon)
     negated = re.compile(f"{_any(lexicon.negators, language)}{_REACH[language]}$")
     topics = {
@@ -78,6 +90,8 @@ def _patterns(language: Language) -> tuple[re.Pattern[str], Mapping[str, _Patter
 
 
 def _any(phrases: tuple[str, ...], language: Language) -> str:
+    if not phrases:
+        return r"(?!)"
     spelt = (_word(phrase) if language == "en" else re.escape(phrase) for phrase in phrases)
     # The longest first, so that the shorter one inside it does not hide it.
     return f"(?:{'|'.join(sorted(spelt, key=len, reverse=True))})"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
-from playmolt_schemas.games.jury import DELIBERATION_ROUNDS, Cause, TopicImpact
+from playmolt_schemas.games.jury import Cause, TopicImpact
 
 from playmolt_jury.commands import JurorTurn, ToolUse
 from playmolt_jury.events import (
@@ -110,7 +110,7 @@ def _speech(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
     if len(speeches) < SPEECHES:
         return (*said, speech_started(debate.speakers[len(speeches)], turn.round, turn.call))
     over: tuple[Event, ...] = (*said, *_influence(state, debate, speeches), RoundEnded(round=turn.round))
-    if turn.round < DELIBERATION_ROUNDS:
+    if turn.round < state.rules.deliberation:
         return over
     return (*over, PhaseChanged(from_="deliberation", to="vote"))
 

@@ -196,7 +196,7 @@ def test_a_case_cannot_be_opened_with_a_juror_twice_or_none_or_too_late(court: C
 def test_the_code_of_a_case_is_the_committed_one(court: Court) -> None:
     code = court.opened().ledger.state(None).get_code(raw(court.address))
 
-    assert "0x" + code.hex() == contract.deployed_code()
+    assert "0x" + code.hex() == contract.deployed_code(5)
 
 
 def test_a_case_takes_no_money_after_its_opening(court: Court) -> None:

@@ -269,8 +269,8 @@ def test_only_a_juror_of_the_case_has_a_key() -> None:
 
 
 @pytest.mark.parametrize("jurors", [JURORS[:4], (*JURORS, "blake"), (*JURORS[:4], JURORS[0])])
-def test_a_case_has_five_different_jurors(jurors: tuple[str, ...]) -> None:
-    with pytest.raises(ValueError, match="5 different jurors"):
+def test_a_case_has_an_odd_number_of_different_jurors(jurors: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="3, 5, 7, 9 different jurors"):
         Case(session="jury-1", log_hash="ab" * 32, jurors=jurors)
 
 

@@ -13,7 +13,8 @@ from playmolt_core.llm.port import Attempt, ModelRequest
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
 from playmolt_jury import commands, effects
 from playmolt_jury.api import JuryApi
-from playmolt_jury.content import game
+from playmolt_jury.content import game, pack
+from playmolt_jury.content.cases import Cases
 from playmolt_jury.content.material import (
     TOPICS,
     Choice,
@@ -32,6 +33,7 @@ from playmolt_jury.content.material import (
     When,
     Witness,
 )
+from playmolt_jury.content.pack import Pack
 from playmolt_jury.jurors import react, scripted
 from playmolt_jury.rules import Jury
 from playmolt_jury.state import Ballot, State
@@ -296,7 +298,10 @@ def sessions() -> Callable[..., Session]:
         jurors = options.pop("jurors", {})
         show = options.pop("show_stances", False)
         materials: dict[Language, Material] = {"en": case("en", **jurors), "zh": case("zh", **jurors)}
-        return Session(Jury(materials, "v1", show_stances=show), **options)
+        small = Pack(
+            id="small", title="Small", digest="d" * 64, structure=pack.shipped().structure, materials=materials
+        )
+        return Session(Jury(Cases(small), "v1", show_stances=show), **options)
 
     return open_session
 

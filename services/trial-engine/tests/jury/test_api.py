@@ -27,6 +27,7 @@ def test_opening_answers_201_with_the_session(sessions: Callable[..., Any]) -> N
     assert opened == {
         "id": "jury-1", "gameType": "jury", "language": "zh", "model": "m1", "version": 1, "phase": "prologue",
         "prologue": [{"speaker": "Blake", "text": "You came."}], "notes_left": 3, "round": 0, "failed": None,
+        "case": {"id": "small", "title": "The case", "digest": "d" * 64},
         "jurors": [
             {"id": juror, "name": juror.title(), "personality": ["calm"], "band": band, "rounds_left": 10}
             for juror, band in (

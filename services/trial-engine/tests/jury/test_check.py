@@ -1,436 +1,338 @@
-"""The content check: the shipped case passes, and each way to break it is reported."""
+"""The content check: the shipped case passes, and each way to break it is told with file, line and code."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
-from msgspec.structs import replace
-from playmolt_jury.content import content
-from playmolt_jury.content.check import check, report
-from playmolt_jury.content.content import (
-    ChoiceFrame,
-    ContentError,
-    EvidenceFrame,
-    JurorFrame,
-    NodeFrame,
-    Structure,
-    WitnessFrame,
-)
-from playmolt_jury.content.material import (
-    Evidence,
-    Juror,
-    Language,
-    Material,
-    Reaction,
-    TopicImpact,
-    Weakness,
-    When,
-    Witness,
-)
+from playmolt_jury.content import pack
+from playmolt_jury.content.faults import Fault
+from playmolt_jury.content.pack import FILE_BYTES, FILES_MOST, Files
+from playmolt_jury.content.pack_folder import folder_files
+from playmolt_jury.content.toml_lines import lines_of
 
-Case = Mapping[Language, Material]
+STRUCTURE, CASE, EVIDENCE = "structure.toml", "en/case.toml", "en/evidence.toml"
+JURORS, OSEI = "en/jurors.toml", "en/witness_osei.toml"
 
 
-@pytest.fixture
-def structure() -> Structure:
-    return content.structure()
+class Break(NamedTuple):
+    """A change of one place, and where its fault stands: at the line of `at`, else of what was put in."""
+
+    file: str
+    old: str
+    new: str
+    code: str
+    told: str
+    at: str = ""
 
 
-@pytest.fixture
-def case() -> Case:
-    return {language: content.load(language) for language in content.LANGUAGES}
-
-
-def altered(parts: tuple[Any, ...], id_: str, **changes: Any) -> tuple[Any, ...]:
-    assert any(each.id == id_ for each in parts)
-    return tuple(replace(each, **changes) if each.id == id_ else each for each in parts)
-
-
-def item(structure: Structure, id_: str, **changes: Any) -> Structure:
-    return replace(structure, evidence=altered(structure.evidence, id_, **changes))
-
-
-def juror(structure: Structure, id_: str, **changes: Any) -> Structure:
-    return replace(structure, jurors=altered(structure.jurors, id_, **changes))
-
-
-def witness(structure: Structure, id_: str, **changes: Any) -> Structure:
-    return replace(structure, witnesses=altered(structure.witnesses, id_, **changes))
-
-
-def of(structure: Structure, id_: str) -> WitnessFrame:
-    return next(each for each in structure.witnesses if each.id == id_)
-
-
-def node(structure: Structure, id_: str, name: str, **changes: Any) -> Structure:
-    nodes = of(structure, id_).nodes
-    return witness(structure, id_, nodes={**nodes, name: replace(nodes.get(name, NodeFrame()), **changes)})
-
-
-def said(structure: Structure, id_: str, name: str, choice: str, **changes: Any) -> Structure:
-    return node(structure, id_, name, choices=altered(of(structure, id_).nodes[name].choices, choice, **changes))
-
-
-def in_all_choices(structure: Structure, id_: str, change: Callable[[ChoiceFrame], ChoiceFrame]) -> Structure:
-    nodes = {
-        name: replace(each, choices=tuple(change(choice) for choice in each.choices))
-        for name, each in of(structure, id_).nodes.items()
-    }
-    return witness(structure, id_, nodes=nodes)
-
-
-# The structure
-
-
-def test_the_shipped_case_has_no_faults() -> None:
-    faults, summary = report()
-    assert faults == []
-    assert "15 items (7 locked), 3 witnesses" in summary
-    assert "5 jurors, 6 endings, in en, zh" in summary
-    assert content.version() in summary
-
-
-EVIDENCE: dict[str, tuple[Callable[[Structure], Structure], str]] = {
-    "one too few": (
-        lambda s: replace(s, evidence=s.evidence[:-1]),
-        "evidence must be E1 to E15, each once and in order",
+BREAKS: dict[str, Break] = {
+    "no TOML": Break(CASE, "[dossier]", "[dossier", "syntax", "this is no TOML"),
+    "an unknown key": Break(STRUCTURE, 'stem = "robin_statement"', 'sten = "x"\nstem = "y"', "unknown_key", "sten"),
+    "a missing key": Break(
+        STRUCTURE, "initial_stance = 78\n", "", "missing_key", "initial_stance", '[[jurors]]\nid = "radical"'
     ),
-    "a stem twice": (lambda s: item(s, "E2", stem="system_log"), "evidence stem system_log stands twice; rename one"),
-    "no topic": (lambda s: item(s, "E2", topics=()), "evidence E2 has 0 topics; give it one to 3"),
-    "an unknown topic": (
-        lambda s: item(s, "E2", topics=(TopicImpact(topic="weather", impact="neutral"),)),
-        "evidence E2: weather is no topic",
+    "a wrong type": Break(STRUCTURE, "initial_stance = 78", 'initial_stance = "78"', "wrong_type", "a whole number"),
+    "a truth value for a number": Break(STRUCTURE, "threshold = 60", "threshold = true", "wrong_type", "whole number"),
+    "an unknown impact": Break(
+        STRUCTURE,
+        '{ topic = "ai_autonomy", impact = "positive" },\n  { topic = "moral_ambiguity", impact = "neutral" },',
+        '{ topic = "ai_autonomy", impact = "maybe" },',
+        "wrong_type",
+        "negative, neutral, positive",
     ),
-    "a topic twice": (
-        lambda s: item(s, "E2", topics=(TopicImpact(topic="ai_autonomy", impact="neutral"),) * 2),
-        "evidence E2: topic ai_autonomy stands twice",
+    "an item out of order": Break(STRUCTURE, 'id = "E2"', 'id = "E22"', "out_of_bounds", "call it E2"),
+    "a stem twice": Break(
+        STRUCTURE,
+        'id = "E2"\nstem = "robin_statement"',
+        'id = "E2"\nstem = "system_log"',
+        "bad_reference",
+        "system_log stands twice",
     ),
-    "a lock nobody opens": (lambda s: item(s, "E1", locked=True), "evidence E1 is locked and no witness unlocks it"),
-    "a key without a lock": (
-        lambda s: item(s, "E9", locked=False),
-        "evidence E9 is unlocked by a witness but not locked",
+    "no topic": Break(
+        STRUCTURE,
+        'topics = [{ topic = "human_responsibility", impact = "negative" }]',
+        "topics = []",
+        "out_of_bounds",
+        "E5 has 0 topics",
     ),
-}
-
-JURORS: dict[str, tuple[Callable[[Structure], Structure], str]] = {
-    "one too few": (
-        lambda s: replace(s, jurors=s.jurors[:-1]),
-        "jurors must be ophiuchus, radical, sympathizer, opportunist, philosopher, in this order",
+    "an unknown topic": Break(
+        STRUCTURE,
+        'topics = [{ topic = "human_responsibility", impact = "negative" }]',
+        'topics = [{ topic = "weather", impact = "negative" }]',
+        "bad_reference",
+        "weather is no topic",
     ),
-    "another bias": (
-        lambda s: juror(s, "ophiuchus", initial_stance=64),
-        "juror ophiuchus: initial_stance 64 is not its bias; choose 65 to 65",
+    "a lock nobody opens": Break(
+        STRUCTURE,
+        'stem = "system_log"\n',
+        'stem = "system_log"\nlocked = true\n',
+        "never_opens",
+        "E1 is locked and no witness unlocks it",
+        '[[evidence]]\nid = "E1"',
     ),
-    "too much power": (
-        lambda s: juror(s, "radical", speaker_power="1.1"),
-        'juror radical: speaker_power \'1.1\' is no decimal from "0" to "1"',
+    "a key without a lock": Break(
+        STRUCTURE,
+        'stem = "stair_keypad"\nlocked = true\n',
+        'stem = "stair_keypad"\n',
+        "bad_reference",
+        "unlocks E9, which is no locked item",
+        'unlocks = ["E9", "E10", "E11"]',
     ),
-    "an unknown weight": (
-        lambda s: juror(s, "radical", topic_weights={"weather": 1}),
-        "juror radical: weather is no topic",
+    "a stance off the scale": Break(STRUCTURE, "initial_stance = 78", "initial_stance = 178", "out_of_bounds", "178"),
+    "too much power": Break(STRUCTURE, 'speaker_power = "0.7"', 'speaker_power = "1.1"', "out_of_bounds", "'1.1'"),
+    "too heavy": Break(STRUCTURE, "human_responsibility = -8", "human_responsibility = -11", "out_of_bounds", "-11"),
+    "a weight on nothing": Break(STRUCTURE, "human_responsibility = -8", "weather = 8", "bad_reference", "weather"),
+    "no start": Break(STRUCTURE, 'start = "canteen"', 'start = "attic"', "bad_reference", "'attic', which is no node"),
+    "a choice to nowhere": Break(
+        STRUCTURE,
+        '{ id = "night", goto = "alibi" },\n  { id = "robin"',
+        '{ id = "night", goto = "attic" },\n  { id = "robin"',
+        "bad_reference",
+        "node canteen, choice night leads to 'attic'",
     ),
-}
-
-REFERENCES: dict[str, tuple[Callable[[Structure], Structure], str]] = {
-    "two witnesses": (lambda s: replace(s, witnesses=s.witnesses[:-1]), "2 witnesses; there are 3"),
-    "no start": (lambda s: witness(s, "osei", start="attic"), "witness osei: start leads to 'attic', which is no node"),
-    "no fallback": (
-        lambda s: witness(s, "osei", fallback="attic"),
-        "witness osei: fallback leads to 'attic', which is no node",
+    "a condition on no item": Break(
+        STRUCTURE, 'when = { read = ["E7"] }', 'when = { read = ["E77"] }', "bad_reference", "E77"
     ),
-    "a choice to nowhere": (
-        lambda s: said(s, "osei", "bay", "log", goto="attic"),
-        "witness osei: node bay, choice log leads to 'attic', which is no node",
+    "no threshold": Break(
+        STRUCTURE, "threshold = 60", "threshold = 0", "out_of_bounds", "threshold must be at least 1"
     ),
-    "a reaction to nowhere": (
-        lambda s: witness(s, "osei", evidence={"E1": Reaction(goto="attic")}),
-        "witness osei: evidence E1 leads to 'attic', which is no node",
+    "a witness too strong": Break(
+        STRUCTURE,
+        "threshold = 60",
+        "threshold = 6000",
+        "never_breaks",
+        "lin_xia can never be broken",
+        '[[witnesses]]\nid = "lin_xia"',
     ),
-    "a reaction to nothing": (
-        lambda s: witness(s, "osei", evidence={"E77": Reaction(goto="bay")}),
-        "witness osei: a reaction needs 'E77', which is no item",
+    "so a lock stays shut": Break(
+        STRUCTURE,
+        "threshold = 60",
+        "threshold = 6000",
+        "never_opens",
+        "E9 can never be opened",
+        '[[evidence]]\nid = "E9"',
     ),
-    "a choice twice": (
-        lambda s: node(s, "osei", "bay", choices=of(s, "osei").nodes["bay"].choices * 2),
-        "witness osei: node bay: choice log stands twice",
+    "more taken than given": Break(
+        STRUCTURE,
+        '{ id = "leave", goto = "batch" }',
+        '{ id = "leave", goto = "batch", pressure = -500 }',
+        "lost_for_good",
+        "lin_xia can be lost for good",
+        '[[witnesses]]\nid = "lin_xia"',
     ),
-    "a condition on no item": (
-        lambda s: said(s, "osei", "bay", "log", when=When(read=("E77",))),
-        "witness osei: node bay, choice log needs 'E77', which is no item",
+    "an empty node": Break(
+        STRUCTURE,
+        '[witnesses.nodes.hours]\nchoices = [\n  { id = "who_listens", goto = "idea", pressure = 10 },\n'
+        '  { id = "back", goto = "canteen" },\n]',
+        "[witnesses.nodes.hours]\nchoices = []",
+        "dead_end",
+        "node hours may leave nothing to say",
+        "[witnesses.nodes.hours]",
     ),
-    "a condition on nobody": (
-        lambda s: said(s, "osei", "bay", "log", when=When(cracked=("blake",))),
-        "witness osei: node bay, choice log needs 'blake', which is no witness",
+    "an island": Break(
+        STRUCTURE,
+        "[witnesses.nodes.work]",
+        "[witnesses.nodes.attic]\nends = true\n\n[witnesses.nodes.work]",
+        "unreachable_node",
+        "node attic is never reached",
     ),
-    "a condition on no node": (
-        lambda s: said(s, "osei", "bay", "log", when=When(visited=("attic",))),
-        "witness osei: node bay, choice log needs 'attic', which is no node",
+    "an impossible condition": Break(
+        STRUCTURE,
+        '{ id = "work", goto = "work" }',
+        '{ id = "work", goto = "work", when = { cracked = ["lin_xia"] } }',
+        "never_offered",
+        "choice work is never offered",
     ),
-    "no threshold": (lambda s: witness(s, "osei", threshold=0), "witness osei: threshold must be at least 1"),
-}
-
-TALKS: dict[str, tuple[Callable[[Structure], Structure], str]] = {
-    "a witness too strong": (
-        lambda s: witness(s, "osei", threshold=1000),
-        "witness osei can never be broken; give more steps pressure or lower the threshold",
+    "an ending too few": Break(
+        STRUCTURE,
+        '[[endings]]\nid = "guilty_nothing"\nverdict = "guilty"\nwhen = "nothing"\n',
+        "",
+        "ending_missing",
+        "no ending for guilty and nothing",
+        "[[endings]]",
     ),
-    "so a lock stays shut": (
-        lambda s: witness(s, "osei", threshold=1000),
-        "evidence E12 can never be opened; see its witness",
+    "an ending twice": Break(
+        STRUCTURE,
+        'id = "guilty_nothing"\nverdict = "guilty"\nwhen = "nothing"',
+        'id = "guilty_nothing"\nverdict = "guilty"\nwhen = "something"',
+        "ending_twice",
+        "another ending for guilty",
+        '[[endings]]\nid = "guilty_nothing"',
     ),
-    "and so the whole truth": (
-        lambda s: witness(s, "osei", threshold=1000),
-        "ending guilty_everything is never reached: nobody can find out everything",
+    "too many rounds": Break(
+        STRUCTURE,
+        'verdict = "not_guilty"\nwhen = "nothing"\n',
+        'verdict = "not_guilty"\nwhen = "nothing"\n\n[rules]\nrounds = 21\n',
+        "out_of_bounds",
+        "rounds is 21",
+        "rounds = 21",
     ),
-    "more taken than given": (
-        lambda s: said(s, "osei", "bay", "leave", pressure=-500),
-        "witness osei can be lost for good; lead every node back, or take less pressure away",
+    "an item without words": Break(EVIDENCE, "[E3]", "[E33]", "missing_text", "evidence E3 has no words", "#0"),
+    "words without an item": Break(EVIDENCE, "[E3]", "[E33]", "extra_text", "evidence E33 is not in structure.toml"),
+    "a choice without words": Break(
+        OSEI,
+        'leave = "I\'ve seen what I needed."\n',
+        "",
+        "missing_text",
+        "node bay, choice leave",
+        "[nodes.bay.choices]",
     ),
-    "no way back": (
-        lambda s: witness(node(s, "osei", "home", choices=()), "osei", evidence={}),
-        "witness osei can be lost for good; lead every node back, or take less pressure away",
+    "an empty text": Break(OSEI, 'back = "I see."', 'back = ""', "missing_text", "is empty; write it"),
+    "a title too long": Break(CASE, 'title = "What the Robin Knew"', f'title = "{"a" * 201}"', "out_of_bounds", "201"),
+    "a keyword too short": Break(
+        JURORS, '"scapegoat"', '"so"', "out_of_bounds", "'so' has 2", 'trigger_keywords = ["so"'
     ),
-    "an empty node": (
-        lambda s: node(s, "osei", "hero", choices=()),
-        "witness osei: node hero may leave nothing to say; let it end or always offer a choice",
+    "a keyword told": Break(
+        OSEI, 'back = "I see."', 'back = "A Scapegoat."', "gives_away", "trigger keyword of radical"
     ),
-    "only conditional words": (
-        lambda s: said(s, "osei", "hero", "up", when=When(read=("E1",))),
-        "witness osei: node hero may leave nothing to say; let it end or always offer a choice",
+    "a topic's id told": Break(
+        OSEI, 'back = "I see."', 'back = "Call it moral_ambiguity."', "gives_away", "id of a topic"
     ),
-    "a circle": (
-        lambda s: said(s, "osei", "hero", "up", goto="hero"),
-        "witness osei: no way leads from node hero to an end",
+    "a locked id told": Break(OSEI, 'back = "I see."', 'back = "See E15."', "gives_away", "locked evidence E15"),
+    "a locked stem told": Break(
+        OSEI, 'back = "I see."', 'back = "Ask for two_arms."', "gives_away", "locked evidence E14"
     ),
-    "an island": (
-        lambda s: node(s, "osei", "attic", ends=True),
-        "witness osei: node attic is never reached; lead to it or take it out",
+    "a stance told": Break(OSEI, 'back = "I see."', 'back = "I am 78 sure."', "gives_away", "stance of radical"),
+    "another game": Break("pack.toml", 'game = "jury"', 'game = "ox"', "wrong_type", 'game must be "jury"'),
+    "a bad id": Break("pack.toml", 'id = "silent-robin"', 'id = "Silent Robin"', "out_of_bounds", "id must be 3 to 40"),
+    "a language that is none": Break(
+        "pack.toml", '["en", "zh"', '["fr", "zh"', "wrong_type", "one of en, zh", "languages"
     ),
-    "an impossible condition": (
-        lambda s: said(s, "osei", "bay", "log", when=When(cracked=("osei",))),
-        "witness osei: node bay: choice log is never offered; look at its conditions",
-    ),
-    "a confession taken back": (
-        lambda s: said(s, "osei", "why_keep", "go", goto="home"),
-        "witness osei: node home can be heard before and after the break; keep the two apart",
-    ),
-    "an unmarked confession": (
-        lambda s: node(s, "gu_lan", "mandarin", afterwards=False),
-        "witness gu_lan: node mandarin follows the break; mark it afterwards = true",
-    ),
-}
-
-ENDINGS: dict[str, tuple[Callable[[Structure], Structure], str]] = {
-    "one too few": (
-        lambda s: replace(s, endings=s.endings[1:]),
-        "0 endings for guilty and everything; there must be one",
-    ),
-    "one twice": (
-        lambda s: replace(s, endings=(*s.endings, s.endings[0])),
-        "ending guilty_everything stands twice",
-    ),
-    "jurors who cannot acquit": (
-        lambda s: replace(s, jurors=tuple(replace(each, topic_weights={}) for each in s.jurors)),
-        "ending not_guilty_nothing is never reached: ten rounds a juror cannot bring not_guilty",
-    ),
-}
-
-BROKEN = {
-    f"{kind}: {name}": way
-    for kind, ways in (
-        ("evidence", EVIDENCE),
-        ("jurors", JURORS),
-        ("references", REFERENCES),
-        ("talks", TALKS),
-        ("endings", ENDINGS),
-    )
-    for name, way in ways.items()
 }
 
 
 @pytest.fixture(scope="module")
-def faults_of_no_words() -> list[str]:
-    return check(content.structure(), {})
+def files() -> Files:
+    return pack.shipped_files()
 
 
-@pytest.mark.parametrize("way", BROKEN)
-def test_a_broken_structure_is_reported(structure: Structure, faults_of_no_words: list[str], way: str) -> None:
-    break_, fault = BROKEN[way]
-    assert fault not in faults_of_no_words
-    assert fault in check(break_(structure), {})
+def edited(files: Files, file: str, old: str, new: str) -> Files:
+    text = files[file].decode()
+    assert old in text, old
+    return {**files, file: text.replace(old, new, 1).encode()}
 
 
-def test_what_leads_nowhere_is_reported_before_anything_is_searched(structure: Structure, case: Case) -> None:
-    faults = check(witness(structure, "osei", breaks="attic"), case)
-    assert faults == ["witness osei: breaks leads to 'attic', which is no node"]
+def line_of(files: Files, file: str, marker: str) -> int:
+    text = files[file].decode()
+    return 1 if marker == "#0" else text.count("\n", 0, text.index(marker)) + 1
 
 
-def test_two_witnesses_who_wait_for_each_other_never_break(structure: Structure, case: Case) -> None:
-    def only_after(other: str, broken: Structure, id_: str) -> Structure:
-        waits = in_all_choices(broken, id_, lambda each: replace(each, pressure=0) if each.pressure else each)
-        return witness(waits, id_, evidence={other: Reaction(goto=of(broken, id_).start, pressure=500)})
-
-    deadlock = only_after("E9", only_after("E12", structure, "lin_xia"), "osei")
-    faults = check(deadlock, case)
-    assert {
-        "evidence E9 can never be opened; see its witness",
-        "evidence E12 can never be opened; see its witness",
-    } <= {*faults}
-    one_way = only_after("E9", structure, "osei")
-    assert not any("can never be opened" in fault for fault in check(one_way, case))
+def test_the_shipped_case_has_no_faults(files: Files) -> None:
+    assert pack.check(files) == ()
+    assert len(pack.shipped().digest) == 64
 
 
-def test_pressure_that_needs_pressure_first_is_not_counted_on(structure: Structure, case: Case) -> None:
-    def gated(each: ChoiceFrame) -> ChoiceFrame:
-        return replace(each, when=replace(each.when, pressure=40)) if each.pressure > 0 else each
-
-    hard = witness(in_all_choices(structure, "lin_xia", gated), "lin_xia", evidence={})
-    assert "witness lin_xia can never be broken; give more steps pressure or lower the threshold" in check(hard, case)
-
-
-def test_every_single_way_out_matters(structure: Structure) -> None:
-    """Taking all choices away from any node that has some, and does not end, is reported."""
-    nodes = of(structure, "gu_lan").nodes
-    for name in (name for name, each in nodes.items() if each.choices and not each.ends):
-        faults = check(node(structure, "gu_lan", name, choices=()), {})
-        assert any(fault.startswith(f"witness gu_lan: node {name} may leave nothing to say") for fault in faults)
+@pytest.mark.parametrize("way", BREAKS)
+def test_a_broken_pack_is_told(files: Files, way: str) -> None:
+    broken = BREAKS[way]
+    changed = edited(files, broken.file, broken.old, broken.new)
+    line = line_of(changed, broken.file, broken.at or broken.new)
+    found = [each for each in pack.check(changed) if each.code == broken.code and broken.told in each.message]
+    assert found, pack.check(changed)[:5]
+    near = 2 if broken.code in ("syntax", "missing_key") or "\n" in broken.new else 0
+    assert found[0].file == broken.file
+    assert line <= found[0].line <= line + near
 
 
-# The words of a language
+def test_a_verdict_that_no_talk_can_bring_is_told(files: Files) -> None:
+    changed = edited(files, STRUCTURE, "initial_stance = 65", "initial_stance = 95")
+    changed = edited(changed, STRUCTURE, "initial_stance = 54", "initial_stance = 95")
+    assert pack.check(changed) == ()
+    changed = edited(changed, STRUCTURE, "[[evidence]]", "[rules]\nrounds = 1\n\n[[evidence]]")
+    faults = [each for each in pack.check(changed) if each.code == "ending_unreachable"]
+    assert len(faults) == 3
+    assert faults[0].line == line_of(changed, STRUCTURE, '[[endings]]\nid = "not_guilty_everything"')
 
 
-def in_english(case: Case, **changes: Any) -> Case:
-    return {**case, "en": replace(case["en"], **changes)}
+def test_all_faults_are_told_at_once(files: Files) -> None:
+    changed = edited(files, OSEI, 'back = "I see."', 'back = ""')
+    changed = edited(changed, STRUCTURE, "threshold = 60", "threshold = 6000")
+    changed = edited(changed, CASE, "[dossier]", "[dossier")
+    faults = pack.check(changed)
+    assert {each.code for each in faults} >= {"missing_text", "never_breaks", "syntax"}
+    assert list(faults) == sorted(faults)
 
 
-def english_item(case: Case, id_: str, **changes: Any) -> Case:
-    parts: tuple[Evidence, ...] = altered(case["en"].evidence, id_, **changes)
-    return in_english(case, evidence=parts)
+def test_a_missing_file_stands_in_line_one(files: Files) -> None:
+    fewer = {path: content for path, content in files.items() if path not in (JURORS, "pack.toml")}
+    faults = pack.check(fewer)
+    assert Fault(JURORS, 1, "missing_text", "en/jurors.toml is missing: write it") in faults
+    assert Fault("pack.toml", 1, "missing_key", "pack.toml is missing: write it") in faults
 
 
-def english_juror(case: Case, id_: str, **changes: Any) -> Case:
-    parts: tuple[Juror, ...] = altered(case["en"].jurors, id_, **changes)
-    return in_english(case, jurors=parts)
+@pytest.mark.parametrize(
+    "path", ["notes.txt", "en/witness_blake.toml", "en/deep/case.toml", "fr/case.toml", "case.toml"]
+)
+def test_a_file_that_no_pack_has_is_told(files: Files, path: str) -> None:
+    found = {(each.file, each.code) for each in pack.check({**files, path: b""})}
+    assert found == {(path, "unknown_file")}
 
 
-def english_node(case: Case, id_: str, name: str, **changes: Any) -> Case:
-    (frame,) = (each for each in case["en"].witnesses if each.id == id_)
-    nodes = {**frame.nodes, name: replace(frame.nodes[name], **changes)}
-    parts: tuple[Witness, ...] = altered(case["en"].witnesses, id_, nodes=nodes)
-    return in_english(case, witnesses=parts)
+def test_what_is_too_large_is_told(files: Files) -> None:
+    many = {f"en/file_{number}.toml": b"" for number in range(FILES_MOST)}
+    assert any(each.code == "out_of_bounds" and "files" in each.message for each in pack.check({**files, **many}))
+    large = {**files, "en/large.toml": b"#" * (FILE_BYTES + 1)}
+    assert any((each.file, each.code) == ("en/large.toml", "out_of_bounds") for each in pack.check(large))
 
 
-WORDS: dict[str, tuple[Callable[[Case], Case], str]] = {
-    "a whole language missing": (
-        lambda c: {"en": c["en"]},
-        "zh: the whole language is missing; write its files",
-    ),
-    "an item missing": (lambda c: in_english(c, evidence=c["en"].evidence[:-1]), "en: evidence E15 is missing"),
-    "a witness missing": (lambda c: in_english(c, witnesses=c["en"].witnesses[1:]), "en: witness lin_xia is missing"),
-    "a topic missing": (
-        lambda c: in_english(c, topics=c["en"].topics[1:]),
-        "en: topic technical_responsibility is missing",
-    ),
-    "an ending missing": (
-        lambda c: in_english(c, endings=c["en"].endings[1:]),
-        "en: ending guilty_everything is missing",
-    ),
-    "a choice missing": (
-        lambda c: english_node(c, "osei", "hero", choices=()),
-        "en: witness osei, node hero, choice up is missing",
-    ),
-    "a juror too many": (
-        lambda c: in_english(c, jurors=(*c["en"].jurors, replace(c["en"].jurors[0], id="cynic"))),
-        "en: juror cynic is in this language only",
-    ),
-    "an empty text": (
-        lambda c: english_item(c, "E3", text=""),
-        "en: evidence E3 is empty, not trimmed or not storable",
-    ),
-    "an untrimmed title": (
-        lambda c: english_item(c, "E9", title="Keypad "),
-        "en: evidence E9, title is empty, not trimmed or not storable",
-    ),
-    "a text nobody can store": (
-        lambda c: english_node(c, "osei", "hero", text="nul \x00"),
-        "en: witness osei, node hero is empty, not trimmed or not storable",
-    ),
-    "no keywords": (
-        lambda c: english_juror(c, "radical", weakness=Weakness(trigger_keywords=())),
-        "en: juror radical has no trigger_keywords; write some",
-    ),
-    "an empty keyword": (
-        lambda c: english_juror(c, "radical", weakness=Weakness(trigger_keywords=("",))),
-        "en: juror radical, trigger_keywords is empty, not trimmed or not storable",
-    ),
-    "no personality": (
-        lambda c: english_juror(c, "radical", personality=()),
-        "en: juror radical has no personality; write some words",
-    ),
-    "a stance told": (
-        lambda c: english_juror(c, "ophiuchus", personality=("about 65 sure",)),
-        "en: juror ophiuchus, personality gives away the initial stance of ophiuchus; reword it",
-    ),
-    "a stance in a locked item": (
-        lambda c: english_item(c, "E15", text="He was at 78."),
-        "en: evidence E15 gives away the initial stance of radical; reword it",
-    ),
-    "a keyword told": (
-        lambda c: english_node(c, "osei", "hero", text="They want a Scapegoat."),
-        "en: witness osei, node hero gives away a trigger keyword of radical; reword it",
-    ),
-    "a topic's id told": (
-        lambda c: in_english(c, title="On moral_ambiguity"),
-        "en: title gives away the id of a topic; reword it",
-    ),
-    "a locked id told": (
-        lambda c: english_item(c, "E1", text="See also E15."),
-        "en: evidence E1 gives away locked evidence E15; reword it",
-    ),
-    "a locked stem told": (
-        lambda c: english_node(c, "gu_lan", "door", text="Ask for two_arms."),
-        "en: witness gu_lan, node door gives away locked evidence E14; reword it",
-    ),
-    "a locked title in a prompt": (
-        lambda c: english_juror(
-            c, "radical", role_prompt="You know clip 4471, Nightingale, clip 4471, with annotation."
-        ),
-        "en: juror radical, role_prompt gives away locked evidence E11; reword it",
-    ),
-}
+def test_what_is_no_text_is_told(files: Files) -> None:
+    assert any(each.code == "syntax" for each in pack.check({**files, CASE: b"\n\xff"}) if each.line == 2)
 
 
-@pytest.mark.parametrize("way", WORDS)
-def test_broken_words_are_reported(structure: Structure, case: Case, way: str) -> None:
-    break_, fault = WORDS[way]
-    assert fault in check(structure, break_(case))
+def test_a_list_of_words_is_read_as_one(files: Files) -> None:
+    found = pack.check({**files, "lexicon.en.json": b'{"negators": [], "topics": {"weather": {}}}'})
+    assert [(each.file, each.code) for each in found] == [("lexicon.en.json", "wrong_type")]
+    empty = '{"positive": ["rain"], "negative": [], "neutral": []}'
+    found = pack.check({**files, "lexicon.en.json": f'{{"negators": [], "topics": {{"weather": {empty}}}}}'.encode()})
+    assert [(each.file, each.code) for each in found] == [("lexicon.en.json", "bad_reference")]
+
+
+def test_another_byte_is_another_digest(files: Files) -> None:
+    assert pack.digest_of({**files, CASE: files[CASE] + b"\n"}) != pack.digest_of(files)
+    assert pack.digest_of(dict(reversed(files.items()))) == pack.digest_of(files)
+
+
+def test_a_link_is_no_file_of_a_pack(tmp_path: Path, files: Files) -> None:
+    (tmp_path / "pack.toml").write_bytes(files["pack.toml"])
+    (tmp_path / "structure.toml").symlink_to(tmp_path / "pack.toml")
+    found, faults = folder_files(tmp_path)
+    assert list(found) == ["pack.toml"]
+    assert [(each.file, each.code) for each in faults] == [("structure.toml", "unknown_file")]
 
 
 @pytest.mark.parametrize("text", ["It was 02:65.", "165 pages", "6.65 metres", "E150 is a dye", "Grade 65:2"])
-def test_what_only_looks_like_a_secret_may_be_told(structure: Structure, case: Case, text: str) -> None:
-    assert check(structure, english_item(case, "E1", text=text)) == []
+def test_what_only_looks_like_a_secret_may_be_told(files: Files, text: str) -> None:
+    assert pack.check(edited(files, OSEI, 'back = "I see."', f'back = "{text}"')) == ()
 
 
-def test_an_empty_locked_title_is_one_fault(structure: Structure, case: Case) -> None:
-    assert check(structure, english_item(case, "E9", title="")) == [
-        "en: evidence E9, title is empty, not trimmed or not storable"
-    ]
+@pytest.mark.parametrize("path", sorted(path for path in pack.shipped_files() if path.endswith(".toml")))
+def test_every_key_of_a_file_has_its_line(files: Files, path: str) -> None:
+    text = files[path].decode()
+    lines, source = lines_of(text), text.split("\n")
+
+    def walk(value: object, at: tuple[str | int, ...]) -> None:
+        children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for key, each in children:
+            line = lines[(*at, key)]
+            assert isinstance(key, int) or key in source[line - 1]
+            walk(each, (*at, key))
+
+    walk(tomllib.loads(text), ())
 
 
-def test_files_that_cannot_be_read_are_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: Language) -> Material:
-        raise ContentError(["zh/case.toml: Expected '=' after a key", "zh: evidence E4 has no words; write them"])
+LINES: dict[str, tuple[str, tuple[str | int, ...], int]] = {
+    "a quoted key": ('\n"a b" = 1\n', ("a b",), 2),
+    "a dotted key": ("x.y = 1\n[z]\nx.y = 2", ("z", "x", "y"), 3),
+    "a long text": ("a = '''\n[no]\n'''\nb = 2", ("b",), 4),
+    "a comment in a list": ("a = [\n 1, # ]\n 2,\n]\nb = 1", ("b",), 5),
+    "a table in a list": ("[[a]]\nx = 1\n[[a]]\n[a.b]\ny = 2", ("a", 1, "b", "y"), 5),
+    "a date and a float": ("a = 2026-11-26T01:02:03Z\nb = 1.5e3\nc = {d = [{e = 1}]}", ("c", "d", 0, "e"), 3),
+}
 
-    monkeypatch.setattr(content, "load", refuse)
-    faults, summary = report()
-    assert faults == ["zh/case.toml: Expected '=' after a key", "zh: evidence E4 has no words; write them"]
-    assert summary == "jury: content cannot be read"
 
-
-def test_the_helpers_above_change_one_thing_only(structure: Structure, case: Case) -> None:
-    same_item: EvidenceFrame = structure.evidence[0]
-    same_juror: JurorFrame = structure.jurors[0]
-    assert item(structure, "E1", stem=same_item.stem) == structure
-    assert juror(structure, "ophiuchus", initial_stance=same_juror.initial_stance) == structure
-    assert said(structure, "osei", "bay", "log", goto="log") == structure
-    assert english_item(case, "E1") == case
+@pytest.mark.parametrize("way", LINES)
+def test_lines_are_found_in_any_toml(way: str) -> None:
+    text, path, line = LINES[way]
+    assert tomllib.loads(text)
+    assert lines_of(text)[path] == line

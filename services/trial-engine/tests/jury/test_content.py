@@ -5,9 +5,8 @@ from typing import get_args
 
 import msgspec
 import pytest
-from msgspec.structs import replace
-from playmolt_jury.content import content
-from playmolt_jury.content.content import ContentError, Structure, Texts, TitledText
+from playmolt_jury.content import game, pack
+from playmolt_jury.content.content import Structure
 from playmolt_jury.content.material import TOPICS, Found, Language, Material
 from playmolt_schemas.games.jury import VerdictName
 
@@ -22,17 +21,12 @@ def language(request: pytest.FixtureRequest) -> Language:
 
 @pytest.fixture
 def case(language: Language) -> Material:
-    return content.load(language)
+    return pack.shipped().materials[language]
 
 
 @pytest.fixture
 def structure() -> Structure:
-    return content.structure()
-
-
-@pytest.fixture
-def words(structure: Structure) -> Texts:
-    return content.texts("en", structure)
+    return pack.shipped().structure
 
 
 def test_a_case_has_fifteen_items_of_which_some_are_locked(case: Material) -> None:
@@ -68,7 +62,7 @@ def test_the_first_item_is_the_system_log(case: Material) -> None:
 
 
 def test_chinese_has_the_keywords_of_the_source() -> None:
-    assert {"系统漏洞", "程序缺陷"} <= set(content.load("zh").jurors[0].weakness.trigger_keywords)
+    assert {"系统漏洞", "程序缺陷"} <= set(pack.shipped().materials["zh"].jurors[0].weakness.trigger_keywords)
 
 
 def test_blake_speaks_in_the_prologue(case: Material) -> None:
@@ -111,7 +105,7 @@ def test_languages_differ_in_words_alone() -> None:
             ],
         )
 
-    english, chinese = content.load("en"), content.load("zh")
+    english, chinese = pack.shipped().materials["en"], pack.shipped().materials["zh"]
     assert numbers(english) == numbers(chinese)
     assert not {each.text for each in english.evidence} & {each.text for each in chinese.evidence}
 
@@ -120,53 +114,20 @@ def test_chinese_is_written_in_chinese() -> None:
     def han(text: str) -> float:
         return sum("\u4e00" <= char <= "\u9fff" for char in text) / len(text)
 
-    case = content.load("zh")
+    case = pack.shipped().materials["zh"]
     texts = [case.dossier.text, *(each.text for each in case.endings), *(each.role_prompt for each in case.jurors)]
     texts += [node.text for witness in case.witnesses for node in witness.nodes.values()]
     assert min(map(han, texts)) > 0.6
 
 
 def test_after_the_break_shown_evidence_is_answered_from_after_it(structure: Structure) -> None:
-    case = content.load("en")
+    case = pack.shipped().materials["en"]
     for frame, witness in zip(structure.witnesses, case.witnesses, strict=True):
         for name, node in frame.nodes.items():
             told = {item: each.goto for item, each in witness.nodes[name].evidence.items()}
             assert told == ({item: each.goto for item, each in frame.afterwards.items()} if node.afterwards else {})
 
 
-def test_a_case_is_read_once(language: Language) -> None:
-    assert content.load(language) is content.load(language)
-
-
 def test_the_version_names_the_content() -> None:
-    assert len(content.version()) == 16
-    assert int(content.version(), 16) >= 0
-
-
-@pytest.mark.parametrize(
-    ("change", "fault"),
-    [
-        ({"evidence": {}}, "zh: evidence E1 has no words; write them"),
-        ({"jurors": {}}, "zh: juror radical has no words; write them"),
-        ({"witnesses": {}}, "zh: witness osei has no words; write them"),
-    ],
-)
-def test_missing_words_are_named(structure: Structure, words: Texts, change: dict[str, object], fault: str) -> None:
-    with pytest.raises(ContentError) as refused:
-        content.assemble(structure, replace(words, **change), "zh")
-    assert fault in refused.value.faults
-    assert str(refused.value).splitlines() == list(refused.value.faults)
-
-
-def test_words_without_an_id_are_named(structure: Structure, words: Texts) -> None:
-    more = replace(words, evidence={**words.evidence, "E16": TitledText(title="A glove", text="It fits.")})
-    with pytest.raises(ContentError, match=r"en: evidence E16 is not in structure\.toml"):
-        content.assemble(structure, more, "en")
-
-
-def test_a_choice_without_words_is_named(structure: Structure, words: Texts) -> None:
-    witness = words.witnesses["osei"]
-    nodes = {**witness.nodes, "bay": replace(witness.nodes["bay"], choices={})}
-    fewer = replace(words, witnesses={**words.witnesses, "osei": replace(witness, nodes=nodes)})
-    with pytest.raises(ContentError, match="en: witness osei, node bay, choice smoke has no words"):
-        content.assemble(structure, fewer, "en")
+    assert len(game.version()) == 16
+    assert int(game.version(), 16) >= 0

@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 
 import pytest
-from playmolt_jury.content import content
-from playmolt_jury.content.check import ROUNDS, strongest
+from playmolt_jury.content import pack
 from playmolt_jury.content.material import Evidence, Juror, Material
+from playmolt_jury.content.structure_check import strongest
 from playmolt_jury.persuasion.deliberation import leader, responders
 from playmolt_jury.persuasion.stance import MIDDLE, argued, struck, swayed, votes_guilty
 from playmolt_schemas.games.jury import TopicImpact
 
+ROUNDS = 10
 DELIBERATION_ROUNDS = 4
 
 Messages = Iterable[tuple[TopicImpact, ...]]
@@ -19,7 +20,7 @@ Player = Callable[[Juror], Messages]
 
 @pytest.fixture(scope="module")
 def case() -> Material:
-    return content.load("en")
+    return pack.shipped().materials["en"]
 
 
 def persuaded(juror: Juror, messages: Messages, *, keyword: bool = False) -> int:

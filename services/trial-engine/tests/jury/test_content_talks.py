@@ -4,7 +4,7 @@ import random
 from collections.abc import Collection, Iterator
 
 import pytest
-from playmolt_jury.content import content
+from playmolt_jury.content import pack
 from playmolt_jury.content.material import Witness
 from playmolt_jury.events import EvidenceUnlocked, WitnessTalked
 from playmolt_jury.persuasion.dialogue import Talk, after, node_of, offered, say, show
@@ -15,7 +15,7 @@ LOCKED = frozenset(f"E{number}" for number in range(9, 16))
 
 
 def witness(id_: str) -> Witness:
-    (found,) = (each for each in content.load("en").witnesses if each.id == id_)
+    (found,) = (each for each in pack.shipped().materials["en"].witnesses if each.id == id_)
     return found
 
 
@@ -63,7 +63,7 @@ def test_there_is_always_something_to_say_even_when_nothing_has_been_read(id_: s
 @pytest.mark.parametrize("id_", ["lin_xia", "osei", "gu_lan"])
 def test_who_has_broken_never_goes_back_to_denying_it(id_: str) -> None:
     subject = witness(id_)
-    (frame,) = (each for each in content.structure().witnesses if each.id == id_)
+    (frame,) = (each for each in pack.shipped().structure.witnesses if each.id == id_)
     for talk, _ in wandering(subject, 3, OPEN | LOCKED):
         assert frame.nodes[talk.node].afterwards is talk.cracked
 

@@ -49,7 +49,7 @@ class _MovesNobody(Jury):
     """A next version of the rules, in which a chat changes no stance."""
 
     def __init__(self, jury: Jury) -> None:
-        super().__init__(jury._materials, jury.content_version)
+        super().__init__(jury.cases, jury.content_version)
         turned = self._handlers[JurorTurn]
         self._handlers[JurorTurn] = lambda state, command: _without_stances(turned(state, command))
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 import pytest
-from playmolt_jury.content import content
+from playmolt_jury.content import pack
 from playmolt_jury.content.material import Juror
 from playmolt_jury.jurors import scripted
 from playmolt_jury.persuasion import lexicon
@@ -17,7 +17,7 @@ from playmolt_schemas.games.jury import Language, TopicImpact
 
 from .arguments import ARGUMENTS, EDITS
 
-LANGUAGES: Final = content.LANGUAGES
+LANGUAGES: Final = tuple(pack.shipped().materials)
 SENTENCE: Final = "There is reasonable doubt."
 DRAWINGS: Final = 2000
 DOUBT: Final = (TopicImpact(topic="procedural_justice", impact="positive"),)
@@ -52,7 +52,7 @@ class Debates:
     """Draws the speeches of four rounds as the scripted jurors do, from where the overseer has left them."""
 
     def __init__(self, language: Language) -> None:
-        self.jurors = {juror.id: juror for juror in content.load(language).jurors}
+        self.jurors = {juror.id: juror for juror in pack.shipped().materials[language].jurors}
         self._voices: Mapping[str, Any] = scripted._voices(language)
         self._swayed = lru_cache(None)(self._moved)
 
@@ -93,7 +93,7 @@ class Debates:
     [("ophiuchus", [58, 54, 65, 65]), ("opportunist", [52, 51, 54, 54]), ("philosopher", [45, 43, 48, 48])],
 )
 def test_what_is_said_three_times_is_worth_nothing(juror: str, expected: list[int]) -> None:
-    file = next(each for each in content.load("en").jurors if each.id == juror)
+    file = next(each for each in pack.shipped().materials["en"].jurors if each.id == juror)
     assert stances(file, [SENTENCE] * 4, "en") == expected
 
 

@@ -9,11 +9,11 @@ import pytest
 from playmolt_core.game.decider import EndGame, Event, read_event
 from playmolt_core.llm.port import Failed, Reply, ToolCall
 from playmolt_jury import commands, effects
+from playmolt_jury.content import game
 from playmolt_jury.content.material import TopicImpact
-from playmolt_jury.rules import Jury
 from playmolt_schemas.canonical import canonical_json
 
-RULES = Jury({}, "")
+RULES = game.jury()
 SAMPLES = Path(__file__).parent / "golden" / "events.jsonl"
 
 

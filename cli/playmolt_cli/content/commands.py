@@ -1,0 +1,112 @@
+"""`playmolt content`: the stories that writers edit, and those that they bring."""
+
+from pathlib import Path
+from typing import get_args
+
+import click
+import msgspec
+from playmolt_jury.content import pack
+from playmolt_jury.content.faults import Fault
+from playmolt_jury.content.pack_folder import check_folder, folder_files, read_folder
+from playmolt_schemas.games.game_messages import GameLanguage
+from playmolt_schemas.games.jury import Language, VerdictName
+
+from playmolt_cli.content import entries, playing, template
+from playmolt_cli.content.template import PackGame
+from playmolt_cli.terminal.failures import Failure
+from playmolt_cli.terminal.options import json_option
+from playmolt_cli.terminal.terminal_text import console
+
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+_THERE = click.Path(path_type=Path, exists=True, file_okay=False)
+
+
+@click.group()
+def content() -> None:
+    """Write, check and play cases and questions of your own, without touching code.
+
+    Example: playmolt content new my-case
+    """
+
+
+@content.command()
+@click.argument("folder", type=_FOLDER)
+@click.option(
+    "--game", type=click.Choice(get_args(PackGame)), default="jury", show_default=True, help="For which game."
+)
+@click.option(
+    "--language", "languages", type=click.Choice(get_args(GameLanguage)), multiple=True, default=("en",),
+    show_default=True, help="A language of the pack; give it again for each.",
+)  # fmt: skip
+def new(folder: Path, game: PackGame, languages: tuple[GameLanguage, ...]) -> None:
+    """Write a small pack that passes the check and plays, to be edited.
+
+    A folder that is not empty is left alone: exit status 2.
+
+    Example: playmolt content new my-case --language en --language zh
+    """
+    unknown = sorted(set(languages) - set(get_args(Language))) if game == "jury" else []
+    if unknown:
+        raise Failure(f"juries do not speak {', '.join(unknown)}: choose of {', '.join(get_args(Language))}")
+    written = template.write(folder, game, tuple(dict.fromkeys(languages)))
+    click.echo(f"{len(written)} files in {folder}. Edit them, then: playmolt content check {folder}")
+
+
+@content.command()
+@click.argument("folder", type=_THERE, required=False)
+@json_option
+def check(folder: Path | None, as_json: bool) -> None:
+    """Prove that a pack can be played: every lock opens, no talk is a dead end, every ending can be reached, every
+    language is complete, nothing gives a secret away. Without FOLDER the shipped case is checked.
+
+    Each fault is FILE:LINE: CODE: what is wrong. Exit status 1 on a fault.
+
+    Example: playmolt content check my-case --json
+    """
+    files = pack.shipped_files() if folder is None else folder_files(folder)[0]
+    faults = pack.check(files) if folder is None else _faults(folder)
+    digest = pack.digest_of(files)
+    if as_json:
+        click.echo(msgspec.json.encode({"ok": not faults, "faults": faults, "digest": digest}))
+    else:
+        for fault in faults:
+            click.echo(str(fault))
+        if not faults:
+            click.echo(f"{folder or 'the shipped case'}: {len(files)} files, no fault, digest {digest}")
+    if faults:
+        raise SystemExit(1)
+
+
+@content.command()
+@click.argument("folder", type=_THERE)
+@click.option("--auto", is_flag=True, help="Let a scripted overseer play it to the end.")
+@click.option(
+    "--aim", type=click.Choice(get_args(VerdictName)), default="not_guilty", show_default=True,
+    help="What the scripted overseer argues for.",
+)  # fmt: skip
+@click.option("--language", type=click.Choice(get_args(Language)), help="Default: the pack's first.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Another order of the scripted overseer's words.")
+@json_option
+def play(folder: Path, auto: bool, aim: VerdictName, language: Language | None, seed: int, as_json: bool) -> None:
+    """Check a jury pack, start what it needs, and play it as `jury play` does. Nothing is left behind.
+
+    Example: playmolt content play my-case --auto --aim guilty
+    """
+    if entries.game_of(folder) != "jury":
+        raise Failure("only jury packs are played by this command; `content check` proves the others")
+    faults = _faults(folder)
+    if faults:
+        for fault in faults:
+            click.echo(str(fault), err=True)
+        raise SystemExit(1)
+    brought = read_folder(folder)
+    spoken = language or next(iter(brought.materials))
+    if spoken not in brought.materials:
+        raise Failure(f"the pack has no {spoken}: choose of {', '.join(brought.materials)}")
+    played = playing.play(folder, brought, spoken, console(err=as_json), auto=auto, aim=aim, seed=seed)
+    if as_json and played:
+        click.echo(msgspec.json.encode({"digest": brought.digest, "verdict": played[0], "ending": played[1]}))
+
+
+def _faults(folder: Path) -> tuple[Fault, ...]:
+    return check_folder(folder) if entries.game_of(folder) == "jury" else entries.check_folder(folder)

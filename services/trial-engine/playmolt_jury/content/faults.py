@@ -1,0 +1,44 @@
+"""What is wrong with a pack, and where."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+FaultCode = Literal[
+    "syntax", "unknown_key", "missing_key", "wrong_type", "out_of_bounds", "unknown_file", "missing_text", "extra_text",
+    "bad_reference", "never_opens", "dead_end", "unreachable_node", "never_offered", "never_breaks", "lost_for_good",
+    "ending_unreachable", "ending_missing", "ending_twice", "gives_away", "twice",
+]  # fmt: skip
+Path = tuple[str | int, ...]
+"""Where something stands in a file: keys, and places in arrays."""
+Lines = Mapping[Path, int]
+
+
+class Flaw(msgspec.Struct, frozen=True):
+    """A fault whose line is not looked up yet."""
+
+    file: str
+    path: Path
+    code: FaultCode
+    message: str
+
+
+class Fault(msgspec.Struct, frozen=True, order=True):
+    """`file` is relative to the folder; `line` that of the table or key, 1 for a file that is missing."""
+
+    file: str
+    line: int
+    code: FaultCode
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.code}: {self.message}"
+
+
+def located(flaw: Flaw, lines: Lines) -> Fault:
+    """At the line of what is at fault, or of the nearest table around it."""
+    path = flaw.path
+    while path and path not in lines:
+        path = path[:-1]
+    return Fault(flaw.file, lines.get(path, 1), flaw.code, flaw.message)

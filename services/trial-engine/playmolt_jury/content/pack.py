@@ -1,0 +1,240 @@
+"""A case as a folder: its files, what is wrong with them, and what is played of them (jury.md, Bring your own)."""
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files as package_files
+from importlib.resources.abc import Traversable
+from typing import Any, Final, Literal, get_args
+
+import msgspec
+from playmolt_schemas.canonical import digest
+
+from playmolt_jury.content import structure_check, text_check
+from playmolt_jury.content.content import (
+    CaseText,
+    JurorText,
+    Structure,
+    TitledText,
+    WitnessText,
+    assemble,
+)
+from playmolt_jury.content.faults import Fault, Flaw, Lines, located
+from playmolt_jury.content.material import Language, Material
+from playmolt_jury.content.shapes import built, misshapen
+from playmolt_jury.content.text_check import Words
+from playmolt_jury.content.toml_lines import lines_of
+from playmolt_jury.persuasion import lexicon
+
+FILES_MOST: Final = 64
+FILE_BYTES: Final = 256 * 1024
+PACK_BYTES: Final = 1024 * 1024
+PACK, STRUCTURE = "pack.toml", "structure.toml"
+_ID: Final = re.compile(r"[a-z0-9-]{3,40}")
+_LINE: Final = re.compile(r"at line (\d+)")
+_LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
+Files = Mapping[str, bytes]
+"""Contents by path, `/` between folders."""
+
+
+class PackFrame(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`pack.toml`."""
+
+    format: Literal[1]
+    game: Literal["jury", "trial", "ox"]
+    id: str
+    title: str
+    languages: tuple[Language, ...]
+
+
+class Pack(msgspec.Struct, frozen=True, kw_only=True):
+    """A case that can be played. `digest` names its very bytes."""
+
+    id: str
+    title: str
+    digest: str
+    structure: Structure
+    materials: dict[Language, Material]
+
+
+class PackFaulty(ValueError):
+    """A pack cannot be played; `faults` are all that is wrong with it."""
+
+    def __init__(self, faults: tuple[Fault, ...]) -> None:
+        self.faults = faults
+        super().__init__("\n".join(map(str, faults)))
+
+
+def digest_of(files: Files) -> str:
+    return digest({path: hashlib.sha256(content).hexdigest() for path, content in files.items()})
+
+
+@cache
+def shipped() -> Pack:
+    """The case that comes with this package; raises PackFaulty."""
+    return read(shipped_files())
+
+
+def shipped_files() -> Files:
+    return dict(_within(package_files("playmolt_jury").joinpath("content"), ""))
+
+
+def read(files: Files) -> Pack:
+    """Raises PackFaulty with every fault."""
+    reading = _Reading(files)
+    faults = reading.faults()
+    if faults:
+        raise PackFaulty(faults)
+    return reading.pack()
+
+
+def check(files: Files) -> tuple[Fault, ...]:
+    """All that is wrong with a pack of the jury, in the order of files and lines."""
+    return _Reading(files).faults()
+
+
+def _within(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
+    for entry in folder.iterdir():
+        if entry.is_dir() and entry.name in _LANGUAGES:
+            yield from _within(entry, f"{entry.name}/")
+        elif entry.name.endswith(".toml"):
+            yield prefix + entry.name, entry.read_bytes()
+
+
+class _Reading:
+    """One pack's files, parsed as far as they can be."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._values: dict[str, Any] = {}
+        self._lines: dict[str, Lines] = {}
+        self._flaws: list[Flaw] = list(limit_flaws(files))
+        self._faults: list[Fault] = []
+        for path, content in files.items():
+            if path.endswith(".toml") and len(content) <= FILE_BYTES:
+                self._parse(path, content)
+        self._frame: PackFrame | None = self._shaped(PACK, PackFrame)
+        self._structure: Structure | None = self._shaped(STRUCTURE, Structure)
+        self._languages = self._frame.languages if self._frame else tuple(_spoken(files))
+        self._words = {language: self._read_words(language) for language in self._languages}
+
+    def faults(self) -> tuple[Fault, ...]:
+        flaws = [*self._flaws, *self._surplus()]
+        if self._frame:
+            flaws += frame_flaws(self._frame)
+            if self._frame.game != "jury":
+                flaws.append(Flaw(PACK, ("game",), "wrong_type", 'game must be "jury" for a pack of these files'))
+        if self._structure:
+            flaws += structure_check.flaws(STRUCTURE, self._structure)
+            topics = self._structure.topics
+            for language, words in self._words.items():
+                flaws += text_check.flaws(language, self._structure, words)
+                flaws += _lexicon_flaws(f"lexicon.{language}.json", self._files, topics)
+        found = (located(flaw, self._lines.get(flaw.file, {})) for flaw in flaws)
+        return tuple(sorted({*self._faults, *found}))
+
+    def pack(self) -> Pack:
+        """There must be no faults."""
+        frame, shared = built(self._values[PACK], PackFrame), built(self._values[STRUCTURE], Structure)
+        materials = {
+            language: assemble(shared, words.texts(), language, self._files.get(f"lexicon.{language}.json", b""))
+            for language, words in self._words.items()
+        }
+        return Pack(
+            id=frame.id, title=frame.title, digest=digest_of(self._files), structure=shared, materials=materials
+        )
+
+    def _parse(self, path: str, content: bytes) -> None:
+        try:
+            text = content.decode()
+            self._values[path] = tomllib.loads(text)
+            self._lines[path] = lines_of(text)
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            self._faults.append(Fault(path, line, "syntax", "the file is not UTF-8: save it as UTF-8"))
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            found = _LINE.search(str(error))
+            line = int(found[1]) if found else content.count(b"\n") + 1
+            self._faults.append(Fault(path, line, "syntax", f"this is no TOML: {error}"))
+
+    def _shaped(self, path: str, kind: Any, missing: Literal["missing_key", "missing_text"] = "missing_key") -> Any:
+        """The file's content as that type; None where there is none, or it has another shape."""
+        if path not in self._files:
+            self._flaws.append(Flaw(path, (), missing, f"{path} is missing: write it"))
+        if path not in self._values:
+            return None
+        flaws = list(misshapen(path, self._values[path], kind))
+        self._flaws += flaws
+        return None if flaws else built(self._values[path], kind)
+
+    def _read_words(self, language: Language) -> Words:
+        witnesses = [each.id for each in self._structure.witnesses] if self._structure else []
+        return Words(
+            case=self._shaped(f"{language}/case.toml", CaseText, "missing_text"),
+            evidence=self._shaped(f"{language}/evidence.toml", dict[str, TitledText], "missing_text"),
+            jurors=self._shaped(f"{language}/jurors.toml", dict[str, JurorText], "missing_text"),
+            witnesses={
+                each: self._shaped(f"{language}/witness_{each}.toml", WitnessText, "missing_text") for each in witnesses
+            },
+        )
+
+    def _surplus(self) -> Iterator[Flaw]:
+        known = {PACK, STRUCTURE}
+        for language in self._languages:
+            known |= {f"{language}/{name}.toml" for name in ("case", "evidence", "jurors")}
+            known.add(f"lexicon.{language}.json")
+            if self._structure:
+                known |= {f"{language}/witness_{each.id}.toml" for each in self._structure.witnesses}
+        for path in self._files:
+            if path not in known and (self._structure or "/witness_" not in path):
+                yield Flaw(path, (), "unknown_file", "no pack has this file, or its language or witness: take it out")
+
+
+def _spoken(files: Files) -> Iterator[Language]:
+    return (each for each in _LANGUAGES if any(path.startswith(f"{each}/") for path in files))
+
+
+def limit_flaws(files: Files) -> Iterator[Flaw]:
+    if len(files) > FILES_MOST:
+        yield Flaw(PACK, (), "out_of_bounds", f"the pack has more than {FILES_MOST} files: take some out")
+    if sum(map(len, files.values())) > PACK_BYTES:
+        yield Flaw(PACK, (), "out_of_bounds", f"the pack is larger than {PACK_BYTES} bytes: shorten it")
+    for path, content in files.items():
+        if len(content) > FILE_BYTES:
+            yield Flaw(path, (), "out_of_bounds", f"the file is larger than {FILE_BYTES} bytes: shorten it")
+
+
+def frame_flaws(frame: PackFrame) -> Iterator[Flaw]:
+    if not _ID.fullmatch(frame.id):
+        yield Flaw(PACK, ("id",), "out_of_bounds", "id must be 3 to 40 of a-z, 0-9 and -")
+    if not frame.languages or len(set(frame.languages)) != len(frame.languages):
+        yield Flaw(PACK, ("languages",), "out_of_bounds", "languages must name one to three, each once")
+    yield from text_check.bounded(PACK, ("title",), "title", frame.title, text_check.TITLE_CHARS)
+
+
+def _lexicon_flaws(path: str, files: Files, topics: tuple[str, ...]) -> Iterator[Flaw]:
+    if path not in files:
+        return
+    try:
+        named = lexicon.topics_of(files[path])
+    except ValueError as error:
+        code: Literal["syntax", "wrong_type"] = "wrong_type" if _is_json(files[path]) else "syntax"
+        yield Flaw(path, (), code, f"this is no list of words: {error}")
+        return
+    for topic in named:
+        if topic not in topics:
+            yield Flaw(path, (), "bad_reference", f"{topic} is no topic of this case")
+
+
+def _is_json(content: bytes) -> bool:
+    try:
+        json.loads(content)
+    except ValueError:
+        return False
+    return True
+
+
+__all__ = ["Files", "Pack", "PackFaulty", "check", "digest_of", "read", "shipped", "shipped_files"]

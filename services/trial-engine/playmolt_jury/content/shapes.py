@@ -1,0 +1,77 @@
+"""Whether what a file holds has the shape that is asked of it; every difference is told, not only the first."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import inspect
+
+from playmolt_jury.content.faults import Flaw, Path
+
+_NAMES: Final[Mapping[type, str]] = {
+    inspect.StrType: "a text in quotes",
+    inspect.IntType: "a whole number",
+    inspect.BoolType: "true or false",
+}
+_PYTHON: Final[Mapping[type, type]] = {inspect.StrType: str, inspect.IntType: int, inspect.BoolType: bool}
+
+
+def misshapen(file: str, value: Any, kind: Any) -> Iterator[Flaw]:
+    """How a value differs from a type made of structs, tuples, dicts, texts, numbers and literals."""
+    yield from _walk(file, (), value, inspect.type_info(kind))
+
+
+def _walk(file: str, path: Path, value: Any, kind: inspect.Type) -> Iterator[Flaw]:
+    match kind:
+        case inspect.Metadata(type=inner):
+            yield from _walk(file, path, value, inner)
+        case inspect.StructType():
+            yield from _struct(file, path, value, kind)
+        case inspect.DictType(value_type=inner):
+            if not isinstance(value, dict):
+                yield _wrong(file, path, "a table")
+                return
+            for key, each in value.items():
+                yield from _walk(file, (*path, key), each, inner)
+        case inspect.VarTupleType(item_type=inner):
+            if not isinstance(value, list):
+                yield _wrong(file, path, "a list")
+                return
+            for place, each in enumerate(value):
+                yield from _walk(file, (*path, place), each, inner)
+        case inspect.LiteralType(values=values):
+            if value not in values or isinstance(value, bool):
+                yield _wrong(file, path, f"one of {', '.join(map(str, values))}")
+        case _:
+            # A truth value is a whole number to Python, and to nobody else.
+            if type(value) is not _PYTHON[type(kind)]:
+                yield _wrong(file, path, _NAMES[type(kind)])
+
+
+def _struct(file: str, path: Path, value: Any, kind: inspect.StructType) -> Iterator[Flaw]:
+    if not isinstance(value, dict):
+        yield _wrong(file, path, "a table")
+        return
+    fields = {field.encode_name: field for field in kind.fields}
+    for key in value:
+        if key not in fields:
+            known = ", ".join(fields)
+            yield Flaw(file, (*path, key), "unknown_key", f"{key} is no key here: take it out, or choose {known}")
+    for name, field in fields.items():
+        if name in value:
+            yield from _walk(file, (*path, name), value[name], field.type)
+        elif field.required:
+            yield Flaw(file, path, "missing_key", f"{_place(path)}{name} is missing: write it")
+
+
+def _wrong(file: str, path: Path, wanted: str) -> Flaw:
+    return Flaw(file, path, "wrong_type", f"{'.'.join(map(str, path)) or 'the file'} must be {wanted}")
+
+
+def _place(path: Path) -> str:
+    return f"{'.'.join(map(str, path))}: " if path else ""
+
+
+def built(value: Any, kind: Any) -> Any:
+    """The value as that type; it has to have its shape."""
+    return msgspec.convert(value, type=kind)

@@ -1,0 +1,81 @@
+"""A case of somebody's own by the rules: other jurors, rounds and topics, and the very pack it was opened with."""
+
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any
+
+import pytest
+from playmolt_core.game.decider import Refused
+from playmolt_jury.content import pack
+from playmolt_jury.content.cases import Cases
+from playmolt_jury.content.pack import Pack
+from playmolt_jury.rules import Jury
+
+from .conftest import DEFAULT, Session, scripted_model
+
+PACK_TOML = b'format = 1\ngame = "jury"\nid = "ferry"\ntitle = "Ferry"\nlanguages = ["en"]\n'
+
+
+@pytest.fixture(scope="module")
+def ferry() -> Pack:
+    template = files("playmolt_jury").joinpath("content", "template")
+    words = {f"en/{each.name}": each.read_bytes() for each in template.joinpath("en").iterdir()}
+    structure = template.joinpath("structure.toml").read_bytes()
+    return pack.read({"pack.toml": PACK_TOML, "structure.toml": structure, **words})
+
+
+@pytest.fixture
+def open_ferry(ferry: Pack) -> Callable[[], Session]:
+    def opened() -> Session:
+        session = Session(Jury(Cases(pack.shipped(), [ferry]), "v1"), opened=False)
+        session.said = dict.fromkeys(DEFAULT, scripted_model())
+        session.call("jury_open", {"language": "en", "case": "ferry"})
+        return session
+
+    return opened
+
+
+def test_event_1_pins_the_pack(open_ferry: Callable[[], Session], ferry: Pack) -> None:
+    session = open_ferry()
+    opened: Any = session.log[0][0]
+    assert (opened.case, opened.pack_digest) == ("ferry", ferry.digest)
+    assert session.view()["case"] == {"id": "ferry", "title": "The Ferry That Did Not Stop", "digest": ferry.digest}
+
+
+def test_a_pack_of_three_jurors_is_played_to_its_end(open_ferry: Callable[[], Session]) -> None:
+    session = open_ferry().to("persuasion")
+    assert [juror["rounds_left"] for juror in session.view()["jurors"]] == [6, 6, 6]
+    assert session.chat("clerk", "There is reasonable doubt.")["reply"]
+    session.to("deliberation")
+    assert session.call("jury_notes", {"juror_id": "pilot", "text": "Think."})["notes_left"] == 1
+    session.to("ended")
+    assert len(session.events("round_ended")) == 2
+    assert len(session.call("jury_verdict")["votes"]) == 3
+    assert session.call("jury_ending")["id"].endswith("_nothing")
+
+
+def test_another_engine_refuses_rather_than_plays_another_pack(open_ferry: Callable[[], Session]) -> None:
+    session = open_ferry()
+    session.jury.cases = Cases(pack.shipped())
+    for refused in (session.call("jury_dossier"), session.call("jury_phase", {"to": "investigation"})):
+        assert isinstance(refused, Refused)
+        assert refused.code.wire == "unavailable"
+    assert len(session.log) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [({"language": "en", "case": "nobody"}, "case"), ({"language": "zh", "case": "ferry"}, "language")],
+)
+def test_what_is_not_there_is_refused_by_its_field(
+    open_ferry: Callable[[], Session], body: dict[str, str], field: str
+) -> None:
+    session = open_ferry()
+    other = Session(session.jury, opened=False)
+    refused = other.call("jury_open", body)
+    assert [error.field for error in refused.errors] == [field]
+
+
+def test_the_shipped_id_is_no_others(ferry: Pack) -> None:
+    with pytest.raises(ValueError, match="shipped"):
+        Cases(ferry, [Pack(id=ferry.id, title="x", digest="0" * 64, structure=ferry.structure, materials={})])
