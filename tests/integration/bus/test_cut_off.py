@@ -39,7 +39,8 @@ class Linked(Member):
 
     def configuration(self) -> str:
         # What it tells the others of its address leads nowhere, so that they do not go round the links.
-        return super().configuration().replace("cluster {", 'cluster { advertise: "127.0.0.1:1",')
+        linked = super().configuration().replace("cluster {", 'cluster { advertise: "127.0.0.1:1",')
+        return f'{linked}\nlame_duck_grace_period: "1s"\nlame_duck_duration: "30s"\n'
 
 
 class Cluster:
@@ -236,6 +237,23 @@ async def test_doctor_names_the_server_that_lost_its_routes(cluster: Cluster, cl
                 break
     assert (status, found[cut_off]["well"]) == (1, False)
     assert found[cut_off]["detail"] == "reaches no ox-engine, which other servers reach"
+
+
+async def test_a_server_that_is_drained_refuses_nobody(cluster: Cluster, closing: AsyncExitStack) -> None:
+    """Lame duck: its clients are sent away one by one, and each call is answered meanwhile."""
+    engine = await _engine(cluster.settings(0, 1, 2), closing)
+    gateway = await _gateway(cluster.settings(0, 1, 2), closing)
+    for bus in (engine.bus, gateway):
+        await _on(bus, cluster, 0)
+    await _answered(gateway)
+    drained = cluster.servers[0].process
+    assert drained
+    os.kill(drained.pid, signal.SIGUSR2)
+    async with asyncio.timeout(SECONDS):
+        while drained.poll() is None:
+            await gateway.submit("ox", "state", "ox-1")
+            await asyncio.sleep(0.01)
+    await gateway.submit("ox", "state", "ox-1")
 
 
 @pytest.mark.parametrize("busy", [False, True], ids=["silent", "written to all the time"])
