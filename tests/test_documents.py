@@ -96,6 +96,24 @@ def test_files_that_are_named_exist(page: Path) -> None:
     assert [name for name in named if not (ROOT / name).is_file()] == [], ids(page)
 
 
+_TEST = re.compile(r"`([\w./-]+\.py)::(\w+)`")
+
+
+@every_page
+def test_tests_that_are_named_exist(page: Path) -> None:
+    for file, name in _TEST.findall(page.read_text("utf-8")):
+        defined = re.search(rf"^ *(?:async )?def {name}\(", (ROOT / file).read_text("utf-8"), re.MULTILINE)
+        assert name.startswith("test_"), f"{ids(page)}: {name}"
+        assert defined, f"{ids(page)}: {file}::{name}"
+
+
+def test_every_rule_towards_others_has_its_tests() -> None:
+    page = (ROOT / "docs" / "interop.md").read_text("utf-8")
+    rules = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith("| rule |")]
+    assert len(rules) > 60
+    assert [rule for rule in rules if not _FILE.search(rule.split("|")[2])] == []
+
+
 def test_links_are_found_where_they_are() -> None:
     assert links("[a](b.md) [c](d/e#f) [g](https://h) `[i](j)`\n```\n[k](l)\n```") == ["b.md", "d/e#f"]
     assert anchors("# One, two!\n```\n# no\n```\n## `three` four") == {"one-two", "three-four"}
