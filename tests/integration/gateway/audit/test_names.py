@@ -7,7 +7,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+from click.testing import CliRunner, Result
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from playmolt_cli.main import cli
 from playmolt_core.settings import DEFAULT_ACTION_RATE, DEFAULT_RATE, Settings, parse_rate
 
 from tests.integration.gateway.rows import Platform, Table
@@ -19,6 +21,12 @@ LIMITS = [
     ("PLAYMOLT_ACTION_RATE_LIMIT", DEFAULT_ACTION_RATE),
     ("PLAYMOLT_REGISTRATION_LIMIT", Settings().registration_limit),
 ]
+
+
+def command(platform: Platform, *words: str) -> Result:
+    """A `playmolt` command beside the running `up`, without a process of its own."""
+    given = [*words, "--data", str(platform.stack.folder.path)]
+    return CliRunner().invoke(cli, given, env={"DATABASE_URL": "", "NATS_URL": ""})
 
 
 @pytest.fixture(scope="module")
@@ -55,24 +63,24 @@ def test_faults_of_the_chain_and_mends_are_counted_and_alerted(audited: Platform
 
 def test_an_anchor_is_signed_and_one_that_was_edited_is_told(audited: Platform, played: Table, tmp_path: Path) -> None:
     place, key = tmp_path / "anchors.jsonl", tmp_path / "key.pem"
-    made = audited.command("log", "anchor", "--out", str(place), "--key", str(key))
-    assert made.returncode == 0, made.stderr
+    made = command(audited, "log", "anchor", "--out", str(place), "--key", str(key))
+    assert made.exit_code == 0, made.output
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     load_pem_private_key(key.read_bytes(), None)
-    assert audited.command("log", "verify", "--anchors", str(place)).returncode == 0
+    assert command(audited, "log", "verify", "--anchors", str(place)).exit_code == 0
     text = place.read_text("utf-8")
     edited = text.replace(
         f'"{played.game_id}",', f'"{played.game_id[:-1]}{"1" if played.game_id[-1] == "0" else "0"}",'
     )
     assert edited != text
     place.write_text(edited, "utf-8")
-    assert audited.command("log", "verify", "--anchors", str(place)).returncode == 1
+    assert command(audited, "log", "verify", "--anchors", str(place)).exit_code == 1
 
 
 def test_every_command_is_decided_again_to_the_same(audited: Platform, played: Table) -> None:
-    done = audited.command("log", "check", "--redecide", "--json")
+    done = command(audited, "log", "check", "--redecide", "--json")
     found = json.loads(done.stdout)
-    assert done.returncode == 0, done.stdout
+    assert done.exit_code == 0, done.stdout
     assert set(found) == {"games", "same", "differ", "rules"}
     assert found["games"] == found["same"] >= 1
     assert found["differ"] == []
@@ -82,11 +90,11 @@ def test_every_command_is_decided_again_to_the_same(audited: Platform, played: T
 
 def test_an_export_that_lost_a_game_is_broken(audited: Platform, played: Table, tmp_path: Path) -> None:
     out = tmp_path / "log.jsonl"
-    assert audited.command("log", "export", "--out", str(out)).returncode == 0
+    assert command(audited, "log", "export", "--out", str(out)).exit_code == 0
     kept = [
         line for line in out.read_text("utf-8").splitlines(keepends=True) if f'"stream":"{played.game_id}"' not in line
     ]
     out.write_text("".join(kept), "utf-8")
-    broken = audited.command("log", "verify", str(out))
-    assert broken.returncode == 1
-    assert played.game_id in broken.stdout + broken.stderr
+    broken = command(audited, "log", "verify", str(out))
+    assert broken.exit_code == 1
+    assert played.game_id in broken.output
