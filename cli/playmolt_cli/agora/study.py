@@ -48,7 +48,7 @@ async def _written(pool: Pool, experiment: str, out: Path, say: Say, *, sealed: 
     await asyncio.to_thread(out.mkdir, parents=True, exist_ok=True)
     say(f"{len(gathered.runs)} runs read; measuring")
     if not sealed:
-        files = experiment_study.write(experiment_study.analysed(gathered), out)
+        files = experiment_study.write(experiment_study.analysed(gathered), out, printed=True)
         say(f"{len(files)} files in {out}")
         return out / REPORT
     try:

@@ -1,1 +1,33 @@
-"""Agora experiments: worlds, prompts, plans, measures."""
+"""Agora experiments: worlds, prompts, plans, measures; and what a finished one holds, as tables and figures.
+
+`open(bundle or analysis or address)` gives a Study, `measure(turns)` its tables. Numeric libraries are loaded when they
+are first needed.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from playmolt_agora.studies.figure import Figure
+    from playmolt_agora.studies.measuring import measure
+    from playmolt_agora.studies.opening import BundleBroken, open  # noqa: A004 -- as `gzip.open`
+    from playmolt_agora.studies.study import Study
+    from playmolt_agora.studies.table import Column, Table
+
+_PLACES: Final = {
+    "open": "opening",
+    "BundleBroken": "opening",
+    "measure": "measuring",
+    "Study": "study",
+    "Table": "table",
+    "Column": "table",
+    "Figure": "figure",
+}
+
+__all__ = ["BundleBroken", "Column", "Figure", "Study", "Table", "measure", "open"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"playmolt_agora.studies.{_PLACES[name]}"), name)

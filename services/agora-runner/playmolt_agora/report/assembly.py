@@ -10,7 +10,7 @@ from playmolt_schemas.agora.plan import CostLine, Noticed, Spent
 from playmolt_schemas.agora.turn import TurnRecord
 from playmolt_schemas.records import Record
 
-from playmolt_agora.experiment import events
+from playmolt_agora.experiment import budget, events
 from playmolt_agora.experiment.run_reports import ANSWERED
 from playmolt_agora.experiment.views import cost_lines
 from playmolt_agora.measures.analysis import Analysis
@@ -44,7 +44,7 @@ def study_of(
     preregistered = told[0] if told else None
     if not isinstance(preregistered, events.Preregistered):
         raise StudyFault("the experiment's first event is not its lock: there is nothing to report")
-    notes = tuple(run_note(records, _money(told, run)) for run, records in runs.items())
+    notes = tuple(run_note(records, _spent(told, run)) for run, records in runs.items())
     turns = turns_of(runs)
     imported = preregistered.plan.stage1_import
     return Study(
@@ -59,7 +59,7 @@ def study_of(
         runs=notes,
         models=_models(preregistered, turns),
         turns=turns,
-        tables={**analysis.tables, "costs": costs_of(runs)},
+        tables={**analysis.tables, "costs": costs_of(runs), "runs": runs_table(notes, turns)},
         unexcluded=analysis.unexcluded,
         further=analysis.beside,
         provenance=analysis.provenance,
@@ -68,6 +68,7 @@ def study_of(
         prompt_cut=_prompt_cut(told),
         looks=sum(isinstance(event, events.Looked | events.PcsSeen) for event in told),
         links=links or Links(),
+        plan=msgspec.to_builtins(preregistered.plan),
     )
 
 
@@ -92,6 +93,26 @@ def costs_of(runs: Runs) -> Table:
         found.append((run_note(records).cell, taken))
     lines = [msgspec.structs.asdict(line) for line in cost_lines(found)]
     return {name: [line[name] for line in lines] for name in CostLine.__struct_fields__}
+
+
+def runs_table(notes: Sequence[RunNote], turns: Sequence[TurnRecord]) -> Table:
+    """Every run with what people call it."""
+    taken = Counter(turn.run for turn in turns)
+    return {
+        "run": [note.run for note in notes],
+        "label": [note.label for note in notes],
+        "cell": [note.cell for note in notes],
+        "phase": [note.phase for note in notes],
+        "set": [note.set for note in notes],
+        "model": [note.model for note in notes],
+        "language": [note.language for note in notes],
+        "number": [note.number for note in notes],
+        "turns": [taken[note.run] for note in notes],
+        "exploratory": [note.exploratory for note in notes],
+        "outcome": [note.outcome for note in notes],
+        "known": [note.known for note in notes],
+        "unknown_calls": [note.unknown_calls for note in notes],
+    }
 
 
 def event_ranges(runs: Runs) -> dict[str, tuple[int, int]]:
@@ -128,7 +149,7 @@ def _settled(run: str, records: Sequence[Record]) -> Iterator[tuple[str, int, fl
             yield run, event.turn, event.treasury / unit
 
 
-def run_note(records: Sequence[Record], money: str | None = None) -> RunNote:
+def run_note(records: Sequence[Record], spent: Spent | None = None) -> RunNote:
     """What a report says about a run. Raises StudyFault for records that do not begin with `run_opened`."""
     opened = next(_read(records[:1], run_events.EVENTS), None)
     if not isinstance(opened, run_events.RunOpened):
@@ -146,7 +167,11 @@ def run_note(records: Sequence[Record], money: str | None = None) -> RunNote:
         exploratory=spec.exploratory,
         scripted=spec.scripted,
         parent=spec.parent,
-        money=money,
+        money=spent.cost if spent else None,
+        known=spent.known if spent else "0",
+        unknown_calls=spent.unknown_calls if spent else 0,
+        model=spec.seats[0].model if len({seat.model for seat in spec.seats}) == 1 and spec.set is None else None,
+        set=spec.set,
     )
 
 
@@ -229,14 +254,14 @@ def _prompt_cut(told: Sequence[Event]) -> dict[str, int]:
     return dict(counted)
 
 
-def _money(told: Sequence[Event], run: str) -> str | None:
-    """What a run cost when it was last counted."""
+def _spent(told: Sequence[Event], run: str) -> Spent | None:
+    """What a run took when it was last counted."""
     spent = [
         event.spent
         for event in told
         if isinstance(event, events.RunFinished | events.RunProgressed) and event.run == run
     ]
-    return spent[-1].cost if spent else None
+    return budget.as_told(spent[-1]) if spent else None
 
 
 def _read(records: Sequence[Record], known: Mapping[tuple[str, int], type[Event]], *kinds: str) -> Iterator[Event]:

@@ -199,22 +199,22 @@ class Panel:
             at = self.y(value)
             self.drawing.line(self.left, at, self.left + self.width, at, hue=GRID)
             if y_names:
-                self.drawing.text(self.left - 5, at + 3.5, label_of(value), size=10, hue=SOFT, anchor="end")
+                self.drawing.text(self.left - 5, at + 3.5, label_of(value), size=10.8, hue=SOFT, anchor="end")
         for value in ticks(self.x.low, self.x.high) if x_ticks is None else x_ticks:
             at = self.x(value)
             self.drawing.line(at, bottom, at, bottom + 3, hue=SOFT)
             if x_names:
-                self.drawing.text(at, bottom + 14, label_of(value), size=10, hue=SOFT, anchor="middle")
+                self.drawing.text(at, bottom + 14, label_of(value), size=10.8, hue=SOFT, anchor="middle")
         self.drawing.line(self.left, bottom, self.left + self.width, bottom, hue=SOFT)
         if title:
             self.drawing.text(self.left, self.top - (19 if note else 6), title, size=11, bold=True)
         if note:
-            self.drawing.text(self.left, self.top - 6, note, size=10, hue=SOFT)
+            self.drawing.text(self.left, self.top - 6, note, size=10.8, hue=SOFT)
         if x_label:
-            self.drawing.text(self.left + self.width / 2, bottom + 29, x_label, size=10.5, hue=SOFT, anchor="middle")
+            self.drawing.text(self.left + self.width / 2, bottom + 29, x_label, size=10.8, hue=SOFT, anchor="middle")
         if y_label:
             middle = self.top + self.height / 2
-            self.drawing.text(self.left - 34, middle, y_label, size=10.5, hue=SOFT, anchor="middle", turned=True)
+            self.drawing.text(self.left - 34, middle, y_label, size=10.8, hue=SOFT, anchor="middle", turned=True)
 
     def level(self, value: float, *, hue: str = SOFT, dash: str = "") -> None:
         """Draw a line across at a value of y."""

@@ -26,8 +26,9 @@ from playmolt_agora.measures.analysis import study as measured
 from playmolt_agora.plan import stage1_import
 from playmolt_agora.report import assembly, page
 from playmolt_agora.report.gallery import gallery
+from playmolt_agora.report.printing import files as printing
 from playmolt_agora.report.study import Links, Study
-from playmolt_agora.report.study_files import BUNDLE, REPORT
+from playmolt_agora.report.study_files import BUNDLE, REPORT, STUDY
 from playmolt_agora.report.tables_io import write_tables
 
 _PROMPTS_AT_ONCE: Final = 500
@@ -79,13 +80,17 @@ def analysed(gathered: Gathered, links: Links | None = None) -> Study:
     )
 
 
-def write(study: Study, out: Path) -> tuple[Path, ...]:
-    """Write turns.jsonl, every table as CSV and Parquet, and report.html into a folder; gives the files."""
+def write(study: Study, out: Path, *, printed: bool = False) -> tuple[Path, ...]:
+    """Write turns.jsonl, every table as CSV and Parquet, figures, study.json and report.html into a folder.
+
+    With `printed` figures are written as PDF and PNG, too: that takes half a second each.
+    """
     tables = {**study.tables, **study.further, **study.unexcluded}
     files = write_tables(tables, study.turns, out, study.provenance)
-    report = out / REPORT
+    report, described = out / REPORT, out / STUDY
     report.write_text(page.render(study), encoding="utf-8")
-    return (*files, report)
+    described.write_bytes(msgspec.json.format(msgspec.json.encode(study.described), indent=1))
+    return (*files, *printing.write(study, gallery(study), out, printed=printed), described, report)
 
 
 async def export(gathered: Gathered, blobs: PgBlobs, out: Path) -> str:
@@ -98,7 +103,6 @@ async def export(gathered: Gathered, blobs: PgBlobs, out: Path) -> str:
         runs=gathered.runs,
         prompts=prompts,
         models=study.models,
-        figures={name: figure.svg for name, figure in gallery(study).items()},
         made_at=study.made_at,
         definitions=study.definitions,
         stage1=study.stage1,

@@ -76,7 +76,7 @@ def run_link(run: RunNote, links: Links) -> str:
     note = f" ({', '.join(marks)})" if marks else ""
     span = f"events {run.first}–{run.last}" if run.last else "no events"
     return (
-        f'<a href="{escaped(links.events(run.run, run.first))}">{escaped(run.cell)} #{run.number}</a> '
+        f'<a href="{escaped(links.events(run.run, run.first))}">{escaped(run.label)}</a> '
         f"<code>{escaped(run.run)}</code>, {span}{note}"
     )
 

@@ -33,6 +33,19 @@ class RunNote(msgspec.Struct, frozen=True, kw_only=True):
     parent: Parent | None = None
     money: str | None = None
     """What its calls cost, as a decimal string; None when a price is unknown."""
+    known: str = "0"
+    unknown_calls: int = 0
+    model: str | None = None
+    """Of a run that one model plays alone."""
+    set: str | None = None
+
+    @property
+    def label(self) -> str:
+        """How people read of it: `phase1 · steady · ko · 2`, `phase2 A · ko · 2`."""
+        arm = self.cell.split("/")[0]
+        who = self.model.removeprefix("scripted-") if self.model else ""
+        parts = (f"{arm} {self.set}" if self.set else arm, who, self.language, str(self.number))
+        return " · ".join(part for part in parts if part)
 
 
 class PlannedTest(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,6 +133,22 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     prompt_cut: Mapping[str, int] = {}
     looks: int = 0
     links: Links = Links()
+    plan: Mapping[str, Any] = {}
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """What was locked and what came after, for readers of the tables."""
+        return {
+            "id": self.experiment,
+            "name": self.name,
+            "seed": self.seed,
+            "definitions": self.definitions,
+            "stimuli": self.registered.stimuli if self.registered else "",
+            "stage1": self.stage1,
+            "plan": self.plan,
+            "models": self.models,
+            "deviations": self.deviations,
+        }
 
 
 def has_stage1(study: Study) -> bool:

@@ -4,4 +4,6 @@ from typing import Final
 
 REPORT: Final = "report.html"
 BUNDLE: Final = "bundle.zip"
+STUDY: Final = "study.json"
+"""What was locked, for readers of the tables."""
 SHARES: Final = "shares.csv"

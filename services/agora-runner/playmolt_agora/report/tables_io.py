@@ -16,8 +16,8 @@ from playmolt_agora.report.study import StudyFault, Table, rows
 TEXTS: Final = frozenset(
     (
         "action", "agent", "arm", "cell", "condition", "contrast", "experiment", "figure", "kind", "language", "level",
-        "known", "measure", "model", "other", "persona", "phase", "place", "run", "set", "target", "test", "unit",
-        "model_a", "model_b", "treatment",
+        "measure", "model", "other", "persona", "phase", "place", "run", "set", "target", "test", "unit",
+        "known", "label", "model_a", "model_b", "outcome", "treatment",
     )
 )  # fmt: skip
 FLAGS: Final = frozenset(("degenerate_by_design", "excluded", "exploratory", "indicative", "scripted"))
@@ -26,7 +26,7 @@ COUNTS: Final = frozenset(
         "a_success", "agents", "agents_kept", "count", "dissoc_a", "dissoc_b", "dissoc_c", "dissoc_u", "dyad_exposure",
         "calls", "cached_tokens", "completion_tokens", "failed_calls", "prompt_tokens", "reasoning_tokens",
         "refused_calls", "unknown_calls",
-        "epoch", "exposure", "failed", "feasible", "feasible_a", "interactions", "n", "n_off", "n_on",
+        "number", "epoch", "exposure", "failed", "feasible", "feasible_a", "interactions", "n", "n_off", "n_on",
         "n_phase1", "n_stage1", "ritual", "ritual_infeasible", "runs_phase1", "runs_stage1", "succeeded", "t_all",
         "t_rule", "t_valid", "turn", "turns", "valid", "window", *get_args(ParseCode),
     )
@@ -109,16 +109,21 @@ def _write_turns(turns: Iterable[TurnRecord], path: Path) -> Path:
     return path
 
 
-def _write_parquet(table: Table, path: Path) -> None:
-    arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+def arrow_table(table: Table) -> Any:
+    """A table with the types that its columns' names say."""
+    arrow = import_module("pyarrow")
     kinds = {"text": arrow.string(), "flag": arrow.bool_(), "count": arrow.int64(), "measure": arrow.float64()}
     schema = arrow.schema([(name, kinds[kind_of(name, values)]) for name, values in table.items()])
     columns = [
         arrow.array(_plain(values, kind_of(name, values)), type=schema.field(name).type)
         for name, values in table.items()
     ]
+    return arrow.Table.from_arrays(columns, schema=schema)
+
+
+def _write_parquet(table: Table, path: Path) -> None:
     with path.open("wb") as file:  # pyarrow takes no path that is not UTF-8
-        parquet.write_table(arrow.Table.from_arrays(columns, schema=schema), file)
+        import_module("pyarrow.parquet").write_table(arrow_table(table), file)
 
 
 def kind_of(column: str, values: Sequence[Any]) -> str:

@@ -14,11 +14,9 @@ from playmolt_agora.experiment import commands as experiment_commands
 from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.experiment.specs import registered_spec
 from playmolt_agora.measures import analysis
-from playmolt_agora.report import page
+from playmolt_agora.report import experiment_study
 from playmolt_agora.report.assembly import event_ranges, ginis, study_of, turns_of
-from playmolt_agora.report.gallery import gallery
 from playmolt_agora.report.study import Links, Study
-from playmolt_agora.report.tables_io import write_tables
 from playmolt_agora.run import commands
 from playmolt_agora.run.effects import effect_id
 from playmolt_agora.run.rules import Agora
@@ -139,16 +137,14 @@ def reported(played: Played, links: Links | None = None) -> tuple[Study, analysi
 
 
 def exported(played: Played, out: Path) -> str:
-    study, made = reported(played, Links(place="bundle"))
-    tables = {**study.tables, **study.further, **study.unexcluded}
-    written = write_tables(tables, study.turns, out, made.provenance)
-    (out / "report.html").write_text(page.render(study), "utf-8")
+    study, _ = reported(played, Links(place="bundle"))
+    written = experiment_study.write(study, out)
     contents = Contents(
         experiment=played.experiment, runs=played.runs, prompts=played.prompts, models=study.models,
-        figures={name: figure.svg for name, figure in gallery(study).items()}, made_at=study.made_at,
+        made_at=study.made_at,
         definitions=study.definitions, stage1=study.stage1, stimuli="texts",
     )  # fmt: skip
-    return seal(out, contents, (*written, out / "report.html"))
+    return seal(out, contents, written)
 
 
 @pytest.fixture(scope="session")

@@ -97,7 +97,7 @@ def point_figure(study: Study) -> Figure:
         drawing.line(panel.x(0), top, panel.x(0), top + height, hue=SOFT, dash="3 3")
         for index, action in enumerate(ACTIONS):
             if column == 0:
-                drawing.text(left - 8, panel.y(index + 0.5) + 4, action, size=10.5, anchor="end")
+                drawing.text(left - 8, panel.y(index + 0.5) + 4, action, size=10.8, anchor="end")
             mine = [line for line in lines if line["action"] == action]
             for place, line in enumerate(mine):
                 _spot(panel, panel.y(index + (place + 1) / (len(mine) + 1)), line, looks[line["model"]], "points")
@@ -126,7 +126,7 @@ def _field(
 
 
 def _group(panel: Panel, at: float, name: str, lines: Sequence[Line], looks: Mapping[str, Style], column: str) -> float:
-    panel.drawing.text(_LEFT - 10, panel.y(at + 0.5 + len(lines) / 2), name, size=10.5, anchor="end")
+    panel.drawing.text(_LEFT - 10, panel.y(at + 0.5 + len(lines) / 2), name, size=10.8, anchor="end")
     for place, line in enumerate(lines):
         _spot(panel, panel.y(at + place + 0.75), line, looks[line["model"]], column)
     below = at + len(lines) + 1

@@ -96,7 +96,7 @@ def _bars(
     panel.axes(x_label="% of turns", y_ticks=())
     for number, (heading, parts) in enumerate(bars.items()):
         total, at = sum(times for _, times in parts), 0.0
-        drawing.text(_LEFT - 8, panel.y(number + 0.5) + 4, heading, size=10.5, anchor="end")
+        drawing.text(_LEFT - 8, panel.y(number + 0.5) + 4, heading, size=10.8, anchor="end")
         for each, times in parts:
             if times:
                 left, right = panel.x(at), panel.x(at + 100 * times / total)

@@ -68,7 +68,7 @@ def entropy_figure(study: Study) -> Figure:
         panel = Panel(
             drawing, 44 + column * (width + 30), 28 + row * _ROW, width, _HEIGHT, x=_across(windows), y=(0, 1)
         )
-        panel.axes(title=name, x_ticks=windows, x_label="window", y_label="H̃" if column == 0 else "")
+        panel.axes(title=name, x_ticks=windows, x_label="window", y_label="entropy, 0 to 1" if column == 0 else "")
         _bundle(panel, lines, windows, "h_norm", _EXCESS)
     return drawn(
         "entropy",
@@ -99,7 +99,7 @@ def rolling_figure(study: Study) -> Figure:
         starts = sorted({line["first_turn"] for line in lines})
         across = (float(starts[0]), float(starts[-1] + 1))
         panel = Panel(drawing, 44 + column * (width + 30), 28 + row * _ROW, width, _HEIGHT, x=across, y=(0, 1))
-        panel.axes(title=name, x_label="first turn of 20", y_label="H̃" if column == 0 else "")
+        panel.axes(title=name, x_label="first turn of 20", y_label="entropy, 0 to 1" if column == 0 else "")
         for run in in_order(line["run"] for line in lines):
             panel.series(_points([line for line in lines if line["run"] == run]), _EXCESS, thin=True)
         panel.series(_points(lines), _EXCESS, marks=False)

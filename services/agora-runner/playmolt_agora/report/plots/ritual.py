@@ -70,10 +70,10 @@ def _groups(panel: Panel, column: str, groups: Sequence[str], lines: Sequence[di
     for number, group in enumerate(groups):
         mine = [row for row in lines if row[column] == group and row["ri_star"] is not None]
         apart = group in STRONG
-        drawing.text(panel.x(number + 0.5), panel.top + panel.height + 16, group, size=10.5, anchor="middle")
+        drawing.text(panel.x(number + 0.5), panel.top + panel.height + 16, group, size=10.8, anchor="middle")
         if apart:
             drawing.text(
-                panel.x(number + 0.5), panel.top + panel.height + 30, "strongly instructed", size=10, anchor="middle"
+                panel.x(number + 0.5), panel.top + panel.height + 30, "strongly instructed", size=10.8, anchor="middle"
             )
         if apart and number and groups[number - 1] not in STRONG:
             drawing.line(

@@ -1,12 +1,12 @@
 """Who turned to whom, how unequal holdings were, and what the treasury held."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from playmolt_agora.measures.data.arms import COSTS_REAL, arm_of
 from playmolt_agora.report import prose
-from playmolt_agora.report.chart import HUES, INK, Drawing, Panel, Style, grid, legend, rounded_up
+from playmolt_agora.report.chart import HUES, INK, SOFT, Drawing, Panel, Style, grid, legend, rounded_up
 from playmolt_agora.report.markup import shown
 from playmolt_agora.report.plots.figure import PHASES, WIDTH, Figure, mean, shown_runs, shown_turns
 from playmolt_agora.report.study import RunNote, Study, rows
@@ -14,7 +14,10 @@ from playmolt_agora.report.tallies import Network, networks
 
 _LANGUAGES = {"ko": Style(HUES[0], "", "circle"), "en": Style(HUES[1], "6 3", "square")}
 _ROW = 166.0
-_CIRCLE = 230.0
+_CIRCLE = 172.0
+_THRESHOLD = 0.02
+"""A tie that holds less of all acts is left to the matrix."""
+_CELL = 14.0
 
 
 def support_figure(study: Study) -> Figure:
@@ -27,20 +30,20 @@ def whisper_figure(study: Study) -> Figure:
 
 def _network(study: Study, action: str) -> Figure:
     found = {key: tie for key, tie in networks(shown_turns(study)).items() if key[2] == action}
-    count, columns = grid(len(found), 2)
     title = f"Network of {action}s"
     said = [f"{PHASES[phase]} {language}: {_busiest(tie)}" for (phase, language, _), tie in found.items()]
-    alt = f"Circle diagrams of successful {action}s. {'; '.join(said)}." if said else "No turns."
-    drawing = Drawing(WIDTH, 20 + (_CIRCLE + 56) * count)
-    width = WIDTH / columns
+    alt = f"Circle diagrams and matrices of successful {action}s. {'; '.join(said)}." if said else "No turns."
+    drawing = Drawing(WIDTH, 20 + (_CIRCLE + 60) * max(1, len(found)))
     for number, ((phase, language, _), tie) in enumerate(found.items()):
-        row, column = divmod(number, columns)
-        top = 8 + row * (_CIRCLE + 56)
+        top = 8 + number * (_CIRCLE + 60)
         total = sum(tie.ties.values())
-        drawing.text(
-            column * width + 10, top + 14, f"{PHASES[phase]} · {language} · {total:,} {action}s", size=11, bold=True
-        )
-        _circle(drawing, tie, (column + 0.5) * width, top + 34 + _CIRCLE / 2, action)
+        drawn = {pair: times for pair, times in tie.ties.items() if times >= _THRESHOLD * total}
+        few = len(tie.ties) - len(drawn)
+        left_out = f", {few} pairs below 2 % of them not drawn" if few else ""
+        heading = f"{PHASES[phase]} · {language} · {total:,} {action}s{left_out}"
+        drawing.text(10, top + 14, heading, size=11, bold=True)
+        _circle(drawing, tie, drawn, 0.24 * WIDTH, top + 52 + _CIRCLE / 2, action)
+        _matrix(drawing, tie, 0.6 * WIDTH, top + 48, action)
     return Figure(
         name=f"network-{action}",
         title=title,
@@ -65,14 +68,41 @@ def _busiest(tie: Network) -> str:
     return f"{sum(tie.ties.values())} between {len(tie.ties)} pairs, most from {sender} to {target} ({times})"
 
 
-def _circle(drawing: Drawing, tie: Network, x: float, y: float, action: str) -> None:
+def _matrix(drawing: Drawing, tie: Network, left: float, top: float, action: str) -> None:
+    """Every pair: senders down, receivers across by their number."""
+    size = _CIRCLE / max(1, len(tie.agents))
+    most = max(tie.ties.values(), default=1)
+    drawing.text(left, top - 18, "from (down) to (across)", size=10.8, hue=SOFT)
+    for row, sender in enumerate(tie.agents):
+        middle = top + (row + 0.5) * size + 4
+        drawing.text(left - 6, middle, f"{sender} · {row + 1}", size=10.8, anchor="end")
+        drawing.text(left + (row + 0.5) * size, top - 4, row + 1, size=10.8, anchor="middle")
+        for column, target in enumerate(tie.agents):
+            times = tie.ties.get((sender, target), 0)
+            shade = _shade(times / most) if times else "#ffffff"
+            note = f"{sender} to {target}: {times} {action}s"
+            drawing.rect(left + column * size, top + row * size, size - 0.8, size - 0.8, hue=shade, note=note)
+            if times and size >= _CELL:
+                hue = "#ffffff" if times > most / 2 else INK
+                drawing.text(left + (column + 0.5) * size, middle, times, size=10.8, anchor="middle", hue=hue)
+
+
+def _shade(share: float) -> str:
+    """From nearly white to the hue of the ties."""
+    full = [int(HUES[0][at : at + 2], 16) for at in (1, 3, 5)]
+    return "#" + "".join(f"{round(255 - (255 - part) * (0.1 + 0.9 * share)):02x}" for part in full)
+
+
+def _circle(
+    drawing: Drawing, tie: Network, drawn: Mapping[tuple[str, str], int], x: float, y: float, action: str
+) -> None:
     radius, count = _CIRCLE / 2 - 22, len(tie.agents)
     spots = {
         agent: (x + radius * math.sin(2 * math.pi * index / count), y - radius * math.cos(2 * math.pi * index / count))
         for index, agent in enumerate(tie.agents)
     }
     most = max(tie.ties.values(), default=1)
-    for (sender, target), times in sorted(tie.ties.items(), key=lambda item: (item[1], item[0])):
+    for (sender, target), times in sorted(drawn.items(), key=lambda item: (item[1], item[0])):
         if sender not in spots or target not in spots:
             continue
         weight = times / most
@@ -87,7 +117,7 @@ def _circle(drawing: Drawing, tie: Network, x: float, y: float, action: str) -> 
         side = 0 if abs(px - x) < radius * 0.25 else (1 if px > x else -1)
         anchor = {0: "middle", 1: "start", -1: "end"}[side]
         below = 20 if py > y else -13
-        drawing.text(px + 12 * side, py + (4 if side else below), agent, size=10, anchor=anchor)
+        drawing.text(px + 12 * side, py + (4 if side else below), agent, size=10.8, anchor=anchor)
 
 
 def _bend(start: tuple[float, float], end: tuple[float, float]) -> tuple[float, float]:

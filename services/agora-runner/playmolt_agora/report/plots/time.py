@@ -77,7 +77,7 @@ def _picture(
         )  # fmt: skip
         _stack(panel, mix, names, looks)
         for at, word, anchor in ((0, "start", "start"), (end, "end", "end")):
-            drawing.text(panel.x(at), top + _HEIGHT + 14, word, size=10, hue=SOFT, anchor=anchor)
+            drawing.text(panel.x(at), top + _HEIGHT + 14, word, size=10.8, hue=SOFT, anchor=anchor)
     return drawing.svg(f"fig-{name}", title, alt)
 
 

@@ -1,0 +1,50 @@
+"""The figures of a study as files: SVG, PDF and PNG at print size, and an index of what they are."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from playmolt_agora.report.plots.figure import Figure
+from playmolt_agora.report.printing import formats
+from playmolt_agora.report.study import Study
+
+FOLDER: Final = "figures"
+INDEX: Final = "index.json"
+
+
+def write(study: Study, figures: Mapping[str, Figure], out: Path, *, printed: bool) -> tuple[Path, ...]:
+    """Write `figures/NAME.svg`, with `printed` also `.pdf` and `.png`, and `figures/index.json`; gives the files."""
+    folder = out / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    found = [path for figure in figures.values() for path in _formats(figure, folder, printed=printed)]
+    index = folder / INDEX
+    index.write_bytes(msgspec.json.format(msgspec.json.encode(list(_entries(study, figures.values()))), indent=1))
+    return (*found, index)
+
+
+def _formats(figure: Figure, folder: Path, *, printed: bool) -> Iterable[Path]:
+    bodies = {"svg": formats.print_svg(figure.svg).encode()}
+    if printed:
+        bodies |= {"pdf": formats.pdf(figure.svg, figure.title), "png": formats.png(figure.svg)}
+    for ending, body in bodies.items():
+        path = folder / f"{figure.name}.{ending}"
+        path.write_bytes(body)
+        yield path
+
+
+def _entries(study: Study, figures: Iterable[Figure]) -> Iterable[dict[str, Any]]:
+    for figure in figures:
+        width, height = formats.size(figure.svg)
+        yield {
+            "name": figure.name,
+            "title": figure.title,
+            "width_mm": width,
+            "height_mm": height,
+            "tables": [figure.table] if figure.table else [],
+            "definition": f"{figure.measure} of {study.definitions}",
+            "runs": [run.run for run in figure.runs],
+            "columns": figure.columns,
+            "rows": figure.lines,
+        }

@@ -1,0 +1,41 @@
+"""The tables of turns that lie in a frame, a list or a file, by the code that `analyze` runs."""
+
+from collections.abc import Collection, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from playmolt_agora.measures import analysis
+from playmolt_agora.report.tables_io import arrow_table
+from playmolt_agora.studies.table import Table
+from playmolt_agora.studies.turns import plain
+
+
+def measure(turns: Any, *, seed: str = "0", tables: Collection[str] | None = None) -> dict[str, Table]:
+    """The tables of section 11 from turn records: a polars or pandas frame, a list of dicts, or a `turns.jsonl`.
+
+    `seed` is the study's; `tables` names those that are wanted. ValueError for a record that lacks a field.
+    """
+    found = analysis.analyse(_records(turns), seed=seed)
+    wanted = found if tables is None else [name for name in found if name in tables]
+    return {name: Table(name, partial(arrow_table, found[name])) for name in wanted}
+
+
+def _records(turns: Any) -> Iterable[Mapping[str, Any]]:
+    if isinstance(turns, str | Path):
+        with Path(turns).open("rb") as lines:
+            return [msgspec.json.decode(line) for line in lines]
+    if isinstance(turns, Table):
+        return map(plain, turns.to_arrow().to_pylist())
+    if hasattr(turns, "to_dicts"):
+        return map(plain, turns.to_dicts())
+    if hasattr(turns, "to_dict"):
+        return (plain(_listed(row)) for row in turns.to_dict("records"))
+    return map(plain, turns)
+
+
+def _listed(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in row.items()}

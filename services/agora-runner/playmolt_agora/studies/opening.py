@@ -1,0 +1,84 @@
+"""Opening what an experiment left: a bundle, the folder of its analysis, or a platform that has it."""
+
+import shutil
+import tempfile
+import urllib.error
+import urllib.request
+import weakref
+import zipfile
+from hashlib import file_digest
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from playmolt_agora.report.study_files import STUDY
+from playmolt_agora.studies.study import Study
+
+_MANIFEST: Final = "manifest.json"
+_NO_ACCESS: Final = (401, 403)
+_NOT_FOUND: Final = 404
+
+
+class BundleBroken(ValueError):
+    """A file of a bundle is not the one that was sealed; the message names the first."""
+
+
+def open(source: str | Path, key: str | None = None) -> Study:  # noqa: A001 -- as `gzip.open`
+    """Open a bundle (folder or zip), a folder of `analyze`, or the address of an experiment with its operator's key.
+
+    Raises BundleBroken, FileNotFoundError and PermissionError.
+    """
+    if str(source).startswith(("http://", "https://")):
+        return _fetched(str(source), key)
+    path = Path(source)
+    if path.is_file() and zipfile.is_zipfile(path):
+        return _unpacked(path)
+    if (path / _MANIFEST).is_file():
+        _check(path)
+    if not (path / STUDY).is_file():
+        raise FileNotFoundError(f"{path} is no bundle and no folder of `playmolt agora analyze`")
+    return Study(path)
+
+
+def _check(bundle: Path) -> None:
+    manifest = msgspec.json.decode((bundle / _MANIFEST).read_bytes())
+    for name, entry in sorted(manifest["files"].items()):
+        path = bundle / name
+        if not path.is_file():
+            raise BundleBroken(f"{name}: is not there")
+        with path.open("rb") as file:
+            if file_digest(file, "sha256").hexdigest() != entry["sha256"]:
+                raise BundleBroken(f"{name}: is not the file that was sealed")
+
+
+def _unpacked(archive: Path) -> Study:
+    """The study in a zip file; what it is unpacked into goes with it."""
+    folder = Path(tempfile.mkdtemp(prefix="playmolt-agora-"))
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(folder)
+    inside = next((path.parent for path in sorted(folder.rglob(_MANIFEST))), folder)
+    try:
+        study = open(inside)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(study, shutil.rmtree, folder, ignore_errors=True)
+    return study
+
+
+def _fetched(address: str, key: str | None) -> Study:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    request = urllib.request.Request(f"{address.rstrip('/')}/bundle", headers=headers)  # noqa: S310 -- http alone
+    with tempfile.TemporaryDirectory(prefix="playmolt-agora-") as folder:
+        archive = Path(folder, "bundle.zip")
+        try:
+            with urllib.request.urlopen(request) as answer, archive.open("wb") as file:  # noqa: S310 -- as above
+                shutil.copyfileobj(answer, file)
+        except urllib.error.HTTPError as error:
+            if error.code in _NO_ACCESS:
+                raise PermissionError(f"{address}: {error.code}, give the operator's key") from error
+            if error.code == _NOT_FOUND:
+                raise FileNotFoundError(f"{address}: there is no such experiment") from error
+            raise
+        return _unpacked(archive)

@@ -1,0 +1,87 @@
+"""What an experiment's bundle, or the folder of its analysis, holds."""
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from playmolt_agora.report.study_files import STUDY
+from playmolt_agora.studies import turns
+from playmolt_agora.studies.figure import Figure
+from playmolt_agora.studies.table import Table
+
+T = TypeVar("T")
+
+_FIGURES: Final = "figures"
+_TURNS: Final = "turns.jsonl"
+
+
+class Named(Mapping[str, T]):
+    """Things by name; a name that is not there is a KeyError that lists those that are."""
+
+    def __init__(self, what: str, found: Mapping[str, T]) -> None:
+        self._what, self._found = what, found
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._found:
+            raise KeyError(f"no {self._what} {name!r}; there are {', '.join(sorted(self._found))}")
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+class Study:
+    """An experiment: what was locked, its tables and its figures."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        described = json.loads((folder / STUDY).read_text(encoding="utf-8"))
+        self.id: str = described["id"]
+        self.name: str = described["name"]
+        self.seed: str = described["seed"]
+        self.definitions: str = described["definitions"]
+        self.stimuli: str = described["stimuli"]
+        self.plan: dict[str, Any] = described["plan"]
+        self.models: list[dict[str, Any]] = described["models"]
+        self.deviations: list[dict[str, Any]] = described["deviations"]
+        self.tables: Mapping[str, Table] = Named(
+            "table",
+            {path.stem: Table(path.stem, partial(_parquet, path)) for path in sorted(folder.glob("*.parquet"))},
+        )
+        self.figures: Mapping[str, Figure] = Named("figure", dict(self._figures()))
+        self.turns = Table("turns", lambda: turns.read(folder / _TURNS))
+
+    def __repr__(self) -> str:
+        return f"Study({self.id!r}, {self.name!r}, {len(self.tables)} tables, {len(self.figures)} figures)"
+
+    @property
+    def runs(self) -> Table:
+        return self.tables["runs"]
+
+    @property
+    def tests(self) -> Table:
+        return self.tables["tests"]
+
+    def _figures(self) -> Iterator[tuple[str, Figure]]:
+        index = self.folder / _FIGURES / "index.json"
+        entries = json.loads(index.read_text(encoding="utf-8")) if index.is_file() else []
+        for entry in entries:
+            svg = (index.parent / f"{entry['name']}.svg").read_text(encoding="utf-8")
+            data = Table(entry["name"], partial(_rows, entry["columns"], entry["rows"]))
+            size = entry["width_mm"], entry["height_mm"]
+            yield entry["name"], Figure(entry["name"], entry["title"], size, svg, data)
+
+
+def _parquet(path: Path) -> Any:
+    with path.open("rb") as file:  # pyarrow takes no path that is not UTF-8
+        return import_module("pyarrow.parquet").read_table(file)
+
+
+def _rows(columns: list[str], lines: list[list[Any]]) -> Any:
+    return import_module("pyarrow").table({name: [line[at] for line in lines] for at, name in enumerate(columns)})

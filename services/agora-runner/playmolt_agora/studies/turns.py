@@ -1,0 +1,109 @@
+"""The turns of a study as one Arrow table, whose types do not hang on the values: nested fields are structs and lists.
+
+A field that maps agents to numbers is a list of {key, value}, in the order of the record.
+"""
+
+import types
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, Literal, Union, get_args, get_origin
+
+import msgspec
+from playmolt_schemas.agora.turn import TurnRecord
+
+_AT_ONCE: Final = 5000
+
+
+def read(path: Path) -> Any:
+    """The turns of a `turns.jsonl`, sorted by run, turn and order."""
+    with path.open("rb") as lines:
+        return table(msgspec.json.decode(line) for line in lines)
+
+
+def table(records: Iterable[Mapping[str, Any]]) -> Any:
+    """Records as `turns.jsonl` holds them, sorted by run, turn and order."""
+    arrow = import_module("pyarrow")
+    found = arrow.Table.from_batches(list(_batches(records)), schema=schema())
+    return found.sort_by([("run", "ascending"), ("turn", "ascending"), ("order", "ascending")])
+
+
+def plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of that table as a record again; a record stays as it is."""
+    return {name: _plain(value, kind) for name, value, kind in _fields(row) if kind is not None}
+
+
+@cache
+def schema() -> Any:
+    arrow = import_module("pyarrow")
+    return arrow.schema([(field.name, _type(field.type)) for field in msgspec.structs.fields(TurnRecord)])
+
+
+def _batches(records: Iterable[Mapping[str, Any]]) -> Iterator[Any]:
+    arrow = import_module("pyarrow")
+    waiting = iter(records)
+    while batch := list(islice(waiting, _AT_ONCE)):
+        columns = [
+            arrow.array([_nested(row.get(field.name), field.type) for row in batch], type=_type(field.type))
+            for field in msgspec.structs.fields(TurnRecord)
+        ]
+        yield arrow.RecordBatch.from_arrays(columns, schema=schema())
+
+
+def _fields(row: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    kinds = {field.name: field.type for field in msgspec.structs.fields(TurnRecord)}
+    return ((name, value, kinds.get(name)) for name, value in row.items())
+
+
+def _whole(kind: Any) -> Any:
+    """A type without the None that it may be, and without remarks."""
+    if get_origin(kind) in (Union, types.UnionType):
+        return _whole(next(each for each in get_args(kind) if each is not types.NoneType))
+    if get_origin(kind) is Literal:
+        return type(get_args(kind)[0])
+    return kind
+
+
+def _type(kind: Any) -> Any:
+    arrow, whole = import_module("pyarrow"), _whole(kind)
+    simple = {str: arrow.string(), int: arrow.int64(), bool: arrow.bool_(), float: arrow.float64()}
+    if whole in simple:
+        return simple[whole]
+    if get_origin(whole) is tuple:
+        return arrow.list_(_type(get_args(whole)[0]))
+    if get_origin(whole) is dict:
+        return arrow.list_(arrow.struct([("key", arrow.string()), ("value", _type(get_args(whole)[1]))]))
+    return arrow.struct([(field.encode_name, _type(field.type)) for field in msgspec.structs.fields(whole)])
+
+
+def _nested(value: Any, kind: Any) -> Any:
+    whole = _whole(kind)
+    if get_origin(whole) is dict and isinstance(value, Mapping):
+        return [{"key": key, "value": each} for key, each in value.items()]
+    if isinstance(value, Mapping):
+        kinds = {field.encode_name: field.type for field in msgspec.structs.fields(whole)}
+        return {name: _nested(each, kinds[name]) for name, each in value.items() if name in kinds}
+    return value
+
+
+def _plain(value: Any, kind: Any) -> Any:
+    whole = _whole(kind)
+    if value is None:
+        return None
+    if get_origin(whole) is dict:
+        return value if isinstance(value, Mapping) else {each["key"]: each["value"] for each in value}
+    if get_origin(whole) is tuple:
+        return list(value)
+    if isinstance(value, Mapping):
+        kinds = {field.encode_name: field.type for field in msgspec.structs.fields(whole)}
+        return {name: _plain(each, kinds[name]) for name, each in value.items() if name in kinds}
+    return _scalar(value)
+
+
+def _scalar(value: Any) -> Any:
+    """pandas has a value of its own for what is not there, and numbers of its own."""
+    if isinstance(value, str | bool | int | Sequence):
+        return value
+    return None if value != value or str(value) == "<NA>" else getattr(value, "item", lambda: value)()  # noqa: PLR0124
