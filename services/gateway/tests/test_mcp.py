@@ -189,6 +189,11 @@ async def test_what_is_no_message_is_told_in_one_line(port: int, body: Any, told
     assert len(error["message"]) < 100
 
 
+async def test_params_that_are_null_are_none(port: int) -> None:
+    answer = await sent(port, body=LIST | {"params": None})
+    assert len(answer.json()["result"]["tools"]) == len(NAMES)
+
+
 @pytest.mark.parametrize(("written", "read"), [("7.0", 7), ("-0.0", 0), ("1e3", 1000), ('"1.0"', "1.0"), ("0", 0)])
 async def test_an_id_is_whole_however_it_is_written(port: int, written: str, read: Any) -> None:
     answer = await sent(port, body=f'{{"jsonrpc":"2.0","id":{written},"method":"tools/list"}}'.encode())

@@ -52,7 +52,7 @@ def _fault(message: Any) -> str:
         return f"A message has no members but {', '.join(sorted(_MEMBERS))}."
     if "id" in message and not _is_id(message["id"]):
         return "id is a text or a whole number."
-    if not isinstance(message.get("params", {}), dict):
+    if not isinstance(message.get("params"), dict | None):
         return "params is a JSON object."
     answers = "id" in message and ("result" in message or "error" in message)
     return "" if answers or isinstance(message.get("method"), str) else "method is a text."
