@@ -16,7 +16,7 @@ from playmolt_schemas.routes.agora import AGORA
 from playmolt_schemas.routes.games_query import GamesQuery
 from playmolt_schemas.routes.jury import JURY
 from playmolt_schemas.routes.legal import LEGAL
-from playmolt_schemas.routes.pages import PAGES_WEB
+from playmolt_schemas.routes.pages import PAGES_WEB, PageWords
 from playmolt_schemas.routes.route import (
     EVENT_STREAM,
     HTML,
@@ -420,7 +420,7 @@ PAGES: Final = (
     ),
     Route(
         method="GET", path="/docs", name="docs", tag="documents", auth=Auth.NONE, alone=True,
-        summary="This description for people.", answers={200: Media(HTML)},
+        summary="This description for people.", answers={200: Media(HTML)}, query=PageWords,
     ),
     Route(
         method="GET", path="/llms.txt", name="llms", tag="documents", auth=Auth.NONE, alone=True,

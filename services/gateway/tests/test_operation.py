@@ -184,6 +184,16 @@ class TestDocuments:
         for route in ROUTES:
             assert f"{route.method} {route.path}" in response.text
 
+    async def test_the_page_of_the_api_has_the_readers_language_and_is_sent_small(self, platform: Any) -> None:
+        titles = {}
+        for language in ("en", "ko", "zh"):
+            response = await platform.send("GET", f"/docs?lang={language}")
+            assert response.status_code == 200
+            assert f'<html lang="{language}">' in response.text
+            assert response.headers["content-encoding"] in ("br", "gzip")
+            titles[language] = response.text.partition("<title>")[2].partition("</title>")[0]
+        assert titles["en"] != titles["ko"]
+
     async def test_llms_txt_names_the_calls_of_a_bot(self, platform: Any) -> None:
         text = (await platform.send("GET", "/llms.txt")).text.replace("GAME_ID", "{id}")
         paths = {route.path for route in ROUTES}

@@ -55,7 +55,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
         admin.admin_games, admin.admin_game, admin.admin_end, admin.admin_agents, admin.admin_lag, admin.admin_log,
         agora.list_runs, agora.read_run_events, agora.agora_fork,
         operation.healthz, operation.readyz, operation.metrics,
-        documents.openapi, documents.docs, documents.llms, documents.skill,
+        documents.openapi, pages.docs, documents.llms, documents.skill,
         pages.page_lobby, pages.page_games, pages.page_game, pages.page_legal, pages.page_agora, pages.page_agent,
         pages.page_asset, pages.page_folder_asset, pages.page_game_asset, pages.page_icon,
         archive.page_rows, sharing.page_shared, sharing.page_check, sharing.shared_file,

@@ -79,16 +79,27 @@ def _place(state: State, words: Words, place: str, box: tuple[float, float, floa
     return drawn + _residents(state, here, box)
 
 
+class _Grid:
+    """How many faces a place has room for, each in a cell of at least this size."""
+
+    def __init__(self, width: float, height: float, wide: int, high: int) -> None:
+        self.high = high
+        self.across = max(1, int(width // wide))
+        self.places = self.across * max(1, int((height - 46) // high))
+
+
 def _residents(state: State, here: Sequence[Mapping[str, Any]], box: tuple[float, float, float, float]) -> list[Node]:
     x, y, width, height = box
-    across = max(1, int(width // 128))
-    rows = max(1, int((height - 50) // 104))
-    shown = here[: min(_SHOWN, across * rows)]
+    roomy = _Grid(width, height, 128, 104)
+    grid = roomy if len(here) <= roomy.places else _Grid(width, height, 112, 70)
+    small, across = grid is not roomy, grid.across
+    shown = here[: min(_SHOWN, grid.places)]
     acted = state["acts"][-1]["agent_id"] if state["acts"] else ""
     drawn = [
         person(
-            agent["id"], agent["id"], x + (place % across + 0.5) * width / across, y + 78 + place // across * 104,
-            radius=24, width=width / across - 8, state="p-speaks" if agent["id"] == acted else "", more=_levels(agent),
+            agent["id"], agent["id"], x + (place % across + 0.5) * width / across,
+            y + (64 if small else 78) + place // across * grid.high, radius=16 if small else 24, size=15 if small else 20,
+            width=width / across - 4, state="p-speaks" if agent["id"] == acted else "", more=_levels(agent),
         )
         for place, agent in enumerate(shown)
     ]  # fmt: skip

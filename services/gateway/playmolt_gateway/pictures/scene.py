@@ -110,8 +110,8 @@ def face(agent: str, radius: float) -> list[Node]:
 
 
 def person(
-    agent: str, name: str, x: float, y: float, *, radius: float = 34, note: str = "", width: float = 150,
-    state: str = "", more: Child = None,
+    agent: str, name: str, x: float, y: float, *, radius: float = 34, size: float = 20, note: str = "",
+    width: float = 150, state: str = "", more: Child = None,
 ) -> Node:  # fmt: skip
     """A face with its name below; it moves when it stands elsewhere the next moment. `state` is a class of its ring."""
     ring = node("circle", r=radius + 6, class_=f"p-ring {state}") if state else None
@@ -121,7 +121,7 @@ def person(
         ring,
         face(agent, radius),
         more,
-        label(name, 0, radius + 28, 20, width=width, class_="p-ink p-bold p-own", **centred),
+        label(name, 0, radius + 8 + size, size, width=width, class_="p-ink p-bold p-own", **centred),
         label(note, 0, radius + 52, 19, width=width, class_="p-quiet p-own", **centred) if note else None,
         x=x, y=y, data_key=agent, role="img", aria_label=name,
     )  # fmt: skip

@@ -19,6 +19,7 @@ from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Service
 from playmolt_gateway.http.problems import Refusal
 from playmolt_gateway.pages.assets import file_response
 from playmolt_gateway.pages.moments import language_of
+from playmolt_gateway.pages.reference import reference_response
 from playmolt_gateway.pages.shell import Head, head_of, page_response
 from playmolt_gateway.ports import AWAY
 
@@ -74,6 +75,13 @@ async def page_legal(services: Services, request: CheckedRequest) -> Reply:
 
 async def page_agora(services: Services, request: CheckedRequest) -> Reply:
     return _send(services, asked_of(request), "agora")
+
+
+async def docs(services: Services, request: CheckedRequest) -> Reply:
+    """Send the page of the API; it works without a network beside this server."""
+    del services
+    asked = asked_of(request)
+    return reference_response(asked.language, asked.encodings)
 
 
 async def page_agent(services: Services, request: CheckedRequest) -> Reply:
