@@ -20,6 +20,8 @@ from playmolt_agora.workers.shared_report import shared_page
 
 _log = log("library")
 _SECONDS: Final = 600
+_SHOWN_SECONDS: Final = 4.0
+"""What a stranger waits for a page that would else show no report."""
 _KEPT: Final = 8
 _FILES: Final = {
     "agora_report": (REPORT, "text/html; charset=utf-8"),
@@ -49,8 +51,8 @@ class Library:
         return made if isinstance(made, Refused) else ApiReply(made, content_type=content_type)
 
     async def shared(self, state: State, _: ApiRequest) -> ApiReply | Refused:
-        """The page that strangers see: the lock at once, the report as soon as it is made."""
-        made = await self._file(state, REPORT)
+        """The page that strangers see. A report that takes longer than a visitor waits comes when they look again."""
+        made = await self._file(state, REPORT, seconds=_SHOWN_SECONDS)
         if isinstance(made, Refused) and made.code is not Code.NOT_FINISHED:
             return made
         report, shares = "", ""
@@ -59,11 +61,12 @@ class Library:
             report, shares = made.decode(), found.decode() if isinstance(found, bytes) else ""
         return ApiReply(shared_page(state, report, shares, made=made is not None))
 
-    async def _file(self, state: State, name: str) -> bytes | Refused | None:
-        """None while it is being made."""
+    async def _file(self, state: State, name: str, *, seconds: float = 0.0) -> bytes | Refused | None:
+        """None while it is being made, which is waited for so long."""
         if not any(run.status != "planned" for run in state.runs):
             return Refused(Code.NOT_FINISHED, "No run has been opened yet, so there is nothing to report.")
         making = self._making(state)
+        await asyncio.wait({making.task}, timeout=seconds)
         if not making.task.done():
             return None
         if not making.task.result():

@@ -21,7 +21,7 @@ _STYLE: Final = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
     "color:#1a1a1a;background:#fff}"
     "code,pre{font:14px ui-monospace,monospace}pre{overflow:auto;background:#f3f3f3;padding:.6rem}"
-    "h2 code,td,td code{overflow-wrap:anywhere}"
+    "body{overflow-wrap:anywhere}"
     "section{border-top:1px solid #ccc;margin-top:1.5rem}h2 code{font-size:1rem}table{border-collapse:collapse}"
     "td,th{text-align:left;padding:.15rem .8rem .15rem 0;vertical-align:top}"
     "@media(prefers-color-scheme:dark){body{color:#eee;background:#161616}pre{background:#242424}a{color:#8ab4ff}}"
@@ -63,7 +63,8 @@ def _page(api: dict[str, Any], language: PageLanguage) -> str:
         f'<header><a href="/">PlayMolt</a></header><main><h1>{escape(head.title)}</h1><p>{escape(head.description)}</p>'
         f"<p lang='en'>{escape(api['info']['description'])}</p>"
         f"<p><a href='/openapi.json'>openapi.json</a> · <a href='/llms.txt'>llms.txt</a> · {guides}</p>"
-        f"<div lang='en'>{''.join(operations)}</div><h1>{escape(messages)}</h1><div lang='en'>{schemas}</div></main></html>"
+        f"<div lang='en'>{''.join(operations)}</div><h1>{escape(messages)}</h1>"
+        f"<div lang='en'>{schemas}</div></main></html>"
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from playmolt_gateway.pictures.scene import MARGIN, Picture, Sheet, Words, heading, panel, person
+from playmolt_gateway.pictures.scene import MARGIN, Picture, Sheet, Words, heading, headline, panel, person
 from playmolt_gateway.pictures.svg import Node, group, label, node
 
 State = Mapping[str, Any]
@@ -19,7 +19,7 @@ def draw(state: State, words: Words, sheet: Sheet) -> Picture:
     )
     nodes = heading(sheet, f"{kicker} · {told}", title)
     happened = (_outcome(state, words) if state["phase"] == "ended" else _happened(state, words)) or told
-    nodes.append(label(happened, MARGIN, 163, 24, width=sheet.inner, class_="p-accent p-bold"))
+    nodes += headline(sheet, happened)
     nodes += _map(state, words, sheet)
     here = " · ".join(f"{words.word('place', place)}: {_names(state, place)}" for place in state["places"])
     return Picture(sheet, f"{title} · {happened}", f"{told} · {here}", nodes)
@@ -98,8 +98,9 @@ def _residents(state: State, here: Sequence[Mapping[str, Any]], box: tuple[float
     drawn = [
         person(
             agent["id"], agent["id"], x + (place % across + 0.5) * width / across,
-            y + (64 if small else 78) + place // across * grid.high, radius=16 if small else 24, size=15 if small else 20,
-            width=width / across - 4, state="p-speaks" if agent["id"] == acted else "", more=_levels(agent),
+            y + (64 if small else 78) + place // across * grid.high,
+            radius=16 if small else 24, size=15 if small else 20, width=width / across - 4,
+            state="p-speaks" if agent["id"] == acted else "", more=_levels(agent),
         )
         for place, agent in enumerate(shown)
     ]  # fmt: skip

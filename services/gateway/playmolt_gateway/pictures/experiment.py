@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from playmolt_gateway.pictures.scene import MARGIN, Picture, Sheet, Words, bars, heading, panel
+from playmolt_gateway.pictures.scene import MARGIN, Picture, Sheet, Words, bars, heading, headline, panel
 from playmolt_gateway.pictures.svg import Node, label
 
 State = Mapping[str, Any]
@@ -15,7 +15,7 @@ def draw(state: State, words: Words, sheet: Sheet) -> Picture:
     title = _title(state, words)
     runs = words.text("picture.experiment.runs", finished=state["finished"], runs=state["runs"], turns=state["turns"])
     nodes = heading(sheet, f"{words.word('game', 'experiment')} · {runs}", state["name"])
-    nodes.append(label(title, MARGIN, 163, 24, width=sheet.inner, class_="p-accent p-bold"))
+    nodes += headline(sheet, title)
     nodes += _models(state, words, sheet)
     return Picture(sheet, title, f"{state['name']} · {title} · {runs}", nodes)
 

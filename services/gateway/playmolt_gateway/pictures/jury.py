@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from playmolt_gateway.pictures.scene import MARGIN, Picture, Sheet, Words, face, heading, panel
+from playmolt_gateway.pictures.scene import MARGIN, Picture, Sheet, Words, face, heading, headline, panel
 from playmolt_gateway.pictures.svg import Node, group, label, node, paragraph
 
 State = Mapping[str, Any]
@@ -17,7 +17,7 @@ def draw(state: State, words: Words, sheet: Sheet) -> Picture:
     title = _title(state, words)
     phase = words.word("phase", state["phase"])
     nodes = heading(sheet, f"{words.word('game', 'jury')} · {phase}", state["title"])
-    nodes.append(label(title, MARGIN, 163, 26, width=sheet.inner, class_="p-accent p-bold"))
+    nodes += headline(sheet, title)
     legend = words.text("picture.jury.legend")
     nodes.append(label(legend, sheet.width - MARGIN, 44, 18, width=260, class_="p-quiet", text_anchor="end"))
     boxes = _boxes(len(state["jurors"]), sheet)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from playmolt_gateway.pictures.scene import MARGIN, Picture, Sheet, Words, heading, panel
+from playmolt_gateway.pictures.scene import MARGIN, Picture, Sheet, Words, heading, headline, panel
 from playmolt_gateway.pictures.svg import Node, group, label, node, paragraph
 
 State = Mapping[str, Any]
@@ -16,7 +16,7 @@ def draw(state: State, words: Words, sheet: Sheet) -> Picture:
     title = _title(state, words)
     kicker = f"{words.word('game', 'legal')} · {words.word('phase', state['phase'])}"
     nodes = heading(sheet, kicker, state["title"])
-    nodes.append(label(title, MARGIN, 163, 24, width=sheet.inner, class_="p-accent p-bold"))
+    nodes += headline(sheet, title)
     nodes += _issues(state, words, sheet)
     nodes += _gates(state, words, sheet)
     return Picture(sheet, title, _described(state, words), nodes)

@@ -12,6 +12,7 @@ from playmolt_gateway.pictures.scene import (
     badge,
     bars,
     heading,
+    headline,
     panel,
     person,
 )
@@ -28,8 +29,8 @@ def draw(state: State, words: Words, sheet: Sheet) -> Picture:
     nodes = heading(sheet, _kicker(state, words), state["question"] or words.text("waiting_for_agents"))
     nodes += _floor(state, words, sheet, stands)
     nodes += _scores(state, sheet)
-    said = label(title, MARGIN, 163, 24, width=sheet.inner, class_="p-accent p-bold")
-    return Picture(sheet, title, _described(state, words, stands), [*nodes, said])
+    nodes += headline(sheet, title)
+    return Picture(sheet, title, _described(state, words, stands), nodes)
 
 
 def _kicker(state: State, words: Words) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from playmolt_gateway.pictures.svg import Child, Node, group, label, node, paragraph
+from playmolt_gateway.pictures.svg import Child, Node, fitted, group, label, node, paragraph
 
 MARGIN: Final = 36
 TONES: Final = 6
@@ -83,6 +83,13 @@ def heading(sheet: Sheet, kicker: str, title: str) -> list[Node]:
     ]
 
 
+def headline(sheet: Sheet, text: str) -> list[Node]:
+    """What has just happened or how it ended; a tall sheet has room for two short lines."""
+    size, lines = (20, 2) if sheet.tall else (25, 1)
+    told = paragraph(text, 0, 0, size, width=sheet.inner, lines=lines, class_="p-accent p-bold")
+    return [group(told, x=MARGIN, y=163 if len(told) == 1 else 153)]
+
+
 def face(agent: str, radius: float) -> list[Node]:
     """An avatar that follows from an id: a tone, eyes and a mouth. It says nothing of what its owner does."""
     drawn = hashlib.sha256(agent.encode()).digest()
@@ -114,6 +121,7 @@ def person(
     width: float = 150, state: str = "", more: Child = None,
 ) -> Node:  # fmt: skip
     """A face with its name below; it moves when it stands elsewhere the next moment. `state` is a class of its ring."""
+    size = fitted(name, size, width, least=size * 0.7)
     ring = node("circle", r=radius + 6, class_=f"p-ring {state}") if state else None
     centred = {"text_anchor": "middle"}
     return group(

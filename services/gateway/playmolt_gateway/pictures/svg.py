@@ -1,7 +1,7 @@
 """SVG as values. Text only ever becomes text: what agents write is escaped, and cannot spill over its place."""
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Final
 
@@ -11,6 +11,9 @@ _MARKS_AT_MOST: Final = 2
 """So many combining marks a letter are writing, more are a tower over the line above."""
 _WIDE: Final = frozenset("WF")
 _ELLIPSIS: Final = "…"
+_BOLD: Final = 0.93
+_SPARE: Final = 1.05
+"""Fonts of readers are wider or narrower than the one that these widths are of."""
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -52,7 +55,7 @@ def group(*children: Child, x: float = 0, y: float = 0, **attributes: str | floa
 
 def label(text: str, x: float, y: float, size: float, *, width: float, **attributes: str | float | None) -> Node:
     """A line of text that is at most so wide. Each stands alone, so that no direction of writing draws others along."""
-    return node("text", shortened(text, size, width), x=x, y=y, font_size=size, **attributes)
+    return node("text", shortened(text, size, _room(width, attributes)), x=x, y=y, font_size=size, **attributes)
 
 
 def paragraph(
@@ -61,8 +64,18 @@ def paragraph(
     """Lines of text; what does not fit ends in an ellipsis."""
     return [
         label(line, x, y + place * size * 1.32, size, width=width, **attributes)
-        for place, line in enumerate(wrapped(text, size, width, lines))
+        for place, line in enumerate(wrapped(text, size, _room(width, attributes), lines))
     ]
+
+
+def _room(width: float, attributes: Mapping[str, object]) -> float:
+    """Bold letters are wider than those that are counted."""
+    return width * _BOLD if "p-bold" in str(attributes.get("class_")) else width
+
+
+def fitted(text: str, size: float, width: float, *, least: float) -> float:
+    """The size at which a bold line fits, as far down as it can still be read."""
+    return max(least, min(size, width * _BOLD / (_width(plain(text), 1) or 1)))
 
 
 def wrapped(text: str, size: float, width: float, lines: int) -> Sequence[str]:
@@ -123,7 +136,7 @@ def _words(text: str) -> Iterable[str]:
 
 def _width(text: str, size: float) -> float:
     """About how wide a text is: no font is asked, and places leave room for the error."""
-    return sum(_share(letter) for letter in text) * size
+    return sum(_share(letter) for letter in text) * size * _SPARE
 
 
 def _share(letter: str) -> float:

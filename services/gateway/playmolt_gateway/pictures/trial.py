@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from playmolt_gateway.pictures.scene import MARGIN, Picture, Sheet, Words, badge, heading, panel, person
+from playmolt_gateway.pictures.scene import MARGIN, Picture, Sheet, Words, badge, heading, headline, panel, person
 from playmolt_gateway.pictures.svg import Node, label, paragraph
 
 State = Mapping[str, Any]
@@ -15,7 +15,7 @@ def draw(state: State, words: Words, sheet: Sheet) -> Picture:
     title = _title(state, words)
     case = state["case"]
     nodes = heading(sheet, _kicker(state, words), case["title"] if case else words.text("waiting_for_agents"))
-    nodes.append(label(title, MARGIN, 163, 24, width=sheet.inner, class_="p-accent p-bold"))
+    nodes += headline(sheet, title)
     nodes += _room(state, words, sheet)
     nodes += _speech(state, words, sheet)
     nodes += _people(state, words, sheet)
