@@ -27,6 +27,7 @@ from playmolt_cli.terminal.options import data_option, json_option, read_setting
 
 if TYPE_CHECKING:
     from playmolt_agora.checks.symmetry import Certificate
+    from playmolt_agora.report.printing.transcript import Format
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NEXT = {
@@ -208,6 +209,31 @@ def export(experiment: str, out: Path, data: Path | None, as_json: bool) -> None
     manifest = agora_study.export(experiment, out, data, _console(as_json).print)
     told = {"experiment": experiment, "bundle": str(out), "manifest": str(manifest)}
     click.echo(msgspec.json.encode(told) if as_json else f"{out}: python {out}/verify.py checks it")
+
+
+@agora.command()
+@click.argument("run_id", metavar="RUN")
+@click.option("--agent", metavar="A", help="The turns of this agent alone.")
+@click.option("--format", "kind", type=click.Choice(["text", "md", "html"]), default="text", show_default=True)
+@click.option("--prompts", is_flag=True, help="Show what the agents were told, too.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write there.")
+@data_option
+def transcript(
+    run_id: str, agent: str | None, kind: "Format", prompts: bool, out: Path | None, data: Path | None
+) -> None:
+    """Print a run as people read it: what each agent thought, did and said, and what came of it.
+
+    Thoughts and whispers are in it: it is the operator's. Works while the run goes on, beside an `up` and without one.
+
+    Example: playmolt agora transcript agora-0190… --agent jester_01 --format md --out jester.md
+    """
+    from playmolt_cli.agora.transcript import transcribed  # noqa: PLC0415 -- reads the log, as `status` does
+
+    text = transcribed(run_id, agent, kind, data, prompts=prompts)
+    if out is None:
+        click.echo(text if kind == "html" else "\n".join(map(printable, text.split("\n"))), nl=False)
+    else:
+        out.write_text(text, encoding="utf-8")
 
 
 @agora.command()

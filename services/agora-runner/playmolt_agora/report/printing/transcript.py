@@ -1,0 +1,92 @@
+"""A run as people read it: what each agent thought, did and said, turn by turn, as text, Markdown or HTML."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, Literal
+
+import msgspec
+from playmolt_schemas.agora.turn import TurnRecord
+
+from playmolt_agora.report.markup import escaped
+
+Format = Literal["text", "md", "html"]
+FORMATS: Final[tuple[Format, ...]] = ("text", "md", "html")
+_MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!<>|~&])")
+
+Lines = Sequence[tuple[str, str]]
+"""Name and text, in the order shown."""
+
+
+def transcript(
+    turns: Iterable[TurnRecord], kind: Format, *, title: str, prompts: Mapping[str, str] | None = None
+) -> str:
+    """Turns in order of turn and order; `prompts` is hash → text as it was hashed, where they are to be shown."""
+    found = sorted(turns, key=lambda turn: (turn.turn, turn.order))
+    return _WRITERS[kind](((turn, tuple(_lines(turn, prompts or {}))) for turn in found), title)
+
+
+def _lines(turn: TurnRecord, prompts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    if turn.prompt_hash in prompts:
+        yield from _prompt(prompts[turn.prompt_hash])
+    failed = turn.action is None
+    told = {
+        "thought": turn.thought,
+        "act": f"{turn.action}{f' → {turn.target}' if turn.target else ''}" if turn.action else None,
+        "says": turn.content,
+        "result": turn.parse_code if failed else "ok" if turn.success else turn.reason,
+        "raw": turn.raw_reply if failed else None,
+    }
+    yield from ((name, text) for name, text in told.items() if text is not None)
+
+
+def _prompt(text: str) -> Iterator[tuple[str, str]]:
+    yield from msgspec.json.decode(text, type=dict[str, str]).items()
+
+
+def _head(turn: TurnRecord) -> tuple[str, ...]:
+    return f"{turn.turn}.{turn.order}", turn.agent, turn.model, turn.place_before
+
+
+def _text(blocks: Iterable[tuple[TurnRecord, Lines]], _: str) -> str:
+    return "".join(
+        f"[{_head(turn)[0]}] {' · '.join(_head(turn)[1:])}\n"
+        + "".join(f"{name}: {_indented(text)}\n" for name, text in lines)
+        + "\n"
+        for turn, lines in blocks
+    )
+
+
+def _markdown(blocks: Iterable[tuple[TurnRecord, Lines]], title: str) -> str:
+    return f"# {_literal(title)}\n\n" + "".join(
+        f"### {' · '.join(map(_literal, _head(turn)))}\n\n"
+        + "".join(f"- {name}: {_indented(_literal(text))}\n" for name, text in lines)
+        + "\n"
+        for turn, lines in blocks
+    )
+
+
+def _html(blocks: Iterable[tuple[TurnRecord, Lines]], title: str) -> str:
+    articles = "".join(
+        f'<article data-turn="{turn.turn}" data-order="{turn.order}" data-agent="{escaped(turn.agent)}">'
+        f"<h2>{escaped(' · '.join(_head(turn)))}</h2><dl>"
+        + "".join(f"<dt>{name}</dt><dd>{escaped(text)}</dd>" for name, text in lines)
+        + "</dl></article>\n"
+        for turn, lines in blocks
+    )
+    return (
+        f'<!doctype html>\n<html><head><meta charset="utf-8"><title>{escaped(title)}</title>'
+        "<style>body{font-family:sans-serif;max-width:50rem;margin:2rem auto}h2{font-size:1rem}"
+        "dd{white-space:pre-wrap;overflow-wrap:anywhere}dt{color:#57606a}</style></head><body>\n"
+        f"<h1>{escaped(title)}</h1>\n{articles}</body></html>\n"
+    )
+
+
+def _indented(text: str) -> str:
+    return "\n  ".join(text.splitlines()) if text else text
+
+
+def _literal(text: str) -> str:
+    return _MARKDOWN.sub(r"\\\1", text)
+
+
+_WRITERS: Final = {"text": _text, "md": _markdown, "html": _html}
