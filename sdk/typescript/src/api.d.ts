@@ -1460,6 +1460,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/shared/{token}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Compares a shared verdict with its chain, in the browser, through a node that its reader names. */
+        get: operations["page_check"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/shared/{token}/{file}": {
         parameters: {
             query?: never;
@@ -4060,6 +4077,8 @@ export interface components {
              * @default scripted
              */
             model?: string;
+            /** @default null */
+            case?: string | null;
         };
         /**
          * JurySession
@@ -4083,6 +4102,8 @@ export interface components {
             round: number;
             /** @default null */
             failed?: components["schemas"]["FailedVote"] | null;
+            /** @default null */
+            case?: components["schemas"]["JuryCase"] | null;
             jurors: components["schemas"]["JurorView"][];
         };
         /**
@@ -4108,6 +4129,15 @@ export interface components {
             code?: "chain_changed";
             detail: string;
             attempts: number;
+        };
+        /**
+         * JuryCase
+         * @description Which case a session plays; `digest` names its very files.
+         */
+        JuryCase: {
+            id: string;
+            title: string;
+            digest: string;
         };
         /**
          * JurorView
@@ -13056,7 +13086,14 @@ export interface operations {
     };
     docs: {
         parameters: {
-            query?: never;
+            query?: {
+                lang?: string;
+                session?: string;
+                experiment?: string;
+                v?: string;
+                seat?: string;
+                invite?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -13625,6 +13662,60 @@ export interface operations {
                 v?: string;
                 seat?: string;
                 invite?: string;
+            };
+            header?: never;
+            path: {
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description Bad Request: invalid_request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description Service Unavailable: unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    page_check: {
+        parameters: {
+            query?: {
+                lang?: string;
+                node?: string;
             };
             header?: never;
             path: {
