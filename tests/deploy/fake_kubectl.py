@@ -1,7 +1,8 @@
-"""`kubectl` of a cluster that stands in a file: renders with the real one, and answers roll.sh as that file says.
+"""`kubectl` of a cluster that stands in a file: renders with the real one, and answers scripts as that file says.
 
 The file (JSON, named by CLUSTER): `calls`, what was asked so far; `fails`, beginnings of calls that fail; `conditions`,
-what a Job has come to; `replicasets` and `pods`, lines as roll.sh asks for them; `rollout`, the ConfigMap's data.
+what a Job has come to; `replicasets` and `pods`, lines as roll.sh asks for them; `rollout`, the ConfigMap's data;
+`answers`, what is said to calls by their beginnings, before all of these.
 """
 
 import json
@@ -9,6 +10,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -47,8 +49,13 @@ def main(arguments: list[str]) -> int:
     elif call.startswith("logs"):
         said = f"the last lines of {words[1]}\n"
     file.write_text(json.dumps(cluster), "utf-8")
-    sys.stdout.write(said)
+    sys.stdout.write(_answer(cluster, call, said))
     return int(any(call.startswith(beginning) for beginning in cluster["fails"]))
+
+
+def _answer(cluster: dict[str, Any], call: str, otherwise: str) -> str:
+    answers: dict[str, str] = cluster.get("answers", {})
+    return next((said for beginning, said in answers.items() if call.startswith(beginning)), otherwise)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,28 @@ from tests.deploy.manifests import COMPONENT, Json, of_kind, render, templates, 
 
 Arrow = tuple[str, str, int]
 
-PORTS = (53, 80, 443, 4222, 4317, 4318, 5432, 6222, 6443, 8000, 8080, 8081, 8082, 8222, 8545, 8888, 9187, 13133, 50051)
+PORTS = (
+    53,
+    80,
+    443,
+    4222,
+    4317,
+    4318,
+    5432,
+    6222,
+    6443,
+    7777,
+    8000,
+    8080,
+    8081,
+    8082,
+    8222,
+    8545,
+    8888,
+    9187,
+    13133,
+    50051,
+)
 ENGINES = ("trial-engine", "ox-engine", "legal-orchestrator", "agora-runner")
 ON_THE_LOG = ("gateway", *ENGINES, "relay")
 SERVICES = (*ON_THE_LOG, "spectator")
@@ -61,6 +82,7 @@ PRODUCTION: set[Arrow] = COMMON | {
     *(arrow for service in (*ENGINES, "relay") for arrow in every(("monitoring",), service, 8082)),
     *every(("monitoring",), "otel-collector", 8888),
     *every(("monitoring",), "postgres", 9187),
+    *every(("monitoring",), "nats", 7777),
     *every(("postgres", "cnpg-system"), "postgres", 5432, 8000),
     *(arrow for public in PUBLIC for arrow in every(("postgres",), public, 443)),  # backups
     *every(("postgres",), "apiserver", 443, 6443),

@@ -25,10 +25,17 @@ OF_OTHERS = {
     "barman_cloud_cloudnative_pg_io_last_available_backup_timestamp",
     "kubelet_volume_stats_available_bytes",
     "kubelet_volume_stats_capacity_bytes",
+    "cnpg_pg_stat_archiver_last_failed_time",
+    "cnpg_pg_stat_archiver_last_archived_time",
+    "nats_varz_jetstream_stats_memory",
+    "nats_varz_jetstream_config_max_memory",
+    "nats_varz_jetstream_stats_storage",
+    "nats_varz_jetstream_config_max_storage",
+    "nats_varz_slow_consumers",
 }
-"""Of kube-state-metrics, the kubelet, the database operator and its backup plugin."""
+"""Of kube-state-metrics, the kubelet, the database operator and its backup plugin, and the exporter of NATS."""
 KEYWORDS = {"sum", "max", "min", "by", "on", "and", "or", "rate", "increase", "absent", "time", "offset", "le"}
-KEYWORDS |= {"histogram_quantile", "label_values", "namespace", "vector"}
+KEYWORDS |= {"histogram_quantile", "label_values", "namespace", "predict_linear", "vector"}
 SUFFIXES = {"histogram": ("_bucket", "_sum", "_count"), "counter": ("",), "gauge": ("",)}
 PAGE = (ROOT / "docs" / "operating.md").read_text()
 SETTINGS = yaml.safe_load((ROOT / "deploy" / "k8s" / "monitoring" / "settings.yaml").read_text())
@@ -192,6 +199,7 @@ def test_alerts_wait_for_what_passes_by_itself() -> None:
         "MigrationFailed",
         "LogVerifyFailed",
         "LogAnchorFailed",
+        "ArchiveFailed",
         *(f"{name}Budget{ending}" for name, _ in OBJECTIVES.values() for ending in BURNS),
     }
     assert len({rule["alert"] for rule in alerts()}) == len(alerts())

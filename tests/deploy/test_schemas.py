@@ -37,7 +37,8 @@ def _own_fault(one: Json) -> str:
 
 
 def distinct() -> list[Json]:
-    return [json.loads(text) for text in {json.dumps(one, sort_keys=True) for name in OVERLAYS for one in render(name)}]
+    names = (*OVERLAYS, "recovery", "example")
+    return [json.loads(text) for text in {json.dumps(one, sort_keys=True) for name in names for one in render(name)}]
 
 
 def test_every_object_is_as_the_schema_of_the_oldest_version_says() -> None:

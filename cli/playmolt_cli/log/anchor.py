@@ -7,9 +7,8 @@ import click
 from playmolt_core.db.pool import Pool
 from playmolt_core.log import anchors
 from playmolt_core.log.anchor_places import AnchorPlace, PlaceTaken, anchor_place
-from playmolt_core.log.anchors import BadAnchor, BadKey, PostgresHeads, Statement
+from playmolt_core.log.anchors import BadAnchor, BadKey, Comparison, PostgresHeads, Statement
 from playmolt_core.log.postgres import PostgresLog
-from playmolt_core.log.verify import Break
 from playmolt_schemas.identifiers import rfc3339
 
 from playmolt_cli.local.folder import Folder
@@ -38,7 +37,12 @@ def _place(asked: str, data: Path | None) -> AnchorPlace:
     help="File to append to, or s3://BUCKET/PREFIX. Default: PLAYMOLT_ANCHOR_URL, else anchors.jsonl in --data.",
 )
 @click.option("--key", type=_FILE, metavar="FILE", help="Ed25519 key, PKCS 8 in PEM, made where there is none.")
-def anchor(data: Path | None, out: str, key: Path | None) -> None:
+@click.option(
+    "--restored",
+    is_flag=True,
+    help="Sign that the log was set back to where it stands: what anchors before know beyond it is lost, no break.",
+)
+def anchor(data: Path | None, out: str, key: Path | None, restored: bool) -> None:
     """Sign where every stream stands that moved since the last anchor, and append that to a file or a bucket.
 
     Whoever can write the whole database can make a log that is consistent in itself; `log verify --anchors` finds that
@@ -51,7 +55,8 @@ def anchor(data: Path | None, out: str, key: Path | None) -> None:
     async def work(_: PostgresLog, pool: Pool) -> tuple[AnchorPlace, Statement]:
         place = _place(out, data)
         signs = anchors.signing_key(key or _folder(data).anchor_key)
-        return place, await anchors.append(PostgresHeads(pool), place, signs, rfc3339(datetime.now(UTC)))
+        now = rfc3339(datetime.now(UTC))
+        return place, await anchors.append(PostgresHeads(pool), place, signs, now, restored=restored)
 
     try:
         place, said = with_database(data, work)
@@ -60,7 +65,7 @@ def anchor(data: Path | None, out: str, key: Path | None) -> None:
     click.echo(f"{len(said.heads)} heads up to position {said.position} anchored in {place}", err=True)
 
 
-async def anchor_breaks(pool: Pool, data: Path | None, place: str) -> list[Break]:
+async def compared_with_anchors(pool: Pool, data: Path | None, place: str) -> Comparison:
     """Where the log is not what the anchors at a place say; "" is where they go by default."""
     folder = _folder(data)
     try:
@@ -68,7 +73,7 @@ async def anchor_breaks(pool: Pool, data: Path | None, place: str) -> list[Break
         asked = _place(place, data)
         if not await asked.before():
             raise Failure(f"there are no anchors at {asked}: `playmolt log anchor` makes some")
-        return await anchors.compare(PostgresHeads(pool), asked, known)
+        return await anchors.compared(PostgresHeads(pool), asked, known)
     except FileNotFoundError as error:
         raise Failure(f"there are no anchors at {asked}: `playmolt log anchor` makes some") from error
     except (BadKey, OSError) as error:

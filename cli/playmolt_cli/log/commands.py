@@ -10,6 +10,7 @@ import click
 import msgspec
 from msgspec.structs import replace
 from playmolt_core.db.pool import Pool
+from playmolt_core.log.anchors import Comparison
 from playmolt_core.log.copies.export import json_lines, parquet
 from playmolt_core.log.copies.manifest import Listing, beside, write_manifest
 from playmolt_core.log.postgres import PostgresLog
@@ -24,10 +25,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from playmolt_cli.games import deciders
-from playmolt_cli.log.anchor import anchor, anchor_breaks
+from playmolt_cli.log.anchor import anchor, compared_with_anchors
 from playmolt_cli.log.archive import archive
 from playmolt_cli.log.check import Checked, fold_records
 from playmolt_cli.log.check import check as fold_everything
+from playmolt_cli.log.lost import lost
 from playmolt_cli.log.reading import records_of, verified_files, with_database, with_log
 from playmolt_cli.log.redecide import Redecided, redecide_records, table_of
 from playmolt_cli.log.redecide import redecide as redecide_everything
@@ -49,6 +51,7 @@ def log() -> None:
 
 log.add_command(anchor)
 log.add_command(archive)
+log.add_command(lost)
 
 
 @contextmanager
@@ -93,9 +96,9 @@ def verify(files: Sequence[Path], place: str | None, data: Path | None, as_json:
     """
 
     async def work(event_log: PostgresLog, pool: Pool) -> Verification:
-        against = [] if place is None else await anchor_breaks(pool, data, place)
+        against = Comparison([], 0) if place is None else await compared_with_anchors(pool, data, place)
         found = await verified(event_log, pool)
-        return replace(found, breaks=found.breaks + against)
+        return replace(found, breaks=found.breaks + against.breaks, lost=against.lost)
 
     if files and place is not None:
         raise Failure("anchors are compared with the log itself: leave the files out")
@@ -110,6 +113,7 @@ def verify(files: Sequence[Path], place: str | None, data: Path | None, as_json:
             f"{result.exact} EXACT ({result.decided_again} decided again), "
             f"{result.unverified} UNVERIFIED, {result.diverged} DIVERGED"
             + (f", {result.archived} more archived" if result.archived else "")
+            + (f", {result.lost} records lost" if result.lost else "")
         )
     if result.breaks or result.diverged:
         raise SystemExit(1)

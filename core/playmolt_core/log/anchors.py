@@ -42,8 +42,11 @@ class Head(msgspec.Struct, frozen=True, array_like=True):
     hash: str
 
 
-class Statement(msgspec.Struct, frozen=True):
-    """What an anchor says: the log stood at `position`, and these streams at these heads."""
+class Statement(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an anchor says: the log stood at `position`, and these streams at these heads.
+
+    `restored`: it was set back to there. What anchors before know beyond these heads is lost; version 0: all of it.
+    """
 
     at: str
     position: int
@@ -51,6 +54,14 @@ class Statement(msgspec.Struct, frozen=True):
     """SHA-256 of the line before; zeros in the first."""
     key: str
     heads: list[Head]
+    restored: bool = False
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """Where a log is not what anchors say, and how many records are known to have been lost when it was set back."""
+
+    breaks: list[Break]
+    lost: int
 
 
 class Anchor(msgspec.Struct, frozen=True):
@@ -123,9 +134,12 @@ def _public(key: Ed25519PrivateKey) -> str:
     return base64.b64encode(key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()
 
 
-async def append(log: Heads, place: AnchorPlace, key: Ed25519PrivateKey, at: str) -> Statement:
+async def append(
+    log: Heads, place: AnchorPlace, key: Ed25519PrivateKey, at: str, *, restored: bool = False
+) -> Statement:
     """Sign where the streams stand that moved since the last anchor of a place, and add that, written through.
 
+    `restored`: say that the log was set back to where it stands, and what of each stream was kept.
     Raises BadAnchor for a place that was edited, or signed with another key, PlaceTaken, OSError and LogUnavailable.
     """
     with place.held():
@@ -134,20 +148,44 @@ async def append(log: Heads, place: AnchorPlace, key: Ed25519PrivateKey, at: str
             chain.follow(line)
         last = chain.last
         position = await log.position()
-        if last and position < last.position:
-            raise BadAnchor(f"the log is at {position}, and was anchored at {last.position}: it was set back")
-        heads: dict[str, tuple[int, str]] = {}
-        for after in range(last.position if last else 0, position, STEP):
-            heads |= await log.heads(after, min(after + STEP, position))
+        if restored:
+            heads = await _kept(log, place, position)
+        else:
+            since = last.position if last else 0
+            if position < since:
+                raise BadAnchor(f"the log is at {position}, and was anchored at {since}: it was set back")
+            heads = await _heads(log, since, position)
         statement = Statement(
             at=at,
             position=position,
             previous=chain.digest,
             key=_public(key),
             heads=[Head(stream, *heads[stream]) for stream in sorted(heads)],
+            restored=restored,
         )
         await place.add(_signed(statement, key))
     return statement
+
+
+async def _heads(log: Heads, after: int, to: int) -> dict[str, tuple[int, str]]:
+    found: dict[str, tuple[int, str]] = {}
+    for step in range(after, to, STEP):
+        found |= await log.heads(step, min(step + STEP, to))
+    return found
+
+
+async def _kept(log: Heads, place: AnchorPlace, position: int) -> dict[str, tuple[int, str]]:
+    """The heads of streams of which anchors know more than the log, and of all that moved since one it holds whole."""
+    chain, lost, whole = Chain(), set[str](), 0
+    async for line in place.lines():
+        said = chain.follow(line)
+        differing = {each.stream for each in await _differing(log, said.heads)}
+        lost |= differing
+        if said.position <= position and not differing:
+            whole = max(whole, said.position)
+    now = await _heads(log, 0, position)
+    moved = await _heads(log, whole, position)
+    return moved | {stream: now.get(stream, (0, ZERO_HASH)) for stream in lost}
 
 
 def _signed(statement: Statement, key: Ed25519PrivateKey) -> bytes:
@@ -199,22 +237,45 @@ def _checked(line: bytes, number: int) -> Statement:
 
 
 async def compare(log: Heads, place: AnchorPlace, key: str = "") -> list[Break]:
+    return (await compared(log, place, key)).breaks
+
+
+async def compared(log: Heads, place: AnchorPlace, key: str = "") -> Comparison:
     """Where a log is not what the anchors of a place say, or they are not what was signed; each stream once.
 
     `key`: the public key (base64) that must have signed them; "": the place's own, the same for all. Raises OSError.
     """
     breaks: dict[str, Break] = {}
-    end, chain = await log.position(), Chain(key)
+    lost: dict[tuple[int, str], int] = {}
+    end, chain, number = await log.position(), Chain(key), 0
     try:
+        set_back = await _set_back(place, key)
         async for line in place.lines():
+            number += 1
+            after = next(((at, kept) for at, kept in set_back if at > number), None)
             for each in await _differing(log, chain.follow(line).heads):
-                breaks.setdefault(each.stream, each)
+                if after and each.version > after[1].get(each.stream, each.version):
+                    beyond = each.version - after[1][each.stream]
+                    lost[after[0], each.stream] = max(beyond, lost.get((after[0], each.stream), 0))
+                else:
+                    breaks.setdefault(each.stream, each)
     except BadAnchor as error:
         breaks[""] = Break("", 0, str(error))
     if chain.last and chain.last.position > end:
         told = f"the log ends at position {end}, and was anchored at {chain.last.position}"
         breaks.setdefault("", Break("", 0, told))
-    return list(breaks.values())
+    return Comparison(list(breaks.values()), sum(lost.values()))
+
+
+async def _set_back(place: AnchorPlace, key: str) -> list[tuple[int, Mapping[str, int]]]:
+    """Which anchors say that the log was set back, and to which version of each stream."""
+    chain, found, number = Chain(key), list[tuple[int, Mapping[str, int]]](), 0
+    async for line in place.lines():
+        number += 1
+        said = chain.follow(line)
+        if said.restored:
+            found.append((number, {head.stream: head.version for head in said.heads}))
+    return found
 
 
 async def _differing(log: Heads, heads: Sequence[Head]) -> list[Break]:
@@ -223,6 +284,8 @@ async def _differing(log: Heads, heads: Sequence[Head]) -> list[Break]:
         some = heads[place : place + 1_000]
         hashes = await log.hashes(some)
         for head in some:
+            if not head.version:  # of a stream that was lost whole
+                continue
             present = hashes.get((head.stream, head.version))
             if present not in (head.hash, ""):
                 what = "is not the one that was anchored" if present else "was anchored and is not there"

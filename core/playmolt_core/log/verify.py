@@ -32,7 +32,8 @@ class Verification(msgspec.Struct, frozen=True):
 
     exact: every state hash of the stream agrees, and it has one. unverified: it has none, or no rules are known for its
     type. diverged: it has a break. archived: those whose records were taken out, which are none of `streams`.
-    decided_again: the exact ones whose every command today's rules decide as it was.
+    decided_again: the exact ones whose every command today's rules decide as it was. lost: records that anchors know
+    of, from before the log was set back as one of them says.
     """
 
     streams: int
@@ -43,6 +44,7 @@ class Verification(msgspec.Struct, frozen=True):
     breaks: list[Break]
     archived: int = 0
     decided_again: int = 0
+    lost: int = 0
 
 
 class Ended(msgspec.Struct, frozen=True):

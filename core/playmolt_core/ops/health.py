@@ -7,6 +7,8 @@ from http import HTTPStatus
 
 import msgspec
 
+from playmolt_core.ops.sockets import listening
+
 Readiness = Callable[[], Awaitable[Mapping[str, bool | str]]]
 _REQUEST_SECONDS = 5
 _READY_SECONDS = 3
@@ -63,5 +65,5 @@ async def serve(
                 await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(handle, host, port, limit=16_384)
+    server = await asyncio.start_server(handle, sock=listening(host, port), limit=16_384)
     return HealthServer(server, server.sockets[0].getsockname()[1])

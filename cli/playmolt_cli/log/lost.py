@@ -1,0 +1,66 @@
+"""`playmolt log lost`: what the log lacks that a copy, anchors, NATS or another database know."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import msgspec
+from playmolt_core.db.pool import Pool
+from playmolt_core.log.anchors import PostgresHeads
+from playmolt_core.log.copies.lost import Losses, Lost, Search
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_schemas.records import Record
+from playmolt_schemas.text import on_one_line
+
+from playmolt_cli.log.lost_sources import search
+from playmolt_cli.log.reading import with_database
+from playmolt_cli.terminal.options import data_option, json_option
+
+
+@click.command()
+@click.option(
+    "--against",
+    "sources",
+    multiple=True,
+    required=True,
+    metavar="SOURCE",
+    help="A file of `log export` or `log archive`, anchors:PLACE, nats, or postgresql://…; may be repeated.",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), help="File for the lost records that a source holds."
+)
+@data_option
+@json_option
+def lost(sources: Sequence[str], out: Path | None, data: Path | None, as_json: bool) -> None:
+    """List by stream what the log lacks and sources know, as after it was restored to an earlier moment.
+
+    A record counts that is chained to the one before it. Exit status 1 where something is lost or a stream went on
+    otherwise, 2 where a source cannot be read.
+
+    Example: playmolt log lost --against nats --against anchors:/mnt/elsewhere/anchors.jsonl
+    """
+
+    async def work(event_log: PostgresLog, pool: Pool) -> tuple[Losses, list[Record]]:
+        looking = Search(PostgresHeads(pool))
+        for source in sources:
+            await search(looking, source, data)
+        return await looking.losses(await event_log.versions(looking.streams())), looking.records()
+
+    losses, records = with_database(data, work)
+    if out:
+        lines = (on_one_line(msgspec.json.encode(record)) + b"\n" for record in records)
+        out.write_bytes(b"".join(lines))
+    if as_json:
+        click.echo(msgspec.json.encode(losses))
+    else:
+        for each in losses.streams:
+            click.echo(_line(each))
+        click.echo(f"{losses.lost} records of {len(losses.streams)} streams lost")
+    if losses.streams:
+        raise SystemExit(1)
+
+
+def _line(each: Lost) -> str:
+    when = f", {each.first_at} to {each.last_at}" if each.first_at else ""
+    forked = f", forked at {each.forked}" if each.forked else ""
+    return f"{each.stream}: {each.lost} lost after {each.kept}{when}{forked}"

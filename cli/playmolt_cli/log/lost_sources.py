@@ -1,0 +1,114 @@
+"""Where `playmolt log lost` looks: files, anchors, NATS, another database."""
+
+import asyncio
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+from playmolt_core.bus.jetstream import JetStream, open_jetstream
+from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.log import anchors
+from playmolt_core.log.anchor_places import anchor_place
+from playmolt_core.log.anchors import BadAnchor, Chain, PostgresHeads
+from playmolt_core.log.copies.files import NoRecords, records_in
+from playmolt_core.log.copies.lost import Search, chained
+from playmolt_core.log.port import Archived
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.settings import Settings
+from playmolt_schemas.records import Record
+from playmolt_schemas.subjects import EVENTS_STREAM
+
+from playmolt_cli.local.folder import Folder
+from playmolt_cli.terminal.failures import Failure
+from playmolt_cli.terminal.options import read_settings
+
+_ANCHORS: Final = "anchors:"
+_AT_ONCE: Final = 1_000
+_read = msgspec.json.Decoder(Record).decode
+
+
+async def search(looking: Search, source: str, data: Path | None) -> None:
+    """Let a search take all that a source knows; raises Failure where it cannot be read, and what is expected."""
+    try:
+        if source.startswith(_ANCHORS):
+            await _anchors(looking, source)
+        elif source == "nats":
+            await _nats(looking, data)
+        elif source.startswith(("postgresql://", "postgres://")):
+            await _database(looking, source)
+        else:
+            await _file(looking, Path(source))
+    except (BadAnchor, NoRecords, msgspec.MsgspecError) as error:
+        raise Failure(f"{source} cannot be read: {error}") from error
+
+
+async def _file(looking: Search, path: Path) -> None:
+    records = chained(records_in(path))
+    while some := list(islice(records, _AT_ONCE)):
+        await looking.take_records(str(path), some)
+
+
+async def _anchors(looking: Search, source: str) -> None:
+    place = anchor_place(source.removeprefix(_ANCHORS), read_settings())
+    chain = Chain()
+    async for line in place.lines():
+        heads = [head for head in chain.follow(line).heads if head.version]
+        for first in range(0, len(heads), _AT_ONCE):
+            await looking.take_heads(source, heads[first : first + _AT_ONCE])
+
+
+async def _database(looking: Search, source: str) -> None:
+    pool = await open_pool(source)
+    try:
+        await _streams(looking, f"postgresql://{source.rpartition('@')[2].rpartition('//')[2]}", pool)
+    finally:
+        await pool.close()
+
+
+async def _streams(looking: Search, told: str, pool: Pool) -> None:
+    """Heads first: only streams of which one is lacking are read."""
+    log, heads = PostgresLog(pool), PostgresHeads(pool)
+    end, lacking = await log.position(), set[str]()
+    for after in range(0, end, anchors.STEP):
+        found = await heads.heads(after, min(after + anchors.STEP, end))
+        lacking |= set(await looking.take_heads(told, [anchors.Head(name, *found[name]) for name in sorted(found)]))
+    for stream in sorted(lacking):
+        with suppress(Archived):
+            stored = await log.load(stream)
+            await looking.take_records(told, list(chained(stored.records if stored else ())))
+
+
+async def _nats(looking: Search, data: Path | None) -> None:
+    streams = await open_jetstream(_with_nats(data), "log-lost")
+    try:
+        state = await streams.state(EVENTS_STREAM)
+        if state is None:
+            raise Failure(f"NATS has no stream {EVENTS_STREAM}")
+        last = state.last
+        while last >= state.first:
+            first = max(state.first, last - _AT_ONCE + 1)
+            records = await _held(streams, range(first, last + 1))
+            # A log and its copy are the same up to where they part: what is older than a piece that is there, is there.
+            if not await looking.take_records("nats", records) and records:
+                return
+            last = first - 1
+    finally:
+        await streams.close()
+
+
+async def _held(streams: JetStream, sequences: range) -> list[Record]:
+    found = await asyncio.gather(*(streams.held(EVENTS_STREAM, sequence) for sequence in sequences))
+    return [_read(each.message.body) for each in found if each]
+
+
+def _with_nats(data: Path | None) -> Settings:
+    settings = read_settings()
+    if settings.nats_url and data is None:
+        return settings
+    run = Folder(data or settings.data).run()
+    if run is None:
+        raise Failure("say where NATS is: NATS_URL, or the data folder of a running `up`")
+    return replace(settings, nats_url=run.nats_url, nats_user=run.nats_user, nats_password=run.nats_password)

@@ -1,0 +1,136 @@
+"""What a log lacks that others know: after it was set back, or where it was written anew."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+from playmolt_schemas.records import ZERO_HASH, Record
+
+from playmolt_core.log.anchors import Head
+from playmolt_core.log.chain import recomputed
+
+
+class Lost(msgspec.Struct, frozen=True, kw_only=True):
+    """What is lost of a stream: the versions after `kept` up to `known`.
+
+    `forked`: the first of them that the log has, too, with another hash. The times are those of the records that a
+    source holds; None where all know heads alone.
+    """
+
+    stream: str
+    kept: int
+    known: int
+    lost: int
+    first_at: str | None
+    last_at: str | None
+    forked: int | None
+    sources: list[str]
+
+
+class Losses(msgspec.Struct, frozen=True, kw_only=True):
+    """`position`: where the log at hand stands."""
+
+    position: int
+    lost: int
+    streams: list[Lost]
+
+
+class AtHand(Protocol):
+    """What is asked of the log at hand."""
+
+    async def position(self) -> int: ...
+
+    async def hashes(self, heads: Sequence[Head]) -> Mapping[tuple[str, int], str]:
+        """The hashes of these versions as far as they are there; "" for a record that was archived."""
+        ...
+
+
+class _Missing:
+    def __init__(self) -> None:
+        self.known = 0
+        self.forked: int | None = None
+        self.lowest = 0
+        self.sources: list[str] = []
+        self.records: dict[int, Record] = {}
+
+    def note(self, head: Head, source: str, record: Record | None, *, forked: bool) -> None:
+        self.known = max(self.known, head.version)
+        self.lowest = min(self.lowest or head.version, head.version)
+        if forked:
+            self.forked = min(self.forked or head.version, head.version)
+        if source not in self.sources:
+            self.sources.append(source)
+        if record:
+            self.records.setdefault(record.version, record)
+
+
+class Search:
+    """Takes what sources know, a piece at a time, and says what of it the log at hand lacks."""
+
+    def __init__(self, log: AtHand) -> None:
+        self._log = log
+        self._missing: dict[str, _Missing] = {}
+
+    async def take_heads(self, source: str, heads: Sequence[Head]) -> list[str]:
+        """Give the streams of which the log lacks one of these heads."""
+        lacking = await self._lacking(heads)
+        for head, forked in lacking:
+            self._note(head, source, None, forked=forked)
+        return sorted({head.stream for head, _ in lacking})
+
+    async def take_records(self, source: str, records: Sequence[Record]) -> int:
+        """Give how many of these records the log lacks."""
+        by_head = {Head(each.stream, each.version, each.hash): each for each in records}
+        lacking = await self._lacking(list(by_head))
+        for head, forked in lacking:
+            self._note(head, source, by_head[head], forked=forked)
+        return len(lacking)
+
+    async def _lacking(self, heads: Sequence[Head]) -> list[tuple[Head, bool]]:
+        present = await self._log.hashes(heads)
+        found = ((head, present.get((head.stream, head.version))) for head in heads)
+        return [(head, there is not None) for head, there in found if there not in ("", head.hash)]
+
+    def _note(self, head: Head, source: str, record: Record | None, *, forked: bool) -> None:
+        self._missing.setdefault(head.stream, _Missing()).note(head, source, record, forked=forked)
+
+    async def losses(self, versions: Mapping[str, int]) -> Losses:
+        """`versions`: where the streams of `streams` stand in the log at hand."""
+        found = [_lost(stream, each, versions.get(stream, 0)) for stream, each in sorted(self._missing.items())]
+        return Losses(position=await self._log.position(), lost=sum(each.lost for each in found), streams=found)
+
+    def streams(self) -> list[str]:
+        return sorted(self._missing)
+
+    def records(self) -> list[Record]:
+        """The lost records that a source holds, in the order of an export."""
+        held = [record for each in self._missing.values() for record in each.records.values()]
+        return sorted(held, key=lambda record: record.position)
+
+
+def _lost(stream: str, missing: _Missing, stands_at: int) -> Lost:
+    kept = missing.forked - 1 if missing.forked else max(stands_at, 0)
+    times = [record.at for _, record in sorted(missing.records.items())]
+    return Lost(
+        stream=stream,
+        kept=kept,
+        known=missing.known,
+        lost=missing.known - kept,
+        first_at=times[0] if times else None,
+        last_at=times[-1] if times else None,
+        forked=missing.forked,
+        sources=missing.sources,
+    )
+
+
+def chained(records: Iterable[Record]) -> Iterator[Record]:
+    """The records that are what was hashed and follow one another; of a stream nothing after one that does not."""
+    ends: dict[str, tuple[int, str] | None] = {}
+    for record in records:
+        end = ends.get(record.stream, (record.version - 1, record.prev_hash if record.version > 1 else ZERO_HASH))
+        if end is None or record.version <= end[0]:
+            continue
+        follows = (record.version - 1, record.prev_hash) == end and recomputed(record) == record.hash
+        ends[record.stream] = (record.version, record.hash) if follows else None
+        if follows:
+            yield record

@@ -1,0 +1,218 @@
+"""The recovery overlay is prod but for where its database comes from; restore.sh asks the steps of restore.md."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.deploy.manifests import K8S, ROOT, Json, named, render, with_component
+from tests.deploy.test_schemas import NEWEST, OLDEST, fault
+
+STEPS = ("stop", "keep", "database", "log", "lost", "erase", "relays", "streams", "verify", "services", "backup")
+OVERLAY = "deploy/k8s/overlays/recovery"
+PAGE = (K8S / "restore.md").read_text()
+CLUSTER = named(render("recovery"), "Cluster", "postgres")
+TARGET = CLUSTER["spec"]["bootstrap"]["recovery"]["recoveryTarget"]["targetTime"]
+PLUGIN = "barman-cloud.cloudnative-pg.io"
+
+
+def changed(one: Json, other: Json) -> set[str]:
+    return {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}
+
+
+def test_nothing_but_the_origin_of_the_database_differs_from_prod() -> None:
+    prod, recovery = ({(o["kind"], o["metadata"]["name"]): o for o in render(name)} for name in ("prod", "recovery"))
+    assert prod.keys() == recovery.keys()
+    assert {key for key in prod if prod[key] != recovery[key]} == {("Cluster", "postgres")}
+    before = prod["Cluster", "postgres"]["spec"]
+    assert changed(before, CLUSTER["spec"]) == {"bootstrap", "externalClusters", "plugins"}
+    initdb, recovered = before["bootstrap"]["initdb"], CLUSTER["spec"]["bootstrap"]["recovery"]
+    assert set(CLUSTER["spec"]["bootstrap"]) == {"recovery"}
+    assert {key: recovered[key] for key in ("database", "owner", "secret")} == {
+        key: initdb[key] for key in ("database", "owner", "secret")
+    }
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d", TARGET)
+
+
+def test_it_reads_one_archive_and_writes_another() -> None:
+    (archive,) = CLUSTER["spec"]["externalClusters"]
+    assert archive["name"] == CLUSTER["spec"]["bootstrap"]["recovery"]["source"] == "archive"
+    (writes,) = CLUSTER["spec"]["plugins"]
+    reads = archive["plugin"]
+    assert reads["name"] == writes["name"] == PLUGIN
+    assert reads["parameters"]["barmanObjectName"] == writes["parameters"]["barmanObjectName"] == "postgres-backups"
+    assert named(render("prod"), "Cluster", "postgres")["spec"]["plugins"][0]["parameters"]["serverName"] == "postgres"
+    assert reads["parameters"]["serverName"] == "postgres" != writes["parameters"]["serverName"]
+    assert "skipEmptyWalArchiveCheck" not in json.dumps(render("recovery"))
+
+
+def test_an_overlay_of_ones_own_takes_the_component(tmp_path: Path) -> None:
+    taken = named(with_component(tmp_path, "recovery"), "Cluster", "postgres")
+    assert taken == CLUSTER
+    assert [fault(taken, version) for version in (OLDEST, NEWEST)] == ["", ""]
+
+
+def test_every_step_says_what_to_do_and_when_it_is_done() -> None:
+    sections = re.findall(r"^## (\d\d) (\w+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    assert [(number, name) for number, name, _ in sections] == [(f"{n:02}", name) for n, name in enumerate(STEPS, 1)]
+    for _, name, text in sections:
+        do, _, done = text.partition("*Done when*")
+        assert "*Do*\n\n```sh\n" in do, name
+        assert done.count("```") == 2, name
+        asked = re.findall(r"kubectl (?:--namespace \S+ )?(\w+)", done)
+        assert asked, name
+        assert set(asked) <= {"get", "exec"}, name
+
+
+class Restore:
+    """restore.sh beside a cluster that stands in a file."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "cluster.json"
+        kubectl = folder / "kubectl"
+        rendered = folder / "rendered.yaml"
+        rendered.write_text("---\n".join(yaml.safe_dump(one, width=10_000) for one in render("recovery")))
+        fake = f'exec {sys.executable} {Path(__file__).with_name("fake_kubectl.py")} "$@"'
+        kubectl.write_text(f'#!/bin/sh\n[ "$*" = "kustomize {OVERLAY}" ] && exec cat {rendered}\n{fake}\n')
+        kubectl.chmod(0o755)
+        self._environment = {
+            **os.environ, "CLUSTER": str(self._file), "KUBECTL": shutil.which("kubectl") or "kubectl",
+            "PATH": f"{folder}:{os.environ['PATH']}",
+        }  # fmt: skip
+        self.calls: list[str] = []
+
+    def __call__(
+        self, *arguments: str, answers: Mapping[str, str] = {}, fails: tuple[str, ...] = ()
+    ) -> "subprocess.CompletedProcess[str]":
+        cluster: dict[str, Any] = {
+            "namespace": "playmolt", "calls": [], "applied": [], "fails": list(fails), "conditions": {}, "rollout": {},
+            "replicasets": "", "pods": "", "answers": dict(answers),
+        }  # fmt: skip
+        self._file.write_text(json.dumps(cluster))
+        ended = subprocess.run(
+            [K8S / "restore.sh", *arguments],
+            cwd=ROOT, env=self._environment, capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        self.calls = json.loads(self._file.read_text())["calls"]
+        return ended
+
+
+@pytest.fixture
+def restore(tmp_path: Path) -> Restore:
+    return Restore(tmp_path)
+
+
+RESTORED = "get clusters.postgresql.cnpg.io postgres --ignore-not-found --output jsonpath="
+DONE: dict[str, str] = {
+    f"{RESTORED}{{.spec.bootstrap.recovery.recoveryTarget.targetTime}} {{.spec.plugins": f"{TARGET} postgres-2 True",
+    f"{RESTORED}{{.spec.bootstrap": TARGET,
+    f"{RESTORED}{{.metadata": f"postgres {TARGET}\n",
+    "get pv": "pvc-1 Retain\npvc-2 Retain\n",
+    "get job": "Complete",
+    "get configmap": "there",
+    "get deployment relay --output jsonpath={.status.replicas}": "2",
+    "get deployment relay": "2",
+    "exec deployment/relay": "",
+    "get deployments": "gateway 3\nrelay 2\n",
+    "get scaledobjects": "gateway \n",
+    "get cronjobs": "archive \nlog-verify false\n",
+    "get objectstores": "2026-02-01T00:00:00Z",
+}
+
+
+def without(beginning: str, said: str = "") -> dict[str, str]:
+    """All is done but for what this call asks."""
+    (key,) = [one for one in DONE if one == beginning]
+    return DONE | {key: said}
+
+
+def test_it_lists_the_steps_of_the_page(restore: Restore) -> None:
+    ended = restore("list")
+    assert (ended.returncode, ended.stdout) == (0, "".join(f"{n:02} {name}\n" for n, name in enumerate(STEPS, 1)))
+
+
+def test_all_is_done_and_was_only_read(restore: Restore) -> None:
+    ended = restore("check", OVERLAY, answers=DONE)
+    assert (ended.returncode, ended.stdout) == (0, "".join(f"ok {name}\n" for name in STEPS)), ended.stderr
+    assert {call.split()[0] for call in restore.calls} == {"version", "get", "exec"}
+
+
+@pytest.mark.parametrize(
+    ("step", "answers"),
+    [
+        ("stop", DONE | {f"{RESTORED}{{.spec.bootstrap": ""}),
+        ("keep", without("get pv", "pvc-1 Retain\npvc-2 Delete\n")),
+        ("keep", without("get pv")),
+        ("keep", without(f"{RESTORED}{{.metadata", "postgres \n")),
+        ("database", DONE | dict.fromkeys(list(DONE)[:1], f"{TARGET} postgres-2 False")),
+        ("database", DONE | dict.fromkeys(list(DONE)[:1], f"{TARGET} postgres True")),
+        ("log", without("get job", "Failed")),
+        ("log", without("get job")),
+        ("lost", without("get configmap")),
+        ("relays", without("get deployment relay --output jsonpath={.status.replicas}")),
+        ("streams", without("get deployment relay")),
+        ("streams", without("exec deployment/relay", 'playmolt_relay_lag_events{copy="events"} 3: not 0\n')),
+        ("services", without("get deployments", "gateway \nrelay 2\n")),
+        ("services", without("get scaledobjects", "gateway true\n")),
+        ("services", without("get cronjobs", "archive true\n")),
+        ("backup", without("get objectstores")),
+    ],
+)
+def test_the_first_step_that_is_open_is_named_and_is_the_last(
+    restore: Restore, step: str, answers: dict[str, str]
+) -> None:
+    ended = restore("check", OVERLAY, answers=answers)
+    *before, last = ended.stdout.splitlines()
+    assert ended.returncode == 1
+    assert before == [f"ok {name}" for name in STEPS[: STEPS.index(step)]]
+    assert re.fullmatch(rf"open {step}: .{{8,}}", last)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"get deployments": "gateway 2\nrelay \n"}, "gateway has 2 pods"),
+        ({"get scaledobjects": "gateway \n"}, "KEDA still scales gateway"),
+        ({"get cronjobs": "archive true\nlog-verify \n"}, "CronJob log-verify is not suspended"),
+    ],
+)
+def test_before_the_database_is_restored_all_has_to_stand_still(
+    restore: Restore, said: dict[str, str], told: str
+) -> None:
+    still = {"get deployments": "gateway \n", "get scaledobjects": "gateway true\n", "get cronjobs": "archive true\n"}
+    assert restore("check", OVERLAY, "stop", answers=still).stdout == "ok stop\n"
+    ended = restore("check", OVERLAY, "stop", answers=still | said)
+    assert (ended.returncode, ended.stdout) == (1, f"open stop: {told}\n")
+
+
+def test_a_question_that_fails_is_open(restore: Restore) -> None:
+    ended = restore("check", OVERLAY, "log", answers=DONE, fails=("get job",))
+    assert ended.returncode == 1
+    assert ended.stdout.startswith("open log: ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (), ("check",), ("check", ""), ("check", OVERLAY, "none"), ("list", OVERLAY), ("check", OVERLAY, "log", "lost"),
+        ("check", "deploy/k8s/overlays/none"), ("check", "deploy/k8s/overlays/prod"), ("--check", OVERLAY),
+    ],
+)  # fmt: skip
+def test_a_wrong_call_asks_nothing(restore: Restore, arguments: tuple[str, ...]) -> None:
+    ended = restore(*arguments)
+    assert (ended.returncode, restore.calls) == (2, [])
+    assert ended.stderr
+
+
+def test_without_a_cluster_no_step_is_asked(restore: Restore) -> None:
+    ended = restore("check", OVERLAY, fails=("version",))
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "no cluster answers" in ended.stderr
