@@ -42,6 +42,8 @@ def unstorable(text: str) -> bool:
     """Whether a text holds NUL or a lone surrogate, which neither Postgres nor UTF-8 can carry."""
     if "\x00" in text:
         return True
+    if text.isascii():
+        return False
     try:
         text.encode()
     except UnicodeEncodeError:

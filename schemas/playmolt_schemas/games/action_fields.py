@@ -16,13 +16,13 @@ class ActionShapes:
 
     def faults(self, action: Any) -> Faults:
         """Say what is wrong with the type or the field names; empty when `action["type"]` can be trusted."""
-        fields = BodyFields(action, what="the action")
-        if not fields.sound:
-            return tuple(fields.faults)
-        kind = action.get("type")
+        kind = action.get("type") if isinstance(action, dict) else None
         known = self._fields.get(kind) if isinstance(kind, str) else None
-        if known is None:
-            fields.fault("type", f"must be one of {self._kinds}")
-        elif not action.keys() <= known:
+        if known is not None and action.keys() <= known:
+            return ()
+        fields = BodyFields(action, what="the action")
+        if known is not None:
             fields.only(known, f"{kind} has {', '.join(sorted(known))}")
+        elif fields.sound:
+            fields.fault("type", f"must be one of {self._kinds}")
         return tuple(fields.faults)

@@ -92,7 +92,7 @@ def operator_view(state: State) -> dict[str, Any]:
 
 
 def allowed_actions(state: State, agent_id: str) -> tuple[AllowedAction, ...]:
-    return tuple(_ALLOWED[kind] for kind in _allowed(state, state.seat(agent_id)))
+    return tuple([_ALLOWED[kind] for kind in _allowed(state, state.seat(agent_id))])
 
 
 def public(event: Event, viewer: Viewer) -> PublicMessage:
