@@ -60,6 +60,7 @@ class PendingCall(msgspec.Struct, eq=False):
     """What was counted in a game that this call closes, as told at the try `told_at`."""
     told_at: int = -1
     read: Any = UNSET
+    """What its body carries, or why it carries nothing."""
     came_at: float = msgspec.field(default_factory=time.monotonic)
 
     def seconds_left(self, otherwise: float = inf) -> float:
@@ -72,8 +73,6 @@ class PendingCall(msgspec.Struct, eq=False):
         if call.patience_ms:
             return self.came_at + call.patience_ms / 1000 - time.monotonic()
         return call.deadline_ms / 1000 - time.time() if call.deadline_ms else otherwise
-
-    """What its body carries, or why it carries nothing."""
 
     def carried(self) -> Any:
         """Its body as a JSON value, decoded once however often the call is decided. Raises BadBody."""
