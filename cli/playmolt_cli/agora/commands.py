@@ -184,9 +184,10 @@ def status(experiment: str, data: Path | None, as_json: bool) -> None:
 @data_option
 @json_option
 def analyze(experiment: str, out: Path, data: Path | None, as_json: bool) -> None:
-    """Measure an experiment out of the log: turns.jsonl, every table as CSV and Parquet, report.html.
+    """Measure an experiment out of the log: turns.jsonl, every table as CSV and Parquet, figures, report.html.
 
-    Works while it runs, beside an `up` and without one. A folder that holds an older analysis is written over.
+    EXPERIMENT may be a bundle, its zip file or a turns.jsonl instead, which needs no platform. Works while
+    it runs, beside an `up` and without one. A folder that holds an older analysis is written over.
 
     Example: playmolt agora analyze experiment-0190… --out study
     """

@@ -16,13 +16,35 @@ Say = Callable[[str], None]
 
 
 def analyse(experiment: str, out: Path, data: Path | None, say: Say) -> Path:
-    """Write turns, tables and report into a folder; gives the report. Raises Failure."""
+    """Write turns, tables and report into a folder; gives the report. Raises Failure.
+
+    `experiment` may be a path instead: of a bundle, the folder of an analysis, a `turns.jsonl`.
+    """
+    if Path(experiment).exists():
+        return _of_files(Path(experiment), out, say)
     return asyncio.run(_with_pool(experiment, out, data, say, sealed=False))
 
 
 def export(experiment: str, out: Path, data: Path | None, say: Say) -> Path:
     """Write the sealed bundle into a folder of its own; gives its manifest. Raises Failure."""
     return asyncio.run(_with_pool(experiment, out, data, say, sealed=True))
+
+
+def _of_files(source: Path, out: Path, say: Say) -> Path:
+    # As below.
+    from playmolt_agora.report import experiment_study  # noqa: PLC0415
+    from playmolt_agora.report.printing.sources import study_in  # noqa: PLC0415
+    from playmolt_agora.report.study import StudyFault  # noqa: PLC0415
+    from playmolt_agora.studies.opening import BundleBroken  # noqa: PLC0415
+
+    try:
+        found = study_in(source)
+    except (BundleBroken, StudyFault) as error:
+        raise Failure(str(error)) from error
+    out.mkdir(parents=True, exist_ok=True)
+    files = experiment_study.write(found, out, printed=True)
+    say(f"{len(files)} files in {out}")
+    return out / REPORT
 
 
 async def _with_pool(experiment: str, out: Path, data: Path | None, say: Say, *, sealed: bool) -> Path:

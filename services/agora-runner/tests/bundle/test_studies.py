@@ -13,7 +13,10 @@ import polars as pl
 import pytest
 from playmolt_agora.bundle.seal import packed
 from playmolt_agora.measures.data.tables import BESIDE, TABLES
+from playmolt_agora.report import experiment_study
 from playmolt_agora.report.printing import formats
+from playmolt_agora.report.printing.sources import study_in
+from playmolt_agora.report.study import StudyFault
 from playmolt_agora.studies import labels
 from playmolt_schemas.agora.plan import CostLine
 from playmolt_schemas.agora.turn import TurnRecord
@@ -131,3 +134,17 @@ def test_the_notebook_runs_from_its_first_cell_to_its_last(
     exec("\n".join("".join(cell["source"]) for cell in cells), names)  # noqa: S102 -- our own file
     for row in names["pcs"].iter_rows(named=True):
         assert math.isclose(row["pcs"], names["recomputed"][row["model"], row["language"]], abs_tol=1e-12)
+
+
+def test_a_bundle_and_its_turns_are_measured_anew(sealed: Path, tmp_path: Path, study: playmolt_agora.Study) -> None:
+    whole, alone = study_in(sealed), study_in(sealed / "turns.jsonl")
+    assert (whole.name, alone.name) == ("two-arms", "turns.jsonl")
+    for found, out in ((whole, tmp_path / "whole"), (alone, tmp_path / "alone")):
+        experiment_study.write(found, out)
+        again = playmolt_agora.open(out)
+        for name in ("shares", "pcs", "parse"):
+            assert again.tables[name].to_arrow().to_pylist() == study.tables[name].to_arrow().to_pylist()
+        assert again.runs.to_polars()["label"].to_list() == study.runs.to_polars()["label"].to_list()
+    (tmp_path / "none.jsonl").write_text("{}\n")
+    with pytest.raises(StudyFault, match="no turn records"):
+        study_in(tmp_path / "none.jsonl")

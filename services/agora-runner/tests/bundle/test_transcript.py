@@ -15,7 +15,7 @@ def turns(played: Played) -> tuple[TurnRecord, ...]:
     return turns_of({run: played.runs[run]})
 
 
-def changed(turn: TurnRecord, **values: object) -> TurnRecord:
+def changed(turn: TurnRecord, /, **values: object) -> TurnRecord:
     return msgspec.structs.replace(turn, **values)
 
 

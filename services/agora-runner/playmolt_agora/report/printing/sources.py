@@ -1,0 +1,97 @@
+"""A study out of files: a bundle, the folder of an analysis, or turns alone."""
+
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from playmolt_core.llm.catalogue import is_scripted
+from playmolt_schemas.agora.turn import TurnRecord
+from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.records import Record
+
+from playmolt_agora.measures.analysis import study as measured
+from playmolt_agora.report import assembly, experiment_study
+from playmolt_agora.report.experiment_study import Gathered
+from playmolt_agora.report.study import RunNote, Study, StudyFault
+from playmolt_agora.studies.opening import open as opened
+
+_MANIFEST: Final = "manifest.json"
+_TURNS: Final = "turns.jsonl"
+
+
+def study_in(path: Path) -> Study:
+    """Measure anew what lies there. Raises BundleBroken, FileNotFoundError, StudyFault."""
+    if path.suffix == ".jsonl":
+        return of_turns(path, seed="0")
+    found = opened(path)
+    if not (found.folder / _MANIFEST).is_file():
+        return of_turns(found.folder / _TURNS, seed=found.seed)
+    return experiment_study.analysed(_gathered(found.folder))
+
+
+def of_turns(path: Path, seed: str) -> Study:
+    """A study of turns alone: nothing is known of it that they do not say."""
+    with path.open("rb") as lines:
+        try:
+            turns = [msgspec.json.decode(line, type=TurnRecord) for line in lines]
+        except msgspec.DecodeError as error:
+            raise StudyFault(f"{path}: no turn records: {error}") from error
+    if not turns:
+        raise StudyFault(f"{path}: holds no turn")
+    found = measured(turns, seed=seed)
+    notes = _notes(turns)
+    return Study(
+        experiment=turns[0].experiment,
+        name=path.name,
+        made_at=rfc3339(datetime.now(UTC)),
+        definitions=found.definition,
+        stage1="",
+        seed=seed,
+        runs=notes,
+        turns=turns,
+        tables={**found.tables, "runs": assembly.runs_table(notes, turns)},
+        unexcluded=found.unexcluded,
+        further=found.beside,
+        provenance=found.provenance,
+    )
+
+
+def _notes(turns: list[TurnRecord]) -> tuple[RunNote, ...]:
+    numbers: Counter[str] = Counter()
+    models: dict[str, set[str]] = {}
+    for turn in turns:
+        models.setdefault(turn.run, set()).add(turn.model)
+    notes = []
+    for turn in {turn.run: turn for turn in turns}.values():
+        numbers[turn.cell] += 1
+        alone = len(models[turn.run]) == 1 and turn.set is None
+        notes.append(
+            RunNote(
+                run=turn.run,
+                cell=turn.cell,
+                number=numbers[turn.cell],
+                phase=turn.phase,
+                language=turn.language,
+                last=0,
+                outcome="",
+                exploratory=turn.exploratory,
+                scripted=any(map(is_scripted, models[turn.run])),
+                model=turn.model if alone else None,
+                set=turn.set,
+            )
+        )
+    return tuple(notes)
+
+
+def _gathered(bundle: Path) -> Gathered:
+    streams = msgspec.json.decode((bundle / _MANIFEST).read_bytes())["streams"]
+    found = {stream["stream"]: _records(bundle / stream["file"]) for stream in streams}
+    experiment = found.pop(streams[0]["stream"])
+    return Gathered(experiment, found)
+
+
+def _records(path: Path) -> list[Record]:
+    with path.open("rb") as lines:
+        return [msgspec.json.decode(line, type=Record) for line in lines]
