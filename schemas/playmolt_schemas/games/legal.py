@@ -707,12 +707,13 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The facts by what is known of them."""
+    """The facts by what is known of them, and what happened to them."""
 
     confirmed: tuple[Fact, ...]
     disputed: tuple[Fact, ...]
     unknown: tuple[Numbered, ...]
     past: tuple[Fact, ...]
+    history: tuple[FactRecord, ...] = ()
 
 
 class BestCases(msgspec.Struct, frozen=True, kw_only=True):
@@ -772,6 +773,60 @@ class SideLikelihood(Likelihood, frozen=True, kw_only=True):
     side: Side
 
 
+class PageOne(msgspec.Struct, frozen=True, kw_only=True):
+    """What the report comes to: `decisive` are ids of facts."""
+
+    question: str
+    outcome: str
+    likelihood: SideLikelihood | None
+    decisive: tuple[str, ...]
+    gaps: tuple[str, ...]
+    next_steps: tuple[str, ...]
+
+
+class Argument(msgspec.Struct, frozen=True, kw_only=True):
+    """What each side says to an issue."""
+
+    issue: str
+    claimant: tuple[Statement, ...]
+    opposing: tuple[Statement, ...]
+
+
+class Burden(msgspec.Struct, frozen=True, kw_only=True):
+    """The standard of proof, what the judge says of the burden, and the ids that rests on."""
+
+    standard: str
+    text: str
+    basis: tuple[str, ...]
+
+
+class VerifiedRound(msgspec.Struct, frozen=True, kw_only=True):
+    """What the verifier marked in a round."""
+
+    round: int
+    status: GateStatus
+    unsupported: tuple[str, ...]
+    missing: tuple[str, ...]
+    stale: tuple[StaleTurn, ...]
+
+
+class ChronologyEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened when, oldest first; what has no date that can be read comes last."""
+
+    id: str
+    when: str
+    what: str
+
+
+class ReportedTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn word for word; `draft` is the answer that was set aside."""
+
+    phase: str
+    title: str
+    output: Any
+    draft: Any
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """`GET /api/sessions/{id}/report`. `unverified` lists the statutes and case numbers in it that nobody supplied.
 
@@ -804,3 +859,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     side: Side
     likelihood: SideLikelihood | None
     disclaimer: str
+    page_one: PageOne
+    arguments: tuple[Argument, ...]
+    burden: Burden
+    verifier: tuple[VerifiedRound, ...]
+    chronology: tuple[ChronologyEntry, ...]
+    steering: Steering
+    appendix: tuple[ReportedTurn, ...]
+    ended_at: str

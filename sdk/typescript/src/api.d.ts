@@ -3781,6 +3781,14 @@ export interface components {
             side: "claimant" | "neutral" | "opposing";
             likelihood: components["schemas"]["SideLikelihood"] | null;
             disclaimer: string;
+            page_one: components["schemas"]["PageOne"];
+            arguments: components["schemas"]["Argument"][];
+            burden: components["schemas"]["Burden"];
+            verifier: components["schemas"]["VerifiedRound"][];
+            chronology: components["schemas"]["ChronologyEntry"][];
+            steering: components["schemas"]["Steering"];
+            appendix: components["schemas"]["ReportedTurn"][];
+            ended_at: string;
         };
         /**
          * LegalCase
@@ -3803,13 +3811,15 @@ export interface components {
         };
         /**
          * ReportFacts
-         * @description The facts by what is known of them.
+         * @description The facts by what is known of them, and what happened to them.
          */
         ReportFacts: {
             confirmed: components["schemas"]["Fact"][];
             disputed: components["schemas"]["Fact"][];
             unknown: components["schemas"]["Numbered"][];
             past: components["schemas"]["Fact"][];
+            /** @default [] */
+            history?: components["schemas"]["FactRecord"][];
         };
         /**
          * BestCases
@@ -3898,6 +3908,67 @@ export interface components {
             basis: string[];
             /** @enum {string} */
             side: "claimant" | "neutral" | "opposing";
+        };
+        /**
+         * PageOne
+         * @description What the report comes to: `decisive` are ids of facts.
+         */
+        PageOne: {
+            question: string;
+            outcome: string;
+            likelihood: components["schemas"]["SideLikelihood"] | null;
+            decisive: string[];
+            gaps: string[];
+            next_steps: string[];
+        };
+        /**
+         * Argument
+         * @description What each side says to an issue.
+         */
+        Argument: {
+            issue: string;
+            claimant: components["schemas"]["Statement"][];
+            opposing: components["schemas"]["Statement"][];
+        };
+        /**
+         * Burden
+         * @description The standard of proof, what the judge says of the burden, and the ids that rests on.
+         */
+        Burden: {
+            standard: string;
+            text: string;
+            basis: string[];
+        };
+        /**
+         * VerifiedRound
+         * @description What the verifier marked in a round.
+         */
+        VerifiedRound: {
+            round: number;
+            /** @enum {string} */
+            status: "Conditional" | "Go" | "No-Go";
+            unsupported: string[];
+            missing: string[];
+            stale: components["schemas"]["StaleTurn"][];
+        };
+        /**
+         * ChronologyEntry
+         * @description What happened when, oldest first; what has no date that can be read comes last.
+         */
+        ChronologyEntry: {
+            id: string;
+            when: string;
+            what: string;
+        };
+        /**
+         * ReportedTurn
+         * @description A turn word for word; `draft` is the answer that was set aside.
+         */
+        ReportedTurn: {
+            phase: string;
+            title: string;
+            output: unknown;
+            draft: unknown;
         };
         /**
          * LegalProgressMessage

@@ -7,6 +7,7 @@ import zipfile
 from typing import Any
 
 import docx
+import lxml.etree
 import msgspec
 import pytest
 from msgspec.structs import replace
@@ -59,7 +60,8 @@ def test_it_has_the_fields_of_its_shape(session: Any) -> None:
         "language", "case", "facts", "evidence", "timeline", "corrections", "issues", "best_cases", "findings",
         "decision_range", "evidence_matrix", "risks", "strategy", "settlement", "order", "gate_history",
         "guardrail_hits", "no_go", "next_steps", "citations", "unverified", "refused", "stale", "side",
-        "likelihood", "disclaimer",
+        "likelihood", "disclaimer", "page_one", "arguments", "burden", "verifier", "chronology", "steering",
+        "appendix", "ended_at",
     }  # fmt: skip
 
 
@@ -213,8 +215,8 @@ def test_the_section_of_the_style_comes_first(sessions: Any, name: str, style: s
     headings = re.findall(r"(?:^## |<h2>)([^<\n]+)", TEXT[name](made), re.MULTILINE)
     titles = {"ko": ("리스크", "전략", "합의안"), "en": ("Risks", "Strategy", "Settlement")}[language]
     named = dict(zip(("risks", "strategy", "settlement"), titles, strict=True))
-    assert headings[:3] == [named[part] for part in made.order]
-    assert len(headings) == len(set(headings)) == 15
+    assert headings[5:8] == [f"{number}. {named[part]}" for number, part in enumerate(made.order, 6)]
+    assert [heading.partition(".")[0] for heading in headings] == [str(number) for number in range(1, 15)]
 
 
 @pytest.mark.parametrize(
@@ -268,7 +270,7 @@ def test_the_page_escapes_everything_and_loads_nothing(hostile: Report) -> None:
     page.feed(render_html(hostile))
     assert page.tags <= {
         "html", "head", "meta", "title", "style", "body", "main", "section", "h1", "h2", "h3", "ul", "li", "b", "a",
-        "table", "tr", "th", "td",
+        "table", "tr", "th", "td", "p",
     }  # fmt: skip
     assert {name for name, _ in page.attributes} <= {"lang", "charset", "name", "content", "id", "href", "scope"}
     targets = [str(value) for name, value in page.attributes if name == "href"]
@@ -300,10 +302,11 @@ def test_what_the_ids_stand_for_is_told(session: Any) -> None:
     assert [item["id"] for item in (*plain(made)["evidence"], *plain(made)["timeline"])] == ["E1", "E2", "T1", "T2"]
     text = render_md(made)
     assert '<a id="e1"></a>**E1** 인수증: 물품을 받았다는 서명이 있다\n' in text
-    assert '<a id="t1"></a>**T1** 2024-03-05: 물품을 인도했다 (다툼 없음)\n' in text
-    assert '<a id="t2"></a>**T2** 2024-04-01: 대금을 독촉했다\n' in text
-    assert "- 대금은 700만원이었다. · agent-1 · 2026" in text
-    assert "| [F1](#f1) | [T1](#t1) |" in text
+    assert '| <a id="t1"></a>**T1** | 2024-03-05 | 물품을 인도했다 (다툼 없음) |\n' in text
+    assert '| <a id="t2"></a>**T2** | 2024-04-01 | 대금을 독촉했다 |\n' in text
+    assert "대금은 700만원이었다. · 본인, 2026년" in text
+    assert "agent-1" not in text
+    assert r"| \[[F1](#f1)\] | \[[T1](#t1)\] |" in text
 
 
 def test_every_asserting_line_links_to_its_id(session: Any) -> None:
@@ -311,7 +314,7 @@ def test_every_asserting_line_links_to_its_id(session: Any) -> None:
     lines = render_md(made).splitlines()
     for statement in (*made.findings, *made.best_cases.claimant, *made.best_cases.opposing):
         assert isinstance(statement.basis, list)
-        (line,) = [line for line in lines if line.startswith(f"- {statement.text} ")]
+        line = next(line for line in lines if f"{statement.text} " in line)
         assert all(f"[{ref}](#{ref.lower()})" in line for ref in statement.basis)
 
 
@@ -322,7 +325,7 @@ def test_what_nobody_supplied_is_marked_wherever_it_shows(session: Any) -> None:
     assert made.citations[-1] == Citation(text="사내 규정", unverified=True)
     assert made.unverified == ("민법 제750조",)
     for text in (render_md(made), render_html(made)):
-        assert text.count("민법 제750조 (미확인)") == 2
+        assert text.count("민법 제750조 (미확인)") == 4
         assert "사내 규정 (미확인)" in text
         assert "E1 (미확인)" not in text
 
@@ -378,15 +381,15 @@ def test_only_whole_sentences_of_the_last_round_are_in_doubt(session: Any) -> No
     session.to("CLAIMANT_R3").spoken(Claims=late).spoken(Claims=late)
     session.to("JUDGE_R3").spoken(Findings=[claim("왔다.", ["F1"])])
     text = render_md(of(session))
-    assert "- 왔다. (해소되지 않음(근거 없음)) \\[F9\\]" in text
-    assert "- 물건이 왔다. 오래되었다. \\[[F1]" in text
-    assert "- 먼저 왔다. \\[[F1]" in text
+    assert "| 왔다. (해소되지 않음(근거 없음)) \\[F9\\]" in text
+    assert "<br>물건이 왔다. 오래되었다. \\[[F1]" in text
+    assert "<br>먼저 왔다. \\[[F1]" in text
     assert "- 왔다. \\[[F1]" in text
 
 
 def test_what_still_stands_is_marked_where_it_is_said(sessions: Any) -> None:
     text = render_md(of(sessions(profile="stubborn")))
-    assert "- 이 사건은 무조건 승소한다. (해소되지 않음(근거 없음))" in text
+    assert "<br>이 사건은 무조건 승소한다. (해소되지 않음(근거 없음))" in text
 
 
 def test_the_word_document_opens_and_holds_the_text(hostile: Report) -> None:
@@ -396,8 +399,12 @@ def test_the_word_document_opens_and_holds_the_text(hostile: Report) -> None:
     assert HOSTILE in text
     assert hostile.disclaimer in text
     headings = [each.text for each in book.paragraphs if each.style and each.style.name == "Heading 1"]
-    assert headings[0] == "리스크"
-    assert [cell.text for cell in book.tables[0].rows[1].cells][:2] == ["F1", "T1"]
+    assert headings[0] == "1. 결론"
+    assert [cell.text.strip() for cell in book.tables[0].rows[1].cells][:3] == [
+        "F1",
+        hostile.facts.confirmed[0].text + f" ({hostile.facts.confirmed[0].wording})",
+        "합의됨",
+    ]
     body = zipfile.ZipFile(io.BytesIO(package)).read("word/document.xml").decode()
     anchors = set(re.findall(r'w:anchor="(\w+)"', body))
     assert anchors
@@ -420,3 +427,86 @@ def test_the_pdf_carries_its_korean_font_and_its_links(session: Any) -> None:
     assert b"NotoSansKR" in package
     assert b"/Subtype /Link" in package
     assert b"/URI" not in package
+
+
+# Page one and what stands behind it
+
+
+def test_page_one_answers(session: Any) -> None:
+    made, turns = of(session), {turn.phase: turn.output for turn in session.state.turns}
+    page = made.page_one
+    assert page.question == "대금 지급 의무"
+    assert page.outcome == turns["JUDGE_R3"]["DecisionRange"]
+    assert page.likelihood == made.likelihood
+    assert page.decisive == ("F1", "F2")
+    assert page.next_steps == tuple(turns["JUDGE_R3"]["RecommendedNextSteps"])
+    assert page.gaps == tuple(fact.text for fact in made.facts.disputed)
+
+
+def test_gaps_are_open_questions_first_and_three_at_most(sessions: Any) -> None:
+    made = of(sessions(profile="unsure"))
+    assert made.page_one.gaps == tuple(item.text for item in made.facts.unknown)[:3]
+
+
+def test_both_sides_stand_beside_each_other_issue_by_issue(session: Any) -> None:
+    (argument,) = of(session).arguments
+    assert argument.issue == "대금 지급 의무"
+    assert (argument.claimant, argument.opposing) == (of(session).best_cases.claimant, of(session).best_cases.opposing)
+
+
+def test_the_chronology_goes_by_date(session: Any) -> None:
+    session.facts(timeline=[
+        {"when": "언젠가", "what": "물품을 주문했다"},
+        {"when": "2024년 4월 1일", "what": "대금을 독촉했다"},
+        {"when": "2024-03-05", "what": "물품을 인도했다", "agreed": True},
+    ])  # fmt: skip
+    assert [item.id for item in of(session).chronology] == ["T3", "T2", "T1"]
+
+
+@pytest.mark.parametrize(
+    ("case_type", "jurisdiction", "words"),
+    [
+        ("criminal", "New York", ("beyond reasonable doubt", "prosecution")),
+        ("civil", "New York", ("preponderance of the evidence",)),
+        ("civil", "Republic of Korea", ("preponderance of the evidence", "high degree of probability")),
+        ("civil", "Atlantis", ("preponderance of the evidence", "Where the law of Atlantis words it otherwise")),
+    ],
+)
+def test_the_standard_goes_by_case_and_jurisdiction(
+    sessions: Any, case_type: str, jurisdiction: str, words: tuple[str, ...]
+) -> None:
+    made = of(sessions(language="en", case_type=case_type, jurisdiction=jurisdiction))
+    assert all(word in made.burden.standard for word in words)
+
+
+def test_a_corrected_fact_shows_both_texts_and_the_turns_that_relied_on_it(session: Any) -> None:
+    session.to("round1").change("F2", action="correct", text="물품을 받았다는 서명과 날인이 있다")
+    made = of(session)
+    old = session.state.facts.past[0].text
+    assert [record.new for record in made.facts.history] == ["물품을 받았다는 서명과 날인이 있다"]
+    assert f"정정함: {old} → 물품을 받았다는 서명과 날인이 있다" in render_md(made)
+    assert {stale.facts for each in made.verifier for stale in each.stale} == {("F2",)}
+
+
+@pytest.mark.parametrize("name", TEXT)
+@pytest.mark.parametrize("profile", ["stubborn", "no_go", "unsure", "conditional"])
+def test_nothing_in_it_is_a_code_a_person_cannot_read(sessions: Any, name: str, profile: str, language: str) -> None:
+    text = TEXT[name](of(sessions(profile=profile, language=language)))
+    assert "agent-1" not in text
+    assert not re.search(r"\d{4}-\d\d-\d\dT\d\d:\d\d|[A-Z]+_R\d|NOT_OK|budget_cap|win_likelihood", text)
+
+
+def test_a_word_document_is_dated_by_the_end_and_well_formed(session: Any) -> None:
+    made = of(session)
+    with zipfile.ZipFile(io.BytesIO(render_docx(made))) as package:
+        assert {entry.date_time[:3] for entry in package.infolist()} == {(2026, 3, 1)}
+        parts = {name: package.read(name) for name in package.namelist() if name.endswith((".xml", ".rels"))}
+    roots = {name: lxml.etree.fromstring(part) for name, part in parts.items()}
+    assert made.ended_at[:19].encode() in parts["docProps/core.xml"]
+    marks = roots["word/document.xml"].xpath("//*[local-name()='bookmarkStart']/@*[local-name()='id']")
+    assert len(marks) == len(set(marks))
+    cells = roots["word/document.xml"].xpath("//*[local-name()='tc']")
+    assert cells
+    assert all(cell.xpath("./*[local-name()='p']") for cell in cells)
+    footer = next(part for name, part in parts.items() if "footer" in name and b"NUMPAGES" in part)
+    assert b"PAGE" in footer

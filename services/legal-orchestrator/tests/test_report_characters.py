@@ -7,17 +7,27 @@ import zipfile
 from typing import Any
 
 import pytest
-from playmolt_legal.report.document import Cell, Document, Line, Section
+from playmolt_legal.report.blocks import Line, Table
+from playmolt_legal.report.document import Document, Section
 from playmolt_legal.report.docx_format import _Book
 from playmolt_legal.report.pdf_format import _Paper
 
-TABLE = ((Cell(text="이름 name"), Cell(text="값")), (Cell(text="é ① 中 ✓ 🧾"), Cell(text="끝", ref="F1")))
+TABLE = Table(
+    (((Line(text="이름 name"),), (Line(text="값"),)), ((Line(text="é ① 中 ✓ 🧾"),), (Line(text="끝", refs=("F1",)),))),
+    (50, 50),
+)
 
 
 def report(text: str, language: str = "ko") -> Document:
-    section = Section(name="facts", title=f"제목 {text}", lines=(Line(text=text, anchor="F1"),), table=TABLE)
+    section = Section(name="facts", title=f"제목 {text}", blocks=(Line(text=text, anchor="F1"), TABLE))
     return Document(
-        language=language, title=text, case=(Line(text=text),), sections=(section,), anchors=frozenset({"F1"})
+        language=language,
+        title=text,
+        cover=(Line(text=text),),
+        notice="",
+        ended_at="2026-11-25T09:41:00Z",
+        sections=(section,),
+        anchors=frozenset({"F1"}),
     )
 
 

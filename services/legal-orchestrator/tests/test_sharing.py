@@ -54,7 +54,7 @@ def test_facts_that_stand_are_shown_with_state_and_source(over: Any) -> None:
     shown = page(over)
     for fact in over.state.facts.confirmed:
         assert escape(fact.text) in shown.body
-    assert "합의됨, 양측 합의" in shown.body
+    assert "<td><p>합의됨</p></td><td><p>양측 합의 [" in shown.body
 
 
 @pytest.mark.parametrize("section", SECTIONS)

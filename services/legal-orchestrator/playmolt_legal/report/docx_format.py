@@ -3,25 +3,29 @@
 import io
 import re
 import zipfile
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 import docx
+from docx.enum.text import WD_ALIGN_PARAGRAPH
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 from playmolt_schemas.games.legal import Report
 
-from playmolt_legal.report.document import Cell, Document, Line, Section, document
+from playmolt_legal.report import dates
+from playmolt_legal.report.blocks import Heading, Line, Table
+from playmolt_legal.report.document import Document, Section, document
 
-_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 _FONT: Final = "Malgun Gothic"
-# XML 1.0 has no place for these, not even escaped.
+_OWN_PAGES: Final = 2
+"""So many sections begin on a page of their own: the answer, and what comes behind it."""
 _REGIONS: Final = {"en": "en-US", "ko": "ko-KR"}
 _PROGRAM: Final = (
     b'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
     b'<Properties xmlns="http://schemas.openxmlformats.org/officeDocument/2006/extended-properties">'
     b"<Application>PlayMolt</Application></Properties>"
 )
+# XML 1.0 has no place for these, not even escaped.
 _NO_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
@@ -42,15 +46,33 @@ class _Book:
 
     def written(self) -> bytes:
         laid_out, book = self._laid_out, self._book
+        self._edges()
         book.add_heading(_xml(laid_out.title), level=0)
-        for line in laid_out.case:
+        for line in laid_out.cover:
             book.add_paragraph(_xml(line.text), style="List Bullet")
-        for section in laid_out.sections:
-            self._section(section)
+        book.add_paragraph(_xml(laid_out.notice))
+        for place, section in enumerate(laid_out.sections):
+            # The answer has a page of its own behind the cover.
+            self._section(section, new_page=place < _OWN_PAGES)
         self._pin()
         file = io.BytesIO()
         book.save(file)
-        return _settled(file.getvalue())
+        return _settled(file.getvalue(), dates.read(laid_out.ended_at))
+
+    def _edges(self) -> None:
+        """A header and a footer on every page but the cover."""
+        section = self._book.sections[0]
+        section.different_first_page_header_footer = True
+        section.header.paragraphs[0].add_run(_xml(self._laid_out.title))
+        footer = section.footer.paragraphs[0]
+        footer.alignment = WD_ALIGN_PARAGRAPH.CENTER
+        for code, behind in (("PAGE", " / "), ("NUMPAGES", "")):
+            field = OxmlElement("w:fldSimple")
+            field.set(qn("w:instr"), code)
+            footer._p.append(field)  # noqa: SLF001 -- the library has no call for fields
+            run = footer.add_run("1")
+            field.append(run._r)  # noqa: SLF001
+            footer.add_run(behind)
 
     def _speak(self, language: str) -> None:
         """Say the language of every text: else a word processor takes its own, and checks spelling by that."""
@@ -69,20 +91,21 @@ class _Book:
         properties.author = properties.last_modified_by = "PlayMolt"
         properties.comments = ""
         properties.language = self._laid_out.language
-        properties.created = properties.modified = datetime(*_EPOCH, tzinfo=UTC)
+        properties.created = properties.modified = dates.read(self._laid_out.ended_at)
 
-    def _section(self, section: Section) -> None:
-        self._book.add_heading(_xml(section.title), level=1)
-        for line in section.lines:
-            if line.head:
-                self._book.add_heading(_xml(line.text), level=2)
-            else:
-                self._line(line)
-        if section.table:
-            self._table(section)
+    def _section(self, section: Section, *, new_page: bool) -> None:
+        heading = self._book.add_heading(_xml(section.title), level=1)
+        heading.paragraph_format.page_break_before = new_page
+        for block in section.blocks:
+            match block:
+                case Line():
+                    self._line(self._book.add_paragraph(style="List Bullet"), block)
+                case Heading(text=text):
+                    self._book.add_heading(_xml(text), level=2)
+                case Table():
+                    self._table(block)
 
-    def _line(self, line: Line) -> None:
-        paragraph = self._book.add_paragraph(style="List Bullet")
+    def _line(self, paragraph: Any, line: Line) -> None:
         if line.anchor:
             self._anchor(paragraph, line.anchor)
             paragraph.add_run(f"{line.anchor} ").bold = True
@@ -90,20 +113,23 @@ class _Book:
         for ref in line.refs:
             self._ref(paragraph, ref)
 
-    def _table(self, section: Section) -> None:
-        table = self._book.add_table(rows=len(section.table), cols=len(section.table[0]), style="Table Grid")
+    def _table(self, block: Table) -> None:
+        table = self._book.add_table(rows=len(block.rows), cols=len(block.widths), style="Table Grid")
+        table.autofit = False
+        page: Any = self._book.sections[0]
+        whole = page.page_width - page.left_margin - page.right_margin
+        for column, share in zip(table.columns, block.widths, strict=True):
+            column.width = whole * share // 100
         heading = OxmlElement("w:tblHeader")
         table.rows[0]._tr.get_or_add_trPr().append(heading)  # noqa: SLF001 -- the library has no call for heading rows
         # Row by row: a look-up of one cell walks the whole table.
-        for row, cells in zip(table.rows, section.table, strict=True):
-            for cell, held in zip(row.cells, cells, strict=True):
-                self._cell(cell.paragraphs[0], held)
-
-    def _cell(self, paragraph: Any, cell: Cell) -> None:
-        if cell.ref:
-            self._link(paragraph, cell.ref, cell.text)
-        else:
-            paragraph.add_run(_xml(cell.text))
+        for place, (row, cells) in enumerate(zip(table.rows, block.rows, strict=True)):
+            for cell, lines, share in zip(row.cells, cells, block.widths, strict=True):
+                cell.width = whole * share // 100
+                for number, line in enumerate(lines):
+                    self._line(cell.paragraphs[0] if number == 0 else cell.add_paragraph(), line)
+                if place == 0:
+                    _shade(cell)
 
     def _anchor(self, paragraph: Any, name: str) -> None:
         self._marks += 1
@@ -132,16 +158,25 @@ class _Book:
         link.append(run._r)  # noqa: SLF001
 
 
+def _shade(cell: Any) -> None:
+    shading = OxmlElement("w:shd")
+    for name, value in (("w:val", "clear"), ("w:color", "auto"), ("w:fill", "E8EDF3")):
+        shading.set(qn(name), value)
+    cell._tc.get_or_add_tcPr().append(shading)  # noqa: SLF001 -- the library has no call for shading
+    for run in cell.paragraphs[0].runs:
+        run.bold = True
+
+
 def _xml(text: str) -> str:
     return _NO_XML.sub(" ", text)
 
 
-def _settled(package: bytes) -> bytes:
-    """Write the package anew without the clock, and the template's program, in it."""
+def _settled(package: bytes, at: datetime) -> bytes:
+    """Write the package anew: every entry of the time the session ended, without the template's program in it."""
     file = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(package)) as old, zipfile.ZipFile(file, "w") as new:
         for name in sorted(old.namelist(), key=lambda name: (name != "[Content_Types].xml", name)):
-            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry = zipfile.ZipInfo(name, at.timetuple()[:6])
             entry.compress_type = zipfile.ZIP_DEFLATED
             new.writestr(entry, _PROGRAM if name == "docProps/app.xml" else old.read(name))
     return file.getvalue()

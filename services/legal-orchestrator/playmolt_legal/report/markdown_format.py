@@ -6,7 +6,8 @@ from typing import Final
 
 from playmolt_schemas.games.legal import Report
 
-from playmolt_legal.report.document import Cell, Document, Line, Section, document
+from playmolt_legal.report.blocks import Heading, Line, Table
+from playmolt_legal.report.document import Document, Section, document
 
 _SPECIAL: Final = re.compile(r"([\\`*\[\]<>|]|~(?=~)|(?<!\w)_|_(?!\w)|&(?=#?\w+;))")
 _LEADING: Final = re.compile(r"^([-+#=]|\d+(?=[.)]))")
@@ -15,30 +16,37 @@ _LEADING: Final = re.compile(r"^([-+#=]|\d+(?=[.)]))")
 def render_md(report: Report) -> str:
     """Render the report; nothing in it can become markup of its own."""
     laid_out = document(report)
-    parts = [f"# {_text(laid_out.title)}", *(f"- {_text(line.text)}" for line in laid_out.case)]
+    parts = [f"# {_text(laid_out.title)}", "", *(f"- {_text(line.text)}" for line in laid_out.cover)]
+    parts += ["", _text(laid_out.notice)]
     for section in laid_out.sections:
-        parts += ["", f"## {_text(section.title)}", "", *_section(section, laid_out)]
+        parts += ["", f"## {_inline(section.title)}", "", *_section(section, laid_out)]
     return "\n".join(parts) + "\n"
 
 
 def _section(section: Section, laid_out: Document) -> Iterator[str]:
-    for place, line in enumerate(section.lines):
+    for place, block in enumerate(section.blocks):
         space = ("",) if place else ()
-        yield from (*space, f"### {_text(line.text)}", "") if line.head else (f"- {_line(line, laid_out)}",)
-    for place, row in enumerate(section.table):
-        yield f"| {' | '.join(_cell(cell) for cell in row)} |"
+        match block:
+            case Line():
+                yield f"- {_line(block, laid_out)}"
+            case Heading(text=text):
+                yield from (*space, f"### {_text(text)}", "")
+            case Table():
+                yield from _table(block, laid_out)
+
+
+def _table(table: Table, laid_out: Document) -> Iterator[str]:
+    for place, row in enumerate(table.rows):
+        cells = ("<br>".join(_line(line, laid_out) for line in cell) for cell in row)
+        yield f"| {' | '.join(cells)} |"
         if place == 0:
             yield "|" + "---|" * len(row)
-
-
-def _cell(cell: Cell) -> str:
-    return f"[{cell.text}](#{cell.ref.lower()})" if cell.ref else _text(cell.text)
 
 
 def _line(line: Line, laid_out: Document) -> str:
     anchor = f'<a id="{line.anchor.lower()}"></a>**{line.anchor}** ' if line.anchor else ""
     refs = " ".join(_ref(ref, laid_out) for ref in line.refs)
-    return f"{anchor}{_text(line.text)}{' ' if refs else ''}{refs}"
+    return f"{anchor}{_text(line.text)}{' ' if refs else ''}{refs}".strip()
 
 
 def _ref(ref: str, laid_out: Document) -> str:
@@ -46,8 +54,11 @@ def _ref(ref: str, laid_out: Document) -> str:
 
 
 def _text(text: str) -> str:
-    line = _SPECIAL.sub(r"\\\1", " ".join(text.split()))
-    return _LEADING.sub(_guarded, line)
+    return _LEADING.sub(_guarded, _inline(text))
+
+
+def _inline(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
 def _guarded(match: re.Match[str]) -> str:

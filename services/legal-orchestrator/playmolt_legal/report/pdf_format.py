@@ -1,26 +1,39 @@
-"""The report as PDF, with a Korean font inside. The same report gives the same bytes.
+"""The report as PDF, with its font inside. The same report gives the same bytes.
 
 What the font has no picture of is written as its number, and a note at the end says so: nothing is left out silently.
 """
 
 import re
 import unicodedata
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
 
+import msgspec
 from fpdf import FPDF
+from fpdf.enums import MethodReturnValue
 from playmolt_schemas.games.legal import Report
 from pylopdf_fonts_ko import sans_path
+from typing_extensions import override
 
-from playmolt_legal.report.document import Document, Line, Section, document
+from playmolt_legal.report import dates
+from playmolt_legal.report.blocks import Cell, Heading, Line, Table
+from playmolt_legal.report.document import Document, Section, document
 
-_EPOCH: Final = datetime(1980, 1, 1, tzinfo=UTC)
 _FONT: Final = "sans"
-_LINE: Final = 6.0
+_LINE: Final = 5.6
 """Height of a line in millimetres."""
 _INDENT: Final = 5.0
+_PAD: Final = 1.5
+_BODY: Final = 10
+_COVER: Final = 70
+"""Where the title of the cover begins, in millimetres from above."""
+_MARGIN: Final = 20
 _KEPT: Final = 4 * _LINE
+_TITLES: Final = (24, 52, 94)
+_SHADE: Final = (232, 237, 243)
+_OWN_PAGES: Final = 2
+"""So many sections begin on a page of their own: the answer, and what comes behind it."""
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
 _SEEN_FORMATS: Final = re.compile("[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd]")
 """Signs that enclose the numbers behind them: of a category that nobody sees, and seen."""
@@ -36,28 +49,80 @@ def render_pdf(report: Report) -> bytes:
     return _Paper(document(report)).written()
 
 
+class _Span(msgspec.Struct, frozen=True):
+    """A piece of a line on paper; `ref` is the id it links to."""
+
+    text: str
+    ref: str = ""
+
+
+_Spans = tuple[_Span, ...]
+
+
+class _Sheet(FPDF):
+    """Pages with the title above and their number below, but for the cover."""
+
+    headline = ""
+
+    @override
+    def header(self) -> None:
+        if self.page > 1:
+            self._edge(10, self.headline, "L")
+
+    @override
+    def footer(self) -> None:
+        if self.page > 1:
+            self._edge(self.h - 14, f"{self.page} / {{nb}}", "C")
+
+    def _edge(self, top: float, text: str, align: str) -> None:
+        self._out("/Artifact BMC")
+        self.set_font(_FONT, size=8)
+        self.set_y(top)
+        self.cell(0, 4, text, align=align)
+        self._out("EMC")
+        self.set_font(_FONT, size=_BODY)
+        self.set_y(self.t_margin)
+
+
 class _Paper:
     def __init__(self, laid_out: Document) -> None:
         self._laid_out = laid_out
-        self._pdf = FPDF()
-        self._pdf.set_creation_date(_EPOCH)
-        self._pdf.set_title(laid_out.title)
-        self._pdf.set_lang(laid_out.language)
-        self._pdf.add_font(_FONT, fname=sans_path())
-        self._pdf.add_page()
-        self._drawn = getattr(self._pdf.fonts[_FONT], "cmap")  # noqa: B009 -- of a TrueType font alone
+        self._pdf = pdf = _Sheet()
+        pdf.set_auto_page_break(False)
+        pdf.set_margins(_MARGIN, _MARGIN, _MARGIN)
+        pdf.c_margin = 0
+        pdf.set_creation_date(dates.read(laid_out.ended_at))
+        pdf.set_title(laid_out.title)
+        pdf.set_author("PlayMolt")
+        pdf.set_creator("PlayMolt")
+        pdf.set_lang(laid_out.language)
+        pdf.add_font(_FONT, fname=sans_path())
+        self._drawn = getattr(pdf.fonts[_FONT], "cmap")  # noqa: B009 -- of a TrueType font alone
         self._stand_ins: dict[str, None] = {}
-        self._links = {anchor: self._pdf.add_link() for anchor in sorted(laid_out.anchors)}
+        pdf.set_font(_FONT, size=8)
+        pdf.add_page()
+        pdf.headline = self._wrapped(self._shown(laid_out.title), pdf.epw)[0]
+        self._links = {anchor: pdf.add_link(page=1) for anchor in sorted(laid_out.anchors)}
+        self._marks: dict[int, int] = {}
 
     def written(self) -> bytes:
-        self._head(self._laid_out.title, 18)
-        for line in self._laid_out.case:
+        pdf = self._pdf
+        pdf.set_y(_COVER)
+        self._head(self._laid_out.title, 22, "/Title")
+        pdf.ln(_LINE)
+        for line in self._laid_out.cover:
             self._line(line)
-        for section in self._laid_out.sections:
+        pdf.ln(_LINE)
+        self._line(Line(text=self._laid_out.notice), bullet="")
+        for place, section in enumerate(self._laid_out.sections):
+            if place < _OWN_PAGES:
+                pdf.add_page()
             self._section(section)
         if self._stand_ins:
-            self._line(Line(text=_STAND_INS[self._laid_out.language].format(", ".join(self._stand_ins))))
-        return bytes(self._pdf.output())
+            note = _STAND_INS[self._laid_out.language].format(", ".join(self._stand_ins))
+            pdf.ln(_LINE)
+            self._line(Line(text=note), bullet="")
+        return bytes(pdf.output())
 
     def _shown(self, text: str) -> str:
         return "".join([char if ord(char) in self._drawn else self._stand_in(char) for char in text])
@@ -69,53 +134,145 @@ class _Paper:
         self._stand_ins[number] = None
         return number
 
-    def _head(self, text: str, size: int, kept: float = _KEPT) -> None:
+    def _wrapped(self, text: str, width: float) -> list[str]:
+        """The lines of a text; a word longer than a line is broken."""
+        lines: Any = self._pdf.multi_cell(width, _LINE, text, align="L", dry_run=True, output=MethodReturnValue.LINES)
+        return lines or [""]
+
+    @contextmanager
+    def _tagged(self, kind: str) -> Iterator[None]:
+        """What is drawn inside is one element of the document's structure; it stays on its page."""
+        pdf = self._pdf
+        mark = self._marks.get(pdf.page, 0)
+        self._marks[pdf.page] = mark + 1
+        pdf._add_marked_content(struct_type=kind, mcid=mark)  # noqa: SLF001 -- the library has no call for tags of texts
+        pdf._out(f"{kind} <</MCID {mark}>> BDC")  # noqa: SLF001
+        yield
+        pdf._out("EMC")  # noqa: SLF001
+
+    def _room(self, height: float) -> float:
+        return self._pdf.h - _MARGIN - self._pdf.get_y() - height
+
+    def _head(self, text: str, size: int, kind: str, kept: float = _KEPT) -> None:
+        pdf = self._pdf
+        pdf.set_font(_FONT, size=size)
+        lines = self._wrapped(self._shown(text), pdf.epw)
         # A heading alone at the foot of a page loses what it titles.
-        if self._pdf.will_page_break(kept):
-            self._pdf.add_page()
-        self._pdf.ln(2)
-        self._pdf.set_font(_FONT, size=size)
-        self._pdf.multi_cell(0, size * 0.5, self._shown(text), align="L", new_x="LMARGIN", new_y="NEXT")
-        self._pdf.ln(1)
-        self._pdf.set_font(_FONT, size=10)
+        if self._room(len(lines) * size * 0.5 + kept) < 0:
+            pdf.add_page()
+            pdf.set_font(_FONT, size=size)
+        pdf.ln(2)
+        pdf.set_text_color(*_TITLES)
+        with self._tagged(kind):
+            for line in lines:
+                pdf.cell(0, size * 0.5, line)
+                pdf.ln(size * 0.5)
+        pdf.ln(1)
+        pdf.set_text_color(0)
+        pdf.set_font(_FONT, size=_BODY)
 
     def _section(self, section: Section) -> None:
         # One that is followed by another keeps room for that one's, too: else that one alone goes to the next page.
-        self._head(section.title, 14, 2 * _KEPT if section.lines and section.lines[0].head else _KEPT)
-        for line in section.lines:
-            if line.head:
-                self._head(line.text, 11)
-            else:
-                self._line(line)
-        if section.table:
-            self._table(section)
+        kept = 2 * _KEPT if isinstance(section.blocks[0], Heading) else _KEPT
+        if self._room(_KEPT + kept) < 0:
+            self._pdf.add_page()
+        self._pdf.start_section(section.title)
+        self._head(section.title, 15, "/H1", kept)
+        for block in section.blocks:
+            match block:
+                case Line():
+                    self._line(block)
+                case Heading(text=text):
+                    self._head(text, 11, "/H2")
+                case Table():
+                    self._table(block)
 
-    def _line(self, line: Line) -> None:
-        pdf = self._pdf
-        left = pdf.l_margin
-        pdf.set_x(left)
-        pdf.cell(_INDENT, _LINE, "•")
-        pdf.set_left_margin(left + _INDENT)
-        pdf.set_x(left + _INDENT)
-        if line.anchor:
-            self._anchor(line.anchor)
-        pdf.write(_LINE, self._shown(f"{line.anchor} {line.text}" if line.anchor else line.text))
+    def _spans(self, line: Line, width: float) -> list[_Spans]:
+        """A sentence as it stands on paper: wrapped, with the ids it rests on behind it."""
+        told = f"{line.anchor} {line.text}".strip() if line.anchor else line.text
+        *lines, last = self._wrapped(self._shown(told), width)
+        rows: list[list[_Span]] = [[_Span(text)] for text in lines]
+        rows.append([_Span(last)] if last else [])
         for ref in line.refs:
-            pdf.write(_LINE, " [")
-            pdf.write(_LINE, self._shown(ref), self._links.get(ref, ""))
-            pdf.write(_LINE, "]")
-        pdf.set_left_margin(left)
-        pdf.ln(_LINE)
+            span = _Span(f"{' ' if rows[-1] else ''}[{self._shown(ref)}]", ref)
+            if rows[-1] and sum(self._wide(each.text) for each in (*rows[-1], span)) > width:
+                rows.append([_Span(span.text.strip(), ref)])
+            else:
+                rows[-1].append(span)
+        return [tuple(row) for row in rows]
 
-    def _anchor(self, name: str) -> None:
-        self._pdf.set_link(self._links[name], y=self._pdf.get_y(), page=self._pdf.page)
+    def _wide(self, text: str) -> float:
+        return self._pdf.get_string_width(text)
 
-    def _table(self, section: Section) -> None:
+    def _draw(self, x: float, y: float, spans: _Spans, kind: str) -> None:
         pdf = self._pdf
-        width = pdf.epw / len(section.table[0])
-        for row in section.table:
-            if pdf.will_page_break(_LINE):
+        pdf.set_xy(x, y)
+        with self._tagged(kind):
+            for span in spans:
+                pdf.cell(self._wide(span.text), _LINE, span.text, link=self._links.get(span.ref, ""))
+
+    def _line(self, line: Line, bullet: str = "•") -> None:
+        pdf = self._pdf
+        for place, spans in enumerate(self._spans(line, pdf.epw - _INDENT)):
+            if self._room(_LINE) < 0:
                 pdf.add_page()
-            for cell in row:
-                pdf.cell(width, _LINE, self._shown(cell.text), border=1, link=self._links.get(cell.ref, ""))
-            pdf.ln(_LINE)
+            y = pdf.get_y()
+            if place == 0:
+                self._anchor(line.anchor, y)
+                if bullet:
+                    self._draw(_MARGIN, y, (_Span(bullet),), "/Lbl")
+            self._draw(_MARGIN + (_INDENT if bullet else 0), y, spans, "/P")
+            pdf.set_y(y + _LINE)
+
+    def _anchor(self, name: str, y: float) -> None:
+        if name:
+            self._pdf.set_link(self._links[name], y=y, page=self._pdf.page)
+
+    def _table(self, table: Table) -> None:
+        pdf = self._pdf
+        widths = [pdf.epw * share / 100 for share in table.widths]
+        heading, *rows = (self._cells(row, widths) for row in table.rows)
+        if self._room(3 * (_LINE + _PAD)) < 0:
+            pdf.add_page()
+        self._row(heading, widths, shaded=True)
+        for cells, row in zip(rows, table.rows[1:], strict=True):
+            self._body(cells, [line.anchor for cell in row for line in cell if line.anchor], heading, widths)
+        pdf.ln(2)
+
+    def _cells(self, row: Sequence[Cell], widths: Sequence[float]) -> list[list[_Spans]]:
+        return [
+            [spans for line in cell for spans in self._spans(line, width - 2 * _PAD)]
+            for cell, width in zip(row, widths, strict=True)
+        ]
+
+    def _body(
+        self, cells: list[list[_Spans]], anchors: list[str], heading: list[list[_Spans]], widths: list[float]
+    ) -> None:
+        """A row; one that is longer than its page goes on under the heading on the next one."""
+        lines = max(map(len, cells))
+        done = 0
+        while done < lines or not done:
+            fitting = int((self._room(2 * _PAD)) // _LINE)
+            if fitting < min(lines - done, 2):
+                self._pdf.add_page()
+                self._row(heading, widths, shaded=True)
+                continue
+            if not done:
+                for anchor in anchors:
+                    self._anchor(anchor, self._pdf.get_y())
+            self._row([cell[done : done + fitting] for cell in cells], widths)
+            done += fitting
+
+    def _row(self, cells: list[list[_Spans]], widths: list[float], *, shaded: bool = False) -> None:
+        pdf, x, y = self._pdf, float(_MARGIN), self._pdf.get_y()
+        height = max(1, *map(len, cells)) * _LINE + 2 * _PAD
+        pdf.set_fill_color(*_SHADE)
+        pdf.set_draw_color(170)
+        for cell, width in zip(cells, widths, strict=True):
+            pdf._out("/Artifact BMC")  # noqa: SLF001
+            pdf.rect(x, y, width, height, style="DF" if shaded else "D")
+            pdf._out("EMC")  # noqa: SLF001
+            for number, spans in enumerate(cell):
+                self._draw(x + _PAD, y + _PAD + number * _LINE, spans, "/P")
+            x += width
+        pdf.set_y(y + height)

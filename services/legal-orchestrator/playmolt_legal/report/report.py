@@ -1,19 +1,26 @@
 """The report of a session: a pure function of its state (legal.md, Report)."""
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from playmolt_core.game.decider import Refused
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.legal import (
+    Argument,
     BestCases,
+    Burden,
     Case,
+    ChronologyEntry,
     Citation,
     MatrixRow,
     NoGo,
+    PageOne,
     Parties,
     Report,
     ReportedHit,
+    ReportedTurn,
     ReportFacts,
     ReportStyle,
     Role,
@@ -21,11 +28,14 @@ from playmolt_schemas.games.legal import (
     SideLikelihood,
     StaleTurn,
     Statement,
+    TimelineItem,
+    VerifiedRound,
 )
 
 from playmolt_legal.forms import gates
 from playmolt_legal.guardrails import corpus
-from playmolt_legal.roles import outputs, texts
+from playmolt_legal.guardrails.particulars import particulars
+from playmolt_legal.roles import outputs, standards, texts
 from playmolt_legal.state import Spoken, State
 
 ROLES: Final[tuple[Role, ...]] = ("judge", "claimant", "opposing", "verifier")
@@ -56,6 +66,7 @@ def report(state: State) -> Report | Refused:
             disputed=state.facts.disputed,
             unknown=state.facts.questions,
             past=state.facts.past,
+            history=tuple(record for record in state.facts.history if record.action != "stipulated"),
         ),
         evidence=state.facts.evidence,
         timeline=state.facts.timeline,
@@ -80,9 +91,104 @@ def report(state: State) -> Report | Refused:
         refused=state.facts.refused,
         side=state.side,
         likelihood=_likelihood(state),
-        stale=tuple(StaleTurn(phase=turn.phase, facts=turn.stale) for turn in state.turns if turn.stale),
+        stale=_stale(state.turns),
         disclaimer=words.disclaimer,
+        page_one=_page_one(state),
+        arguments=tuple(_arguments(state)),
+        burden=_burden(state),
+        verifier=tuple(_verified(state)),
+        chronology=_chronology(state.facts.timeline),
+        steering=state.steering,
+        appendix=tuple(
+            ReportedTurn(phase=turn.phase, title=titles[turn.role], output=turn.output, draft=turn.draft)
+            for turn in state.turns
+        ),
+        ended_at=state.gate_history[-1].at,
     )
+
+
+_SHOWN: Final = 3
+"""Facts and gaps of page one."""
+
+
+def _page_one(state: State) -> PageOne:
+    judge, verified, facts = state.newest("judge"), state.newest("verifier"), state.facts
+    issues = tuple(judge.output["Issues"]) if judge else ()
+    missing: list[str] = verified.output["MissingEvidence"] if verified else []
+    gaps = (*(item.text for item in facts.questions), *missing, *(fact.text for fact in facts.disputed))
+    return PageOne(
+        question="; ".join(state.steering.focus_issues or issues) or state.title,
+        outcome=judge.output["DecisionRange"] if judge else "",
+        likelihood=_likelihood(state),
+        decisive=_decisive(state),
+        gaps=tuple(dict.fromkeys(gaps))[:_SHOWN],
+        next_steps=tuple(judge.output["RecommendedNextSteps"]) if judge else (),
+    )
+
+
+def _decisive(state: State) -> tuple[str, ...]:
+    """The facts that most statements of the newest turns rest on; of as many, the lower id."""
+    standing = {fact.id for fact in (*state.facts.confirmed, *state.facts.disputed)}
+    spoken = [turn for role in ("judge", "claimant", "opposing") if (turn := state.newest(role))]
+    said = [statement["basis"] for turn in spoken for _, statement in outputs.statements(turn.output)]
+    counted = Counter(each for basis in said if isinstance(basis, list) for each in set(basis) & standing)
+    return tuple(sorted(counted, key=lambda each: (-counted[each], each[0], int(each[1:])))[:_SHOWN])
+
+
+def _arguments(state: State) -> Iterator[Argument]:
+    """Issue by issue; what belongs to none of them comes last, under a title of its own."""
+    judge = state.newest("judge")
+    claims, counters = _said(state, "claimant", "Claims"), _said(state, "opposing", "CounterArguments")
+    named = judge.output["Issues"] if judge else ()
+    issues: list[str] = list(dict.fromkeys((*state.steering.focus_issues, *named)))
+    for issue in issues:
+        sides = [tuple(said for said in side if said.issue == issue) for side in (claims, counters)]
+        if any(sides):
+            yield Argument(issue=issue, claimant=sides[0], opposing=sides[1])
+    rest = [tuple(said for said in side if said.issue not in issues) for side in (claims, counters)]
+    if any(rest):
+        yield Argument(issue=texts.of(state.language).report["other_issues"], claimant=rest[0], opposing=rest[1])
+
+
+def _burden(state: State) -> Burden:
+    said = _said(state, "judge", "BurdenOfProof")
+    ids = (each for one in said if isinstance(one.basis, list) for each in one.basis)
+    return Burden(
+        standard=standards.of(state.language, state.case_type, state.jurisdiction),
+        text=" ".join(one.text for one in said),
+        basis=tuple(dict.fromkeys(ids)),
+    )
+
+
+def _verified(state: State) -> Iterator[VerifiedRound]:
+    for turn in state.turns:
+        if turn.role == "verifier":
+            yield VerifiedRound(
+                round=turn.round,
+                status=turn.gate_status or "Conditional",
+                unsupported=tuple(turn.output["UnsupportedClaims"]),
+                missing=tuple(turn.output["MissingEvidence"]),
+                stale=_stale(each for each in state.turns if each.round == turn.round),
+            )
+
+
+def _stale(turns: Iterable[Spoken]) -> tuple[StaleTurn, ...]:
+    return tuple(StaleTurn(phase=turn.phase, facts=turn.stale) for turn in turns if turn.stale)
+
+
+def _chronology(timeline: tuple[TimelineItem, ...]) -> tuple[ChronologyEntry, ...]:
+    return tuple(
+        ChronologyEntry(id=entry.id, when=entry.when, what=entry.what)
+        for entry in sorted(timeline, key=lambda entry: _day(entry.when))
+    )
+
+
+_NO_DAY: Final = (9999,)
+
+
+def _day(when: str) -> tuple[int, ...]:
+    date = next((each for each in particulars(when) if each.kind == "date"), None)
+    return tuple(int(part) for part in re.findall(r"\d+", " ".join(date.key))) if date else _NO_DAY
 
 
 def _why(state: State) -> str:

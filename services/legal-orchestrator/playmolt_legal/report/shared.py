@@ -1,57 +1,41 @@
 """A report as its owner shows it: the chosen sections, nobody's id, none of what was typed into a gate's form."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import Any, Final, get_args
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_schemas.games.legal import GateEntry, Report, ReportFacts, ReportSection
+from playmolt_schemas.games.legal import Report
 from playmolt_schemas.routes.sharing import SharedPage
 
 from playmolt_legal.report import html_format
-from playmolt_legal.report.document import Document, Line, Section, document
+from playmolt_legal.report.blocks import Block, Heading, Line
+from playmolt_legal.report.document import SECTIONS, Document, document
+from playmolt_legal.report.sections import CHOICES, Writer
 from playmolt_legal.roles import texts
-
-_PARTS: Final[Mapping[ReportSection, tuple[str, ...]]] = {
-    "answer": ("decision_range", "no_go", "next_steps"),
-    "facts": ("facts",),
-    "issues": ("issues", "best_cases"),
-    "findings": ("findings",),
-    "risks": ("risks",),
-    "strategy": ("strategy",),
-    "settlement": ("settlement",),
-    "matrix": ("evidence_matrix",),
-    "marks": ("guardrail_hits",),
-    "citations": ("citations",),
-}
-"""Which parts of the owner's report stand under a section of the shared one."""
-_CHOICES: Final = (
-    "choice", "goal", "stance", "constraints", "evidence_level", "settlement_interest", "resolution", "report_style",
-)  # fmt: skip
-"""The fields of gate forms that are chosen from a list."""
 
 
 def page(report: Report, state: Mapping[str, Any], sections: Sequence[str] | None) -> SharedPage:
     """`sections` None: all. What does not stand is not shown: a corrected or withdrawn fact is no longer said."""
-    whole = document(_told_to_strangers(report))
-    chosen = [name for name in get_args(ReportSection) if sections is None or name in sections]
-    shown = [section for name in chosen for section in _sections(name, report, whole)]
-    laid_out = replace(whole, sections=tuple(shown), anchors=_anchors(shown))
-    body = "".join(html_format.section(section, laid_out) for section in shown)
+    chosen = [name for name in SECTIONS if sections is None or name in sections]
+    shown = document(_told_to_strangers(report), chosen)
+    parts = (
+        replace(part, blocks=tuple(_choices(report))) if part.name == "steering" else part for part in shown.sections
+    )
+    body = "".join(html_format.section(part, shown) for part in parts)
     return SharedPage(
         title=report.case.title,
         description=_description(report),
         language=report.language,
-        body=f'<p class="notice" role="note">{escape(report.disclaimer)}</p>{_case(whole)}{body}',
+        body=f'<p class="notice" role="note">{escape(report.disclaimer)}</p>{_case(shown)}{body}',
         state=state if {"answer", "issues"} <= set(chosen) else None,
     )
 
 
 def _told_to_strangers(report: Report) -> Report:
-    facts = report.facts
-    standing = ReportFacts(confirmed=facts.confirmed, disputed=facts.disputed, unknown=facts.unknown, past=())
-    return replace(report, facts=standing, corrections=(), timeline=(), refused=(), stale=())
+    facts = replace(report.facts, past=(), history=())
+    return replace(report, facts=facts, corrections=(), refused=(), stale=())
 
 
 def _description(report: Report) -> str:
@@ -61,45 +45,24 @@ def _description(report: Report) -> str:
     return f"{report.decision_range}{likely}"[:300]
 
 
-def _case(whole: Document) -> str:
-    return f"<ul>{''.join(f'<li>{escape(line.text)}</li>' for line in whole.case)}</ul>"
+def _case(shown: Document) -> str:
+    return f"<ul>{''.join(f'<li>{escape(line.text)}</li>' for line in shown.cover)}</ul>"
 
 
-def _sections(name: ReportSection, report: Report, whole: Document) -> Sequence[Section]:
-    label, fields = texts.of(report.language).report, texts.of(report.language).fields
-    nothing = (Line(text=label["nothing"]),)
-    match name:
-        case "chronology":
-            lines = tuple(Line(text=f"{item.when}: {item.what}", anchor=item.id) for item in report.timeline)
-            return (Section(name=name, title=fields["timeline"], lines=lines or nothing),)
-        case "steering":
-            chosen = tuple(line for entry in report.gate_history for line in _choices(entry, report))
-            return (Section(name=name, title=label["gate_history"], lines=chosen or nothing),)
-        case "appendix":
-            refused = tuple(Line(text=item.text) for item in report.refused)
-            return (Section(name=name, title=label["refused"], lines=refused),) if refused else ()
-    return [section for part in _PARTS.get(name, ()) for section in whole.sections if section.name == part]
-
-
-def _choices(entry: GateEntry, report: Report) -> Sequence[Line]:
-    """What was chosen at a gate. A constraint of the person's own words is none of the list."""
+def _choices(report: Report) -> Iterator[Block]:
+    """What was chosen at each gate. A constraint of the person's own words is none of the list."""
     words = texts.of(report.language)
-    tables = (
-        words.goals, words.stances, words.constraints, words.levels, words.resolutions, words.styles, words.choices,
-    )  # fmt: skip
-    named = {code: text for table in tables for code, text in table.items()}
-    lines = [Line(text=f"{words.fields['gate']}: {entry.gate}", head=True)]
-    for field, value in msgspec.to_builtins(entry.form).items():
-        if field not in _CHOICES:
-            continue
-        values = value if isinstance(value, list) else [value]
-        shown = [
-            named[one] if isinstance(one, str) else "✓" if one else "–" for one in values if one in named or one is True
-        ]
-        if shown:
-            lines.append(Line(text=f"{words.fields[field]}: {'; '.join(shown)}"))
-    return lines
-
-
-def _anchors(shown: Sequence[Section]) -> frozenset[str]:
-    return frozenset(line.anchor for section in shown for line in section.lines if line.anchor)
+    codes = Writer(report, words).codes
+    for entry in report.gate_history:
+        yield Heading(words.gate_names[entry.gate])
+        for field, value in msgspec.to_builtins(entry.form).items():
+            if field not in CHOICES:
+                continue
+            values = value if isinstance(value, list) else [value]
+            shown = [
+                codes[one] if isinstance(one, str) else words.report["yes"]
+                for one in values
+                if one in codes or one is True
+            ]
+            if shown:
+                yield Line(text=f"{words.fields[field]}: {'; '.join(shown)}")

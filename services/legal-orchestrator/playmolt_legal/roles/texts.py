@@ -7,7 +7,18 @@ from typing import Final
 
 import msgspec
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.games.legal import CaseType, Check, FactSource, FactState, Language, RefusalReason, Role, Side
+from playmolt_schemas.games.legal import (
+    CaseType,
+    Check,
+    FactChange,
+    FactSource,
+    FactState,
+    GateName,
+    Language,
+    RefusalReason,
+    Role,
+    Side,
+)
 
 _DATA: Final = files("playmolt_legal").joinpath("data")
 
@@ -45,6 +56,11 @@ class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rewrite: str
     checks: Mapping[Check, str]
     report: Mapping[str, str]
+    outputs: Mapping[str, str]
+    values: Mapping[str, str]
+    gate_names: Mapping[GateName, str]
+    changes: Mapping[FactChange, str]
+    standards: Mapping[str, str]
     states: Mapping[FactState, str]
     sources: Mapping[FactSource, str]
     roles: Mapping[Role, str]

@@ -7,7 +7,7 @@ import { t, word } from "../parts/language.js";
 import { shareCard } from "../share.js";
 import { marked, statement } from "./turn.js";
 
-const SECTIONS = ["answer", "facts", "issues", "findings", "risks", "strategy", "settlement", "matrix", "marks", "chronology", "steering", "citations", "appendix"];
+const SECTIONS = ["answer", "facts", "issues", "burden", "findings", "risks", "strategy", "settlement", "matrix", "marks", "chronology", "steering", "citations", "appendix"];
 const FORMATS = ["pdf", "docx", "html", "md", "json"];
 
 /** The report, and what its owner may show of it. */

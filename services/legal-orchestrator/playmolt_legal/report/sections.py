@@ -1,0 +1,306 @@
+"""What stands in each section of the report."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+from playmolt_schemas.games.legal import (
+    Fact,
+    FactRecord,
+    GateEntry,
+    Report,
+    ReportedHit,
+    Statement,
+    VerifiedRound,
+)
+
+from playmolt_legal.forms import phases
+from playmolt_legal.guardrails.guardrails import HIT_CHARS
+from playmolt_legal.guardrails.marking import Marker
+from playmolt_legal.guardrails.sentences import sentences
+from playmolt_legal.report import dates
+from playmolt_legal.report.blocks import Block, Cell, Heading, Line, Table
+from playmolt_legal.roles import texts
+
+CHOICES: Final = (
+    "choice", "goal", "stance", "constraints", "evidence_level", "settlement_interest", "resolution", "report_style",
+)  # fmt: skip
+"""The fields of gate forms that are chosen from a list."""
+
+
+class Writer:
+    """Writes a report's sections in its language."""
+
+    def __init__(self, report: Report, words: texts.Texts) -> None:
+        self.report, self.words, self.label = report, words, words.report
+        self.marker = Marker(report.unverified, self.label["unverified"])
+        self.marked = self.marker.marked
+        self.last_round = max((each.round for each in report.verifier), default=0)
+        self.codes: dict[str, str] = {
+            code: text
+            for table in (
+                words.goals, words.stances, words.constraints, words.levels, words.resolutions, words.styles,
+                words.choices,
+            )
+            for code, text in table.items()
+        }  # fmt: skip
+
+    def blocks(self, name: str) -> Iterable[Block]:
+        return _WRITERS[name](self)
+
+    def answer(self) -> Iterator[Block]:
+        page = self.report.page_one
+        yield from self._listed("question", [page.question])
+        yield from self._listed("outcome", [page.outcome] if page.outcome else [])
+        yield Heading(self.label["likelihood"])
+        yield self._likelihood()
+        facts = {fact.id: fact for fact in (*self.report.facts.confirmed, *self.report.facts.disputed)}
+        if page.decisive:
+            yield Heading(self.label["decisive"])
+            yield from (Line(text=self.marked(facts[each].text), refs=(each,)) for each in page.decisive)
+        yield from self._listed("gaps", page.gaps)
+        yield from self._listed("next_steps", page.next_steps)
+
+    def _likelihood(self) -> Line:
+        estimate = self.report.likelihood
+        if estimate is None:
+            return Line(text=self.words.no_likelihood)
+        text = f"{self.words.sides[estimate.side]}: {estimate.low}–{estimate.high}%. {self.marked(estimate.text)}"
+        return Line(text=text, refs=tuple(estimate.basis))
+
+    def facts(self) -> Iterator[Block]:
+        facts = self.report.facts
+        for name, some in (("confirmed", facts.confirmed), ("disputed", facts.disputed), ("past", facts.past)):
+            if some:
+                yield Heading(self.label[name])
+                yield self._table(
+                    ("id", "fact", "state", "source"), (self._fact(fact) for fact in some), (10, 54, 16, 20)
+                )
+        if facts.unknown:
+            yield Heading(self.label["unknown"])
+            yield from (Line(text=self.marked(item.text), anchor=item.id) for item in facts.unknown)
+        if facts.history:
+            yield Heading(self.label["history"])
+            yield from (self._change(record) for record in facts.history)
+        if self.report.evidence:
+            yield Heading(self.label["evidence"])
+            yield from (
+                Line(text=": ".join(filter(None, (item.title, item.description))), anchor=item.id)
+                for item in self.report.evidence
+            )
+        if self.report.corrections:
+            yield Heading(self.label["corrections"])
+            for item in self.report.corrections:
+                when = dates.told(item.at, self.report.language)
+                yield Line(text=f"{item.text} · {self.label['you']}, {when}", anchor=item.id)
+
+    def _fact(self, fact: Fact) -> tuple[Cell, ...]:
+        wording = f" ({self.marked(fact.wording)})" if fact.wording else ""
+        replaced = (fact.replaced_by,) if fact.replaced_by else ()
+        return (
+            (Line(text="", anchor=fact.id),),
+            (Line(text=f"{self.marked(fact.text)}{wording}"),),
+            (Line(text=self.words.states[fact.state] + (" →" if replaced else ""), refs=replaced),),
+            (Line(text=self.words.sources[fact.source], refs=(*fact.evidence, *fact.timeline)),),
+        )
+
+    def _change(self, record: FactRecord) -> Line:
+        when = dates.told(record.at, self.report.language)
+        said = f": {record.old} → {record.new}" if record.new else ""
+        reason = f" ({record.reason})" if record.reason else ""
+        refs = (record.id, record.new_id) if record.new_id else (record.id,)
+        return Line(text=self.marked(f"{when} · {self.words.changes[record.action]}{said}{reason}"), refs=refs)
+
+    def issues(self) -> Iterator[Block]:
+        parties = self.report.case.parties
+        heading = ((Line(text=parties.claimant),), (Line(text=parties.opposing),))
+        for argument in self.report.arguments:
+            yield Heading(self.marked(argument.issue))
+            sides = (self._said(argument.claimant, "Claims"), self._said(argument.opposing, "CounterArguments"))
+            yield Table((heading, sides), (50, 50))
+
+    def burden(self) -> Iterator[Block]:
+        burden = self.report.burden
+        yield from self._listed("standard", [burden.standard])
+        if burden.text:
+            yield Heading(self.label["burden_said"])
+            yield Line(text=self.marked(burden.text), refs=burden.basis)
+
+    def findings(self) -> Iterator[Block]:
+        yield from self._said(self.report.findings, "Findings")
+        yield from self._listed("outcome", [self.report.decision_range] if self.report.decision_range else [])
+        yield Heading(self.label["likelihood"])
+        yield self._likelihood()
+
+    def matrix(self) -> Iterator[Block]:
+        rows = (
+            (
+                (Line(text="" if row.fact else "–", refs=(row.fact,) if row.fact else ()),),
+                (Line(text="", refs=(row.evidence,)),),
+                (Line(text=", ".join(self.words.roles[role] for role in row.relied_on_by) or "–"),),
+            )
+            for row in self.report.evidence_matrix
+        )
+        if self.report.evidence_matrix:
+            yield self._table(("fact", "evidence", "relied_on_by"), rows, (20, 20, 60))
+
+    def marks(self) -> Iterator[Block]:
+        for each in self.report.verifier:
+            yield Heading(self.label["status"].format(round=each.round, status=each.status))
+            yield from self._round(each)
+        if no_go := self.report.no_go:
+            yield from self._listed("reasons", no_go.reasons)
+            yield from self._listed("alternatives", no_go.alternatives)
+
+    def _round(self, each: VerifiedRound) -> Iterator[Line]:
+        for name, said in (("unsupported", each.unsupported), ("missing_evidence", each.missing)):
+            yield from (Line(text=f"{self.label[name]}: {self.marked(text)}") for text in said)
+        for turn in each.stale:
+            yield Line(text=f"{self.label['stale']}: {self._turn(turn.phase)}", refs=turn.facts)
+        hits = [hit for hit in self.report.guardrail_hits if hit.phase.endswith(f"_R{each.round}")]
+        yield from (Line(text=self._hit(hit)) for hit in hits)
+
+    def _hit(self, hit: ReportedHit) -> str:
+        state = self.label["unresolved" if hit.unresolved else "resolved"]
+        place = f"{self._turn(hit.phase)} · {self.words.outputs[hit.field]}"
+        return f"{place} · {self.words.checks[hit.check]} · {state}: {self.marked(hit.text)}"
+
+    def _turn(self, phase: str) -> str:
+        here = phases.turn(phase)
+        if here is None:
+            return phase
+        title = self.words.titles[self.report.case.case_type][here.role]
+        return self.label["turn"].format(title=title, round=here.round)
+
+    def chronology(self) -> Iterator[Block]:
+        agreed = {item.id for item in self.report.timeline if item.agreed}
+        rows = (
+            (
+                (Line(text="", anchor=item.id),),
+                (Line(text=item.when),),
+                (Line(text=f"{item.what} ({self.label['agreed']})" if item.id in agreed else item.what),),
+            )
+            for item in self.report.chronology
+        )
+        if self.report.chronology:
+            yield self._table(("id", "when", "what"), rows, (10, 25, 65))
+
+    def steering(self) -> Iterator[Block]:
+        for entry in self.report.gate_history:
+            when = dates.told(entry.at, self.report.language)
+            yield Heading(f"{self.words.gate_names[entry.gate]} · {self.label['you']}, {when}")
+            yield from self._gate(entry)
+
+    def _gate(self, entry: GateEntry) -> Iterator[Line]:
+        if entry.banner:
+            yield Line(text=entry.banner)
+        for item in entry.checklist:
+            yield Line(text=self.marked(f"{self.label['checklist']} {item.id}: {item.text}"))
+        for item in entry.missing_evidence:
+            answer = entry.form.missing_evidence_answers.get(item.id, "")
+            yield Line(text=self.marked(f"{self.label['missing_evidence']} {item.id}: {item.text} → {answer}"))
+        for name, value in msgspec.to_builtins(entry.form).items():
+            if name not in ("gate", "missing_evidence_answers") and value not in (None, "", (), {}):
+                yield Line(text=f"{self.words.fields[name]}: {self.marked(self._value(value))}")
+
+    def _value(self, value: Any) -> str:
+        match value:
+            case bool():
+                return self.label["yes" if value else "no"]
+            case str():
+                return self.codes.get(value, value)
+            case list() | tuple():
+                return "; ".join(self._value(each) for each in value)
+            case dict():
+                return " · ".join(self._value(each) for each in value.values() if each is not False)
+        return str(value)
+
+    def citations(self) -> Iterator[Block]:
+        return (Line(text=self.marker.cited(citation)) for citation in self.report.citations)
+
+    def appendix(self) -> Iterator[Block]:
+        for turn in self.report.appendix:
+            yield Heading(self._turn(turn.phase))
+            yield from self._spoken(turn.output)
+            if turn.draft is not None:
+                yield Heading(f"{self._turn(turn.phase)}: {self.label['draft']}")
+                yield from self._spoken(turn.draft)
+        if self.report.refused:
+            yield Heading(self.label["refused"])
+            yield from (Line(text=item.text) for item in self.report.refused)
+
+    def _spoken(self, output: Mapping[str, Any]) -> Iterator[Line]:
+        for field, value in output.items():
+            for item in value if isinstance(value, list) else [value]:
+                yield self._item(self.words.outputs[field], item)
+
+    def _item(self, label: str, item: Any) -> Line:
+        if not isinstance(item, dict):
+            return Line(text=f"{label}: {self.marked(self.words.values.get(str(item), str(item)))}")
+        if "low" in item:
+            text = f"{item['low']}–{item['high']}%. {item['text']}"
+            return Line(text=f"{label}: {self.marked(text)}", refs=tuple(item["basis"]))
+        if "evidence" in item:
+            return Line(text=f"{label}: {self.marked(item['purpose'])}", refs=self._refs([item["evidence"]]))
+        return Line(text=f"{label}: {self.marked(item['text'])}", refs=self._refs(item["basis"]))
+
+    def _said(self, statements: Iterable[Statement], *fields: str) -> tuple[Line, ...]:
+        """Write statements that stood in these fields of the last round's answers."""
+        doubts = {
+            hit.text
+            for hit in self.report.guardrail_hits
+            if hit.unresolved and hit.phase.endswith(f"_R{self.last_round}") and hit.field in fields
+        }
+        written = []
+        for statement in statements:
+            refs = tuple(statement.basis) if isinstance(statement.basis, list) else (statement.basis,)
+            doubt = f" ({self.label['unresolved']})" if doubts & _hit_texts(statement.text, refs) else ""
+            written.append(Line(text=self.marked(statement.text) + doubt, refs=self._refs(statement.basis)))
+        return tuple(written)
+
+    def _refs(self, basis: list[str] | str) -> tuple[str, ...]:
+        named = [basis] if isinstance(basis, str) else basis or ["Unknown"]
+        return tuple(self.words.values.get(each, each) for each in named)
+
+    def _listed(self, name: str, items: Iterable[str]) -> Iterator[Block]:
+        written = [Line(text=self.marked(text)) for text in items]
+        if written:
+            yield Heading(self.label[name])
+            yield from written
+
+    def _table(self, columns: Iterable[str], rows: Iterable[tuple[Cell, ...]], widths: tuple[int, ...]) -> Table:
+        heading = tuple((Line(text=self.label[column]),) for column in columns)
+        return Table((heading, *rows), widths)
+
+    def risks(self) -> Iterable[Block]:
+        return self._said(self.report.risks, "ProceduralRisks", "WeakPoints")
+
+    def strategy(self) -> Iterable[Block]:
+        return self._said(self.report.strategy, "LegalElements", "EvidencePlan", "DisproofPlan")
+
+    def settlement(self) -> Iterable[Block]:
+        return self._said(self.report.settlement, "SettlementOptions")
+
+
+def _hit_texts(text: str, refs: tuple[str, ...]) -> set[str]:
+    """What a hit about a statement may quote: it whole, one of its sentences, a plan with its evidence."""
+    plans = (f"{ref}: {text}" for ref in refs)
+    return {quoted[:HIT_CHARS] for quoted in (text, *sentences(text), *plans)}
+
+
+_WRITERS: Final[Mapping[str, Callable[[Writer], Iterable[Block]]]] = {
+    "answer": Writer.answer,
+    "facts": Writer.facts,
+    "issues": Writer.issues,
+    "burden": Writer.burden,
+    "findings": Writer.findings,
+    "risks": Writer.risks,
+    "strategy": Writer.strategy,
+    "settlement": Writer.settlement,
+    "matrix": Writer.matrix,
+    "marks": Writer.marks,
+    "chronology": Writer.chronology,
+    "steering": Writer.steering,
+    "citations": Writer.citations,
+    "appendix": Writer.appendix,
+}
