@@ -17,7 +17,7 @@ from playmolt_legal.events import AttemptMade, DraftSetAside, TurnFailed, TurnRe
 from playmolt_legal.facts import inputs
 from playmolt_legal.facts.plain import plain
 from playmolt_legal.guardrails import corpus
-from playmolt_legal.workers.model_worker import ModelWorker
+from playmolt_legal.workers.model_worker import ModelWorker, _request
 from playmolt_schemas.codes import Code
 
 from core.tests.effect_scenario import no_long_texts
@@ -65,6 +65,13 @@ async def test_an_answer_that_cannot_be_stored_fails_its_turn(session: Any) -> N
     assert session.log[-1][0] == TurnFailed(
         phase="JUDGE_R1", code="invalid_reply", detail="too much for a record", attempts=1
     )
+
+
+@pytest.mark.parametrize(("phase", "told"), [("FACTS_STIPULATE", False), ("CLAIMANT_R1", True), ("JUDGE_R1", True)])
+def test_what_a_role_says_may_be_told_as_it_comes(session: Any, phase: str, told: bool) -> None:
+    state = session.to(phase).state
+    (effect,) = session.decider.effects(state)
+    assert _request(state, effect.payload).told is told
 
 
 async def test_a_model_that_is_no_more_there_fails_the_turn(sessions: Callable[..., Any]) -> None:
