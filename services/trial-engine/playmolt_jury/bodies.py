@@ -39,7 +39,7 @@ def read_opening(
     """`aliases` are the models there are, `cases` the cases with their languages."""
     fields = _fields(body, OpenJuryRequest.__struct_fields__)
     model = fields.known("model", aliases, DEFAULT_MODEL)
-    case = fields.known("case", cases, default_case)
+    case = default_case if fields.body.get("case") is None else fields.known("case", cases, default_case)
     spoken = cases[case] if case in cases else cases[default_case]
     language = fields.one_of("language", spoken)
     return fields.result(OpenJuryRequest(language=language, model=model, case=case))

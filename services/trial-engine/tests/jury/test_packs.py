@@ -79,3 +79,11 @@ def test_what_is_not_there_is_refused_by_its_field(
 def test_the_shipped_id_is_no_others(ferry: Pack) -> None:
     with pytest.raises(ValueError, match="shipped"):
         Cases(ferry, [Pack(id=ferry.id, title="x", digest="0" * 64, structure=ferry.structure, materials={})])
+
+
+@pytest.mark.parametrize("body", [{}, {"case": None}])
+def test_who_names_no_case_gets_the_shipped_one(ferry: Pack, body: dict[str, None]) -> None:
+    session = Session(Jury(Cases(pack.shipped(), [ferry]), "v1"), opened=False)
+    session.call("jury_open", {"language": "en", **body})
+    opened: Any = session.log[0][0]
+    assert opened.case == pack.shipped().id
