@@ -116,7 +116,7 @@ async def test_a_game_in_english_is_won_by_arguments(running: Stack) -> None:
         session = await overseer.open("en")
         assert set(session) == {
             "id", "gameType", "language", "model", "version", "phase", "prologue", "notes_left", "round", "jurors",
-            "failed",
+            "failed", "case",
         }  # fmt: skip
         assert (session["gameType"], session["phase"], session["version"]) == ("jury", "prologue", 1)
         assert [juror["id"] for juror in session["jurors"]] == list(JURORS)

@@ -39,6 +39,12 @@ def test_opening_answers_201_with_the_session(sessions: Callable[..., Any]) -> N
     assert session.call("jury_read") == opened
 
 
+def test_a_case_that_is_null_is_the_shipped_one(sessions: Callable[..., Any]) -> None:
+    session = sessions(opened=False)
+    assert session.call("jury_open", {"language": "zh", "case": None})["case"]["id"] == "small"
+    assert session.status == 201
+
+
 def test_the_model_is_scripted_unless_another_is_named(session: Any) -> None:
     assert session.view()["model"] == "scripted"
 
