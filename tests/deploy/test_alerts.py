@@ -1,0 +1,71 @@
+"""Each alert with figures that raise it and some that do not, evaluated by `promtool` where it is installed."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import yaml
+
+from tests.deploy.alert_cases import CASES, PARTS, Figures, minutes, series
+from tests.deploy.manifests import Json, of_kind, render, services
+from tests.deploy.test_monitoring import alerts, names, rules
+
+RULES = {rule["alert"]: rule for rule in alerts()}
+
+
+def asked(alert: str) -> set[str]:
+    """The figures that an alert's expression comes to: those of the rules that it reads, too."""
+    recorded = re.findall(r'(playmolt:slo_errors:\w+)\{slo="([\w-]+)"\}', RULES[alert]["expr"])
+    read = [rule["expr"] for rule in rules() if (rule.get("record"), rule.get("labels", {}).get("slo")) in recorded]
+    return {name for text in (RULES[alert]["expr"], *read) for name in names(text)} | set(
+        re.findall(r"\bup(?=\{)", RULES[alert]["expr"])
+    )
+
+
+def test_every_alert_has_figures_that_raise_it_and_some_that_do_not() -> None:
+    assert CASES.keys() == RULES.keys()
+    for alert, both in CASES.items():
+        assert both[0] != both[1], alert
+        for figures in both:
+            given = {name.partition("{")[0] for name in figures}
+            assert given <= asked(alert), alert
+
+
+def test_what_has_to_show_figures_is_every_service_postgres_and_nats() -> None:
+    assert set(PARTS) == {one["metadata"]["name"] for one in services(render("prod"))} | {"postgres", "nats"}
+    assert set(re.findall(r'playmolt_component="([\w-]+)"', RULES["MetricsMissing"]["expr"])) == set(PARTS)
+
+
+def case(alert: str, figures: Figures, *, fires: bool) -> Json:
+    """A minute in which the alert fires, or none."""
+    found = f'count(ALERTS{{alertname="{alert}",alertstate="firing"}})'
+    expected = [{"labels": "{}", "value": 1}] if fires else []
+    at = f"{minutes(figures) - 1}m"
+    return {
+        "name": f"{alert}: {'fires' if fires else 'is quiet'}",
+        "interval": "1m",
+        "input_series": series(figures, "playmolt"),
+        "promql_expr_test": [{"expr": f"{found} > bool 0", "eval_time": at, "exp_samples": expected}],
+    }
+
+
+def written(folder: Path) -> Path:
+    groups = [group for one in of_kind(render("prod"), "PrometheusRule") for group in one["spec"]["groups"]]
+    (folder / "rules.yaml").write_text(yaml.safe_dump({"groups": groups}))
+    tests = [
+        case(alert, figures, fires=not quiet) for alert, both in CASES.items() for quiet, figures in enumerate(both)
+    ]
+    file = folder / "tests.yaml"
+    file.write_text(yaml.safe_dump({"rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": tests}))
+    return file
+
+
+def test_they_do_what_they_must(tmp_path: Path) -> None:
+    file = written(tmp_path)
+    promtool = shutil.which("promtool")
+    if promtool is None:  # then the cases are whole, and that is all that can be said
+        assert len(yaml.safe_load(file.read_text())["tests"]) == 2 * len(RULES)
+        return
+    done = subprocess.run([promtool, "test", "rules", file], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
