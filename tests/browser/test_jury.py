@@ -9,6 +9,10 @@ from playwright.sync_api import Page, Route, expect
 from tests.browser.conftest import PHONE, Reader
 
 ROUNDS = 4
+IN_VIEW = """(line) => {
+  const [own, list] = [line, line.closest(".log")].map((one) => one.getBoundingClientRect());
+  return own.top >= list.top - 1 && own.bottom <= list.bottom + 1;
+}"""
 
 
 class Told(NamedTuple):
@@ -181,6 +185,11 @@ def test_a_person_plays_to_the_ending(
     page.reload()
     moment = page.locator("#panel-history .log [aria-current]")
     expect(moment).to_contain_text(told.said)
+    assert moment.evaluate(IN_VIEW)
+    rounds = page.locator("#panel-history .marks [role=button]").evaluate_all(
+        "all => all.map((one) => one.getAttribute('aria-label')).filter((name) => /\\d/.test(name))"
+    )
+    assert len(set(rounds)) == ROUNDS
     moment.press("Home")
     page.keyboard.press("Enter")
     expect(page.locator("#panel-history .timeline input")).to_have_value("1")

@@ -115,6 +115,8 @@ def test_a_session_goes_through_its_gates_to_a_report_in_korean(reader: Reader) 
     page.goto(f"{page.url.partition('#')[0]}#v=3")
     page.reload()
     expect(page.locator("#panel-history .timeline input")).to_have_value("3")
+    expect(page.locator("main > .drawn svg.picture")).to_be_visible()
+    assert "%" not in (page.locator("main > .drawn svg.picture desc").text_content() or ""), "nothing was found by then"
     page.evaluate("location.hash = '#v=2'")
     expect(page.locator("#panel-history .timeline input")).to_have_value("2")
     page.goto("/legal")

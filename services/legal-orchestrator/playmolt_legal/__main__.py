@@ -3,19 +3,22 @@
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.llm.scripted.model import Cast
 from playmolt_core.service.process import HostedGame, ServiceContext, run
+from playmolt_schemas.routes import sharing
 
 from playmolt_legal.api import LegalApi
 from playmolt_legal.effects import TURN_EFFECT
 from playmolt_legal.roles.scripted import ALIASES
 from playmolt_legal.rules import Legal
 from playmolt_legal.workers.model_worker import ModelWorker
+from playmolt_legal.workers.past import Past
 
 
 def build(context: ServiceContext) -> HostedGame:
     rules = Legal()
     aliases = (*ALIASES, *context.catalogue.models)
     worker = ModelWorker(context.models(Cast()), PgBlobs(context.pool).put)
-    return HostedGame(rules, LegalApi(rules, aliases), {TURN_EFFECT: worker})
+    fetches = {sharing.PICTURE: Past(rules, context.log).picture}
+    return HostedGame(rules, LegalApi(rules, aliases), {TURN_EFFECT: worker}, fetches)
 
 
 if __name__ == "__main__":

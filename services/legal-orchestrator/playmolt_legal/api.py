@@ -121,6 +121,5 @@ _ANSWERS: Final[Mapping[str, Callable[[State, ApiRequest], ApiReply | Refused]]]
     sharing.ASK: _terms,
     sharing.TAKE_BACK: lambda _, __: ApiReply(sharing.Terms()),
     sharing.PAGE: _page,
-    sharing.PICTURE: lambda state, _: ApiReply(scene(state)),
 }
 """Route → answer, of those that give something else than the session."""

@@ -10,11 +10,18 @@ export function history(game) {
     path: game.path,
     line: (message) => game.narration.tell(message),
     scene: (messages) => scene(game, messages),
+    highlight,
     version: game.session.version,
     over: ["ended", "aborted"].includes(game.session.phase),
     log: true,
     open: () => game.show("history"),
   });
+}
+
+/** Phases and rounds are marks; highlights are what moves a juror to another band, each vote, and the verdict. */
+function highlight({ type, band, band_before: before }) {
+  if (type === "stance_changed") return band === before ? null : true;
+  return { phase_changed: false, round_started: false, vote_cast: true, verdict_read: true }[type] ?? null;
 }
 
 function scene(game, messages) {

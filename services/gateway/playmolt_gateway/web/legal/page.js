@@ -111,6 +111,7 @@ class Session {
     this.facts = el("div", { class: "stack" });
     this.steering = el("div", { class: "card" });
     this.history = new SessionHistory({ path: this.path, line: (message) => this.narration.tell(message), scene: (messages) => this.scene(messages),
+      highlight: ({ type }) => ({ turn_done: false, gate_opened: true, session_done: true })[type] ?? null,
       version: session.version, over: session.phase === "FINALIZE_DONE", log: false, open: () => this.tabs.show("history") });
     this.tabs = tabs(t("legal.parts"), [["turns", t("legal.argument"), el("div", {}, this.turns)], ["facts", t("legal.facts"), this.facts],
       ["steering", t("legal.steering"), this.steering], ["history", t("game.history"), this.history.node]], linkedMoment() === null ? "turns" : "history");

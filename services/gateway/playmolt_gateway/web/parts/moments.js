@@ -14,12 +14,15 @@ export class Moments {
     this.node = el("ol", { class: "log", "aria-label": label });
     this.node.addEventListener("keydown", (event) => this.#step(event));
     this.node.addEventListener("focusin", ({ target }) => this.#rest(target.closest("button")));
+    // A list that is not shown, or is not yet as long as it will be, has no place to go to.
+    new ResizeObserver(() => this.#reveal()).observe(this.node);
   }
 
-  /** Add lines, [[version, text]], at the end; who reads the end goes on reading it. */
+  /** Add lines, [[version, text]], at the end; who reads the end goes on reading it, unless at a moment of before. */
   add(lines) {
     const { node } = this;
-    const atEnd = node.scrollHeight - node.scrollTop - node.clientHeight < NEAR_END;
+    const newest = !this.current || this.current.parentElement === node.lastElementChild;
+    const atEnd = newest && node.scrollHeight - node.scrollTop - node.clientHeight < NEAR_END;
     node.append(...lines.map(([version, text]) => el("li", {}, this.#button(version, text))));
     if (!this.stop && node.firstChild) this.#rest(node.firstChild.firstChild);
     if (atEnd) node.scrollTop = node.scrollHeight;
@@ -32,6 +35,11 @@ export class Moments {
     if (!this.current) return;
     this.current.setAttribute("aria-current", "true");
     if (!this.node.contains(document.activeElement)) this.#rest(this.current);
+    this.#reveal();
+  }
+
+  #reveal() {
+    if (!this.current) return;
     const row = this.current.parentElement;
     const { scrollTop, clientHeight } = this.node;
     if (row.offsetTop < scrollTop || row.offsetTop + row.offsetHeight > scrollTop + clientHeight) {

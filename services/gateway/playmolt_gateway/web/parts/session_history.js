@@ -13,17 +13,21 @@ const narrow = matchMedia("(max-width: 34rem)");
 /** Why a juror moved, where it moved before it answered. */
 const REACTIONS = ["chat", "evidence", "weakness"];
 
+const roundOf = (message) => (message.type === "round_started" ? message.round : undefined);
+
 /**
  * A list of what happened with a timeline below, and `drawn`, the picture of the moment at which that stands. `path` is
  * where the session is called; `line(message)` gives the text of a message, "" for none; `scene(messages)` what stood
- * when these messages had been told. `version` is how far the session is, `over` whether that is its end, `log`
+ * when these messages had been told; `highlight(message)` whether the mark of a message is one, null where it has no
+ * mark. `version` is how far the session is, `over` whether that is its end, `log`
  * whether its records can be read then, and `open()` is called when an address names a moment of it while the page
  * stands open.
  */
 export class SessionHistory {
-  constructor({ path, line, scene, version, over, log, open }) {
+  constructor({ path, line, scene, highlight, version, over, log, open }) {
     this.line = line;
     this.scene = scene;
+    this.highlight = highlight;
     this.version = version;
     this.over = over;
     this.picture = new Picture(`${path}/picture.svg`);
@@ -49,6 +53,8 @@ export class SessionHistory {
   take(message, live) {
     this.messages.push(message);
     this.moments.add(this.#inOrder(message).map((one) => [one.version, this.line(one)]).filter(([, text]) => text));
+    const high = this.highlight(message);
+    if (high !== null) this.timeline.marks.add([{ version: message.version, name: this.line(message), round: roundOf(message), high }]);
     this.timeline.grow(message.version, live);
     if (!live) this.record.over();
     if (message.version < this.version) return;

@@ -101,7 +101,7 @@ class Watch {
   close() {
     this.stop?.();
     clearTimeout(this.saying);
-    cancelAnimationFrame(this.frame);
+    clearTimeout(this.hearing);
     this.timeline.close();
     clearInterval(this.clock);
     removeEventListener("hashchange", this.moment);
@@ -119,15 +119,15 @@ class Watch {
     this.timeline.known();
   }
 
-  /** Take what the feed tells, all of a frame at once: a run tells more than a page could draw one by one. */
+  /** Take what the feed tells, some of it at once: a run tells more than a page could draw one by one. */
   hear(message) {
     this.heard.push(message);
-    this.frame ??= requestAnimationFrame(() => {
-      this.frame = undefined;
+    this.hearing ??= setTimeout(() => {
+      this.hearing = undefined;
       const messages = this.heard.splice(0);
       this.take(messages);
       if (this.timeline.following) this.say(messages.map((one) => this.narration.tell(one)).findLast(Boolean));
-    });
+    }, PACE_MS);
   }
 
   /** Read out what happens, the newest every few seconds: who listens would have no time for all of it. */

@@ -1,0 +1,37 @@
+"""A session drawn as it was at a moment, from its log."""
+
+import asyncio
+
+from playmolt_core.game.api import ApiReply, ApiRequest
+from playmolt_core.game.decider import Refused
+from playmolt_core.log.folding import facts_of
+from playmolt_core.log.port import EventLog, StoredFacts
+
+from playmolt_legal.codes import NO_SESSION
+from playmolt_legal.report.scene import scene
+from playmolt_legal.rules import Legal
+from playmolt_legal.state import State
+
+
+class Past:
+    """Serves drawings once the api lets the caller have them."""
+
+    def __init__(self, rules: Legal, log: EventLog) -> None:
+        self._rules = rules
+        self._log = log
+
+    async def picture(self, state: State, request: ApiRequest) -> ApiReply | Refused:
+        """Of the moment `at`, the last one where there is none of that number."""
+        at = request.query.get("at", 0)
+        if not 0 < at < state.version:
+            return ApiReply(scene(state))
+        stored = await self._log.facts(request.stream)
+        if stored is None:
+            return NO_SESSION
+        return await asyncio.to_thread(lambda: ApiReply(scene(self._folded(request.stream, stored, at))))
+
+    def _folded(self, stream: str, stored: StoredFacts, at: int) -> State:
+        state = self._rules.initial(stream)
+        for event, when in tuple(facts_of(self._rules, stored))[:at]:
+            state = self._rules.evolve(state, event, when)
+        return state
