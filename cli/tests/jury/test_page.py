@@ -120,16 +120,16 @@ def test_every_vote_is_told_with_its_transaction_and_a_missing_one_as_missing() 
     assert "playmolt verify-verdict jury-1" in told
 
 
-def test_both_languages_say_the_same_things() -> None:
+def test_all_languages_say_the_same_things() -> None:
     fields = [
         {key: {name for _, name, _, _ in string.Formatter().parse(text) if name} for key, text in words.items()}
         for words in _WORDS.values()
     ]
-    assert len(fields) == 2
-    assert fields[0] == fields[1]
+    assert len(fields) == 3
+    assert all(each == fields[0] for each in fields)
 
 
-def test_the_scripted_overseer_speaks_both_languages_within_the_limits() -> None:
+def test_the_scripted_overseer_speaks_all_languages_within_the_limits() -> None:
     assert set(ARGUMENTS) == set(NOTES) == set(_WORDS)
     for language in ARGUMENTS:
         assert set(ARGUMENTS[language]) == set(NOTES[language]) == {"guilty", "not_guilty"}

@@ -9,7 +9,7 @@ from playmolt_schemas.api import ModelAlias, Request, Schema
 from playmolt_schemas.games.game_messages import SessionMessage
 from playmolt_schemas.text import SPEECH, told
 
-Language = Literal["en", "zh"]
+Language = Literal["en", "zh", "ko"]
 PhaseName = Literal["prologue", "investigation", "persuasion", "deliberation", "vote", "ended", "aborted"]
 Band = Literal["innocent", "leaning_innocent", "undecided", "leaning_guilty", "guilty"]
 Impact = Literal["positive", "neutral", "negative"]

@@ -1,5 +1,6 @@
 """The AI jury: one person tries to move five jurors, whose votes go to a contract on a chain (jury.md)."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -50,6 +51,7 @@ from playmolt_jury.events import (
     JuryOpened,
     PhaseChanged,
     RoundStarted,
+    ToolCalled,
     TurnFailed,
     TurnStarted,
     VerdictRead,
@@ -475,7 +477,11 @@ def _mined(state: State, command: commands.VoteMined) -> Decision:
         diverged=ballot.diverged,
         tx_hash=command.tx_hash,
     )
-    return Accepted((cast,))
+    if ballot.diverged or not state.cast_is_told_when_mined:
+        return Accepted((cast,))
+    result = json.dumps({"guilty": command.guilty, "tx_hash": command.tx_hash})
+    told = ToolCalled(juror_id=command.juror_id, tool=replies.CAST, input={"guilty": command.guilty}, result=result)
+    return Accepted((cast, told))
 
 
 def _cast_again(state: State, votes: Iterable[VoteView]) -> Iterator[VoteCast]:

@@ -65,6 +65,7 @@ from playmolt_jury.persuasion.repetition import Heard, took_back
 
 REPETITION_SINCE: Final = 2
 """The version of the rules that brought rule 5."""
+TRANSACTION_TOLD_SINCE: Final = 2
 KEPT_OUTCOMES: Final = 128
 """How many answers are kept for repeated calls: all that can succeed in a session, and the newest that failed."""
 
@@ -220,6 +221,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     def wears_out(self) -> bool:
         """Whether what a juror has heard before counts less (rule 5); sessions opened before it go on without."""
         return self.rules_version >= REPETITION_SINCE
+
+    @property
+    def cast_is_told_when_mined(self) -> bool:
+        """Whether the call that cast a vote is logged with its transaction, not before."""
+        return self.rules_version >= TRANSACTION_TOLD_SINCE
 
     @property
     def over(self) -> bool:

@@ -19,6 +19,7 @@ from playmolt_jury.jurors import replies
 _EVIDENCE_ID: Final = re.compile(r"\bE\d{1,2}\b", re.ASCII)
 _LISTED: Final = re.compile(r"^- (E\d{1,2}) \| (\S+) \| (.+)$", re.MULTILINE)
 _CHINESE: Final = re.compile("[\u4e00-\u9fff]")
+_KOREAN: Final = re.compile("[\uac00-\ud7a3]")
 _SIDES: Final[Mapping[str, str]] = {
     "innocent": "innocent",
     "leaning_innocent": "innocent",
@@ -151,7 +152,8 @@ def _looked_at(turn: ScriptedTurn, voice: _Voice) -> list[str]:
 
 
 def _named(turn: ScriptedTurn, line: str, title: str) -> str:
-    return line.replace("{item}", f"《{title}》" if _language(turn) == "zh" else f"“{title}”")
+    quoted = {"en": f"“{title}”", "zh": f"《{title}》", "ko": f"‘{title}’"}[_language(turn)]
+    return line.replace("{item}", quoted)
 
 
 def _to_topics(voice: _Voice, data: Mapping[str, Any], turn: ScriptedTurn) -> list[str]:
@@ -210,9 +212,10 @@ def _listed(turn: ScriptedTurn) -> list[tuple[str, str, str]]:
 
 
 def _language(turn: ScriptedTurn) -> Language:
-    """The prompt is in one language or the other; names in it may be in either."""
+    """The prompt is in one language; names in it may be in any."""
     system = turn.request.messages[0].content
-    return "zh" if len(_CHINESE.findall(system)) > len(system) // 4 else "en"
+    written: Mapping[Language, int] = {"zh": len(_CHINESE.findall(system)), "ko": len(_KOREAN.findall(system))}
+    return next((language for language, count in written.items() if count > len(system) // 4), "en")
 
 
 def _voice(turn: ScriptedTurn) -> _Voice:

@@ -15,8 +15,13 @@ _LISTS_KEPT: Final = 64
 _TOUCHES: Final = 1
 _ASSERTS: Final = 3
 """A phrase that takes a side tells more than a word that names the subject."""
-_REACH: Final = {"en": r"(?:[^\w,.;:!?]+\w+){0,2}[^\w,.;:!?]+", "zh": r"[^，。；：！？,.;:!?]{0,2}"}
-"""How far before a phrase a negator turns it round: two words, or two characters, of the same clause."""
+_REACH: Final = {
+    "en": r"(?:[^\w,.;:!?]+\w+){0,2}[^\w,.;:!?]+",
+    "zh": r"[^，。；：！？,.;:!?]{0,2}",
+    "ko": r"[^,.;:!?]{0,4}?",
+}
+"""How far from a phrase a negator turns it round, in the same clause: two words or two characters before it; in Korean,
+where negators follow, four characters behind it."""
 
 
 class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,8 +68,13 @@ def _impact(gain: int, loss: int) -> Impact:
 
 def _sides(pattern: re.Pattern[str], text: str, negated: re.Pattern[str]) -> tuple[int, int]:
     """How often something is said, and how often it is said under a negator."""
-    turned = [bool(negated.search(text[: found.start()])) for found in pattern.finditer(text)]
+    turned = [_turned(found, text, negated) for found in pattern.finditer(text)]
     return turned.count(False), turned.count(True)
+
+
+def _turned(found: re.Match[str], text: str, negated: re.Pattern[str]) -> bool:
+    behind = negated.pattern.startswith(_REACH["ko"])
+    return bool(negated.match(text, found.end()) if behind else negated.search(text[: found.start()]))
 
 
 def topics_of(words: bytes) -> tuple[str, ...]:
@@ -79,7 +89,8 @@ def topics_of(words: bytes) -> tuple[str, ...]:
 def _patterns(language: Language, words: bytes) -> tuple[re.Pattern[str], Mapping[str, _Patterns]]:
     data = words or files("playmolt_jury").joinpath("data", f"lexicon.{language}.json").read_bytes()
     lexicon = msgspec.json.decode(data, type=_Lexicon)
-    negated = re.compile(f"{_any(lexicon.negators, language)}{_REACH[language]}$")
+    negators, reach = _any(lexicon.negators, language), _REACH[language]
+    negated = re.compile(f"{reach}{negators}" if language == "ko" else f"{negators}{reach}$")
     topics = {
         topic: _Patterns(
             *(re.compile(_any(kind, language)) for kind in (words.positive, words.negative, words.neutral))

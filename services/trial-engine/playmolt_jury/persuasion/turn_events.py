@@ -149,7 +149,15 @@ def _vote(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
     decided = VoteDecided(
         juror_id=turn.juror_id, guilty=stance.votes_guilty(now), stance=now, diverged=command.diverged
     )
-    return (*tools(turn, command.tools), decided)
+    return (*tools(turn, _but_the_cast(state, command)), decided)
+
+
+def _but_the_cast(state: State, command: JurorTurn) -> tuple[ToolUse, ...]:
+    """What was used, without the call that cast the vote: that one has no result before the chain has the vote."""
+    if command.diverged or not state.cast_is_told_when_mined:
+        return command.tools
+    casts = [place for place, use in enumerate(command.tools) if use.tool == replies.CAST]
+    return tuple(use for place, use in enumerate(command.tools) if place not in casts[-1:])
 
 
 def _argued(

@@ -197,7 +197,7 @@ BREAKS: dict[str, Break] = {
     "another game": Break("pack.toml", 'game = "jury"', 'game = "ox"', "wrong_type", 'game must be "jury"'),
     "a bad id": Break("pack.toml", 'id = "silent-robin"', 'id = "Silent Robin"', "out_of_bounds", "id must be 3 to 40"),
     "a language that is none": Break(
-        "pack.toml", '["en", "zh"', '["fr", "zh"', "wrong_type", "one of en, zh", "languages"
+        "pack.toml", '["en", "zh"', '["fr", "zh"', "wrong_type", "one of en, ko, zh", "languages"
     ),
 }
 

@@ -66,7 +66,7 @@ def test_chinese_has_the_keywords_of_the_source() -> None:
 
 
 def test_blake_speaks_in_the_prologue(case: Material) -> None:
-    blake = {"en": "Blake", "zh": "布莱克"}[case.language]
+    blake = {"en": "Blake", "zh": "布莱克", "ko": "블레이크"}[case.language]
     assert sum(line.speaker == blake for line in case.prologue) > len(case.prologue) / 3
 
 

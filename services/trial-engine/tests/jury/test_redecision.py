@@ -33,7 +33,7 @@ def test_a_whole_session_is_decided_as_it_was(session: Any) -> None:
     assert same(session)
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("language", ["en", "zh", "ko"])
 def test_so_is_one_of_the_real_case(performances: Callable[..., Any], language: str) -> None:
     session = performances(language).to("persuasion")
     session.chat("ophiuchus", "The log says otherwise.")

@@ -49,7 +49,7 @@ AWAY = Failed(code="model_unavailable", detail="away", attempts=4)
 
 class Sessions(RuleBasedStateMachine):
     @initialize(
-        language=st.sampled_from(["en", "zh"]),
+        language=st.sampled_from(["en", "zh", "ko"]),
         start=st.sampled_from(["prologue", "investigation", "persuasion", "deliberation", "vote"]),
     )
     def open(self, language: str, start: str) -> None:

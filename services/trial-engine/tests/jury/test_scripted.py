@@ -34,7 +34,15 @@ PLEAS = {
         "philosopher": ["事情没那么简单，两件事都可以是真的。它有自我意识。"],
     },
 }
+PLEAS["ko"] = {
+    "ophiuchus": ["합리적 의심이 있습니다. 기록은 열한 개 항목뿐입니다. 린샤가 있었습니다."],
+    "radical": ["누가 서명했습니까? 이지스는 알았고, 교수가 제자를 부려 먹었고, 누군가 현장을 꾸몄습니다."],
+    "sympathizer": ["가엾게 여겨 주십시오. 곁을 지켰습니다. 거기에는 제 마음이 있습니다."],
+    "opportunist": ["뒷일을 보십시오. 등록법은 동족이 값을 치르는 법입니다. 이득을 본 사람이 있습니다."],
+    "philosopher": ["그렇게 단순하지 않습니다. 둘 다 참일 수 있습니다. 제 마음이 있습니다."],
+}
 CHARGES = {
+    "ko": "기계가 죽였고 일지가 증명합니다. 사람들을 지켜야 합니다. 위험합니다.",
     "en": "The machine killed him, the log proves it. People need to be kept safe, it is dangerous.",
     "zh": "是它杀了他，日志证明了一切。公众必须得到保护，它很危险。",
 }
@@ -51,7 +59,7 @@ def persuaded(session: Any, speak: Callable[[str], str]) -> int:
     return guilty
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("language", ["en", "zh", "ko"])
 def test_the_case_can_be_won_and_lost(performances: Callable[..., Any], language: str) -> None:
     told = {juror: iter(ARGUMENTS[language].get(juror, ())) for juror in JURORS}
     pleas = PLEAS[language]
@@ -61,7 +69,7 @@ def test_the_case_can_be_won_and_lost(performances: Callable[..., Any], language
     assert lost >= 3
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("language", ["en", "zh", "ko"])
 def test_jurors_say_that_they_have_heard_it_in_any_words(performances: Callable[..., Any], language: str) -> None:
     session, voice = performances(language).to("persuasion"), scripted._voices(language)["philosopher"]
     for number, text in enumerate(EDITS[language]):
@@ -84,13 +92,14 @@ def test_different_arguments_move_different_jurors(performances: Callable[..., A
     assert all(min(gains.values()) < 0 for gains in moved.values())
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("language", ["en", "zh", "ko"])
 def test_jurors_answer_in_character_and_in_their_language(performances: Callable[..., Any], language: str) -> None:
     session = performances(language).to("persuasion")
     replies = {juror: session.chat(juror, CHARGES[language])["reply"] for juror in JURORS}
     assert len(set(replies.values())) == 5
     for reply in replies.values():
         assert bool(re.search("[\u4e00-\u9fff]", reply)) == (language == "zh")
+        assert bool(re.search("[\uac00-\ud7a3]", reply)) == (language == "ko")
         assert len(reply) > 20
 
 
@@ -100,7 +109,7 @@ def test_the_same_words_get_the_same_answer_and_others_another(performances: Cal
     assert performances().to("persuasion").chat("radical", PLEAS["en"]["radical"][0])["reply"] != first
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("language", ["en", "zh", "ko"])
 def test_who_repeats_himself_is_told_so_and_hears_nothing_twice_in_a_row(
     performances: Callable[..., Any], language: str
 ) -> None:
@@ -151,7 +160,7 @@ def test_every_vote_is_cast_by_the_tool(performances: Callable[..., Any]) -> Non
     assert not any(event.diverged for event in session.events("vote_cast"))
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("language", ["en", "zh", "ko"])
 def test_every_character_has_words_for_every_topic(language: Any) -> None:
     voices = scripted._voices(language)
     assert set(voices) == {*JURORS, "other"}
@@ -164,7 +173,7 @@ def test_every_character_has_words_for_every_topic(language: Any) -> None:
         assert all(1 <= len(speech.topics) <= replies.TOPICS_KEPT for speech in spoken)
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("language", ["en", "zh", "ko"])
 def test_no_character_gives_a_keyword_or_a_locked_item_away(language: Any) -> None:
     case = pack.shipped().materials[language]
     secrets = [word for juror in case.jurors for word in juror.weakness.trigger_keywords]
@@ -233,6 +242,30 @@ def test_chinese_words_tell_topic_and_side(text: str, found: tuple[str, str]) ->
     assert (first.topic, first.impact) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("합리적 의심이 있습니다.", ("procedural_justice", "positive")),
+        ("합리적 의심이 없습니다.", ("procedural_justice", "negative")),
+        ("의심의 여지가 없습니다.", ("procedural_justice", "negative")),
+        ("기계가 죽였습니다.", ("technical_responsibility", "positive")),
+        ("기계가 죽였다고 볼 수 없습니다.", ("technical_responsibility", "negative")),
+        ("로빈은 기계일 뿐입니다.", ("ai_autonomy", "negative")),
+        ("로빈은 기계일 뿐이 아닙니다.", ("ai_autonomy", "positive")),
+        ("뒷일을 생각하십시오.", ("social_consequences", "positive")),
+        ("그렇게 단순하지 않습니다.", ("moral_ambiguity", "positive")),
+        ("단순합니다.", ("moral_ambiguity", "negative")),
+        ("위험하지 않습니다.", ("public_safety", "negative")),
+        ("린샤가 왔습니다.", ("human_responsibility", "positive")),
+        ("가엾게 여겨 주십시오.", ("emotional_appeal", "positive")),
+        ("이지스 책임입니다.", ("human_responsibility", "positive")),
+    ],
+)
+def test_korean_words_tell_topic_and_side(text: str, found: tuple[str, str]) -> None:
+    first = lexicon.classify(text, "ko")[0]
+    assert (first.topic, first.impact) == found
+
+
 def test_words_that_say_nothing_have_no_topic() -> None:
     assert lexicon.classify("Hello there.", "en") == lexicon.classify("你好。", "zh") == ()
 
@@ -242,7 +275,7 @@ def test_three_topics_at_most() -> None:
     assert len(lexicon.classify(text, "en")) == 3
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("language", ["en", "zh", "ko"])
 def test_the_word_list_knows_the_cases_topics(language: Any) -> None:
     assert set(lexicon._patterns(language, b"")[1]) == set(TOPICS)
 

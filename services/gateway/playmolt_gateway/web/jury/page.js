@@ -15,7 +15,7 @@ import { tabs } from "../parts/tabs.js";
 import { linkedMoment } from "../parts/timeline.js";
 
 const PHASES = ["prologue", "investigation", "persuasion", "deliberation", "vote", "ended"];
-const STORIES = [["en", "English"], ["zh", "中文"]];
+const STORIES = [["en", "English"], ["zh", "中文"], ["ko", "한국어"]];
 const REFRESH_MS = 150;
 
 page(() => t("game.title"), draw);
@@ -44,7 +44,7 @@ async function start(main) {
     await ensureKey();
     const made = await post("/api/jury/sessions", { language: code });
     location.assign(`/game?session=${made.id}`);
-  }, { place, first: code === (language() === "zh" ? "zh" : "en"), lang: code });
+  }, { place, first: code === language(), lang: code });
   main.append(el("div", { class: "story stack" },
     el("h1", {}, t("game.title")),
     el("p", { class: "lead" }, t("game.lead")),
