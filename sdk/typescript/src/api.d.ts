@@ -4142,7 +4142,7 @@ export interface components {
          */
         OpenJuryRequest: {
             /** @enum {string} */
-            language: "en" | "zh";
+            language: "en" | "ko" | "zh";
             /**
              * @description An alias of this server's models; one it does not have is refused.
              * @default scripted
@@ -4163,7 +4163,7 @@ export interface components {
              */
             gameType?: "jury";
             /** @enum {string} */
-            language: "en" | "zh";
+            language: "en" | "ko" | "zh";
             model: string;
             version: number;
             /** @enum {string} */
@@ -4456,7 +4456,7 @@ export interface components {
             /** @enum {string} */
             type: "jury_opened";
             /** @enum {string} */
-            language: "en" | "zh";
+            language: "en" | "ko" | "zh";
             model: string;
             session_id: string;
             version: number;
