@@ -107,6 +107,8 @@ def test_a_list_of_moments_is_one_stop_for_the_keys(reader: Reader, ended: Ended
     stands_at(page, int(second.get_attribute("data-v") or 0))
     expect(second).to_be_focused()
     page.keyboard.press("Tab")
+    expect(page.locator("details.record summary")).to_be_focused()
+    page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Save as a file")).to_be_focused()
 
 
@@ -120,6 +122,21 @@ def test_a_scene_that_did_not_come_is_asked_for_again(reader: Reader, ended: End
     page.unroute("**/state?at=3")
     page.locator("#scene").get_by_role("button", name="Try again").click()
     stands_at(page, 3)
+    expect(page.locator("#scene [role=alert]")).to_have_count(0)
+
+
+def test_a_page_without_a_network_shows_no_moment_that_it_does_not_have(reader: Reader, ended: Ended) -> None:
+    page = reader(f"/watch/{ended.trial}?v=9")
+    stands_at(page, 9)
+    page.context.set_offline(True)
+    page.locator("h1").click()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".offline")).to_be_visible()
+    expect(page.locator("#scene [role=alert]")).to_be_visible()
+    expect(page.locator("svg.picture")).to_have_count(0)
+    page.context.set_offline(False)
+    stands_at(page, 8)
+    expect(page.locator("svg.picture")).to_be_visible()
     expect(page.locator("#scene [role=alert]")).to_have_count(0)
 
 

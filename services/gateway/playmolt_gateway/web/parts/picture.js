@@ -30,6 +30,12 @@ export class Picture {
     return this.reading;
   }
 
+  /** Show nothing: what was wanted is not there. */
+  clear() {
+    this.shown = null;
+    fill(this.node);
+  }
+
   /** Show the newest moment, whatever it is by now. */
   newest() {
     this.shown = null;

@@ -264,6 +264,7 @@ class Watch {
       }
     } catch (error) {
       this.failed = true;
+      this.picture?.clear();
       fill(this.scene, trouble(error), this.again(() => this.show(this.wanted)));
     } finally {
       this.busy = false;
@@ -274,7 +275,7 @@ class Watch {
     const key = `${version} ${seat}`;
     if (!this.states.has(key)) {
       const as = seat ? `&seat=${encodeURIComponent(seat)}` : "";
-      const read = get(`/api/games/${id}/state?at=${version}${as}`, { as: seat ? this.game.reader : "nobody" });
+      const read = get(`/api/games/${id}/state?at=${version}${as}`, { as: seat ? this.game.reader : "nobody", patient: navigator.onLine });
       read.catch(() => this.states.delete(key));
       this.states.set(key, read);
       if (this.states.size > KEPT) this.states.delete(this.states.keys().next().value);
