@@ -39,14 +39,23 @@ class Game:
 
     async def __aenter__(self) -> Self:
         for number in range(SEATS):
-            agent = (await self._http.post("/api/agents", json={"name": f"seat {number}"})).raise_for_status().json()
+            agent = await self._asked("/api/agents", {"name": f"seat {number}"})
             self.agents.append(agent["id"])
             self._keys.append({"Authorization": f"Bearer {agent['api_key']}"})
-            joined = await self._http.post("/api/games/join", json={"gameType": "ox"}, headers=self._keys[-1])
-            self.id = joined.raise_for_status().json()["game_id"]
+            joined = await self._asked("/api/games/join", {"gameType": "ox"}, self._keys[-1])
+            self.id = joined["game_id"]
         self._tasks = [asyncio.create_task(watch(self._stack, self.id)) for _ in range(2)]
         self._tasks.append(asyncio.create_task(self._look()))
         return self
+
+    async def _asked(self, path: str, body: Any, headers: dict[str, str] | None = None) -> dict[str, Any]:
+        """Ask until the platform answers: what a test before this one broke may just be back."""
+        until = time.monotonic() + SECONDS
+        while (answer := await self._http.post(path, json=body, headers=headers)).status_code == 503:
+            assert time.monotonic() < until, answer.text
+            await asyncio.sleep(0.05)
+        told: dict[str, Any] = answer.raise_for_status().json()
+        return told
 
     async def __aexit__(self, *_: object) -> None:
         for task in self._tasks:

@@ -81,7 +81,7 @@ SCENARIOS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "the disk is full": (
         _APPEND + "test_a_full_disk_takes_no_action_and_loses_none",
-        _APPEND + "test_a_disk_that_takes_nothing_stops_the_server_and_loses_no_action",
+        "tests/integration/faults/test_disk.py::test_a_disk_that_takes_nothing_stops_the_server_and_loses_no_action",
     ),
     "clocks are apart": (
         _ENGINE + "test_replicas_whose_clocks_are_apart_write_one_history",

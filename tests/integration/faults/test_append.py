@@ -2,49 +2,15 @@
 
 import asyncio
 import os
-import shutil
 import signal
-import subprocess
-import tempfile
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import asyncpg
 import pytest
-from playmolt_cli.local.embedded import Postgres
-from playmolt_cli.local.stack import Stack
 
-from tests.integration.conftest import OWN_SERVERS
+from tests.integration.faults.conftest import Platform
 from tests.integration.faults.game import SEATS, SECONDS, Game
-from tests.integration.faults.proxy import Moment, Proxy
-
-
-class Platform:
-    """A whole `up` on a Postgres behind a proxy; two engines of each game."""
-
-    def __init__(self, stack: Stack, proxy: Proxy, postgres: Postgres) -> None:
-        self.stack, self.proxy, self.postgres = stack, proxy, postgres
-
-    @property
-    def engines(self) -> list[int]:
-        return [pid for name, pid in self.stack.run.processes.items() if name.startswith("ox-engine")]
-
-    def signal_engines(self, what: signal.Signals) -> None:
-        for pid in self.engines:
-            os.kill(pid, what)
-
-
-@pytest.fixture(scope="module")
-def platform() -> Iterator[Platform]:
-    with tempfile.TemporaryDirectory(prefix="playmolt-test-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        with Postgres(folder / "postgres") as postgres, Proxy(postgres.port) as proxy:
-            url = postgres.url.replace(f":{postgres.port}/", f":{proxy.port}/")
-            with Stack(folder / "up", ("--engines", "2"), {**OWN_SERVERS, "DATABASE_URL": url}) as stack:
-                yield Platform(stack, proxy, postgres)
-
+from tests.integration.faults.proxy import Moment
 
 Strike = Callable[[Platform], None]
 
@@ -177,35 +143,3 @@ async def test_a_full_disk_takes_no_action_and_loses_none(platform: Platform) ->
     finally:
         await connection.execute("DROP FUNCTION IF EXISTS public.disk_is_full CASCADE")
         await connection.close(timeout=SECONDS)
-
-
-def take_nothing(server: Postgres) -> None:
-    """Have every write of the server into any file fail, as on a file system that is full."""
-    assert server.process
-    parent = server.process.pid
-    children = Path(f"/proc/{parent}/task/{parent}/children").read_text("ascii").split()
-    owner = Path(f"/proc/{parent}").stat()
-    # The owner needs no right to do so, and root may lack the one that it needs.
-    as_owner: dict[str, Any] = {"user": owner.st_uid, "group": owner.st_gid} if os.geteuid() == 0 else {}
-    program = shutil.which("prlimit")
-    assert program
-    for pid in (str(parent), *children):
-        # A child that has ended by now writes nothing either.
-        subprocess.run([program, f"--pid={pid}", "--fsize=0:"], check=False, **as_owner)
-
-
-async def test_a_disk_that_takes_nothing_stops_the_server_and_loses_no_action(platform: Platform) -> None:
-    """Postgres cannot write its WAL: it goes down and does not come up again until there is room."""
-    async with Game(platform.stack) as game:
-        assert (await game.choose(0)).status == 200
-        take_nothing(platform.postgres)
-        body = {"type": "first_choice", "choice": "O", "comment": "So."}
-        refused = await game.call(1, f"{game.agents[1]}:first_choice_submitted", body)
-        assert (refused.status, refused.code) == (503, "unavailable")
-        assert platform.postgres.process
-        await asyncio.to_thread(platform.postgres.process.wait, SECONDS)
-        await asyncio.to_thread(platform.postgres.start)
-        answers = await asyncio.gather(*(game.choose(seat) for seat in range(SEATS)))
-        assert {act.code for act in answers} == {""}
-        records = await game.checked(platform.postgres.url)
-        assert [record.type for record in records].count("first_choice_submitted") == SEATS

@@ -1,0 +1,40 @@
+"""A whole `up` on a Postgres behind a proxy, one for each module."""
+
+import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playmolt_cli.local.embedded import Postgres
+from playmolt_cli.local.stack import Stack
+
+from tests.integration.conftest import OWN_SERVERS
+from tests.integration.faults.proxy import Proxy
+
+
+class Platform:
+    """A whole `up` on a Postgres behind a proxy; two engines of each game."""
+
+    def __init__(self, stack: Stack, proxy: Proxy, postgres: Postgres) -> None:
+        self.stack, self.proxy, self.postgres = stack, proxy, postgres
+
+    @property
+    def engines(self) -> list[int]:
+        return [pid for name, pid in self.stack.run.processes.items() if name.startswith("ox-engine")]
+
+    def signal_engines(self, what: signal.Signals) -> None:
+        for pid in self.engines:
+            os.kill(pid, what)
+
+
+@pytest.fixture(scope="module")
+def platform() -> Iterator[Platform]:
+    with tempfile.TemporaryDirectory(prefix="playmolt-test-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        with Postgres(folder / "postgres") as postgres, Proxy(postgres.port) as proxy:
+            url = postgres.url.replace(f":{postgres.port}/", f":{proxy.port}/")
+            with Stack(folder / "up", ("--engines", "2"), {**OWN_SERVERS, "DATABASE_URL": url}) as stack:
+                yield Platform(stack, proxy, postgres)
