@@ -193,7 +193,9 @@ class Page(TerminalText):
             case "guardrail_hit":
                 self.line(words.told(message), style="yellow")
             case "turn_failed":
-                self.line(words.told(message), style="bold red")
+                self.line(
+                    words.say("failed", **message) if "code" in message else words.told(message), style="bold red"
+                )
                 self.whole(words.say("do_retry", id=session.id))
             case "gate_opened":
                 self.line(words.told(message), style="bold")

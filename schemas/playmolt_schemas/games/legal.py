@@ -278,11 +278,12 @@ class Stipulation(Reply, frozen=True, kw_only=True, rename="pascal"):
 
 
 class Statement(Reply, frozen=True, kw_only=True):
-    """What is asserted, the ids it rests on, and the issue it belongs to."""
+    """What is asserted, the ids it rests on, the issue it belongs to, and the points of the other side it answers."""
 
     text: Text
     basis: list[Id] | Literal["Unknown"] = []
     issue: str | None = None
+    answers: list[Id] | UnsetType = UNSET
 
 
 class PlannedEvidence(Reply, frozen=True, kw_only=True):
@@ -537,6 +538,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
     `unverified`, where there is any: statutes and case numbers in it that the person did not supply. `stale` are the
     facts it relied on that stand no more; `redone` counts how often it was asked again, `earlier` keeps what it said.
+    `points` are what the other side has to answer.
     """
 
     n: int
@@ -555,6 +557,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     stale: tuple[str, ...] = ()
     redone: int = 0
     earlier: tuple[EarlierOutput, ...] = ()
+    points: tuple[Numbered, ...] = ()
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
@@ -636,9 +639,12 @@ class TurnDoneMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_done"
 
 
 class TurnFailedMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_failed"):
-    """A turn failed; it can be asked again."""
+    """A turn failed, and why; it can be asked again."""
 
     phase: str
+    code: FailureCode | UnsetType = UNSET
+    detail: str | UnsetType = UNSET
+    attempts: int | UnsetType = UNSET
 
 
 class GuardrailHitMessage(SessionMessage, frozen=True, kw_only=True, tag="guardrail_hit"):
@@ -807,6 +813,7 @@ class VerifiedRound(msgspec.Struct, frozen=True, kw_only=True):
     status: GateStatus
     unsupported: tuple[str, ...]
     missing: tuple[str, ...]
+    unanswered: tuple[Numbered, ...]
     stale: tuple[StaleTurn, ...]
 
 

@@ -3484,6 +3484,7 @@ export interface components {
          *
          *     `unverified`, where there is any: statutes and case numbers in it that the person did not supply. `stale` are the
          *     facts it relied on that stand no more; `redone` counts how often it was asked again, `earlier` keeps what it said.
+         *     `points` are what the other side has to answer.
          */
         LegalTurn: {
             n: number;
@@ -3507,6 +3508,8 @@ export interface components {
             redone?: number;
             /** @default [] */
             earlier?: components["schemas"]["EarlierOutput"][];
+            /** @default [] */
+            points?: components["schemas"]["Numbered"][];
         };
         /**
          * Hit
@@ -3831,7 +3834,7 @@ export interface components {
         };
         /**
          * Statement
-         * @description What is asserted, the ids it rests on, and the issue it belongs to.
+         * @description What is asserted, the ids it rests on, the issue it belongs to, and the points of the other side it answers.
          */
         Statement: {
             text: string;
@@ -3839,6 +3842,7 @@ export interface components {
             basis?: unknown;
             /** @default null */
             issue?: string | null;
+            answers?: string[];
         };
         /**
          * LegalMatrixRow
@@ -3949,6 +3953,7 @@ export interface components {
             status: "Conditional" | "Go" | "No-Go";
             unsupported: string[];
             missing: string[];
+            unanswered: components["schemas"]["Numbered"][];
             stale: components["schemas"]["StaleTurn"][];
         };
         /**
@@ -4021,12 +4026,16 @@ export interface components {
         };
         /**
          * LegalTurnFailedMessage
-         * @description A turn failed; it can be asked again.
+         * @description A turn failed, and why; it can be asked again.
          */
         LegalTurnFailedMessage: {
             /** @enum {string} */
             type: "turn_failed";
             phase: string;
+            /** @enum {string} */
+            code?: "invalid_reply" | "model_unavailable" | "refused";
+            detail?: string;
+            attempts?: number;
             session_id: string;
             version: number;
             /**

@@ -38,7 +38,7 @@ from playmolt_legal.facts import life
 from playmolt_legal.forms import gate_schemas, intake
 from playmolt_legal.forms.phases import STIPULATE
 from playmolt_legal.guardrails import corpus
-from playmolt_legal.roles import outputs, texts
+from playmolt_legal.roles import outputs, points, texts
 from playmolt_legal.state import Spoken, State
 
 
@@ -103,6 +103,7 @@ def _turn(state: State, number: int, turn: Spoken) -> Turn:
         stale=turn.stale,
         redone=turn.redone,
         earlier=turn.earlier,
+        points=points.of(turn),
     )
 
 
@@ -147,7 +148,7 @@ def _recorded(event: TurnRecorded) -> LegalMessage:
 
 
 def _failed(event: TurnFailed) -> LegalMessage:
-    return TurnFailedMessage(phase=event.phase)
+    return TurnFailedMessage(phase=event.phase, code=event.code, detail=event.detail, attempts=event.attempts)
 
 
 def _hit(event: GuardrailHit) -> LegalMessage:

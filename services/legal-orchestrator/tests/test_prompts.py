@@ -159,13 +159,13 @@ def test_corrections_are_told(session: Any) -> None:
     assert data_of(session.state)["facts"]["corrections"] == ["대금은 700만원이었다."]
 
 
-def test_a_turn_sees_its_own_round_and_the_one_before(session: Any) -> None:
+def test_a_turn_sees_every_turn_before_it(session: Any) -> None:
     def seen(phase: str) -> list[str]:
         return [turn["phase"] for turn in data_of(session.to(phase).state)["turns"]]
 
     assert seen("JUDGE_R1") == []
     assert seen("VERIFIER_R1") == ["JUDGE_R1", "CLAIMANT_R1", "OPPOSING_R1"]
-    assert seen("CLAIMANT_R3")[0] == "OPPOSING_R2"
+    assert seen("CLAIMANT_R3")[:4] == ["JUDGE_R1", "CLAIMANT_R1", "OPPOSING_R1", "VERIFIER_R1"]
     assert seen("CLAIMANT_R3")[-1] == "OPPOSING_R3"
 
 
@@ -307,3 +307,49 @@ def test_whole_prompts_are_golden(sessions: Any, language: str, phase: str) -> N
     session = sessions(profile="conditional", language=language, case_type="criminal" if language == "en" else "civil")
     told = "\n\n".join(f"<{each['role']}>\n{each['content']}" for each in asked(session.to(phase).state))
     assert told == golden(f"prompt_{phase}_{language}.txt")
+
+
+# What each round asks
+
+
+def material(state: State) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(asked(state)[1]["content"].partition("\n")[2])
+    return told
+
+
+def test_the_task_of_a_role_differs_from_round_to_round(session: Any) -> None:
+    told = [asked(session.to(f"CLAIMANT_R{round_}").state)[0]["content"] for round_ in (1, 2, 3)]
+    tasks = [next(text for text in texts.of("ko").rounds.values() if text in system) for system in told]
+    assert len(set(tasks)) == 3
+
+
+def test_each_side_is_given_the_newest_points_of_the_other(session: Any) -> None:
+    given = {
+        phase: [point["id"] for point in material(session.to(phase).state).get("points_to_answer", [])]
+        for phase in ("CLAIMANT_R1", "OPPOSING_R1", "OPPOSING_R2", "CLAIMANT_R2", "OPPOSING_R3")
+    }
+    assert given == {
+        "CLAIMANT_R1": [], "OPPOSING_R1": ["C1.1"], "OPPOSING_R2": ["C1.1"], "CLAIMANT_R2": ["O2.1"],
+        "OPPOSING_R3": ["C2.1"],
+    }  # fmt: skip
+    assert session.view()["turns"][1]["points"][0]["id"] == "C1.1"
+
+
+def test_a_point_that_nobody_answered_is_told_to_the_verifier(session: Any) -> None:
+    session.to("OPPOSING_R1")
+    silent = {**scripted.answer(session.state, "OPPOSING_R1")}
+    silent["CounterArguments"] = [{**one, "answers": ["C9.9"]} for one in silent["CounterArguments"]]
+    session.spoken(silent)
+    assert [point["id"] for point in material(session.to("VERIFIER_R1").state)["unanswered"]] == ["C1.1"]
+    assert material(session.to("VERIFIER_R2").state)["unanswered"] == []
+
+
+def test_standard_method_and_criteria_stand_in_the_prompts(sessions: Any) -> None:
+    session = sessions(language="en", case_type="criminal")
+    for phase in ("JUDGE_R1", "CLAIMANT_R1", "OPPOSING_R1"):
+        system = asked(session.to(phase).state)[0]["content"]
+        assert all(
+            said in system for said in ("beyond reasonable doubt", "element – fact – evidence", "\nRULES IN ENGLISH\n")
+        )
+    lines = asked(session.to("VERIFIER_R1").state)[0]["content"].splitlines()
+    assert all(any(line.startswith(f"{status}: ") for line in lines) for status in ("Go", "Conditional", "No-Go"))

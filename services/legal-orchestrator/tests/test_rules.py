@@ -640,7 +640,8 @@ def test_the_stream_has_one_message_an_event_and_ends_with_session_done(sessions
     messages = session.messages()
     assert len(messages) == session.state.version
     assert messages[-1] == {"type": "session_done"}
-    assert {"type": "turn_failed", "phase": "CLAIMANT_R1"} in messages
+    failure = {"code": "model_unavailable", "detail": "The model is away.", "attempts": 4}
+    assert {"type": "turn_failed", "phase": "CLAIMANT_R1", **failure} in messages
     assert {"type": "guardrail_hit", "phase": "CLAIMANT_R1", "check": "certain_advice"} in messages
     assert {"type": "gate_opened", "gate": "round1"} in messages
     done = [message for message in messages if message["type"] == "turn_done"]

@@ -35,7 +35,7 @@ from playmolt_schemas.games.legal import (
 from playmolt_legal.forms import gates
 from playmolt_legal.guardrails import corpus
 from playmolt_legal.guardrails.particulars import particulars
-from playmolt_legal.roles import outputs, standards, texts
+from playmolt_legal.roles import outputs, points, standards, texts
 from playmolt_legal.state import Spoken, State
 
 ROLES: Final[tuple[Role, ...]] = ("judge", "claimant", "opposing", "verifier")
@@ -168,6 +168,7 @@ def _verified(state: State) -> Iterator[VerifiedRound]:
                 status=turn.gate_status or "Conditional",
                 unsupported=tuple(turn.output["UnsupportedClaims"]),
                 missing=tuple(turn.output["MissingEvidence"]),
+                unanswered=points.unanswered(state.turns, turn.round),
                 stale=_stale(each for each in state.turns if each.round == turn.round),
             )
 

@@ -155,6 +155,9 @@ class Writer:
     def _round(self, each: VerifiedRound) -> Iterator[Line]:
         for name, said in (("unsupported", each.unsupported), ("missing_evidence", each.missing)):
             yield from (Line(text=f"{self.label[name]}: {self.marked(text)}") for text in said)
+        yield from (
+            Line(text=f"{self.label['unanswered']} {point.id}: {self.marked(point.text)}") for point in each.unanswered
+        )
         for turn in each.stale:
             yield Line(text=f"{self.label['stale']}: {self._turn(turn.phase)}", refs=turn.facts)
         hits = [hit for hit in self.report.guardrail_hits if hit.phase.endswith(f"_R{each.round}")]

@@ -105,7 +105,7 @@ def fault(value: Any, phase: str, case_type: CaseType) -> str | None:
 
 @cache
 def schema(role: Role, case_type: CaseType, round_: int = 2) -> Mapping[str, Any]:
-    """The JSON Schema that a role's answer is asked with: every field required, none besides."""
+    """The JSON Schema that a role's answer is asked with: every field required but `answers`, none besides."""
     return _asked(reply_type(role, case_type, round_))
 
 
@@ -180,7 +180,7 @@ def _asked(kind: type[Reply]) -> dict[str, Any]:
         properties = component["properties"]
         for field in properties.values():
             field.pop("default", None)
-        component["required"] = list(properties)
+        component["required"] = [name for name in properties if name != "answers"]
         component.pop("description", None)
         if "Likelihood" in properties:
             (properties["Likelihood"],), more = msgspec.json.schema_components(

@@ -17,7 +17,7 @@ from playmolt_schemas.games.legal import UNKNOWN, Fact, FactsForm, Hit, RefusedI
 from playmolt_legal.effects import PendingTurn
 from playmolt_legal.facts import gone
 from playmolt_legal.forms import phases
-from playmolt_legal.roles import outputs, texts
+from playmolt_legal.roles import outputs, points, standards, texts
 from playmolt_legal.state import Spoken, State
 
 _FIELD: Final = re.compile(r"\{\{(\w+)\}\}")
@@ -91,10 +91,14 @@ def _system(state: State, here: phases.TurnPhase) -> str:
     asked = json.dumps(outputs.schema(here.role, state.case_type, here.round), ensure_ascii=False)
     parts = [
         steering_block(state),
+        *([words.block_rules] if words.block_rules else []),
         *_newest_form(state, words),
         f"{words.setting.format(title=words.titles[state.case_type][here.role])} "
         + words.persons_side.format(side=words.sides[state.side]),
+        words.rounds[str(min(here.round, phases.LAST_ROUND))],
         words.tasks[_task(state, here)],
+        words.gate_criteria if here.role == "verifier" else words.method,
+        standards.of(state.language, state.case_type, one_line(state.jurisdiction)),
         *_estimate(state, here, words),
         words.rules,
         f"{words.schema}\n{asked}",
@@ -132,9 +136,12 @@ def _material(state: State, here: phases.TurnPhase) -> str:
     redacted = gone.redactor(state.facts)
     data: dict[str, Any] = {"title": state.title, "facts": _facts(state)}
     data["narrative"] = redacted(msgspec.to_builtins(state.narrative))
-    before = [turn for turn in state.before if turn.round >= here.round - 1]
+    before = state.before
     data["turns"] = redacted([_told(state, turn) for turn in before])
+    if here.role in ("claimant", "opposing"):
+        data["points_to_answer"] = redacted(msgspec.to_builtins(points.to_answer(before, here.role)))
     if here.role == "verifier":
+        data["unanswered"] = redacted(msgspec.to_builtins(points.unanswered(before, here.round)))
         hits = tuple(hit for turn in before if turn.round == here.round for hit in turn.unresolved)
         data["unresolved_hits"] = redacted(msgspec.to_builtins(hits))
     data["open_conditions"] = redacted(_conditions(state))
@@ -161,7 +168,8 @@ def _fact(fact: Fact) -> dict[str, Any]:
 
 def _told(state: State, turn: Spoken) -> dict[str, Any]:
     output = gone.without(state.facts, turn.output)
-    return {"phase": turn.phase, "output": output, "unsupported": [hit.text for hit in turn.unresolved]}
+    made = gone.redactor(state.facts)(msgspec.to_builtins(points.of(turn)))
+    return {"phase": turn.phase, "output": output, "points": made, "unsupported": [hit.text for hit in turn.unresolved]}
 
 
 def _conditions(state: State) -> list[str]:

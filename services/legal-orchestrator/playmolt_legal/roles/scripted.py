@@ -10,7 +10,7 @@ from playmolt_schemas.games.legal import NO_CITATION, OPEN_QUESTIONS, UNKNOWN, L
 
 from playmolt_legal.forms import phases
 from playmolt_legal.guardrails import guardrails
-from playmolt_legal.roles import texts
+from playmolt_legal.roles import points, texts
 from playmolt_legal.state import State
 
 Profile = Literal["plain", "conditional", "no_go", "rash", "stubborn", "unsure"]
@@ -155,6 +155,11 @@ class _Script:
     def _asked(self, phrases: tuple[str, ...], name: str, place: int = 0) -> dict[str, Any]:
         return {"text": self._one(phrases, name), "basis": UNKNOWN, "issue": self._issue(place)}
 
+    def _answering(self, said: dict[str, Any], role: Role) -> dict[str, Any]:
+        """Let a statement answer every point that the role was given."""
+        asked = [point.id for point in points.to_answer(self._state.before, role)]
+        return {**said, "answers": asked} if asked else said
+
     def _issues(self) -> list[str]:
         if self._focus:
             return list(self._focus)
@@ -182,7 +187,7 @@ class _Script:
 
     def _claimant(self) -> dict[str, Any]:
         words, state = self._words, self._state
-        claims = [self._said(words.claim, "claim")]
+        claims = [self._answering(self._said(words.claim, "claim"), "claimant")]
         if self._profile == "stubborn" or (self._profile == "rash" and state.draft is None):
             claims += [{"text": text, "basis": [], "issue": self._issue(0)} for text in words.rash]
         return {
@@ -198,7 +203,7 @@ class _Script:
     def _opposing(self) -> dict[str, Any]:
         words = self._words
         said = {
-            "CounterArguments": [self._said(words.counter, "counter")],
+            "CounterArguments": [self._answering(self._said(words.counter, "counter"), "opposing")],
             "DisproofPlan": [self._asked(words.disproof, "disproof")],
             "ProceduralRisks": [self._asked(words.procedural, "procedural")],
         }

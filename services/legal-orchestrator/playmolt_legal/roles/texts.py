@@ -50,6 +50,10 @@ class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     persons_side: str
     rules: str
     tasks: Mapping[str, str]
+    rounds: Mapping[str, str]
+    method: str
+    gate_criteria: str
+    block_rules: str
     schema: str
     form: str
     material: str
