@@ -146,13 +146,14 @@ async def test_a_game_in_english_is_won_by_arguments(running: Stack) -> None:
         for juror in JURORS:
             for place, argument in enumerate(ARGUMENTS["en"]["not_guilty"], 1):
                 said = (await overseer.chat(juror, argument)).json()
-                assert set(said) == {"juror_id", "reply", "band", "rounds_left", "weakness_hit", "version"}
+                assert set(said) == {"juror_id", "reply", "band", "rounds_left", "weakness_hit", "version", "repeats"}
                 assert (said["juror_id"], said["rounds_left"]) == (juror, 10 - place)
         shown = await overseer.did("jurors/radical/present/E9")
-        assert shown["rounds_left"] == 6
+        assert shown["rounds_left"] == 9 - len(ARGUMENTS["en"]["not_guilty"])
         await overseer.to("deliberation")
         assert await overseer.did("notes", {"juror_id": "radical", "text": "Somebody else was there."}) == {
-            "notes_left": 2
+            "notes_left": 2,
+            "repeats": 0,
         }
         rounds = [await overseer.did("deliberation/next") for _ in range(4)]
         assert [told["round"] for told in rounds] == [1, 2, 3, 4]
@@ -355,7 +356,7 @@ async def test_a_note_is_in_its_jurors_next_speech_and_in_no_other_prompt(
         await overseer.to("deliberation")
         for place, juror in enumerate(("radical", "sympathizer", "radical"), 1):
             told = await overseer.did("notes", {"juror_id": juror, "text": f"psst-{juror}-{place}"})
-            assert told == {"notes_left": 3 - place}
+            assert told == {"notes_left": 3 - place, "repeats": int(place == 3)}
         await overseer.refused(409, "no_notes_left", "notes", {"juror_id": "radical", "text": "a fourth"})
         assert [turn for turn, _ in turns(model)] == ["classify"] * 3
         await overseer.to("vote")
