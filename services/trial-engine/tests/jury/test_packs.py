@@ -76,6 +76,12 @@ def test_what_is_not_there_is_refused_by_its_field(
     assert [error.field for error in refused.errors] == [field]
 
 
+@pytest.mark.parametrize("body", [{"language": "ko"}, {"language": "ko", "case": None}])
+def test_where_no_case_is_named_it_is_the_shipped_one(open_ferry: Callable[[], Session], body: dict[str, Any]) -> None:
+    other = Session(open_ferry().jury, opened=False)
+    assert other.call("jury_open", body)["case"]["id"] == pack.shipped().id
+
+
 def test_the_shipped_id_is_no_others(ferry: Pack) -> None:
     with pytest.raises(ValueError, match="shipped"):
         Cases(ferry, [Pack(id=ferry.id, title="x", digest="0" * 64, structure=ferry.structure, materials={})])
