@@ -469,6 +469,7 @@ def test_the_chronology_goes_by_date(session: Any) -> None:
         ("criminal", "New York", ("beyond reasonable doubt", "prosecution")),
         ("civil", "New York", ("preponderance of the evidence",)),
         ("civil", "Republic of Korea", ("preponderance of the evidence", "high degree of probability")),
+        ("civil", "KR", ("high degree of probability",)),
         ("civil", "Atlantis", ("preponderance of the evidence", "Where the law of Atlantis words it otherwise")),
     ],
 )

@@ -9,10 +9,10 @@ from playmolt_schemas.games.legal import CaseType, Language
 from playmolt_legal.roles import texts
 
 _PLACES: Final = {
-    "korea": re.compile(r"korea|seoul|한국|대한민국|서울|부산|韩国|大韩", re.IGNORECASE),
-    "china": re.compile(r"china|beijing|shanghai|중국|中国|中华|北京|上海", re.IGNORECASE),
+    "korea": re.compile(r"korea|seoul|\bkr\b|한국|대한민국|서울|부산|韩国|大韩", re.IGNORECASE),
+    "china": re.compile(r"china|\bcn\b|beijing|shanghai|중국|中国|中华|北京|上海", re.IGNORECASE),
     "common": re.compile(
-        r"united states|\busa?\b|u\.s\.|new york|california|delaware|texas|england|wales|united kingdom|\buk\b"
+        r"united states|\busa?\b|u\.s\.|new york|california|delaware|texas|england|wales|united kingdom|\buk\b|\bgb\b"
         r"|미국|영국|잉글랜드|美国|英国|英格兰",
         re.IGNORECASE,
     ),
