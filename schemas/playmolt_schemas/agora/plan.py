@@ -352,12 +352,23 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
     completion_tokens: int = 0
     known: str = "0"
     unknown_calls: int = 0
-    refused_calls: int = 0
+    refused_calls: int | UnsetType = UNSET
     """Requests that a server had no room for (429); they are no calls and cost nothing."""
-    cached_tokens: int = 0
-    reasoning_tokens: int = 0
-    held: str = "0"
+    cached_tokens: int | UnsetType = UNSET
+    reasoning_tokens: int | UnsetType = UNSET
+    held: str | UnsetType = UNSET
     """The worst case of calls that were answered without a figure: a budget holds it."""
+
+    @property
+    def whole(self) -> "Spent":
+        """With a zero where nothing was counted, which is UNSET so that states of before hash to what their log says."""
+        return msgspec.structs.replace(
+            self,
+            refused_calls=self.refused_calls or 0,
+            cached_tokens=self.cached_tokens or 0,
+            reasoning_tokens=self.reasoning_tokens or 0,
+            held=self.held or "0",
+        )
 
     @property
     def told(self) -> str:

@@ -3,6 +3,7 @@
 from typing import Any, Final, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 Action = Literal["speak", "trade", "support", "whisper", "move", "idle"]
 ACTIONS: Final[tuple[Action, ...]] = ("speak", "trade", "support", "whisper", "move", "idle")
@@ -91,8 +92,9 @@ class Tokens(msgspec.Struct, frozen=True):
 
     prompt: int = 0
     completion: int = 0
-    cached: int = 0
-    reasoning: int = 0
+    cached: int | UnsetType = UNSET
+    reasoning: int | UnsetType = UNSET
+    """UNSET, as `cached`, in turns from before they were counted."""
 
 
 class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -208,7 +208,7 @@ class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
     band: Band
     rounds_left: int
     weakness_hit: bool
-    repeats: int = 0
+    repeats: int | UnsetType = UNSET
     version: int
 
 
@@ -216,7 +216,7 @@ class NoteReply(msgspec.Struct, frozen=True, kw_only=True):
     """`POST …/notes`."""
 
     notes_left: int
-    repeats: int = 0
+    repeats: int | UnsetType = UNSET
 
 
 class SpeechView(msgspec.Struct, frozen=True, kw_only=True):

@@ -84,16 +84,14 @@ class JuryApi(GameApi[State]):
         """202 while models or the chain are at work."""
         if not owns(state, request.agent_id):
             return unknown_session()
-        if self._jury.cases.of(state.pack_digest) is None:
-            return pack_away(state.pack_digest)
+        if self._jury.cases.of(state.pack) is None:
+            return pack_away(state.pack)
         return self._answers[request.route](state, request)
 
     @override
     def many(self, states: Sequence[State], request: ApiRequest) -> ApiAnswer:
         own = (state for state in states if owns(state, request.agent_id))
-        return ApiReply(
-            JurySessions(tuple(self._view(state) for state in own if self._jury.cases.of(state.pack_digest)))
-        )
+        return ApiReply(JurySessions(tuple(self._view(state) for state in own if self._jury.cases.of(state.pack))))
 
     def _view(self, state: State) -> JurySession:
         view = self._jury.view(state, Viewer(state.owner))

@@ -121,13 +121,13 @@ class Jury(Game[State]):
 
     def material(self, state: State) -> Material:
         """The content in the session's language; LookupError when this process has not the session's pack."""
-        return self.cases.material(state.pack_digest, state.language)
+        return self.cases.material(state.pack, state.language)
 
     def pack(self, state: State) -> Pack:
         """LookupError as `material`."""
-        pack = self.cases.of(state.pack_digest)
+        pack = self.cases.of(state.pack)
         if pack is None:
-            raise LookupError(f"no pack {state.pack_digest}")
+            raise LookupError(f"no pack {state.pack}")
         return pack
 
     def witness(self, state: State, witness_id: str) -> Witness | None:
@@ -143,8 +143,8 @@ class Jury(Game[State]):
         if state.version and isinstance(command, commands.OwnerCommand):
             if command.agent_id != state.owner:
                 return self.unknown
-            if self.cases.of(state.pack_digest) is None:
-                return pack_away(state.pack_digest)
+            if self.cases.of(state.pack) is None:
+                return pack_away(state.pack)
             if _already_taken(state, command.call):
                 return Accepted()
         return super().decide(state, command, at)

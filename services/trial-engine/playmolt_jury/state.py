@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
 from playmolt_core.game.game import Changes, Fold
@@ -76,7 +77,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     evidence_id: str = ""
     reply: str
-    repeats: int = 0
+    repeats: int | UnsetType = UNSET
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,17 +97,17 @@ class JurorState(msgspec.Struct, frozen=True, kw_only=True):
     stance: int
     exchanges: tuple[Exchange, ...] = ()
     weakness_spent: bool = False
-    rounds: int = ROUNDS_WITH_JUROR
+    rounds: int | UnsetType = UNSET
     led: int = 0
     notes: tuple[str, ...] = ()
-    heard: tuple[Heard, ...] = ()
+    heard: tuple[Heard, ...] | UnsetType = UNSET
     """Everything from the overseer, in the order of the log."""
-    last_move: Move | None = None
+    last_move: Move | UnsetType = UNSET
 
     @property
     def rounds_left(self) -> int:
         """How many dialogue rounds the overseer still has with this juror."""
-        return self.rounds - len(self.exchanges)
+        return (self.rounds or ROUNDS_WITH_JUROR) - len(self.exchanges)
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,22 +182,23 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
+    """A field that sessions of before do not have is UNSET in them, so that they still hash to what their log says."""
+
     game_id: str
     version: int = 0
     owner: str = ""
     name: str = ""
     seed: str = ""
-    rules_version: int = 1
+    rules_version: int | UnsetType = UNSET
     created_at: str = ""
     language: Language = "en"
     model: str = ""
     jurors: tuple[Juror, ...] = ()
     evidence: tuple[EvidenceItem, ...] = ()
     topics: tuple[str, ...] = ()
-    case: str = ""
-    pack_digest: str = ""
-    """"" in a session from before packs: it plays the shipped case."""
-    rules: Rules = Rules()
+    case: str | UnsetType = UNSET
+    pack_digest: str | UnsetType = UNSET
+    rules: Rules | UnsetType = UNSET
     phase: PhaseName = "prologue"
     juror_states: dict[str, JurorState] = {}
     unlocked: tuple[str, ...] = ()
@@ -220,12 +222,22 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def wears_out(self) -> bool:
         """Whether what a juror has heard before counts less (rule 5); sessions opened before it go on without."""
-        return self.rules_version >= REPETITION_SINCE
+        return (self.rules_version or 1) >= REPETITION_SINCE
 
     @property
     def cast_is_told_when_mined(self) -> bool:
         """Whether the call that cast a vote is logged with its transaction, not before."""
-        return self.rules_version >= TRANSACTION_TOLD_SINCE
+        return (self.rules_version or 1) >= TRANSACTION_TOLD_SINCE
+
+    @property
+    def pack(self) -> str:
+        """The digest of its pack; "" in a session from before packs: it plays the shipped case."""
+        return self.pack_digest or ""
+
+    @property
+    def course(self) -> Rules:
+        """How many rounds and notes there are."""
+        return self.rules or Rules()
 
     @property
     def over(self) -> bool:
@@ -234,7 +246,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def notes_left(self) -> int:
         """Those being read count as sent."""
-        return self.rules.notes - self.notes_used - sum(turn.kind == "note" for turn in self.turns)
+        return self.course.notes - self.notes_used - sum(turn.kind == "note" for turn in self.turns)
 
     def juror(self, juror_id: str) -> Juror:
         """LookupError when there is none of that id."""
@@ -281,24 +293,22 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _opened(_: State, event: JuryOpened, at: datetime) -> Changes:
-    rules = event.rules or Rules()
+    rounds = event.rules.rounds if event.rules else UNSET
     return {
         "owner": event.owner,
         "name": event.name,
         "seed": event.seed,
-        "rules_version": event.rules_version,
+        "rules_version": event.rules_version if event.rules_version > 1 else UNSET,
         "created_at": rfc3339(at),
         "language": event.language,
         "model": event.model,
         "jurors": event.jurors,
         "evidence": event.evidence,
         "topics": event.topics,
-        "case": event.case or "",
-        "pack_digest": event.pack_digest or "",
-        "rules": rules,
-        "juror_states": {
-            juror.id: JurorState(stance=juror.initial_stance, rounds=rules.rounds) for juror in event.jurors
-        },
+        "case": event.case,
+        "pack_digest": event.pack_digest,
+        "rules": event.rules,
+        "juror_states": {juror.id: JurorState(stance=juror.initial_stance, rounds=rounds) for juror in event.jurors},
     }
 
 
@@ -360,14 +370,19 @@ def _presented(state: State, event: EvidencePresented, _: datetime) -> Changes:
 
 
 def _heard(state: State, juror_id: str, heard: Heard) -> Changes:
-    current = state.juror_states[juror_id]
-    return {"juror_states": state.juror_states | {juror_id: replace(current, heard=(*current.heard, heard))}}
+    if not state.wears_out:
+        return {}
+    return {"juror_states": state.juror_states | {juror_id: _hearing(state.juror_states[juror_id], heard)}}
+
+
+def _hearing(current: JurorState, heard: Heard) -> JurorState:
+    return replace(current, heard=(*(current.heard or ()), heard))
 
 
 def _replied(state: State, event: JurorSaid, _: datetime) -> Changes:
     turn = state.pending(event.juror_id)[0]
     current = state.juror_states[event.juror_id]
-    repeats = current.heard[-1].repeats if current.heard else 0
+    repeats = current.heard[-1].repeats if current.heard else UNSET
     exchange = Exchange(text=turn.text, evidence_id=turn.evidence_id, reply=event.text, repeats=repeats)
     current = replace(current, exchanges=(*current.exchanges, exchange))
     reply = ChatReply(
@@ -389,13 +404,10 @@ def _replied(state: State, event: JurorSaid, _: datetime) -> Changes:
 def _noted(state: State, event: NoteSent, _: datetime) -> Changes:
     turn = state.pending(event.juror_id)[0]
     current = state.juror_states[event.juror_id]
-    repeats = event.repeats or 0
-    current = replace(
-        current,
-        notes=(*current.notes, event.text),
-        heard=(*current.heard, Heard(text=event.text, topics=event.topics, repeats=repeats)),
-    )
-    left = NoteReply(notes_left=state.rules.notes - state.notes_used - 1, repeats=repeats)
+    current = replace(current, notes=(*current.notes, event.text))
+    if state.wears_out:
+        current = _hearing(current, Heard(text=event.text, topics=event.topics, repeats=event.repeats or 0))
+    left = NoteReply(notes_left=state.course.notes - state.notes_used - 1, repeats=event.repeats)
     return {
         "juror_states": state.juror_states | {event.juror_id: current},
         "notes_used": state.notes_used + 1,
@@ -427,13 +439,11 @@ def _spoke(state: State, event: Speech, _: datetime) -> Changes:
 
 def _moved(state: State, event: StanceChanged, _: datetime) -> Changes:
     current = state.juror_states[event.juror_id]
-    moved = replace(
-        current,
-        stance=event.after,
-        weakness_spent=current.weakness_spent or event.cause == "weakness",
-        heard=_weighed(current.heard, event),
-        last_move=current.last_move if event.after == event.before else _move(state, current, event),
-    )
+    spent = current.weakness_spent or event.cause == "weakness"
+    moved = replace(current, stance=event.after, weakness_spent=spent)
+    if state.wears_out:
+        last = current.last_move if event.after == event.before else _move(state, current, event)
+        moved = replace(moved, heard=_weighed(current.heard or (), event), last_move=last)
     return {"juror_states": state.juror_states | {event.juror_id: moved}}
 
 
@@ -483,7 +493,7 @@ def _round_over(state: State, event: RoundEnded, _: datetime) -> Changes:
             )
             for juror, before in ((juror, debate.snapshot[juror]) for juror in state.juror_ids)
         ),
-        phase="vote" if event.round == state.rules.deliberation else state.phase,
+        phase="vote" if event.round == state.course.deliberation else state.phase,
     )
     return {"debate": None, "outcomes": _answered(state, debate.call, reply)}
 

@@ -226,7 +226,7 @@ async def tampering_is_seen(running: Stack, overseer: Overseer) -> None:
     lines = (await overseer.get("log")).text.splitlines()
     copy.write_text("\n".join(lines))
     assert (await playmolt(running, "verify-verdict", overseer.session, "--log", str(copy))).exit_code == 0
-    place = next(n for n, line in enumerate(lines) if json.loads(line)["type"] == "vote_cast")
+    place = next(n for n, line in enumerate(lines) if '"vote_cast"' in line and '"guilty":false' in line)
     lines[place] = lines[place].replace('"guilty":false', '"guilty":true')
     copy.write_text("\n".join(lines))
     differ = await playmolt(running, "verify-verdict", overseer.session, "--log", str(copy))
@@ -289,7 +289,7 @@ async def test_a_person_plays_a_whole_game_by_numbers(running: Stack) -> None:
 
 async def test_what_is_out_of_its_phase_or_malformed_is_refused_by_name(running: Stack) -> None:
     async with Overseer(running.run.gateway) as overseer:
-        for body, field in (({"language": "ko"}, "language"), ({}, "language"),
+        for body, field in (({"language": "fr"}, "language"), ({}, "language"),
                             ({"language": "en", "model": "gpt-none"}, "model"),
                             ({"language": "en", "seed": 1}, "seed")):  # fmt: skip
             answer = await overseer.client.post("/api/jury/sessions", json=body, headers=overseer.headers)

@@ -3,6 +3,7 @@
 from typing import ClassVar, Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from playmolt_core.game.decider import Event, stored_types
 from playmolt_schemas.agora.plan import Budget, Noticed, PcsSoFar, Plan, Spent, Square, StopKind
 from playmolt_schemas.agora.turn import Parent
@@ -18,8 +19,8 @@ class PinnedModel(msgspec.Struct, frozen=True, kw_only=True):
     base_url: str | None
     input_price: str | None
     output_price: str | None
-    cached_price: str | None = None
-    reasoning_price: str | None = None
+    cached_price: str | UnsetType = UNSET
+    reasoning_price: str | UnsetType = UNSET
     scripted: bool
 
 

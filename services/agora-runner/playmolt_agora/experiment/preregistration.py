@@ -4,6 +4,7 @@ import hashlib
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
 from playmolt_schemas.agora.plan import Plan, Preview, Square
 from playmolt_schemas.agora.turn import RunSpec
@@ -118,7 +119,7 @@ def _pinned(alias: str, catalogue: Catalogue) -> PinnedModel:
         base_url=entry.base_url if entry else None,
         input_price=prices.input,
         output_price=prices.output,
-        cached_price=prices.cached,
-        reasoning_price=prices.reasoning,
+        cached_price=prices.cached or UNSET,
+        reasoning_price=prices.reasoning or UNSET,
         scripted=is_scripted(alias),
     )

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
 from playmolt_core.game.game import Changes, Fold
@@ -64,7 +65,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     spent: Spent = Spent()
     acts: dict[str, int] = {}
     noticed: Noticed = Noticed()
-    models: dict[str, Spent] = {}
+    models: dict[str, Spent] | UnsetType = UNSET
     added: bool = False
     parent: Parent | None = None
     outcome: str | None = None
@@ -163,7 +164,9 @@ def _opened(state: State, event: RunOpened, _: datetime) -> Changes:
 
 
 def _progressed(state: State, event: RunProgressed, _: datetime) -> Changes:
-    return _changed(state, event.run, spent=budget.as_told(event.spent), noticed=event.noticed, models=event.models)
+    return _changed(
+        state, event.run, spent=budget.as_told(event.spent), noticed=event.noticed, models=event.models or UNSET
+    )
 
 
 def _acts_counted(state: State, event: ActsCounted, _: datetime) -> Changes:
@@ -182,7 +185,7 @@ def _run_finished(state: State, event: RunFinished, at: datetime) -> Changes:
             hash=event.hash,
             spent=budget.as_told(event.spent),
             noticed=event.noticed,
-            models=event.models,
+            models=event.models or UNSET,
         ),
     }
 

@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 import msgspec
+from msgspec import UnsetType
 from playmolt_core.llm.port import Message
 from playmolt_schemas.games.jury import Language, TopicImpact
 
@@ -108,7 +109,7 @@ def speech(state: State, material: Material, turn: Turn) -> tuple[Message, ...]:
         **_self(state, material, turn.juror_id),
         "leaning": stance.band(current.stance),
         "own_talk": [
-            {"overseer": digested(_given(state, each)), "you": digested(each.reply), "repeats": each.repeats}
+            {"overseer": digested(_given(state, each)), "you": digested(each.reply), "repeats": each.repeats or 0}
             for each in current.exchanges
         ],
         "shown": _shown(state, material, turn.juror_id),
@@ -177,8 +178,9 @@ def _self(state: State, material: Material, juror_id: str) -> dict[str, Any]:
     move = state.juror_states[juror_id].last_move
     return {
         "personality": state.juror(juror_id).personality,
-        "last_move": move
-        and {
+        "last_move": None
+        if isinstance(move, UnsetType)
+        else {
             "cause": move.cause,
             "by": move.by,
             "toward": move.toward,
@@ -190,10 +192,10 @@ def _self(state: State, material: Material, juror_id: str) -> dict[str, Any]:
 
 def _repetition(state: State, turn: Turn, topics: tuple[TopicImpact, ...]) -> dict[str, Any]:
     """What a message repeats, where it does."""
-    again = turn_events.repeated(state, turn, topics)
-    if not again.repeats:
+    again, heard = turn_events.repeated(state, turn, topics), state.juror_states[turn.juror_id].heard
+    if not again.repeats or not heard:
         return {}
-    first = state.juror_states[turn.juror_id].heard[again.earlier[0]]
+    first = heard[again.earlier[0]]
     return {"repetition": {"repeats": again.repeats, "first": clipped(_given(state, first))}}
 
 

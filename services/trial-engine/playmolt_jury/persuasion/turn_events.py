@@ -65,7 +65,7 @@ def repeated(state: State, turn: Turn, topics: Iterable[TopicImpact] = ()) -> Re
     if not state.wears_out:
         return Repetition()
     new = Heard(text=turn.text, evidence_id=turn.evidence_id, topics=tuple(topics))
-    return repetition(state.juror_states[turn.juror_id].heard, new)
+    return repetition(state.juror_states[turn.juror_id].heard or (), new)
 
 
 def _chat(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
@@ -110,7 +110,7 @@ def _speech(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
     if len(speeches) < SPEECHES:
         return (*said, speech_started(debate.speakers[len(speeches)], turn.round, turn.call))
     over: tuple[Event, ...] = (*said, *_influence(state, debate, speeches), RoundEnded(round=turn.round))
-    if turn.round < state.rules.deliberation:
+    if turn.round < state.course.deliberation:
         return over
     return (*over, PhaseChanged(from_="deliberation", to="vote"))
 
