@@ -81,9 +81,7 @@ def test_its_guide_and_its_drawing_are_sent(told: Told) -> None:
     assert guide.startswith("# The auction")
     assert "/skills/auction.md" in further
     assert kind.startswith("text/javascript")
-    assert {"type": "auction", "kind": "game", "drawn": False} in json.loads(
-        module.partition("GAMES = ")[2][:-2]
-    )
+    assert {"type": "auction", "kind": "game", "drawn": False} in json.loads(module.partition("GAMES = ")[2][:-2])
     assert (title, bool(live)) == ("경매", True)
     assert begins == "입찰이 시작됩니다: {participants.name}"
 

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, Literal, Protocol
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 REPLY_BYTES: Final = 64 * 1024
 """What a model may say in one reply, tool calls included, in UTF-8; more counts as no reply."""
@@ -125,7 +126,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int = 2048
     headers: Mapping[str, str] = {}
     decoding: DecodingChoice = "best"
-    told: bool = False
+    told: bool | UnsetType = UNSET
 
     def all_headers(self) -> dict[str, str]:
         """The request's own headers and that of its turn."""

@@ -4351,7 +4351,6 @@ export interface components {
             band: "guilty" | "innocent" | "leaning_guilty" | "leaning_innocent" | "undecided";
             rounds_left: number;
             weakness_hit: boolean;
-            /** @default 0 */
             repeats?: number;
             version: number;
         };
@@ -4403,7 +4402,6 @@ export interface components {
          */
         NoteReply: {
             notes_left: number;
-            /** @default 0 */
             repeats?: number;
         };
         /**
@@ -5262,13 +5260,9 @@ export interface components {
             known?: string;
             /** @default 0 */
             unknown_calls?: number;
-            /** @default 0 */
             refused_calls?: number;
-            /** @default 0 */
             cached_tokens?: number;
-            /** @default 0 */
             reasoning_tokens?: number;
-            /** @default 0 */
             held?: string;
         };
         /**

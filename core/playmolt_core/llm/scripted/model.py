@@ -11,6 +11,8 @@ from functools import cached_property
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
 from playmolt_schemas.canonical import digest
 from typing_extensions import override
 
@@ -51,7 +53,8 @@ class ScriptedTurn(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _stream(self) -> str:
-        return digest(self.request)
+        # How a reply is sent changes nothing of it.
+        return digest(replace(self.request, told=UNSET))
 
     def draw(self, name: str, bound: int) -> int:
         """An integer from 0 to bound - 1."""

@@ -97,7 +97,7 @@ class RunProgressed(Event, frozen=True, kw_only=True):
     run: str
     spent: Spent
     noticed: Noticed = Noticed()
-    models: dict[str, Spent] = msgspec.field(default_factory=dict)
+    models: dict[str, Spent] | UnsetType = UNSET
     """What the calls of each model took."""
 
 
@@ -119,7 +119,7 @@ class RunFinished(Event, frozen=True, kw_only=True):
     hash: str
     spent: Spent
     noticed: Noticed = Noticed()
-    models: dict[str, Spent] = msgspec.field(default_factory=dict)
+    models: dict[str, Spent] | UnsetType = UNSET
 
 
 class BudgetStopped(Event, frozen=True, kw_only=True):

@@ -582,7 +582,7 @@ class TestDesk:
         assert isinstance(state, ExperimentState)
         assert (self.status, state.experiment, state.id, state.status) == (201, ID, ID, "running")
         assert (state.progress.runs, state.progress.turns_planned, state.scripted) == (2, 72, True)
-        assert state.spent == Spent()
+        assert state.spent == Spent().whole
         assert msgspec.json.decode(msgspec.json.encode(state))["spent"]["cost"] == "0"
 
     def test_a_plan_may_be_a_text(self) -> None:
