@@ -464,7 +464,9 @@ def test_a_session_of_the_first_rules_knows_no_repetition(session: Any) -> None:
     replies = [session.argue("ophiuchus", about("procedural_justice"), text="Doubt.") for _ in range(3)]
     assert not any("repeats" in reply for reply in replies)
     kept = msgspec.to_builtins(session.state.juror_states["ophiuchus"])
-    assert kept.keys() - {"rounds"} == {"stance", "exchanges", "weakness_spent", "led", "notes"}, "as its log was hashed"
+    assert kept.keys() - {"rounds"} == {"stance", "exchanges", "weakness_spent", "led", "notes"}, (
+        "as its log was hashed"
+    )
     assert all(exchange.keys() == {"text", "evidence_id", "reply"} for exchange in kept["exchanges"])
     assert [event.after for event in session.events("stance_changed")] == [58, 51, 44]
     assert all(event.repeats is msgspec.UNSET for event in session.events("overseer_said"))
