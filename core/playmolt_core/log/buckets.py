@@ -1,5 +1,6 @@
 """Buckets of any object store that speaks S3."""
 
+from asyncio import to_thread
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -32,7 +33,11 @@ class Access(msgspec.Struct, frozen=True):
 
 
 class Bucket:
-    """Objects under `s3://BUCKET/PREFIX`, named without the prefix. Every method raises PlaceAway."""
+    """Objects under `s3://BUCKET/PREFIX`, named without the prefix. Every method raises PlaceAway.
+
+    The library is called from threads, not from its own event loop: one of its threads that lets go of an answer while
+    the interpreter ends aborts the process, after all is done.
+    """
 
     def __init__(self, url: str, access: Access) -> None:
         parts = urlsplit(url)
@@ -57,21 +62,21 @@ class Bucket:
 
     async def names(self) -> list[str]:
         with self._answering():
-            return [each["path"] async for some in obstore.list(self._store) for each in some]
+            return await to_thread(lambda: [each["path"] for some in obstore.list(self._store) for each in some])
 
     async def get(self, name: str) -> bytes:
         with self._answering():
-            return bytes(await (await obstore.get_async(self._store, name)).bytes_async())
+            return await to_thread(lambda: bytes(obstore.get(self._store, name).bytes()))
 
     async def put(self, name: str, body: bytes) -> None:
         with self._answering():
-            await obstore.put_async(self._store, name, body)
+            await to_thread(obstore.put, self._store, name, body)
 
     async def create(self, name: str, body: bytes) -> bool:
         """Put an object, unless there is one of that name."""
         try:
             with self._answering():
-                await obstore.put_async(self._store, name, body, mode="create")
+                await to_thread(obstore.put, self._store, name, body, mode="create")
         except AlreadyExistsError:
             return False
         return True
