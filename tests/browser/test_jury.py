@@ -35,7 +35,9 @@ CHINESE = Told("用中文开始", "泵的日志不能证明任何故意。", "�
 def a_stranger_checks_what_is_shared(page: Page, told: Told, chain: str) -> None:
     """The link leads who has no key to the story with every transaction in full, which the browser compares with the
     chain; taken back, to nothing."""
-    hashes = page.locator("#panel-verdict tbody tr code").all_inner_texts()
+    codes = page.locator("#panel-verdict tbody tr code")
+    expect(codes).to_have_count(10)
+    hashes = codes.all_inner_texts()
     share = page.locator("section[aria-labelledby=share]")
     share.locator("button.first").click()
     address = share.locator("[data-shared]").input_value()
