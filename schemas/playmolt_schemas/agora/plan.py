@@ -361,7 +361,7 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def whole(self) -> "Spent":
-        """With a zero where nothing was counted, which is UNSET so that states of before hash to what their log says."""
+        """With a zero where nothing was counted: that is UNSET, so that old states hash to what their log says."""
         return msgspec.structs.replace(
             self,
             refused_calls=self.refused_calls or 0,
