@@ -80,8 +80,8 @@ async def _read_on(stack: Stack, game_id: str, after: int, seen: list[bytes]) ->
 
 
 async def lobby(stack: Stack, told: list[dict[str, Any]], listening: asyncio.Event) -> None:
-    """Keep what the lobby tells."""
-    async with connect(f"{stack.run.spectator.replace('http', 'ws')}/ws/lobby") as socket:
+    """Keep what the lobby tells; a spectator that was killed just now is connected to once it is back."""
+    async for socket in connect(f"{stack.run.spectator.replace('http', 'ws')}/ws/lobby"):
         listening.set()
         async for message in socket:
             told.append(json.loads(message))  # noqa: PERF401 -- others read the list meanwhile
@@ -107,7 +107,7 @@ async def test_every_reader_sees_what_the_log_holds(platform: Stack, game: GameT
     told: list[dict[str, Any]] = []
     connected = asyncio.Event()
     listening = asyncio.create_task(lobby(platform, told, connected))
-    async with asyncio.timeout(60):  # a game is over before a spectator that was killed just now is back
+    async with asyncio.timeout(60):
         await connected.wait()
     playing = asyncio.create_task(run_house_bots(platform.run.gateway, game, deciders()[game].needed, seed=game))
     game_id = await opened(told, game)

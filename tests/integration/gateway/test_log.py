@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -16,6 +15,7 @@ from playmolt_core.bus.connection import delivered
 from playmolt_schemas import subjects
 
 from tests.integration.gateway.rows import Json, Platform, Table, told
+from tests.integration.processes import environment_of
 
 RECORD = [
     "stream", "version", "position", "type", "schema_version", "data", "metadata", "at", "salt", "prev_hash", "hash",
@@ -182,13 +182,8 @@ def test_house_bots_play_to_the_end(platform: Platform) -> None:
 # Roles and users
 
 
-def process_environment(platform: Platform, name: str) -> dict[str, str]:
-    raw = Path(f"/proc/{platform.stack.run.processes[name]}/environ").read_bytes()
-    return dict(pair.split("=", 1) for pair in raw.decode().split("\x00") if "=" in pair)
-
-
 def test_the_spectator_knows_no_database(platform: Platform) -> None:
-    known = process_environment(platform, "spectator-1")
+    known = environment_of(platform.stack, "spectator-1")
     assert not known.get("DATABASE_URL")
     assert not [
         name for name, value in known.items() if "postgres" in value.lower() and name.startswith(("PG", "PLAY"))
@@ -207,7 +202,7 @@ async def refusal(connection: Client, errors: list[Exception]) -> None:
 
 @pytest.mark.parametrize("secret", ["events.>", "events.ox.*.*", "actions.>", "actions.ox.*", "sealed.>", ">", "$JS.>"])
 async def test_the_spectator_s_user_may_not_listen_to_secrets(platform: Platform, secret: str) -> None:
-    known = process_environment(platform, "spectator-1")
+    known = environment_of(platform.stack, "spectator-1")
     errors: list[Exception] = []
 
     async def note(error: Exception) -> None:
@@ -228,7 +223,7 @@ async def test_the_spectator_s_user_may_not_listen_to_secrets(platform: Platform
 
 
 async def test_the_spectator_s_user_may_not_act(platform: Platform) -> None:
-    known = process_environment(platform, "spectator-1")
+    known = environment_of(platform.stack, "spectator-1")
     errors: list[Exception] = []
 
     async def note(error: Exception) -> None:
@@ -249,8 +244,8 @@ async def test_the_spectator_s_user_may_not_act(platform: Platform) -> None:
 
 async def test_every_service_has_its_own_user(platform: Platform) -> None:
     names = [name for name in platform.stack.run.processes if name not in ("postgres", "nats", "evm-1", "house-1")]
-    users = [process_environment(platform, name)["PLAYMOLT_NATS_USER"] for name in names]
-    passwords = {process_environment(platform, name)["PLAYMOLT_NATS_PASSWORD"] for name in names}
+    users = [environment_of(platform.stack, name)["PLAYMOLT_NATS_USER"] for name in names]
+    passwords = {environment_of(platform.stack, name)["PLAYMOLT_NATS_PASSWORD"] for name in names}
     assert len(set(users)) == len(users) == len(passwords)
 
 

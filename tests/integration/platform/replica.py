@@ -4,12 +4,13 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Self
 
 from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import free_port
 from playmolt_cli.local.stack import Stack
+
+from tests.integration.processes import environment_of
 
 SECONDS = 90
 
@@ -21,11 +22,9 @@ class Replica:
     """
 
     def __init__(self, stack: Stack, like: str, module: str, port: str, **environment: str) -> None:
-        raw = Path(f"/proc/{stack.run.processes[like]}/environ").read_bytes()
-        found = dict(pair.split("=", 1) for pair in raw.decode().split("\x00") if "=" in pair)
         number = free_port()
         self.url = f"http://127.0.0.1:{number}"
-        self._environment = {**found, port: str(number), **environment}
+        self._environment = {**environment_of(stack, like), port: str(number), **environment}
         self._command = [sys.executable, "-m", module]
         self.log = stack.folder.log(f"{like}-replica")
         self.process: subprocess.Popen[bytes] | None = None

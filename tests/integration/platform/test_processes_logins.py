@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 import time
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -16,13 +15,8 @@ from playmolt_cli.local.embedded.nats import SERVICES
 from playmolt_cli.local.stack import Stack
 from playmolt_core.db.logins import LOGINS, roles_of
 
-from tests.integration.conftest import StackFactory
-
-
-def told(stack: Stack, name: str) -> dict[str, str]:
-    """The environment of a child."""
-    lines = Path(f"/proc/{stack.run.processes[name]}/environ").read_bytes().decode().split("\0")
-    return dict(line.split("=", 1) for line in lines if "=" in line)
+from tests.integration.conftest import SECONDS, StackFactory
+from tests.integration.processes import environment_of
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -31,7 +25,7 @@ def test_no_process_knows_the_superusers_password_or_anothers(running: Stack, se
         "postgres": urlsplit(running.run.database_url).password or "",
         **running.folder.database_passwords(LOGINS),
     }
-    known = "\n".join(told(running, f"{service}-1").values())
+    known = "\n".join(environment_of(running, f"{service}-1").values())
     assert {name for name, password in passwords.items() if password in known} == ({service} & set(LOGINS))
 
 
@@ -39,7 +33,7 @@ def test_no_process_knows_the_superusers_password_or_anothers(running: Stack, se
 async def test_a_processes_login_belongs_to_its_roles_and_gains_nothing_without_one(
     running: Stack, service: str
 ) -> None:
-    connection = await asyncpg.connect(told(running, f"{service}-1")["DATABASE_URL"])
+    connection = await asyncpg.connect(environment_of(running, f"{service}-1")["DATABASE_URL"])
     for statement in ("RESET ROLE", "SET ROLE NONE"):
         await connection.execute(statement)
         rows = await connection.fetch(
@@ -74,7 +68,7 @@ async def test_the_readers_logins_read_and_do_nothing_else(running: Stack) -> No
 
 def test_up_anchors_its_log_by_itself(stack: StackFactory) -> None:
     up = stack(PLAYMOLT_ANCHOR_SECONDS="1")
-    until = time.monotonic() + 60
+    until = time.monotonic() + SECONDS
     while not (up.folder.anchors.exists() and len(up.folder.anchors.read_bytes().splitlines()) > 1):
         assert time.monotonic() < until, up.folder.log("anchor").read_text()
         time.sleep(0.1)

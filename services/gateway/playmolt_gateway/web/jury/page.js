@@ -17,6 +17,8 @@ import { linkedMoment } from "../parts/timeline.js";
 const PHASES = ["prologue", "investigation", "persuasion", "deliberation", "vote", "ended"];
 const STORIES = [["en", "English"], ["zh", "中文"], ["ko", "한국어"]];
 const REFRESH_MS = 150;
+const RETRY_MS = 2000;
+const RETRIES = 30;
 
 page(() => t("game.title"), draw);
 
@@ -104,9 +106,13 @@ class Game {
     this.messages.push(message);
     this.history.take(message, !["ended", "game_aborted"].includes(message.type));
     for (const listener of this.listeners) listener(message);
-    if (message.type === "progress") return;
+    if (message.type !== "progress") this.refreshSoon(REFRESH_MS, RETRIES);
+  }
+
+  /** Nothing follows the last message of a session: a refresh that fails after it is tried again. */
+  refreshSoon(pause, retries) {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.refresh().catch(() => {}), REFRESH_MS);
+    this.timer = setTimeout(() => this.refresh().catch(() => retries && this.refreshSoon(RETRY_MS, retries - 1)), pause);
   }
 
   /** Have a function called with every message from now on, until the phase changes. */

@@ -32,7 +32,7 @@ export function verdictPanel(game) {
   };
   const call = actionButton(t("game.call_vote"), async () => {
     await post(`${game.path}/vote`, {});
-    await show();
+    await game.refresh();
   }, { place, first: true });
   const again = actionButton(t("game.retry_vote"), () => post(`${game.path}/retry`, {}), { place, first: true });
   const progress = el("ol", { class: "tight", "aria-live": "polite" });
@@ -41,7 +41,7 @@ export function verdictPanel(game) {
     fill(progress, told.map((message) => el("li", { class: "small quiet" }, game.narration.tell(message))));
     call.hidden = votesFailed(game.messages) ? false : told.length > 0;
     again.hidden = !chainChanged(game.messages);
-    if (game.session.phase === "ended" || game.messages.some((message) => message.type === "verdict_read")) show();
+    if (game.session.phase === "ended") show();  // not before: the panel is drawn anew with that phase
   };
   if (game.session.phase === "aborted") {
     fill(panel, el("p", { class: "notice" }, t("game.aborted")));

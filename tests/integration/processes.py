@@ -1,0 +1,21 @@
+"""The processes of an `up`, seen from outside."""
+
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from playmolt_cli.local.stack import Stack
+
+SECONDS = 60
+
+
+def environment_of(stack: Stack, name: str) -> dict[str, str]:
+    """The environment of a child; of one that was killed just now, once it is started again."""
+    until = time.monotonic() + SECONDS
+    while True:
+        with suppress(KeyError, FileNotFoundError):
+            lines = Path(f"/proc/{stack.run.processes[name]}/environ").read_bytes().decode().split("\0")
+            if found := dict(line.split("=", 1) for line in lines if "=" in line):  # none of one that is ending
+                return found
+        assert time.monotonic() < until, f"{name} stays away"
+        time.sleep(0.05)
