@@ -21,7 +21,7 @@ import uvloop
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from playmolt_core.db.pool import open_pool
-from playmolt_core.log.chain import seal
+from playmolt_core.log.chain import chain_record
 from playmolt_core.log.port import EventLog, Outcome, StreamAppend, Unit
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_schemas.games.game_summary import GameSummary
@@ -116,7 +116,7 @@ class Log:
         version, hash_ = self._heads[stream]
         command = uuid.uuid4().hex
         metadata = Metadata(command_id=command, correlation=command, causation=command, actor="agent")
-        record = seal(
+        record = chain_record(
             stream,
             version + 1,
             hash_,

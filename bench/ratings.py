@@ -10,7 +10,7 @@ from openskill.models import PlackettLuce
 from playmolt_cli.local.embedded import Postgres
 from playmolt_core.db.migrate import migrate
 from playmolt_core.db.pool import Pool, open_pool
-from playmolt_core.log.chain import seal
+from playmolt_core.log.chain import chain_record
 from playmolt_core.log.port import NewRecord, StreamAppend, Unit
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.relay.projector import Projector, rebuild
@@ -37,7 +37,7 @@ def _end(number: int, agents: list[str]) -> Unit:
         for rank, (agent, points) in enumerate(zip(agents, POINTS, strict=True), 1)
     ]
     stream = f"ox-{number:06}"
-    record: NewRecord = seal(
+    record: NewRecord = chain_record(
         stream=stream,
         version=1,
         prev_hash=ZERO_HASH,

@@ -21,7 +21,7 @@ from playmolt_cli.local.embedded import Postgres
 from playmolt_core.db.migrate import migrate
 from playmolt_core.db.pool import open_pool
 from playmolt_core.game.decider import Decider, Event
-from playmolt_core.log.chain import seal
+from playmolt_core.log.chain import chain_record
 from playmolt_core.log.folding import fold
 from playmolt_core.log.port import StreamAppend, Unit
 from playmolt_core.log.postgres import PostgresLog
@@ -104,7 +104,7 @@ def _records(stream: str, count: int) -> Sequence[Any]:
     records, previous = [], ZERO_HASH
     for version in range(1, count + 1):
         data = canonical_json(Added(agent_id="agent-1", amount=version % 3))
-        record = seal(
+        record = chain_record(
             stream, version, previous, datetime.now(UTC), "added", 1, data, Metadata(command_id="c"), b"{}", None, False
         )
         previous = record.hash

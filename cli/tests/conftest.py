@@ -11,7 +11,7 @@ import pytest
 from playmolt_core.engine.messages import message
 from playmolt_core.game.decider import PUBLIC, Accepted, Act, Command, Create, EndGame, Join
 from playmolt_core.game.fold import carries_state_hash, state_hash
-from playmolt_core.log.chain import seal
+from playmolt_core.log.chain import chain_record
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.log.port import EventLog, NewRecord, StreamAppend, Unit
 from playmolt_ox.rules import Ox
@@ -49,7 +49,7 @@ class Writer:
         self._version += 1
         self._state = self._rules.evolve(self._state, event, self._at)
         carries = carries_state_hash("ox", self._version, closes=event.closes)
-        record = seal(
+        record = chain_record(
             self._stream,
             self._version,
             self._hash,

@@ -26,6 +26,8 @@ WATCHED_TYPES: tuple[str, ...] = (*GAME_TYPES, *RUN_TYPES)
 SESSION_TYPES: tuple[str, ...] = _types("session")
 """What belongs to who opened it: to everybody else, and to every route that is not its own, it is unknown. Only the
 operator's calls know them all."""
+SEALED_TYPES: tuple[str, ...] = tuple(game.type for game in games().values() if game.sealed)
+"""The sessions whose records are sealed."""
 ENGINES: Mapping[str, tuple[str, ...]] = {
     service: tuple(game.type for game in games().values() if game.service == service)
     for service in dict.fromkeys(game.service for game in games().values())

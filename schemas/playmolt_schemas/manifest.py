@@ -62,5 +62,7 @@ class GameModule(msgspec.Struct, frozen=True, kw_only=True):
     """Draws a state as a picture: `(state, words, sheet) -> Picture` (`playmolt_gateway.pictures.scene`)."""
     archived: bool = True
     """Whether its streams may leave the log once they are over: nothing reads them any more."""
+    sealed: bool = False
+    """Whether what its streams hold is stored so that it can be erased: each under a key of its own."""
     place: int = 100
     """Where it stands in lists; of two in one place the type decides."""

@@ -14,7 +14,7 @@ import yaml
 from playmolt_core.engine.messages import message
 from playmolt_core.game.decider import PUBLIC, Accepted, Act, Command, Create, Join
 from playmolt_core.game.fold import carries_state_hash, state_hash
-from playmolt_core.log.chain import seal
+from playmolt_core.log.chain import chain_record
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.log.port import StreamAppend, Unit
 from playmolt_schemas.canonical import canonical_json
@@ -123,7 +123,7 @@ class Played:
         told = message(self.rules, GAME, self.version, rfc3339(self.at), self.state, event, PUBLIC)
         metadata = Metadata(command_id="0" * 32, state_hash=state_hash(self.state) if carries else "")
         content = canonical_json(event)
-        record = seal(
+        record = chain_record(
             GAME, self.version, self.hash, self.at, event.type, event.schema_version, content, metadata, told, None,
             event.closes,
         )  # fmt: skip

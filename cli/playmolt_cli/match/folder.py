@@ -10,7 +10,7 @@ from typing import IO, Any, Final
 import msgspec
 from playmolt_core.game.decider import Command, Decider, Event
 from playmolt_core.game.fold import carries_state_hash, state_hash, step
-from playmolt_core.log.chain import seal
+from playmolt_core.log.chain import chain_record
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Metadata, Record
@@ -126,7 +126,7 @@ class GameFile:
             actor=getattr(command, "agent_id", "host"),
             state_hash=state_hash(state) if hashed else msgspec.UNSET,
         )
-        new = seal(
+        new = chain_record(
             stream=self._game_id, version=state.version, prev_hash=self._prev_hash, at=AT, event_type=event.type,
             schema_version=event.schema_version, data=canonical_json(event), metadata=metadata,
             public=None, lobby=None, closes=event.closes,

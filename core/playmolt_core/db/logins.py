@@ -5,14 +5,22 @@ from typing import Final
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import msgspec
-from playmolt_schemas.identifiers import ENGINES
+from playmolt_schemas.identifiers import ENGINES, SEALED_TYPES
 
 from playmolt_core.db.pool import Connection, close, connect, unavailable
 from playmolt_core.db.queries import queries
 
 _SQL = queries("logins")
 ENGINE_ROLE: Final = "playmolt_engine"
-_ROLES: Final = {"gateway": "playmolt_gateway", "relay": "playmolt_relay", "reader": "playmolt_reader"}
+VAULT_ROLE: Final = "playmolt_vault"
+_ROLES: Final = {
+    "gateway": "playmolt_gateway",
+    "relay": "playmolt_relay",
+    "reader": "playmolt_reader",
+    "verifier": "playmolt_reader",
+}
+_OF_SESSIONS: Final = ("verifier", "eraser")
+"""Who reaches all sessions: `verifier` to verify what is sealed, `eraser` to erase, and to wrap keys anew."""
 
 
 def group_role(service: str) -> str:
@@ -27,10 +35,17 @@ def game_role(game: str) -> str:
 
 def roles_of(service: str) -> tuple[str, ...]:
     """The roles that the login of a service belongs to."""
-    return (group_role(service), *(game_role(game) for game in ENGINES.get(service, ())))
+    types = SEALED_TYPES if service in _OF_SESSIONS else ENGINES.get(service, ())
+    vault = (VAULT_ROLE,) if seals(types) else ()
+    return (group_role(service), *vault, *(game_role(game) for game in types))
 
 
-LOGINS: Final[tuple[str, ...]] = ("gateway", *ENGINES, "relay", "reader")
+def seals(types: Iterable[str]) -> bool:
+    """Whether one of these types is sealed, so that its keys are needed."""
+    return not set(SEALED_TYPES).isdisjoint(types)
+
+
+LOGINS: Final[tuple[str, ...]] = ("gateway", *ENGINES, "relay", "reader", *_OF_SESSIONS)
 """Who logs in to Postgres besides the owner of the database: named as their NATS users are."""
 
 

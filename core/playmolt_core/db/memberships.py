@@ -12,7 +12,7 @@ from playmolt_core.db.queries import queries
 
 _SQL = queries("memberships")
 OWNER: Final = "playmolt_owner"
-GROUP_ROLES: Final = tuple(f"playmolt_{name}" for name in ("owner", "engine", "relay", "gateway", "reader"))
+GROUP_ROLES: Final = tuple(f"playmolt_{name}" for name in ("owner", "engine", "relay", "gateway", "reader", "vault"))
 ROLES: Final = (*GROUP_ROLES, *sorted(game_role(game) for games in ENGINES.values() for game in games))
 
 

@@ -139,6 +139,11 @@ class Pool:
         self.read_only = False
         """Whether the database was last seen to take no writes."""
 
+    @property
+    def role(self) -> str:
+        """The role that its connections work in; empty for the login's own."""
+        return self._role
+
     async def open(self, size: int) -> None:
         with unavailable():
             self._shared = await asyncpg.create_pool(

@@ -1,4 +1,4 @@
-"""Sealing: giving an event its place in the hash chain of its stream."""
+"""The hash chain of a stream, and the place of an event in it."""
 
 import os
 from datetime import datetime
@@ -12,7 +12,7 @@ from playmolt_core.log.port import NewRecord
 SALT_BYTES = 16
 
 
-def seal(
+def chain_record(
     stream: str,
     version: int,
     prev_hash: str,

@@ -21,7 +21,7 @@ ARCHIVED: Final = -1
 
 
 class NewRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """A sealed record, still without its position, and what goes out for it.
+    """A record in its chain, still without its position, and what goes out for it.
 
     `public` is the message for spectators (None: the record has no public form), `lobby` the lobby message it causes.
     """

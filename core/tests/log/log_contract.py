@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_core.log.chain import recomputed, seal
+from playmolt_core.log.chain import chain_record, recomputed
 from playmolt_core.log.port import (
     ARCHIVED,
     Archived,
@@ -42,7 +42,7 @@ class Game:
     def records(self, count: int = 1, *, at: datetime = NOON, kind: str = "moved", **parts: Any) -> list[NewRecord]:
         made = []
         for _ in range(count):
-            record = seal(
+            record = chain_record(
                 stream=self.stream,
                 version=self.version + 1,
                 prev_hash=self.hash,

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from playmolt_core.game.decider import Command, Decider, Event
 from playmolt_core.game.fold import state_hash
-from playmolt_core.log.chain import recomputed, seal
+from playmolt_core.log.chain import chain_record, recomputed
 from playmolt_core.log.copies.export import json_lines, parquet
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.log.port import NewRecord, PublicRecord, StoredStream, StreamAppend, Unit
@@ -65,7 +65,7 @@ def game(
     for version, amount in enumerate(amounts, 1):
         total += amount
         state = Sum(total if version != lie else total + 1)
-        record = seal(
+        record = chain_record(
             stream=stream,
             version=version,
             prev_hash=prev_hash,
@@ -152,7 +152,7 @@ def test_sealing_is_cheap() -> None:
     for _ in range(20):
         start = time.process_time()
         for _ in range(100):
-            seal("sum-1", 1, ZERO_HASH, NOON, "added", 1, data, metadata, None, None, False)
+            chain_record("sum-1", 1, ZERO_HASH, NOON, "added", 1, data, metadata, None, None, False)
         best = min(best, (time.process_time() - start) / 100)
     assert best < 100e-6
 

@@ -25,7 +25,7 @@ from playmolt_cli.main import cli
 from playmolt_core.db.pool import open_pool
 from playmolt_core.engine.messages import message
 from playmolt_core.game.decider import PUBLIC, Accepted
-from playmolt_core.log.chain import seal
+from playmolt_core.log.chain import chain_record
 from playmolt_core.log.port import StreamAppend, Unit
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_jury.commands import OpenJury
@@ -570,7 +570,7 @@ async def open_with_other_secrets(overseer: Overseer, running: Stack) -> None:
     twin = replace(opened, jurors=(opened.jurors[0], radical, *opened.jurors[2:]))
     state = jury.evolve(before, twin, at)
     names = dict.fromkeys(("command_id", "correlation", "causation"), uuid.uuid4().hex)
-    record = seal(
+    record = chain_record(
         overseer.session, 1, ZERO_HASH, at, twin.type, twin.schema_version, canonical_json(twin),
         Metadata(**names, actor=owner, trace=""),
         message(jury, overseer.session, 1, rfc3339(at), state, twin, PUBLIC), None, closes=False,

@@ -10,7 +10,7 @@ from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.log.batch import arguments
 from playmolt_core.log.port import Unit
 from playmolt_core.log.postgres import PostgresLog
-from playmolt_schemas.identifiers import ENGINES
+from playmolt_schemas.identifiers import ENGINES, SEALED_TYPES
 
 from core.tests.log.log_contract import Game, outcome, unit
 
@@ -19,8 +19,12 @@ STREAMS = [name for game in GAMES for name in (f"{game}-1", f"lobby-{game}")]
 APPEND = "SELECT log.append({})".format(", ".join(f"${number}" for number in range(1, 27)))
 
 
+SEES_ALL = ("relay", "reader", "verifier")
+
+
 def own(service: str) -> set[str]:
-    return {name for game in ENGINES.get(service, ()) for name in (f"{game}-1", f"lobby-{game}")}
+    types = SEALED_TYPES if service == "eraser" else ENGINES.get(service, ())
+    return {name for game in types for name in (f"{game}-1", f"lobby-{game}")}
 
 
 @pytest.fixture
@@ -50,7 +54,7 @@ async def tried(connection: asyncpg.Connection, added: Unit) -> str:
 @pytest.mark.parametrize("taken", ["", "RESET ROLE", "SET ROLE NONE", "SET ROLE playmolt_engine"])
 async def test_a_login_appends_to_and_sees_its_own_types_alone(urls: Mapping[str, str], login: str, taken: str) -> None:
     connection = await asyncpg.connect(urls[login])
-    if taken.endswith("playmolt_engine") and login not in ENGINES:
+    if taken.endswith("playmolt_engine") and login not in (*ENGINES, "eraser"):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             await connection.execute(taken)
     elif taken:
@@ -68,7 +72,7 @@ async def test_a_login_appends_to_and_sees_its_own_types_alone(urls: Mapping[str
         except asyncpg.InsufficientPrivilegeError:
             assert login == "gateway" or (login, table) == ("relay", "log.outcome")
         else:
-            everything = login in ("relay", "reader")
+            everything = login in SEES_ALL
             assert {row[0] for row in rows} == (set(STREAMS) if everything else own(login)), table
     await connection.close()
 

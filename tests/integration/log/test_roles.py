@@ -12,7 +12,7 @@ from playmolt_core.log.postgres import PostgresLog
 
 from core.tests.log.log_contract import Game, outcome, unit
 
-ROLES = ("playmolt_engine", "playmolt_relay", "playmolt_gateway", "playmolt_reader")
+ROLES = ("playmolt_engine", "playmolt_relay", "playmolt_gateway", "playmolt_reader", "playmolt_vault")
 TABLES = {
     "log.head": "position",
     "log.stream": "version",
@@ -39,6 +39,7 @@ TABLES = {
     "lease.outage": "began",
     "blob.text": "body",
     "blob.reply": "body",
+    "vault.key": "wrapped",
     "projection.score": "points",
     "projection.result": "points",
     "projection.rating": "points",
@@ -75,6 +76,12 @@ FUNCTIONS = {
     "lease.release": "SELECT lease.release('w', 'h', 1, true)",
     "lease.note_fault": "SELECT lease.note_fault('ox-1', 'a', 'bot', 'w')",
     "lease.tell_faults": "SELECT lease.tell_faults('ox-1')",
+    "vault.make": "SELECT vault.make('{}', '{}', '{}', '{}')",
+    "vault.read": "SELECT vault.read('{}')",
+    "vault.owned": "SELECT vault.owned('agent-a')",
+    "vault.outdated": "SELECT vault.outdated('k', 1)",
+    "vault.seals": "SELECT vault.seals()",
+    "vault.needed": "SELECT vault.needed()",
     "CREATE": "CREATE TABLE log.mine (a integer)",
     "SCHEMA": "CREATE SCHEMA mine",
     "OWNER": "SET ROLE playmolt_owner",
@@ -114,6 +121,7 @@ ALLOWED = {
         ("SELECT", "log.archived"), *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"),
         *_BLOBS,
     },
+    "playmolt_vault": {"vault.make", "vault.read", "vault.owned", "vault.outdated", "vault.seals", "vault.needed"},
 }  # fmt: skip
 TABLE_TRIES = [
     ((operation, table), statement.format(table=table, column=column))

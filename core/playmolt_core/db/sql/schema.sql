@@ -7,6 +7,7 @@
 --   limits      rates, calls of models, budgets
 --   lease       effects that a worker is at work on
 --   blob        long texts beside the log
+--   vault       the keys of sessions, wrapped
 --
 -- Everything belongs to playmolt_owner, in whose name nobody logs in. Where a role may do something only in a certain
 -- way, it gets a function that runs with the owner's rights, and no right on the table.
@@ -21,8 +22,8 @@ DECLARE
 BEGIN
   FOREACH name IN ARRAY ARRAY[
     'playmolt_owner', 'playmolt_engine', 'playmolt_relay', 'playmolt_gateway', 'playmolt_reader',
-    'playmolt_game_agora', 'playmolt_game_experiment', 'playmolt_game_jury', 'playmolt_game_legal', 'playmolt_game_ox',
-    'playmolt_game_trial'
+    'playmolt_vault', 'playmolt_game_agora', 'playmolt_game_experiment', 'playmolt_game_jury', 'playmolt_game_legal',
+    'playmolt_game_ox', 'playmolt_game_trial'
   ]
   LOOP
     BEGIN
@@ -43,6 +44,7 @@ CREATE SCHEMA account AUTHORIZATION playmolt_owner;
 CREATE SCHEMA limits AUTHORIZATION playmolt_owner;
 CREATE SCHEMA lease AUTHORIZATION playmolt_owner;
 CREATE SCHEMA blob AUTHORIZATION playmolt_owner;
+CREATE SCHEMA vault AUTHORIZATION playmolt_owner;
 SET LOCAL ROLE playmolt_owner;
 
 -- Log -------------------------------------------------------------------------------------------------------------------
@@ -352,9 +354,9 @@ BEGIN
   RETURN removed;
 END $$;
 
--- The streams in which an agent has a seat, and those a person opened: behind row security no index of what stands within
--- `data` or `metadata` is used, since the operators that look there might tell of rows that are not the caller's.
--- An index is used by what compares in its own order.
+-- The streams in which an agent has a seat; like those a person opened (see the vault). Behind row security no index of
+-- what stands within `data` or `metadata` is used, since the operators that look there might tell of rows that are not the
+-- caller's. An index is used by what compares in its own order.
 CREATE FUNCTION log.joined_by(p_agent text) RETURNS SETOF text ROWS 20
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT e.stream FROM log.event AS e
@@ -362,12 +364,6 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
       SELECT FROM log.event AS l
       WHERE l.stream = e.stream AND l.version > e.version AND l.type = 'agent_left' AND l.data ->> 'agent_id' = p_agent
     )
-    AND log.type_of(e.stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(e.stream)]))
-$$;
-CREATE FUNCTION log.opened_by(p_actor text) RETURNS SETOF text ROWS 20
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT e.stream FROM log.event AS e
-  WHERE e.version = 1 AND (e.metadata ->> 'actor') COLLATE "C" = p_actor
     AND log.type_of(e.stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(e.stream)]))
 $$;
 
@@ -392,7 +388,127 @@ GRANT EXECUTE ON FUNCTION log.append TO playmolt_engine;
 GRANT SELECT ON log.head, log.stream, log.event TO playmolt_engine, playmolt_relay, playmolt_reader;
 GRANT SELECT ON log.outcome TO playmolt_engine, playmolt_reader;
 GRANT SELECT ON log.archived TO playmolt_relay, playmolt_reader;
-GRANT EXECUTE ON FUNCTION log.type_of, log.own_types, log.joined_by, log.opened_by TO playmolt_engine;
+GRANT EXECUTE ON FUNCTION log.type_of, log.own_types, log.joined_by TO playmolt_engine;
+
+-- Vault ----------------------------------------------------------------------------------------------------------------
+
+-- A row a session. `owner` is the agent's id: no record of a session names it. `wrapped` is the session's key under AES
+-- key wrap by the key-encryption key `kek`, which lies in a file and never here. An erased session has none.
+CREATE TABLE vault.key (
+  stream     text COLLATE "C" PRIMARY KEY,
+  owner      text COLLATE "C" NOT NULL,
+  kek        text COLLATE "C" NOT NULL,
+  wrapped    bytea            CHECK (octet_length(wrapped) = 40),
+  created_at timestamptz      NOT NULL DEFAULT clock_timestamp(),
+  erased_at  timestamptz,
+  CHECK ((wrapped IS NULL) = (erased_at IS NOT NULL))
+);
+CREATE INDEX key_owner ON vault.key (owner, stream);
+CREATE INDEX key_kek ON vault.key (kek, stream) WHERE wrapped IS NOT NULL;
+
+-- Refuses streams that are no sessions, and sessions of types that the login has no role of.
+CREATE FUNCTION vault.check_types(p_streams text[]) RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  mine  CONSTANT text[] := coalesce(log.own_types(), ARRAY['jury', 'legal']);
+  other text;
+BEGIN
+  SELECT s.stream INTO other FROM unnest(p_streams) AS s (stream)
+  WHERE (split_part(s.stream, '-', 1) = ANY (mine) AND split_part(s.stream, '-', 1) IN ('jury', 'legal')) IS NOT TRUE;
+  IF FOUND THEN
+    RAISE EXCEPTION '% has no key of % in the vault', session_user, other USING ERRCODE = 'insufficient_privilege';
+  END IF;
+END $$;
+
+-- Keeps the keys of sessions that are being opened, and gives the streams whose row is new. Rows are made in the order of
+-- names, so that two who make several never wait for each other in a circle.
+CREATE FUNCTION vault.make(p_streams text[], p_owners text[], p_keks text[], p_wrapped bytea[]) RETURNS SETOF text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM vault.check_types(p_streams);
+  RETURN QUERY
+  INSERT INTO vault.key AS k (stream, owner, kek, wrapped)
+  SELECT n.stream, n.owner, n.kek, n.wrapped
+  FROM unnest(p_streams, p_owners, p_keks, p_wrapped) AS n (stream, owner, kek, wrapped) ORDER BY n.stream
+  ON CONFLICT DO NOTHING
+  RETURNING k.stream;
+END $$;
+
+CREATE FUNCTION vault.read(p_streams text[]) RETURNS SETOF vault.key
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM vault.check_types(p_streams);
+  RETURN QUERY SELECT * FROM vault.key AS k WHERE k.stream = ANY (p_streams);
+END $$;
+
+-- The sessions of an owner, of the login's own types.
+CREATE FUNCTION vault.owned(p_owner text) RETURNS TABLE (stream text, created_at timestamptz, erased_at timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT k.stream, k.created_at, k.erased_at FROM vault.key AS k
+  WHERE k.owner = p_owner
+    AND log.type_of(k.stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(k.stream)]))
+$$;
+
+-- Empties the row of a session and says when that was; null where there is none. Said again, it says the same.
+CREATE FUNCTION vault.erase(p_stream text) RETURNS timestamptz
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  emptied timestamptz;
+BEGIN
+  PERFORM vault.check_types(ARRAY[p_stream]);
+  UPDATE vault.key AS k SET wrapped = NULL, erased_at = clock_timestamp()
+  WHERE k.stream = p_stream AND k.wrapped IS NOT NULL;
+  SELECT k.erased_at INTO emptied FROM vault.key AS k WHERE k.stream = p_stream;
+  RETURN emptied;
+END $$;
+
+-- Rows of the login's own types that lie under another key than this one; at most p_limit.
+CREATE FUNCTION vault.outdated(p_kek text, p_limit integer) RETURNS SETOF vault.key
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT k.* FROM vault.key AS k
+  WHERE k.wrapped IS NOT NULL AND k.kek <> p_kek
+    AND log.type_of(k.stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(k.stream)]))
+  LIMIT p_limit
+$$;
+
+-- Puts a key that was read as `p_before` under another; false where it was wrapped anew or erased meanwhile.
+CREATE FUNCTION vault.rewrap(p_stream text, p_before bytea, p_kek text, p_wrapped bytea) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM vault.check_types(ARRAY[p_stream]);
+  UPDATE vault.key AS k SET kek = p_kek, wrapped = p_wrapped WHERE k.stream = p_stream AND k.wrapped = p_before;
+  RETURN FOUND;
+END $$;
+
+-- Whether new sessions are sealed: not before every engine reads what is.
+CREATE FUNCTION vault.seals() RETURNS boolean LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS 'SELECT true';
+
+-- How many sessions of all types need each key-encryption key.
+CREATE FUNCTION vault.needed() RETURNS TABLE (kek text, sessions bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT k.kek, count(*) FROM vault.key AS k WHERE k.wrapped IS NOT NULL GROUP BY k.kek
+$$;
+
+REVOKE ALL ON vault.key FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA vault FROM PUBLIC;
+GRANT USAGE ON SCHEMA vault TO playmolt_vault;
+GRANT EXECUTE ON FUNCTION
+  vault.make, vault.read, vault.owned, vault.erase, vault.outdated, vault.rewrap, vault.seals, vault.needed
+TO playmolt_vault;
+
+-- Whose a sealed session is stands here alone; of those stored in clear, in their first record.
+CREATE FUNCTION log.opened_by(p_actor text) RETURNS SETOF text ROWS 20
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT o.stream FROM (
+    SELECT e.stream FROM log.event AS e WHERE e.version = 1 AND (e.metadata ->> 'actor') COLLATE "C" = p_actor
+    UNION ALL
+    SELECT k.stream FROM vault.key AS k WHERE k.owner = p_actor
+  ) AS o
+  WHERE log.type_of(o.stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(o.stream)]))
+$$;
+
+REVOKE ALL ON FUNCTION log.opened_by FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION log.opened_by TO playmolt_engine;
 
 -- Projections -----------------------------------------------------------------------------------------------------------
 
@@ -667,8 +783,9 @@ CREATE INDEX opening_owner ON limits.opening (owner, game);
 
 -- Keeps a place for a session, and says whether there was one: an owner may have p_most of a type that are not over and
 -- in which something happened within p_days. Calls of one owner take turns, so that no two count the same place.
-CREATE FUNCTION limits.open_session(p_owner text, p_game text, p_session text, p_most integer, p_days integer)
-RETURNS boolean
+CREATE FUNCTION limits.open_session(
+  p_owner text, p_game text, p_session text, p_most integer, p_days integer
+) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   present CONSTANT timestamptz := clock_timestamp();
@@ -682,9 +799,12 @@ BEGIN
   END IF;
   DELETE FROM limits.opening AS o WHERE o.owner = p_owner AND o.game = p_game
     AND (o.at < present - interval '1 minute' OR EXISTS (SELECT FROM log.stream AS s WHERE s.stream = o.session));
-  SELECT count(*) INTO running FROM log.event AS e JOIN log.stream AS s USING (stream)
-  WHERE e.version = 1 AND e.metadata ->> 'actor' = p_owner AND s.game = p_game AND NOT s.over
-    AND s.updated_at > present - make_interval(days => p_days);
+  SELECT count(*) INTO running FROM log.stream AS s
+  WHERE s.game = p_game AND NOT s.over AND s.updated_at > present - make_interval(days => p_days) AND s.stream IN (
+      SELECT e.stream FROM log.event AS e WHERE e.version = 1 AND (e.metadata ->> 'actor') COLLATE "C" = p_owner
+      UNION ALL
+      SELECT k.stream FROM vault.key AS k WHERE k.owner = p_owner
+    );
   IF running + (SELECT count(*) FROM limits.opening AS o WHERE o.owner = p_owner AND o.game = p_game) >= p_most THEN
     RETURN false;
   END IF;
@@ -1010,8 +1130,11 @@ GRANT EXECUTE ON FUNCTION lease.note_fault, lease.tell_faults TO playmolt_engine
 CREATE TABLE blob.text (
   hash bytea       PRIMARY KEY CHECK (octet_length(hash) = 32),
   body text        NOT NULL,
-  at   timestamptz NOT NULL DEFAULT now()
+  at   timestamptz NOT NULL DEFAULT now(),
+  -- The session that the text belongs to: it is sealed, lies under a hash that only its key makes, and goes with it.
+  stream text COLLATE "C"
 );
+CREATE INDEX text_stream ON blob.text (stream) WHERE stream IS NOT NULL;
 
 CREATE TABLE blob.reply (
   key  bytea       PRIMARY KEY CHECK (octet_length(key) = 32),

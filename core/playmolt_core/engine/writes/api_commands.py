@@ -9,8 +9,8 @@ from playmolt_schemas.codes import Code, problem_bytes
 from playmolt_core.engine.api_requests import api_request, body_of
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream
 from playmolt_core.engine.pending_call import NO_GAME, BadBody, PendingCall
+from playmolt_core.engine.writes.chaining import append
 from playmolt_core.engine.writes.plans import Change, Plan, refusal
-from playmolt_core.engine.writes.sealing import append
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import Accepted, Command, Decider, Decision, Refused
 

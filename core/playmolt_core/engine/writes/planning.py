@@ -19,8 +19,8 @@ from playmolt_core.engine.cached_stream import CachedStream, number_of
 from playmolt_core.engine.pending_call import BadBody, PendingCall
 from playmolt_core.engine.privacy import closed_to
 from playmolt_core.engine.writes.api_commands import ApiCommands
+from playmolt_core.engine.writes.chaining import append
 from playmolt_core.engine.writes.plans import Change, Need, NeedFaults, Plan, Planned, Repeat, refusal
-from playmolt_core.engine.writes.sealing import append
 from playmolt_core.engine.writes.seating import Seating
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Accepted, Act, Command, Decider, EndGame, Forfeit, Refused, Resign

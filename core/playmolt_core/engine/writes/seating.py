@@ -14,8 +14,8 @@ from playmolt_schemas.identifiers import lobby_of, time_ordered_id
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, number_of
 from playmolt_core.engine.pending_call import NO_GAME, PendingCall
 from playmolt_core.engine.privacy import closed_to
+from playmolt_core.engine.writes.chaining import append
 from playmolt_core.engine.writes.plans import Change, Need, Plan, Planned, Repeat, refusal
-from playmolt_core.engine.writes.sealing import append
 from playmolt_core.game.decider import Accepted, Command, Create, Decider, Event, Join, Leave, Refused
 from playmolt_core.game.lobby import GameClosed, GameOpened, Lobby, SeatLeft, SeatTaken
 

@@ -5,6 +5,7 @@ CREATE ROLE playmolt_engine NOLOGIN;
 CREATE ROLE playmolt_relay NOLOGIN;
 CREATE ROLE playmolt_gateway NOLOGIN;
 CREATE ROLE playmolt_reader NOLOGIN;
+CREATE ROLE playmolt_vault NOLOGIN;
 -- One for each type of game: whose streams an engine appends to and reads.
 CREATE ROLE playmolt_game_agora NOLOGIN;
 CREATE ROLE playmolt_game_experiment NOLOGIN;
@@ -15,6 +16,6 @@ CREATE ROLE playmolt_game_trial NOLOGIN;
 ALTER ROLE migrations CREATEROLE;
 GRANT playmolt_owner TO migrations;
 -- It owns what these may use; as a member it can be told by `playmolt doctor` that they are there.
-GRANT playmolt_engine, playmolt_relay, playmolt_gateway, playmolt_reader TO migrations;
+GRANT playmolt_engine, playmolt_relay, playmolt_gateway, playmolt_reader, playmolt_vault TO migrations;
 GRANT playmolt_game_agora, playmolt_game_experiment, playmolt_game_jury, playmolt_game_legal, playmolt_game_ox,
   playmolt_game_trial TO migrations;

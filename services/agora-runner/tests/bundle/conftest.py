@@ -28,7 +28,7 @@ from playmolt_agora.turn.scenes import scene
 from playmolt_core.game.decider import Accepted, Command, Decider
 from playmolt_core.llm.port import Message, ModelRequest
 from playmolt_core.llm.scripted.model import ScriptedTurn
-from playmolt_core.log.chain import seal as chained
+from playmolt_core.log.chain import chain_record
 from playmolt_schemas.agora.plan import Spent
 from playmolt_schemas.agora.turn import Tokens
 from playmolt_schemas.canonical import canonical_json
@@ -67,7 +67,7 @@ class Log:
             state = decider.evolve(state, event, self.now)
             kept = self.records.setdefault(stream, [])
             self.position += 1
-            new = chained(
+            new = chain_record(
                 stream, len(kept) + 1, kept[-1].hash if kept else ZERO_HASH, self.now, event.type, event.schema_version,
                 canonical_json(event), Metadata(command_id=f"{self.position:032x}"), None, None, event.closes,
             )  # fmt: skip

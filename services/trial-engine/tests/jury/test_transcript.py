@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_core.game.decider import Event, Refused
-from playmolt_core.log.chain import seal
+from playmolt_core.log.chain import chain_record
 from playmolt_jury.chain.port import Verdict, Voted
 from playmolt_jury.chain.verify import compare, withheld
 from playmolt_jury.events import JurorSaid, OverseerSaid, StanceChanged
@@ -47,7 +47,7 @@ def records(session: Any, owner: str = "agent-1") -> list[Record]:
     before = ZERO_HASH
     for version, (event, at, _) in enumerate(session.log, 1):
         metadata = Metadata(command_id="c", actor=owner if version == 1 else "")
-        sealed = seal(
+        sealed = chain_record(
             "jury-1", version, before, at, event.type, event.schema_version, canonical_json(event), metadata, None,
             None, event.closes,
         )  # fmt: skip

@@ -17,12 +17,12 @@ from playmolt_core.engine.writes.plans import Change
 from playmolt_core.game.decider import PUBLIC, Accepted, Decider, Event
 from playmolt_core.game.fold import carries_state_hash, state_hash
 from playmolt_core.game.snapshot import Snapshot
-from playmolt_core.log.chain import seal
+from playmolt_core.log.chain import chain_record
 from playmolt_core.log.port import NewRecord
 
 
 def append(change: Change, decided: Accepted, at: datetime, call: Call, *, announce: bool = True) -> None:
-    """Move a change's head on by events and seal them; `announce` tells the lobby what they changed."""
+    """Move a change's head on by events and chain them; `announce` tells the lobby what they changed."""
     if not decided.events:
         return
     entry, head = change.entry, change.head
@@ -66,7 +66,7 @@ def _record(
     if decider.game != "lobby":
         public = message(decider, entry.stream, version, written, state, event, PUBLIC)
     hashed = carries_state_hash(decider.game, version, closes=event.closes)
-    return seal(
+    return chain_record(
         stream=entry.stream,
         version=version,
         prev_hash=prev_hash,

@@ -1,0 +1,112 @@
+"""The file of key-encryption keys, which lies beside the database and never in it."""
+
+import os
+import secrets
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+from cryptography.hazmat.primitives.keywrap import InvalidUnwrap, aes_key_unwrap, aes_key_wrap
+from playmolt_schemas.identifiers import rfc3339
+
+from playmolt_core.vault.stream_key import KEY_BYTES, NotOpened, from_text, to_text
+
+
+class InvalidKeyFile(ValueError):
+    """The file is not there or holds no keys; the message names it and says what to do."""
+
+
+class KeyEncryptionKey(msgspec.Struct, frozen=True):
+    """Wraps the keys of sessions (AES key wrap, RFC 3394)."""
+
+    id: str
+    key: str
+    """32 bytes in base64url."""
+    created_at: datetime
+
+    def __post_init__(self) -> None:
+        if len(from_text(self.key)) != KEY_BYTES:
+            raise ValueError(f"the key {self.id} has not {KEY_BYTES} bytes")
+        if self.created_at.tzinfo is None:
+            raise ValueError(f"created_at of the key {self.id} has no offset from UTC")
+
+    def wrap(self, secret: bytes) -> bytes:
+        return aes_key_wrap(from_text(self.key), secret)
+
+    def unwrap(self, wrapped: bytes) -> bytes:
+        """Raises NotOpened."""
+        try:
+            return aes_key_unwrap(from_text(self.key), wrapped)
+        except InvalidUnwrap as error:
+            raise NotOpened(f"a session's key was not wrapped by the key {self.id} of the file") from error
+
+
+_read = msgspec.json.Decoder(list[KeyEncryptionKey]).decode
+
+
+def drawn(now: datetime) -> KeyEncryptionKey:
+    """A new key. Its id says its day."""
+    name = f"k{now:%Y%m%d}-{secrets.token_hex(4)}"
+    return KeyEncryptionKey(name, to_text(secrets.token_bytes(KEY_BYTES)), now)
+
+
+def read_keys(path: Path) -> Sequence[KeyEncryptionKey]:
+    """The keys of a file, newest first. Raises InvalidKeyFile."""
+    try:
+        keys = _read(path.read_bytes())
+    except OSError as error:
+        raise InvalidKeyFile(
+            f"{path} cannot be read ({error.strerror}): it is the file of PLAYMOLT_SEAL_KEYS"
+        ) from error
+    except ValueError as error:
+        raise InvalidKeyFile(f'{path} is not [{{"id", "key", "created_at"}}]: {error}') from error
+    if not keys or len({key.id for key in keys}) < len(keys):
+        raise InvalidKeyFile(f"{path} holds no key, or two of one id: `playmolt seal add` puts a new one into it")
+    return sorted(keys, key=lambda key: key.created_at, reverse=True)
+
+
+def write_keys(path: Path, keys: Iterable[KeyEncryptionKey]) -> None:
+    """Write a file whole, for its owner's eyes alone: a reader meets the old or the new one, never a torn one."""
+    ordered = sorted(keys, key=lambda key: key.created_at)
+    written = [{"id": key.id, "key": key.key, "created_at": rfc3339(key.created_at)} for key in ordered]
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.unlink(missing_ok=True)
+    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(msgspec.json.format(msgspec.json.encode(written), indent=1) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+
+
+class KeyFile:
+    """The keys as the file has them: read again when it was changed, and when a key is asked for that it has not."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises InvalidKeyFile."""
+        self._path = path
+        self._mark = self._look()
+        self._keys = read_keys(path)
+
+    def _look(self) -> tuple[int, ...]:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return ()
+        return found.st_mtime_ns, found.st_ino, found.st_size
+
+    def newest(self) -> KeyEncryptionKey:
+        """What new sessions are wrapped by. Raises InvalidKeyFile."""
+        mark = self._look()
+        if mark != self._mark:
+            self._keys, self._mark = read_keys(self._path), mark
+        return self._keys[0]
+
+    def find(self, name: str) -> KeyEncryptionKey | None:
+        """Raises InvalidKeyFile."""
+        for _ in range(2):
+            for key in self._keys:
+                if key.id == name:
+                    return key
+            self._keys = read_keys(self._path)
+        return None

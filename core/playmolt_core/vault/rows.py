@@ -1,0 +1,106 @@
+"""The rows of `vault.key`, as the functions of the schema `vault` give them."""
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+
+import msgspec
+
+from playmolt_core.db.logins import VAULT_ROLE
+from playmolt_core.db.pool import Connection, Pool
+from playmolt_core.db.queries import queries
+
+_SQL = queries("vault")
+
+
+class KeyRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The key of a session, wrapped by the key-encryption key `kek`; an erased session has none."""
+
+    stream: str
+    owner: str
+    kek: str
+    wrapped: bytes | None
+    created_at: datetime | None = None
+    erased_at: datetime | None = None
+
+
+class OwnedSession(msgspec.Struct, frozen=True, kw_only=True):
+    stream: str
+    created_at: datetime
+    erased_at: datetime | None
+
+
+async def enter(connection: Connection, role: str) -> None:
+    """Within a transaction: take the role of the vault on a connection that works in a role."""
+    if role:
+        await connection.execute(f"SET LOCAL ROLE {VAULT_ROLE}")
+
+
+async def leave(connection: Connection, role: str) -> None:
+    """Take the role again that the connection works in."""
+    if role:
+        await connection.execute(f"SET LOCAL ROLE {role}")
+
+
+async def make(connection: Connection, rows: Iterable[KeyRow]) -> set[str]:
+    """Within a transaction in the vault's role: keep rows, and give the streams that had none."""
+    columns = zip(*[(row.stream, row.owner, row.kek, row.wrapped) for row in rows], strict=True)
+    return {stream for (stream,) in await connection.fetch(_SQL["make"], *map(list, columns))}
+
+
+class PgKeyRows:
+    """Every method raises LogUnavailable, and NotPermitted for a login that does not reach the vault."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    @asynccontextmanager
+    async def _reaching(self) -> AsyncIterator[Connection]:
+        async with self._pool.transaction() as connection:
+            await enter(connection, self._pool.role)
+            yield connection
+
+    async def seals(self) -> bool:
+        """Whether new sessions are sealed."""
+        async with self._reaching() as vault:
+            return bool(await vault.fetchval(_SQL["seals"]))
+
+    async def read(self, streams: Iterable[str]) -> Sequence[KeyRow]:
+        """The rows there are; a session stored in clear has none."""
+        async with self._reaching() as vault:
+            return [_row(*row) for row in await vault.fetch(_SQL["read"], list(streams))]
+
+    async def owned(self, owner: str, limit: int) -> Sequence[OwnedSession]:
+        """An owner's sessions, newest first, erased ones too."""
+        async with self._reaching() as vault:
+            rows = await vault.fetch(_SQL["owned"], owner, limit)
+        return [OwnedSession(stream=stream, created_at=made, erased_at=erased) for stream, made, erased in rows]
+
+    async def erase(self, stream: str) -> datetime | None:
+        """Empty a session's row, for ever, and say when that was; None where there is none."""
+        async with self._reaching() as vault:
+            emptied: datetime | None = await vault.fetchval(_SQL["erase"], stream)
+        return emptied
+
+    async def outdated(self, kek: str, limit: int) -> Sequence[KeyRow]:
+        """Some of the rows that are wrapped by another key than this."""
+        async with self._reaching() as vault:
+            return [_row(*row) for row in await vault.fetch(_SQL["outdated"], kek, limit)]
+
+    async def rewrap(self, row: KeyRow, kek: str, wrapped: bytes) -> bool:
+        """Put a row under another key; False where it changed since it was read."""
+        async with self._reaching() as vault:
+            return bool(await vault.fetchval(_SQL["rewrap"], row.stream, row.wrapped, kek, wrapped))
+
+    async def needed(self) -> Mapping[str, int]:
+        """Key-encryption key → how many sessions need it."""
+        async with self._reaching() as vault:
+            return {kek: sessions for kek, sessions in await vault.fetch(_SQL["needed"])}
+
+
+def _row(
+    stream: str, owner: str, kek: str, wrapped: bytes | None, created_at: datetime, erased_at: datetime | None
+) -> KeyRow:
+    return KeyRow(
+        stream=stream, owner=owner, kek=kek, wrapped=wrapped, created_at=created_at, erased_at=erased_at
+    )  # fmt: skip

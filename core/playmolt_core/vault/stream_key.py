@@ -1,0 +1,114 @@
+"""The key of a session, and what is sealed and hashed under the keys that follow from it (docs/event-log.md)."""
+
+import hmac
+import os
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import Final
+
+import msgspec
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+KEY_BYTES: Final = 32
+_NONCE_BYTES: Final = 12
+_FORM: Final = "v1."
+_NO_SALT: Final = bytes(32)
+
+
+class NotOpened(ValueError):
+    """What should be sealed is not, or under another key or place than this one."""
+
+
+class Sealed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is stored in place of data."""
+
+    sealed: str
+
+
+_read_sealed = msgspec.json.Decoder(Sealed).decode
+
+
+def to_text(raw: bytes) -> str:
+    """Base64url without padding."""
+    return urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def from_text(text: str) -> bytes:
+    """Raises ValueError for what is no base64url; padding may be there."""
+    return urlsafe_b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4))
+
+
+def sealed_text(data: bytes) -> str | None:
+    """The text in data as it is stored; None when it is not sealed."""
+    if not data.startswith(b'{"sealed":"'):
+        return None
+    try:
+        return _read_sealed(data).sealed
+    except msgspec.MsgspecError:
+        return None
+
+
+def open_record(key: bytes, place: str, text: str) -> bytes:
+    """Open the text of a record with the record's own key; `place` is what `record_place` gives. Raises NotOpened."""
+    if not text.startswith(_FORM):
+        raise NotOpened(f"{place} is sealed in a form that this release does not know")
+    try:
+        raw = from_text(text.removeprefix(_FORM))
+        return AESGCM(key).decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], place.encode())
+    except (InvalidTag, ValueError) as error:
+        raise NotOpened(f"{place} is not sealed under this key") from error
+
+
+def record_place(stream: str, version: int, kind: str, schema_version: int) -> str:
+    """What a record's sealed data is bound to."""
+    return f"{stream}|{version}|{kind}|{schema_version}"
+
+
+class StreamKey:
+    """Seals and opens what belongs to one session."""
+
+    __slots__ = ("_root", "secret", "stream")
+
+    def __init__(self, stream: str, secret: bytes) -> None:
+        self.stream = stream
+        self.secret = secret
+        self._root = hmac.digest(_NO_SALT, secret, "sha256")
+
+    def derived(self, info: str) -> bytes:
+        """HKDF-SHA-256 without salt, 32 bytes: the first block of its second step."""
+        return hmac.digest(self._root, f"{self.stream}|{info}".encode() + b"\x01", "sha256")
+
+    def record_key(self, version: int) -> bytes:
+        return self.derived(str(version))
+
+    def seal_record(self, version: int, kind: str, schema_version: int, data: bytes) -> bytes:
+        """The data of a record as it is stored."""
+        text = _seal(self.record_key(version), record_place(self.stream, version, kind, schema_version), data)
+        return b'{"sealed":"%b"}' % text.encode()
+
+    def open_record(self, version: int, kind: str, schema_version: int, data: bytes) -> bytes:
+        """Raises NotOpened."""
+        place, text = record_place(self.stream, version, kind, schema_version), sealed_text(data)
+        if text is None:
+            raise NotOpened(f"{place} is not sealed")
+        return open_record(self.record_key(version), place, text)
+
+    def seal_text(self, name: str, text: bytes) -> bytes:
+        """Seal what lies beside the log (`outcome|ID`, `blob|HASH`) in the same form."""
+        return b'{"sealed":"%b"}' % _seal(self.derived(name), f"{self.stream}|{name}", text).encode()
+
+    def open_text(self, name: str, stored: bytes) -> bytes:
+        """Raises NotOpened."""
+        place, text = f"{self.stream}|{name}", sealed_text(stored)
+        if text is None:
+            raise NotOpened(f"{place} is not sealed")
+        return open_record(self.derived(name), place, text)
+
+    def hash_of(self, purpose: str, value: bytes) -> str:
+        """A hash that nobody can guess a value by: hex HMAC-SHA-256 for `state`, `request` and `blob`."""
+        return hmac.digest(self.derived(purpose), value, "sha256").hex()
+
+
+def _seal(key: bytes, place: str, text: bytes) -> str:
+    nonce = os.urandom(_NONCE_BYTES)
+    return _FORM + to_text(nonce + AESGCM(key).encrypt(nonce, text, place.encode()))

@@ -1,0 +1,119 @@
+"""The keys of sessions, unwrapped: rows of the database and keys of the file come together here."""
+
+import asyncio
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Final, Protocol
+
+from playmolt_schemas.identifiers import SEALED_TYPES
+
+from playmolt_core.db.errors import LogUnavailable
+from playmolt_core.ops.telemetry import log
+from playmolt_core.vault.key_file import KeyFile
+from playmolt_core.vault.rows import KeyRow
+from playmolt_core.vault.stream_key import KEY_BYTES, NotOpened, StreamKey
+
+_KEPT: Final = 10_000
+_LOOK_SECONDS: Final = 1.0
+_log = log("vault")
+
+
+class Erased(LookupError):
+    """The session's key is gone: nothing of what was sealed under it can be opened any more."""
+
+    def __init__(self, stream: str, at: datetime | None) -> None:
+        super().__init__(f"{stream} was erased")
+        self.stream = stream
+        self.at = at
+
+
+class KeyRows(Protocol):
+    """What `rows.PgKeyRows` is to the vault."""
+
+    async def seals(self) -> bool: ...
+
+    async def read(self, streams: Iterable[str]) -> Sequence[KeyRow]: ...
+
+
+def is_sealed_type(stream: str) -> bool:
+    """Whether a stream is a session of a type that is sealed; one from before may still stand in clear."""
+    return stream.partition("-")[0] in SEALED_TYPES
+
+
+class Vault:
+    """Gives the keys of sessions, and makes those of new ones."""
+
+    def __init__(self, rows: KeyRows, file: KeyFile) -> None:
+        self.rows = rows
+        self.file = file
+        self._on = False
+        self._kept: OrderedDict[str, StreamKey] = OrderedDict()
+
+    async def settle(self) -> None:
+        """Wait until new sessions are sealed, which stays so. Ends with its task alone."""
+        while not await self._seals():  # noqa: ASYNC110 -- no event tells of another process' migration
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _seals(self) -> bool:
+        try:
+            self._on = await self.rows.seals()
+        except LogUnavailable as error:
+            _log.warning("log_away", detail=str(error)[:300])
+        return self._on
+
+    def new(self, stream: str) -> StreamKey | None:
+        """A key for a stream that nothing is stored of; None where its records stay open."""
+        if not self._on or not is_sealed_type(stream):
+            return None
+        return StreamKey(stream, secrets.token_bytes(KEY_BYTES))
+
+    def row(self, key: StreamKey, owner: str) -> KeyRow:
+        """The row of a new key, to be stored together with its stream's first record. Raises InvalidKeyFile."""
+        kek = self.file.newest()
+        return KeyRow(stream=key.stream, owner=owner, kek=kek.id, wrapped=kek.wrap(key.secret))
+
+    async def key(self, stream: str) -> StreamKey | None:
+        """The key of a stored stream; None when it stands in clear.
+
+        Raises Erased, NotOpened when the file lacks the key that it is wrapped by, and LogUnavailable.
+        """
+        if not is_sealed_type(stream):
+            return None
+        known = self._kept.get(stream)
+        if known is not None:
+            self._kept.move_to_end(stream)
+            return known
+        for row in await self.rows.read([stream]):
+            return self._keep(row)
+        return None
+
+    async def keys(self, streams: Iterable[str]) -> Mapping[str, StreamKey | Erased | NotOpened]:
+        """The keys of some streams, or why there is none; streams in clear are left out. Raises LogUnavailable."""
+        found: dict[str, StreamKey | Erased | NotOpened] = {}
+        for row in await self.rows.read(filter(is_sealed_type, streams)):
+            try:
+                found[row.stream] = self.unwrapped(row)
+            except (Erased, NotOpened) as gone:
+                found[row.stream] = gone
+        return found
+
+    def forget(self, stream: str) -> None:
+        """Drop a key from memory: its session was erased."""
+        self._kept.pop(stream, None)
+
+    def unwrapped(self, row: KeyRow) -> StreamKey:
+        """Raises Erased and NotOpened."""
+        if row.wrapped is None:
+            raise Erased(row.stream, row.erased_at)
+        kek = self.file.find(row.kek)
+        if kek is None:
+            raise NotOpened(f"{row.stream} is wrapped by the key {row.kek}, which the file of PLAYMOLT_SEAL_KEYS lacks")
+        return StreamKey(row.stream, kek.unwrap(row.wrapped))
+
+    def _keep(self, row: KeyRow) -> StreamKey:
+        key = self._kept[row.stream] = self.unwrapped(row)
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+        return key
