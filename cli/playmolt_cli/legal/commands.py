@@ -1,6 +1,7 @@
 """`playmolt legal`: a whole session of the legal simulation from the terminal."""
 
 import asyncio
+import base64
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -13,7 +14,16 @@ from playmolt import sessions
 from playmolt.client import Client
 from playmolt.errors import Refused
 from playmolt.sessions import AsyncSessions
-from playmolt_schemas.games.legal import CaseType, Gate, Language, OpenSessionRequest, Session, Side
+from playmolt_schemas.games.legal import (
+    UPLOAD_BYTES,
+    CaseType,
+    Gate,
+    Language,
+    OpenSessionRequest,
+    Session,
+    Side,
+    UploadRequest,
+)
 from playmolt_schemas.routes import legal as routes
 from playmolt_schemas.routes.legal import ReportFormat
 
@@ -181,6 +191,34 @@ def _asked_facts(session: Session) -> Form:
     if session.previous_session and asker.yes(words.say("keep"), default=True):
         return {}
     return ask_facts(words, asker)
+
+
+@legal.command()
+@click.argument("file", type=click.File("rb"))
+@_session_argument
+@click.option("--title", help="What it is called; the file's name where it is left out.")
+@click.option("--statute", is_flag=True, help="It is a statute, no evidence.")
+@_caller_options
+def attach(
+    file: BinaryIO, session_id: str | None, title: str | None, statute: bool, url: str | None, key: str | None,
+    data: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Upload a text or a PDF as evidence or as a statute, before the facts are told or while a gate is open.
+
+    Example: playmolt legal attach contract.pdf --title "Lease of 2024"
+    """
+    content = file.read(UPLOAD_BYTES + 1)
+    request = UploadRequest(
+        title=title or Path(file.name).name,
+        kind="statute" if statute else "evidence",
+        media_type="application/pdf" if content.startswith(b"%PDF-") else "text/plain",
+        content=base64.b64encode(content).decode(),
+    )
+    with session_client(session_server(url, data, "legal"), key) as client:
+        added = client.call(routes.ADD_EVIDENCE, _session(client, session_id).id, body=request)
+    click.echo(
+        msgspec.json.encode(added) if as_json else printable(f"{added.id}  {added.title}  {added.chars} characters")
+    )
 
 
 @legal.command()

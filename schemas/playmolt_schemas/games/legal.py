@@ -34,6 +34,8 @@ FactAction = Literal["confirm", "correct", "dispute", "withdraw"]
 FactChange = Literal["stipulated", "confirm", "correct", "dispute", "withdraw", "questioned"]
 """What happens to a fact: what a person does, and `questioned` by a correction that names no fact."""
 RefusalReason = Literal["quote_not_found", "particular_not_supplied"]
+EvidenceKind = Literal["evidence", "statute"]
+MediaType = Literal["text/plain", "application/pdf"]
 
 TITLE_CHARS: Final = 200
 JURISDICTION_CHARS: Final = 100
@@ -51,6 +53,13 @@ OPEN_QUESTIONS: Final = 3
 FACTS_ADDED: Final = 3
 """How often `add_facts` is taken."""
 QUESTION_ID_CHARS: Final = 16
+UPLOAD_BYTES: Final = 1024 * 1024
+UPLOAD_CHARS: Final = 20_000
+UPLOADS: Final = 20
+UPLOADS_CHARS: Final = 100_000
+"""One upload decoded, and its text; those of a session, and their texts together."""
+UPLOAD_BODY_BYTES: Final = 1536 * 1024
+_BASE64: Final = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$(?!\n)"
 
 
 def _different(most: int, least: int = 0) -> Meta:
@@ -120,6 +129,23 @@ class FactChangeRequest(Request, frozen=True, kw_only=True):
     action: FactAction
     text: Annotated[str, told(ENTRY_CHARS)] | UnsetType = UNSET
     reason: Annotated[str, told(NOTE_CHARS, STORABLE)] | UnsetType = UNSET
+
+
+class UploadRequest(Request, frozen=True, kw_only=True):
+    """`POST …/evidence`: a text or a PDF that has text, as base64."""
+
+    title: Annotated[str, told(TITLE_CHARS, LINE)]
+    kind: EvidenceKind
+    media_type: MediaType
+    content: Annotated[
+        str,
+        Meta(
+            min_length=4,
+            max_length=(UPLOAD_BYTES + 2) // 3 * 4,
+            pattern=_BASE64,
+            extra_json_schema={"contentEncoding": "base64"},
+        ),
+    ]
 
 
 ReportSection = Literal[
@@ -418,11 +444,55 @@ class Numbered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of evidence with its id."""
+    """A piece of evidence, or a statute, with its id. What was typed has no `media_type`, an upload no `description`.
+
+    A session shows every field; what is stored of one that was typed has the first three alone.
+    """
 
     id: str
     title: str
     description: str
+    kind: EvidenceKind | UnsetType = UNSET
+    media_type: MediaType | UnsetType | None = UNSET
+    bytes: int | UnsetType | None = UNSET
+    chars: int | UnsetType | None = UNSET
+    pages: int | UnsetType | None = UNSET
+    sha256: str | UnsetType | None = UNSET
+
+    @property
+    def uploaded(self) -> bool:
+        return bool(self.media_type)
+
+
+class Upload(msgspec.Struct, frozen=True, kw_only=True):
+    """What was uploaded, by its id: `chars` counts its text, `pages` a PDF's pages."""
+
+    id: str
+    kind: EvidenceKind
+    title: str
+    media_type: MediaType
+    bytes: int
+    chars: int
+    pages: int | None
+    sha256: str
+
+
+class UploadText(Upload, frozen=True, kw_only=True):
+    """An upload with its text."""
+
+    text: str
+
+
+class ReadUpload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An upload as the gateway has read it: what an engine is handed of it."""
+
+    title: Annotated[str, Meta(min_length=1, max_length=TITLE_CHARS)]
+    kind: EvidenceKind
+    media_type: MediaType
+    text: Annotated[str, Meta(min_length=1, max_length=UPLOAD_CHARS)]
+    bytes: int
+    pages: int | None
+    sha256: str
 
 
 class TimelineItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -669,6 +739,12 @@ class TurnsStaleMessage(SessionMessage, frozen=True, kw_only=True, tag="turns_st
     turns: tuple[int, ...]
 
 
+class EvidenceAddedMessage(SessionMessage, frozen=True, kw_only=True, tag="evidence_added"):
+    """Something was uploaded."""
+
+    evidence_id: str
+
+
 class GateOpenedMessage(SessionMessage, frozen=True, kw_only=True, tag="gate_opened"):
     """The person is asked."""
 
@@ -687,6 +763,7 @@ LegalMessage = (
     | GuardrailHitMessage
     | FactChangedMessage
     | TurnsStaleMessage
+    | EvidenceAddedMessage
     | GateOpenedMessage
     | SessionDoneMessage
 )

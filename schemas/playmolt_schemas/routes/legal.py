@@ -5,11 +5,13 @@ from typing import Final, Literal
 
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games import legal
+from playmolt_schemas.records import Record
 from playmolt_schemas.routes.route import (
     EVENT_STREAM,
     HTML,
     JSON,
     MARKDOWN,
+    NDJSON,
     SVG,
     Auth,
     Media,
@@ -62,6 +64,16 @@ POST_FACTS: Final[Route[legal.Session]] = Route(
     service="legal", summary="Tell the facts.", request=legal.FactsRequest, answers={200: legal.Session},
     errors=(Code.SESSION_PHASE,),
 )  # fmt: skip
+ADD_EVIDENCE: Final[Route[legal.Upload]] = Route(
+    method="POST", path=_PATH + "/{id}/evidence", name="add_evidence", tag="legal", auth=Auth.AGENT, idempotent=True,
+    service="legal", summary="Upload a text or a PDF that has text, as evidence or as a statute.",
+    request=legal.UploadRequest, body_bytes=legal.UPLOAD_BODY_BYTES, answers={201: legal.Upload},
+    errors=(Code.SESSION_PHASE,),
+)  # fmt: skip
+READ_EVIDENCE: Final[Route[legal.UploadText]] = Route(
+    method="GET", path=_PATH + "/{id}/evidence/{eid}", name="read_evidence", tag="legal", auth=Auth.AGENT,
+    service="legal", summary="An upload with its text.", answers={200: legal.UploadText},
+)  # fmt: skip
 POST_STEERING: Final[Route[legal.Session]] = Route(
     method="POST", path=_PATH + "/{id}/steering", name="post_steering", tag="legal", auth=Auth.AGENT,
     idempotent=True, service="legal", summary="Answer the open gate.", request=FORMS,
@@ -94,6 +106,11 @@ STREAM_SESSION: Final[Route[bytes | None]] = Route(
     service="legal", summary="What happens in the session, as it happens; ends after session_done.",
     query=StreamQuery, answers={200: Media(EVENT_STREAM, legal.LegalMessage), 204: None},
 )  # fmt: skip
+READ_LOG: Final[Route[list[Record]]] = Route(
+    method="GET", path=_PATH + "/{id}/log", name="read_session_log", tag="legal", auth=Auth.AGENT, service="legal",
+    summary="The whole log of a session that is over, one record a line.", answers={200: Media(NDJSON, Record)},
+    errors=(Code.LOG_NOT_FINISHED,),
+)  # fmt: skip
 DRAW_SESSION: Final[Route[bytes]] = Route(
     method="GET", path=_PATH + "/{id}/picture.svg", name="draw_session", tag="legal", auth=Auth.AGENT, service="legal",
     summary="The session drawn as it is now.", answers={200: Media(SVG)}, query=PictureQuery,
@@ -113,12 +130,15 @@ LEGAL: Final = (
     LIST_SESSIONS,
     READ_SESSION,
     POST_FACTS,
+    ADD_EVIDENCE,
+    READ_EVIDENCE,
     POST_STEERING,
     CHANGE_FACT,
     REDO_TURNS,
     RETRY_TURN,
     READ_REPORT,
     STREAM_SESSION,
+    READ_LOG,
     DRAW_SESSION,
     SHARE_SESSION,
     UNSHARE_SESSION,

@@ -147,6 +147,7 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
     errors: tuple[Code, ...] = ()
     auth: Auth = Auth.OPTIONAL
     idempotent: bool = False
+    body_bytes: int = limits.BODY_BYTES
     alone: bool = False
     """Whether it answers without an engine, NATS and Postgres."""
     patient: bool = False
@@ -170,6 +171,11 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
     def draws(self) -> bool:
         """Whether it is a drawing of a session for its owner."""
         return bool(self.service) and self.path.endswith("/picture.svg")
+
+    @property
+    def uploads(self) -> bool:
+        """Whether its body holds a file."""
+        return self.method == "POST" and self.service == "legal" and self.path.endswith("/evidence")
 
     @property
     def run(self) -> bool:

@@ -367,6 +367,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/sessions/{id}/evidence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Upload a text or a PDF that has text, as evidence or as a statute. */
+        post: operations["add_evidence"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions/{id}/evidence/{eid}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An upload with its text. */
+        get: operations["read_evidence"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/sessions/{id}/steering": {
         parameters: {
             query?: never;
@@ -461,6 +495,23 @@ export interface paths {
         };
         /** What happens in the session, as it happens; ends after session_done. */
         get: operations["stream_session"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions/{id}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The whole log of a session that is over, one record a line. */
+        get: operations["read_session_log"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3404,12 +3455,21 @@ export interface components {
         };
         /**
          * Evidence
-         * @description A piece of evidence with its id.
+         * @description A piece of evidence, or a statute, with its id. What was typed has no `media_type`, an upload no `description`.
+         *
+         *     A session shows every field; what is stored of one that was typed has the first three alone.
          */
         Evidence: {
             id: string;
             title: string;
             description: string;
+            /** @enum {string} */
+            kind?: "evidence" | "statute";
+            media_type?: ("application/pdf" | "text/plain") | null;
+            bytes?: number | null;
+            chars?: number | null;
+            pages?: number | null;
+            sha256?: string | null;
         };
         /**
          * TimelineItem
@@ -3609,6 +3669,52 @@ export interface components {
             title: string;
             /** @description Trimmed, then counted in Unicode code points. */
             description: string;
+        };
+        /**
+         * UploadRequest
+         * @description `POST …/evidence`: a text or a PDF that has text, as base64.
+         */
+        UploadRequest: {
+            /** @description Trimmed, then counted in Unicode code points. */
+            title: string;
+            /** @enum {string} */
+            kind: "evidence" | "statute";
+            /** @enum {string} */
+            media_type: "application/pdf" | "text/plain";
+            content: string;
+        };
+        /**
+         * Upload
+         * @description What was uploaded, by its id: `chars` counts its text, `pages` a PDF's pages.
+         */
+        Upload: {
+            id: string;
+            /** @enum {string} */
+            kind: "evidence" | "statute";
+            title: string;
+            /** @enum {string} */
+            media_type: "application/pdf" | "text/plain";
+            bytes: number;
+            chars: number;
+            pages: number | null;
+            sha256: string;
+        };
+        /**
+         * UploadText
+         * @description An upload with its text.
+         */
+        UploadText: {
+            id: string;
+            /** @enum {string} */
+            kind: "evidence" | "statute";
+            title: string;
+            /** @enum {string} */
+            media_type: "application/pdf" | "text/plain";
+            bytes: number;
+            chars: number;
+            pages: number | null;
+            sha256: string;
+            text: string;
         };
         /**
          * FactsForm
@@ -4091,6 +4197,22 @@ export interface components {
             /** @enum {string} */
             type: "turns_stale";
             turns: number[];
+            session_id: string;
+            version: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, six decimals.
+             */
+            at: string;
+        };
+        /**
+         * EvidenceAddedMessage
+         * @description Something was uploaded.
+         */
+        EvidenceAddedMessage: {
+            /** @enum {string} */
+            type: "evidence_added";
+            evidence_id: string;
             session_id: string;
             version: number;
             /**
@@ -8108,6 +8230,192 @@ export interface operations {
             };
         };
     };
+    add_evidence: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key and body give the same answer and no second effect. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UploadRequest"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Upload"];
+                };
+            };
+            /** @description Bad Request: invalid_request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized: unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found: not_found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict: wrong_phase */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: body_too_large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type: unsupported_encoding */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: idempotency_mismatch */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: rate_limited */
+            429: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_evidence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                eid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadText"];
+                };
+            };
+            /** @description Bad Request: invalid_request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized: unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found: not_found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: rate_limited */
+            429: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     post_steering: {
         parameters: {
             query?: never;
@@ -8696,6 +9004,86 @@ export interface operations {
             };
             /** @description Unauthorized: unauthorized */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found: not_found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: rate_limited */
+            429: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_session_log: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                };
+            };
+            /** @description Bad Request: invalid_request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized: unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: not_finished */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

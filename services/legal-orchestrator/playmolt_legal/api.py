@@ -3,17 +3,19 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, get_args
 
+import msgspec
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi, Linked
 from playmolt_core.game.decider import Command, Refused
 from playmolt_schemas.body_fields import BodyFields
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.legal import ReportSection, Sessions
+from playmolt_schemas.games.legal import ReadUpload, ReportSection, Sessions
 from playmolt_schemas.identifiers import id_of_command
 from playmolt_schemas.routes import sharing
 from typing_extensions import override
 
 from playmolt_legal import commands, views
 from playmolt_legal.codes import invalid_request
+from playmolt_legal.facts import uploads
 from playmolt_legal.report import formats, shared
 from playmolt_legal.report.report import report
 from playmolt_legal.report.scene import scene
@@ -26,6 +28,8 @@ LIST: Final = "list_sessions"
 FACTS: Final = "post_facts"
 STEERING: Final = "post_steering"
 FACT: Final = "change_fact"
+EVIDENCE: Final = "add_evidence"
+UPLOAD: Final = "read_evidence"
 REDO: Final = "redo_turns"
 RETRY: Final = "retry_turn"
 REPORT: Final = "read_report"
@@ -37,34 +41,39 @@ class LegalApi(GameApi[State]):
     """Serves the routes of the legal simulation; `aliases` are the models a session may name."""
 
     opens = frozenset((OPEN,))
-    writes = frozenset((OPEN, FACTS, FACT, REDO, STEERING, RETRY))
+    writes = frozenset((OPEN, FACTS, FACT, EVIDENCE, REDO, STEERING, RETRY))
     slow = frozenset((REPORT, sharing.PAGE))
     lists = frozenset((LIST,))
 
     def __init__(self, rules: Legal, aliases: Sequence[str]) -> None:
         self._rules = rules
         self._aliases = tuple(aliases)
+        self._commands: Mapping[str, Callable[[ApiRequest], Command]] = {
+            OPEN: self._opening,
+            FACTS: lambda asked: commands.PostFacts(agent_id=asked.agent_id, body=asked.body),
+            STEERING: self._form,
+            FACT: lambda asked: commands.ChangeFact(
+                agent_id=asked.agent_id, fact_id=asked.params["fid"], body=asked.body
+            ),
+            EVIDENCE: lambda asked: commands.AddEvidence(agent_id=asked.agent_id, body=asked.body),
+            REDO: lambda asked: commands.Redo(agent_id=asked.agent_id, body=asked.body),
+            RETRY: lambda asked: commands.Retry(agent_id=asked.agent_id),
+        }
 
     @override
     def command(self, state: State, request: ApiRequest) -> Command | Refused:
-        agent = request.agent_id
-        match request.route:
-            case "open_session":
-                return commands.OpenSession(
-                    agent_id=agent, name=request.name, seed=request.seed, body=request.body, aliases=self._aliases
-                )
-            case "post_facts":
-                return commands.PostFacts(agent_id=agent, body=request.body)
-            case "post_steering":
-                linked = id_of_command(self._rules.game, request.command_id)
-                return commands.PostForm(agent_id=agent, body=request.body, next_session=linked)
-            case "change_fact":
-                return commands.ChangeFact(agent_id=agent, fact_id=request.params["fid"], body=request.body)
-            case "redo_turns":
-                return commands.Redo(agent_id=agent, body=request.body)
-            case "retry_turn":
-                return commands.Retry(agent_id=agent)
+        if make := self._commands.get(request.route):
+            return make(request)
         raise LookupError(f"{request.route} changes nothing")
+
+    def _opening(self, asked: ApiRequest) -> Command:
+        return commands.OpenSession(
+            agent_id=asked.agent_id, name=asked.name, seed=asked.seed, body=asked.body, aliases=self._aliases
+        )
+
+    def _form(self, asked: ApiRequest) -> Command:
+        linked = id_of_command(self._rules.game, asked.command_id)
+        return commands.PostForm(agent_id=asked.agent_id, body=asked.body, next_session=linked)
 
     @override
     def linked(self, before: State, after: State) -> Linked | None:
@@ -116,8 +125,24 @@ def _page(state: State, request: ApiRequest) -> ApiReply | Refused:
     return ApiReply(shared.page(made, scene(state), request.query.get("sections")))
 
 
+def _added(state: State, request: ApiRequest) -> ApiReply | Refused:
+    """What became of an upload: the newest of its kind, title and bytes, which is told in full."""
+    added = uploads.newest(state, msgspec.convert(request.body, ReadUpload))
+    return ApiReply(added, 201) if added else _NO_UPLOAD
+
+
+def _upload(state: State, request: ApiRequest) -> ApiReply | Refused:
+    found = uploads.text(state, request.params["eid"])
+    return ApiReply(found) if found else _NO_UPLOAD
+
+
+_NO_UPLOAD: Final = Refused(Code.NOT_FOUND, "There is no such upload. GET the session: facts.evidence has their ids.")
+
+
 _ANSWERS: Final[Mapping[str, Callable[[State, ApiRequest], ApiReply | Refused]]] = {
     REPORT: _report,
+    EVIDENCE: _added,
+    UPLOAD: _upload,
     sharing.ASK: _terms,
     sharing.TAKE_BACK: lambda _, __: ApiReply(sharing.Terms()),
     sharing.PAGE: _page,

@@ -5,7 +5,7 @@ from typing import Any
 from playmolt_core.game.decider import Command
 from playmolt_schemas.games.legal import Facts, FailureCode, Kind, Side
 
-from playmolt_legal.events import Narrative
+from playmolt_legal.events import EvidenceAdded, Narrative
 
 
 class OpenSession(Command, frozen=True, kw_only=True):
@@ -34,10 +34,19 @@ class ContinueSession(Command, frozen=True, kw_only=True):
     narrative: Narrative
     facts: Facts
     side: Side = "neutral"
+    uploads: tuple[EvidenceAdded, ...] = ()
+    """What was uploaded, as it was stored; `facts` are without it."""
 
 
 class PostFacts(Command, frozen=True, kw_only=True):
     """`POST …/facts`: the body as it came."""
+
+    agent_id: str
+    body: Any
+
+
+class AddEvidence(Command, frozen=True, kw_only=True):
+    """`POST …/evidence`: the upload as the gateway has read it."""
 
     agent_id: str
     body: Any

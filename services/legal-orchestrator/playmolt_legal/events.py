@@ -220,6 +220,15 @@ class RedoAsked(Event, frozen=True, kw_only=True):
     turns: tuple[int, ...]
 
 
+class EvidenceAdded(Event, frozen=True, kw_only=True):
+    """The person uploaded evidence or a statute: what it is, and its text."""
+
+    type: ClassVar[str] = "evidence_added"
+    by: str
+    evidence: Evidence
+    text: str
+
+
 class SteeringSet(Event, frozen=True, kw_only=True):
     """A new version of the steering, merged."""
 
@@ -262,6 +271,7 @@ EVENTS: Final = stored_types(
     FactChanged,
     TurnsStale,
     RedoAsked,
+    EvidenceAdded,
     SteeringSet,
     SessionDone,
     SessionAborted,

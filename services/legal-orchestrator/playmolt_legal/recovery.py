@@ -13,6 +13,7 @@ from playmolt_legal import commands, effects
 from playmolt_legal.events import (
     AttemptMade,
     DraftSetAside,
+    EvidenceAdded,
     FactChanged,
     FactsPosted,
     FactsStipulated,
@@ -35,7 +36,7 @@ def recovered(state: State, events: Sequence[Event]) -> Iterator[Command]:  # no
         case SessionOpened(previous_session=None):
             yield _opening(event)
         case SessionOpened():
-            yield _continuation(event)
+            yield _continuation(event, tuple(each for each in events if isinstance(each, EvidenceAdded)))
         case FactsPosted():
             yield commands.PostFacts(agent_id=event.by, body=_facts(event))
         case TurnStarted():
@@ -58,6 +59,8 @@ def recovered(state: State, events: Sequence[Event]) -> Iterator[Command]:  # no
             yield commands.PostForm(agent_id=event.by, body=_form(event.form), next_session=next(done, ""))
         case FactChanged():
             yield commands.ChangeFact(agent_id=event.by, fact_id=event.fact_id, body=_change(event))
+        case EvidenceAdded():
+            yield commands.AddEvidence(agent_id=event.by, body=_upload(event))
         case RedoAsked():
             yield commands.Redo(agent_id=event.by, body={"turns": _asked_again(state, event)})
         case SessionAborted():
@@ -89,7 +92,7 @@ def _opening(event: SessionOpened) -> commands.OpenSession:
     )
 
 
-def _continuation(event: SessionOpened) -> commands.ContinueSession:
+def _continuation(event: SessionOpened, uploads: tuple[EvidenceAdded, ...]) -> commands.ContinueSession:
     return commands.ContinueSession(
         agent_id=event.owner,
         name=event.name,
@@ -104,6 +107,7 @@ def _continuation(event: SessionOpened) -> commands.ContinueSession:
         narrative=event.narrative or Narrative(),
         facts=event.facts or Facts(),
         side="neutral" if event.side is UNSET else event.side,
+        uploads=uploads,
     )
 
 
@@ -114,7 +118,9 @@ def _facts(event: FactsPosted) -> dict[str, Any]:
         "acts": told.acts,
         "opposing_claims": told.opposing_claims,
         "timeline": [{"when": item.when, "what": item.what, "agreed": item.agreed} for item in event.timeline],
-        "evidence": [{"title": item.title, "description": item.description} for item in event.evidence],
+        "evidence": [
+            {"title": item.title, "description": item.description} for item in event.evidence if not item.uploaded
+        ],
     }
 
 
@@ -128,6 +134,12 @@ def _stipulation(event: FactsStipulated) -> dict[str, Any]:
     """The questions that a model asked. Its facts are stored as what came of them, which `pinned` keeps."""
     questions = [{"text": question.text} for question in event.questions]
     return {"ConfirmedFacts": [], "DisputedFacts": [], "MissingFactsQuestions": questions}
+
+
+def _upload(event: EvidenceAdded) -> dict[str, Any]:
+    item = event.evidence
+    read = {name: getattr(item, name) for name in ("title", "kind", "media_type", "bytes", "pages", "sha256")}
+    return {**read, "text": event.text}
 
 
 def _change(event: FactChanged) -> dict[str, Any]:

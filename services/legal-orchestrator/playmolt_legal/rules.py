@@ -52,6 +52,7 @@ from playmolt_legal.events import (
     TurnStarted,
 )
 from playmolt_legal.facts import changing as facts_changing
+from playmolt_legal.facts import uploads
 from playmolt_legal.forms import gates, phases, steering
 from playmolt_legal.forms.gate_forms import named_gate, read_form
 from playmolt_legal.forms.intake import read_facts, read_opening
@@ -83,6 +84,7 @@ class Legal(Game[State]):
                 commands.PostFacts: _post_facts,
                 commands.PostForm: _post_form,
                 commands.ChangeFact: facts_changing.change_fact,
+                commands.AddEvidence: uploads.add_evidence,
                 commands.Redo: facts_changing.redo,
                 commands.Retry: _retry,
                 commands.Attempted: _attempted,
@@ -170,7 +172,8 @@ class Legal(Game[State]):
             exclusions=state.exclusions,
             model=state.model,
             narrative=state.narrative,
-            facts=replace(state.facts, risk_accepted=None),
+            facts=replace(uploads.typed(state.facts), risk_accepted=None),
+            uploads=uploads.stored(state),
             side=state.side,
         )
 
@@ -217,7 +220,7 @@ class Legal(Game[State]):
             facts=command.facts,
             side=_told_side(command.side),
         )
-        return Accepted((opened,))
+        return Accepted((opened, *command.uploads))
 
 
 def _told_side(side: Side) -> Side | UnsetType:
@@ -237,7 +240,7 @@ def _post_facts(state: State, command: commands.PostFacts) -> Decision:
             f"The session is in {state.phase} and takes no facts now. The gates take what is to be added.",
         )
     carried = (state.narrative, state.facts) if state.previous_session else None
-    read = read_facts(command.body, carried)
+    read = read_facts(command.body, carried, state.facts)
     if isinstance(read, tuple):
         return invalid_request(read)
     posted = FactsPosted(by=command.agent_id, narrative=read.narrative, timeline=read.timeline, evidence=read.evidence)

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
 from playmolt_core.game.game import Changes, Fold
@@ -38,6 +39,7 @@ from playmolt_legal.events import (
     AnsweredQuestion,
     AttemptMade,
     DraftSetAside,
+    EvidenceAdded,
     FactChanged,
     FactsCorrected,
     FactsPosted,
@@ -118,6 +120,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """Turns that are asked again, by number, the next one first."""
     reopening: GateOpened | None = None
     """The gate that opens again behind them."""
+    uploads: Mapping[str, str] | UnsetType = UNSET
+    """The texts of what was uploaded, by id; absent where nothing was."""
 
     @property
     def over(self) -> bool:
@@ -132,6 +136,17 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         if self.phase == phases.INTAKE:
             return "intake"
         return "retry" if self.failed else "model"
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The texts of what was uploaded, by id."""
+        return self.uploads or {}
+
+    @property
+    def evidence_texts(self) -> tuple[str, ...]:
+        """What evidence says, word for word: it stays as it is, whatever becomes of the facts."""
+        typed = (f"{item.title} {item.description}" for item in self.facts.evidence)
+        return (*typed, *self.texts.values())
 
     @property
     def before(self) -> tuple[Spoken, ...]:
@@ -190,8 +205,13 @@ def numbered_evidence(facts: Facts, more: MoreFacts) -> tuple[Evidence, ...]:
     """Added evidence with the ids that follow."""
     return tuple(
         Evidence(id=f"E{number}", title=entry.title, description=entry.description)
-        for number, entry in enumerate(more.evidence, len(facts.evidence) + 1)
+        for number, entry in enumerate(more.evidence, evidence_number(facts, "E"))
     )
+
+
+def evidence_number(facts: Facts, letter: str) -> int:
+    """The next number of evidence (`E`) or of statutes (`L`)."""
+    return 1 + max((int(item.id[1:]) for item in facts.evidence if item.id[0] == letter), default=0)
 
 
 def _opened(_: State, event: SessionOpened, at: datetime) -> Changes:
@@ -363,6 +383,14 @@ def _redo_asked(state: State, event: RedoAsked, _: datetime) -> Changes:
     return {"redo": event.turns, "reopening": state.gate, "gate": None, "settled": False}
 
 
+def _evidence_added(state: State, event: EvidenceAdded, _: datetime) -> Changes:
+    evidence = (*state.facts.evidence, event.evidence)
+    return {
+        "facts": replace(state.facts, evidence=evidence),
+        "uploads": {**state.texts, event.evidence.id: event.text},
+    }
+
+
 def _steered(state: State, event: SteeringSet, at: datetime) -> Changes:
     version = SteeringVersion(version=event.number, steering=event.steering, by=event.by, at=rfc3339(at))
     return {"steering": event.steering, "steering_history": (*state.steering_history, version)}
@@ -393,6 +421,7 @@ FOLDS: Final[Mapping[type[Event], Fold]] = {
     FactChanged: _fact_changed,
     TurnsStale: _stale,
     RedoAsked: _redo_asked,
+    EvidenceAdded: _evidence_added,
     SteeringSet: _steered,
     SessionDone: _done,
     SessionAborted: _aborted,

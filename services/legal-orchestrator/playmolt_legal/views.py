@@ -7,6 +7,7 @@ from typing import Any, Final
 from msgspec import UNSET
 from playmolt_core.game.decider import AllowedAction, Event
 from playmolt_schemas.games.legal import (
+    EvidenceAddedMessage,
     FactChangedMessage,
     Gate,
     GateOpenedMessage,
@@ -23,6 +24,7 @@ from playmolt_schemas.games.legal import (
 )
 
 from playmolt_legal.events import (
+    EvidenceAdded,
     FactChanged,
     FactsStipulated,
     GateOpened,
@@ -34,7 +36,7 @@ from playmolt_legal.events import (
     TurnsStale,
     TurnStarted,
 )
-from playmolt_legal.facts import life
+from playmolt_legal.facts import life, uploads
 from playmolt_legal.forms import gate_schemas, intake
 from playmolt_legal.forms.phases import STIPULATE
 from playmolt_legal.guardrails import corpus
@@ -55,7 +57,7 @@ def session(state: State) -> Session:
         created_at=state.created_at,
         version=state.version,
         phase=state.phase,
-        facts=state.facts,
+        facts=uploads.shown(state.facts),
         steering=state.steering,
         steering_history=state.steering_history,
         turns=tuple(_turn(state, number, turn) for number, turn in enumerate(state.turns, 1)),
@@ -160,6 +162,10 @@ def _fact_changed(event: FactChanged) -> LegalMessage:
     return FactChangedMessage(fact_id=event.fact_id, action=event.action, state=state, new_id=event.new_id)
 
 
+def _evidence_added(event: EvidenceAdded) -> LegalMessage:
+    return EvidenceAddedMessage(evidence_id=event.evidence.id)
+
+
 def _stale(event: TurnsStale) -> LegalMessage:
     return TurnsStaleMessage(turns=event.turns)
 
@@ -179,6 +185,7 @@ _PUBLIC: Final[Mapping[type[Event], Callable[[Any], LegalMessage]]] = {
     GuardrailHit: _hit,
     FactChanged: _fact_changed,
     TurnsStale: _stale,
+    EvidenceAdded: _evidence_added,
     GateOpened: _gate_opened,
     SessionDone: _done,
     SessionAborted: _done,

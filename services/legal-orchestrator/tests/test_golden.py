@@ -14,6 +14,15 @@ from playmolt_schemas.canonical import canonical_json
 
 GOLDEN = Path(playmolt_schemas.__file__).parent / "golden" / "legal"
 RULES = Legal()
+UPLOAD = {
+    "title": "특약서",
+    "kind": "statute",
+    "media_type": "application/pdf",
+    "text": "민법 제563조: 매매는 당사자 일방이 재산권을 이전할 것을 약정한다.",
+    "bytes": 4021,
+    "pages": 2,
+    "sha256": "0f" * 32,
+}
 
 
 def samples() -> dict[tuple[str, int], bytes]:
@@ -27,6 +36,7 @@ def samples() -> dict[tuple[str, int], bytes]:
 def every_event(sessions: Callable[..., Any]) -> list[Event]:
     """Events of all types: a session with everything in it, one that was ended, one that goes on from another."""
     session = sessions(profile="stubborn", exclusions=["이혼 경력"])
+    session.when(commands.AddEvidence(agent_id=session.state.owner, body=UPLOAD))
     questions = [{"text": f"질문 {number}?"} for number in (1, 2, 3)]
     session.facts().spoken({"ConfirmedFacts": [], "DisputedFacts": [], "MissingFactsQuestions": questions}).form(
         "facts"

@@ -37,6 +37,7 @@ from playmolt_gateway.routes import (
     pages,
     sessions,
     sharing,
+    uploads,
     watching,
 )
 from playmolt_gateway.routes.action import ActionRoute, is_action
@@ -74,6 +75,8 @@ def _handler(route: Route) -> Handler:
         return sharing.draw_session
     if route.streams:
         return feeds.stream_events
+    if route.uploads:
+        return uploads.add_evidence
     kinds = {answer.content_type for answer in route.answers.values() if isinstance(answer, Media)}
     return feeds.read_log if NDJSON in kinds else sessions.pass_on
 

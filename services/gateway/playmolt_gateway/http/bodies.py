@@ -37,10 +37,10 @@ CUT_SHORT: Final = bad_request("The connection ended before the body was complet
 _decode = msgspec.json.Decoder().decode
 
 
-def too_large(length: int | None) -> Refusal:
+def too_large(length: int | None, most: int = BODY_BYTES) -> Refusal:
     return Refusal(
         Code.BODY_TOO_LARGE,
-        f"A body may have {BODY_BYTES} bytes. Send a shorter one.",
+        f"A body may have {most} bytes. Send a shorter one.",
         close=length is None or length > _DISCARDED_BYTES,
     )
 
@@ -135,7 +135,7 @@ class Bodies:
         """Read a body of at most `most` bytes; a larger or an encoded one is refused without being read on."""
         length = length_of(content_length)
         if length is not None and length > most:
-            return too_large(length)
+            return too_large(length, most)
         if (content_encoding or b"identity").lower() != b"identity":
             return _encoded(length)
         task = asyncio.current_task()
@@ -171,7 +171,7 @@ async def _collect(receive: Receive, length: int | None, most: int) -> bytes | R
         body += message.get("body", b"")
     if message["type"] == "http.disconnect":
         return CUT_SHORT
-    return too_large(length) if len(body) > most else body
+    return too_large(length, most) if len(body) > most else body
 
 
 def parse(body: bytes) -> Any | Refusal:

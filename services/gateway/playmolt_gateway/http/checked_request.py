@@ -47,6 +47,7 @@ from playmolt_gateway.http.queries import parse_query
 from playmolt_gateway.http.waiting import LongPoll, Waits
 from playmolt_gateway.pages.rows import Rows
 from playmolt_gateway.ports import AWAY, Accounts, Callbacks, Database, GatewayBus, Limits, Projections, Shares
+from playmolt_gateway.uploads.pdf import PdfReaders
 
 _log = log("gateway")
 _TRACE: Final = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
@@ -83,6 +84,7 @@ class Services:
         self.invites = Invites(accounts)
         self.metrics = Metrics()
         self.waits = Waits(settings)
+        self.pdfs = PdfReaders()
         self.rows = Rows(bus)
 
     def poll(self, request: "CheckedRequest", *, stream: bool = False) -> LongPoll | Refusal:
@@ -205,7 +207,9 @@ async def _checked_body(
     """(typed body, command), or why not."""
     if route.request is None:
         return None, CommandId(uuid.uuid4().hex if route.writes else "", "")
-    body = await services.bodies.read(request.receive, head.content_length, head.content_encoding)
+    body = await services.bodies.read(
+        request.receive, head.content_length, head.content_encoding, most=route.body_bytes
+    )
     if isinstance(body, Refusal):
         return body
     if not body and (route.service or route.request is NoFields):

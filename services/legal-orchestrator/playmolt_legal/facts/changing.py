@@ -100,7 +100,11 @@ def _stale(state: State, changes: tuple[FactChanged, ...]) -> Iterator[TurnsStal
         fact = life.found(facts, event.fact_id)
         if fact is None or fact.state in life.STANDING:
             continue
-        relying = {number for number, turn in enumerate(state.turns, 1) if gone.relies(facts, fact, turn.output)}
+        relying = {
+            number
+            for number, turn in enumerate(state.turns, 1)
+            if gone.relies(facts, state.evidence_texts, fact, turn.output)
+        }
         if relying:
             yield TurnsStale(fact_id=fact.id, turns=_with_verifiers(state, relying))
 

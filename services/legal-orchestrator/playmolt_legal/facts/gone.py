@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -45,9 +46,9 @@ def mark(fact: Fact) -> str:
     return f"［{fact.id}: {fact.state}］"
 
 
-def redactor(facts: Facts) -> Callable[[Any], Any]:
-    """Takes what stands no more out of every text of a value."""
-    gone = [_gone(facts, fact) for fact in facts.past]
+def redactor(facts: Facts, evidence: tuple[str, ...]) -> Callable[[Any], Any]:
+    """Takes what stands no more out of every text of a value, but for what evidence says, too."""
+    gone = [_gone(facts, evidence, fact) for fact in facts.past]
 
     def redacted(value: Any) -> Any:
         match value:
@@ -78,19 +79,18 @@ def without(facts: Facts, output: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def relies(facts: Facts, fact: Fact, output: dict[str, Any]) -> bool:
+def relies(facts: Facts, evidence: tuple[str, ...], fact: Fact, output: dict[str, Any]) -> bool:
     """Whether an answer rests on a fact by its id, or holds a date, sum or name that was in it alone."""
     if fact.id in _cited(output):
         return True
-    gone = _gone(facts, fact)
+    gone = _gone(facts, evidence, fact)
     return any(gone.stands_in(text) for text in _leaves(output))
 
 
-def _gone(facts: Facts, fact: Fact) -> _Gone:
+def _gone(facts: Facts, evidence: tuple[str, ...], fact: Fact) -> _Gone:
     standing = [text for each in (*facts.confirmed, *facts.disputed) for text in (each.text, each.wording) if text]
-    evidence = [f"{item.title} {item.description}" for item in facts.evidence]
     kept = "\n".join((*standing, *evidence))
-    known = particulars(kept)
+    known = _particulars(kept)
     old = " ".join(text for text in (fact.text, fact.wording) if text)
     sought = plain(fact.text)
     whole = None
@@ -106,6 +106,12 @@ def _gone(facts: Facts, fact: Fact) -> _Gone:
         ),
         names=tuple(name for sentence in sentences(old) for name in names(sentence) if not _word(name).search(kept)),
     )
+
+
+@lru_cache(maxsize=16)
+def _particulars(kept: str) -> tuple[Particular, ...]:
+    """Of texts as long as uploads are; each fact that stands no more is compared with the same."""
+    return tuple(particulars(kept))
 
 
 def _word(name: str) -> re.Pattern[str]:
@@ -126,7 +132,7 @@ def _cited(output: dict[str, Any]) -> set[str]:
     ids: set[str] = set()
     for field, value in output.items():
         if field == "Citations" and isinstance(value, list):
-            ids.update(each for text in value for each in re.findall(r"(?<![\w.])[FDE]\d+(?!\w|\.\d)", text))
+            ids.update(each for text in value for each in re.findall(r"(?<![\w.])[FDEL]\d+(?!\w|\.\d)", text))
         for item in value if isinstance(value, list) else ():
             if isinstance(item, dict):
                 basis = item.get("basis")

@@ -105,7 +105,7 @@ class _Book:
         self._state = state
         self.facts: list[Fact] = [*state.facts.confirmed, *state.facts.disputed]
         self._past = state.facts.past
-        self._evidence = {item.id for item in state.facts.evidence}
+        self._evidence = {item.id for item in state.facts.evidence if item.kind != "statute"}
         self._entries = {entry.id: entry_input(entry) for entry in state.facts.timeline if entry.agreed}
         self._worded: set[str] = set()
 

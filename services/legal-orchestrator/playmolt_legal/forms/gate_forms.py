@@ -103,7 +103,7 @@ def _more_facts(fields: BodyFields, state: State) -> MoreFacts | None:
         fields.fault("facts", "must hold text, answers, timeline or evidence")
     if len(state.facts.timeline) + len(more.timeline) > ENTRIES:
         fields.fault("facts.timeline", f"would make more than {ENTRIES} entries")
-    if len(state.facts.evidence) + len(more.evidence) > ENTRIES:
+    if sum(not item.uploaded for item in state.facts.evidence) + len(more.evidence) > ENTRIES:
         fields.fault("facts.evidence", f"would make more than {ENTRIES} pieces")
     return more
 

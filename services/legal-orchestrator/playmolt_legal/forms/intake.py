@@ -65,8 +65,11 @@ def _exclusions(fields: BodyFields) -> tuple[str, ...]:
     return fields.texts("exclusions", NOTE_CHARS, entries=ENTRIES)
 
 
-def read_facts(body: Any, carried: tuple[Narrative, Facts] | None) -> FactsTold | Faults:
-    """Read the body of `POST …/facts`; where a field is left out, what a session carries over takes its place."""
+def read_facts(body: Any, carried: tuple[Narrative, Facts] | None, present: Facts) -> FactsTold | Faults:
+    """Read the body of `POST …/facts`; where a field is left out, what a session carries over takes its place.
+
+    What was uploaded stays, with its ids.
+    """
     fields = BodyFields(body)
     if not fields.sound:
         return tuple(fields.faults)
@@ -84,7 +87,10 @@ def read_facts(body: Any, carried: tuple[Narrative, Facts] | None) -> FactsTold 
     )
     more = MoreFacts(timeline=entries.timeline(fields), evidence=entries.evidence(fields))
     timeline = facts.timeline if "timeline" not in fields.body else numbered_timeline(Facts(), more)
-    evidence = facts.evidence if "evidence" not in fields.body else numbered_evidence(Facts(), more)
+    evidence = facts.evidence
+    if "evidence" in fields.body:
+        uploaded = tuple(item for item in present.evidence if item.uploaded)
+        evidence = (*uploaded, *numbered_evidence(Facts(evidence=uploaded), more))
     return fields.result(FactsTold(narrative=told, timeline=timeline, evidence=evidence))
 
 

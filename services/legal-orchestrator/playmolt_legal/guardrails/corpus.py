@@ -14,7 +14,7 @@ from playmolt_legal.roles.outputs import composed
 from playmolt_legal.state import State
 
 _WORD: Final = re.compile(r"[A-Za-zÀ-ÿ]+(?:[-'’][A-Za-zÀ-ÿ]+)*")
-_ID: Final = re.compile(r"\b[EFT]\d{1,3}\b")
+_ID: Final = re.compile(r"\b[EFLT]\d{1,3}\b")
 
 
 class Corpus(msgspec.Struct, frozen=True):
@@ -70,10 +70,9 @@ class Corpus(msgspec.Struct, frozen=True):
 def of(state: State) -> Corpus:
     """What an answer may name: what the person has supplied or picked so far, and the confirmed facts."""
     facts = [text for fact in state.facts.confirmed for text in (fact.text, fact.wording) if text]
-    evidence = [text for item in state.facts.evidence for text in (item.title, item.description)]
-    redacted = gone.redactor(state.facts)
+    redacted = gone.redactor(state.facts, state.evidence_texts)
     told = (redacted(text) for text in (*_texts(state), *_picked(state)))
-    return _corpus((*told, *evidence, *facts), basis_ids(state.facts))
+    return _corpus((*told, *_evidence(state), *facts), basis_ids(state.facts))
 
 
 def supplied(state: State) -> Corpus:
@@ -81,7 +80,7 @@ def supplied(state: State) -> Corpus:
 
     A model words the confirmed facts and the issues that are offered to the person, so these are not in it.
     """
-    return _corpus(tuple(_texts(state)), basis_ids(state.facts))
+    return _corpus((*_texts(state), *_evidence(state)), basis_ids(state.facts))
 
 
 def of_texts(texts: tuple[str, ...]) -> Corpus:
@@ -132,8 +131,6 @@ def _texts(state: State) -> Iterator[str]:
     for addition in narrative.additions:
         yield addition.text
         yield from (answer.text for answer in addition.answers)
-    for item in facts.evidence:
-        yield from (item.title, item.description)
     for entry in facts.timeline:
         yield from (entry.when, entry.what)
     yield from (correction.text for correction in facts.corrections)
@@ -141,6 +138,13 @@ def _texts(state: State) -> Iterator[str]:
     for answered in state.gate_history:
         if not isinstance(answered.form, FactsForm):
             yield from (text for text in _form_texts(answered.form) if text not in picked)
+
+
+def _evidence(state: State) -> Iterator[str]:
+    """What evidence says; a fact that stands no more is not taken out of it."""
+    for item in state.facts.evidence:
+        yield from (item.title, item.description)
+    yield from state.texts.values()
 
 
 def _picked(state: State) -> Iterator[str]:

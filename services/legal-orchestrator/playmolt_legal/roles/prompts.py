@@ -8,11 +8,11 @@ theirs can close the block or open another one.
 import json
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.games.legal import UNKNOWN, Fact, FactsForm, Hit, RefusedItem, Side
+from playmolt_schemas.games.legal import UNKNOWN, Fact, Facts, FactsForm, Hit, RefusedItem, Side
 
 from playmolt_legal.effects import PendingTurn
 from playmolt_legal.facts import gone
@@ -26,6 +26,10 @@ _IN_BLOCK: Final = frozenset(
 )
 
 Message = dict[str, str]
+
+UPLOAD_IN_PROMPT: Final = 6_000
+UPLOADS_IN_PROMPT: Final = 40_000
+"""Characters of one upload, and of all."""
 
 
 def prompt(state: State, turn: PendingTurn) -> list[Message]:
@@ -129,12 +133,13 @@ def _newest_form(state: State, words: texts.Texts) -> list[str]:
     if entry is None:
         return []
     rest = {name: value for name, value in msgspec.to_builtins(entry.form).items() if name not in _IN_BLOCK}
-    return [f"{words.form}\n{as_data(gone.redactor(state.facts)(rest))}"] if rest else []
+    return [f"{words.form}\n{as_data(_redactor(state)(rest))}"] if rest else []
 
 
 def _material(state: State, here: phases.TurnPhase) -> str:
-    redacted = gone.redactor(state.facts)
+    redacted = _redactor(state)
     data: dict[str, Any] = {"title": state.title, "facts": _facts(state)}
+    data["uploads"] = _uploads(state)
     data["narrative"] = redacted(msgspec.to_builtins(state.narrative))
     before = state.before
     data["turns"] = redacted([_told(state, turn) for turn in before])
@@ -150,15 +155,39 @@ def _material(state: State, here: phases.TurnPhase) -> str:
 
 
 def _facts(state: State) -> dict[str, Any]:
-    facts, redacted = state.facts, gone.redactor(state.facts)
+    facts, redacted = state.facts, _redactor(state)
     return {
         "confirmed": [_fact(fact) for fact in facts.confirmed],
         "disputed": [_fact(fact) for fact in facts.disputed],
         "unknown": redacted([{"id": each.id, "text": each.text, "status": UNKNOWN} for each in facts.questions]),
-        "evidence": facts.evidence,
+        "evidence": _evidence(facts),
         "timeline": redacted(msgspec.to_builtins(facts.timeline)),
         "corrections": redacted([correction.text for correction in facts.corrections]),
     }
+
+
+def _redactor(state: State) -> Callable[[Any], Any]:
+    return gone.redactor(state.facts, state.evidence_texts)
+
+
+def _evidence(facts: Facts) -> list[dict[str, Any]]:
+    """What was typed, and of an upload its title: `uploads` has the text."""
+    return [{"id": item.id, "title": item.title, "description": item.description} for item in facts.evidence]
+
+
+def _uploads(state: State) -> list[dict[str, Any]]:
+    """The beginnings of what was uploaded, as long as there is room for all of them together."""
+    told, room = [], UPLOADS_IN_PROMPT
+    for item in state.facts.evidence:
+        if not item.uploaded:
+            continue
+        text = state.texts[item.id]
+        begun = text[: min(UPLOAD_IN_PROMPT, room)]
+        room -= len(begun)
+        told.append(
+            {"id": item.id, "kind": item.kind, "title": item.title, "text": begun, "cut": len(begun) < len(text)}
+        )
+    return told
 
 
 def _fact(fact: Fact) -> dict[str, Any]:
@@ -168,7 +197,7 @@ def _fact(fact: Fact) -> dict[str, Any]:
 
 def _told(state: State, turn: Spoken) -> dict[str, Any]:
     output = gone.without(state.facts, turn.output)
-    made = gone.redactor(state.facts)(msgspec.to_builtins(points.of(turn)))
+    made = _redactor(state)(msgspec.to_builtins(points.of(turn)))
     return {"phase": turn.phase, "output": output, "points": made, "unsupported": [hit.text for hit in turn.unresolved]}
 
 
@@ -183,12 +212,13 @@ def _stipulation(state: State) -> list[Message]:
     """No steering here: nothing is argued, so nothing is steered."""
     words, facts = texts.of(state.language), state.facts
     asked = json.dumps(outputs.phase_schema(phases.STIPULATE, state.case_type), ensure_ascii=False)
-    redacted = gone.redactor(facts)
+    redacted = _redactor(state)
     data = {
         "narrative": redacted(msgspec.to_builtins(state.narrative)),
-        "evidence": facts.evidence,
+        "evidence": _evidence(facts),
         "timeline": redacted(msgspec.to_builtins(facts.timeline)),
         "corrections": redacted([correction.text for correction in facts.corrections]),
+        "uploads": _uploads(state),
     }
     return [
         {"role": "system", "content": f"{words.stipulate}\n\n{words.schema}\n{asked}"},

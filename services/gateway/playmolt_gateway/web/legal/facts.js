@@ -66,7 +66,7 @@ export function factsView(facts, unverified) {
     list(t("facts.confirmed"), facts.confirmed, factShown),
     list(t("facts.disputed"), facts.disputed, factShown),
     list(t("facts.questions"), facts.questions, (question) => marked(question.text, unverified)),
-    list(t("facts.evidence"), facts.evidence, (item) => `${item.title}: ${item.description}`),
+    list(t("facts.evidence"), facts.evidence, (item) => (item.media_type ? `${item.title} (${t(`upload.${item.kind}`)}, ${t("upload.chars", { n: item.chars })})` : `${item.title}: ${item.description}`)),
     list(t("facts.timeline"), facts.timeline, (item) => `${item.when}: ${item.what}${item.agreed ? ` ✓ ${t("field.agreed")}` : ""}`),
     facts.corrections.length ? list(t("facts.corrections"), facts.corrections, (one) => one.text) : null,
     facts.past.length ? list(t("facts.past"), facts.past, factShown) : null,

@@ -11,6 +11,7 @@ import { factsForm, factsView } from "./facts.js";
 import { gateForm } from "./gate.js";
 import { reportView } from "./report.js";
 import { marked, turnView } from "./turn.js";
+import { uploadCard } from "./uploads.js";
 import { SessionHistory } from "../parts/session_history.js";
 import { tabs } from "../parts/tabs.js";
 import { linkedMoment } from "../parts/timeline.js";
@@ -109,11 +110,12 @@ class Session {
     this.unsent = el("div");
     this.turns = el("ol", { class: "stack" });
     this.facts = el("div", { class: "stack" });
+    this.uploads = el("div", { hidden: true }, uploadCard(this.path, () => this.refresh()));
     this.steering = el("div", { class: "card" });
     this.history = new SessionHistory({ path: this.path, line: (message) => this.narration.tell(message), scene: (messages) => this.scene(messages),
       highlight: ({ type }) => ({ turn_done: false, gate_opened: true, session_done: true })[type] ?? null,
       version: session.version, over: session.phase === "FINALIZE_DONE", log: false, open: () => this.tabs.show("history") });
-    this.tabs = tabs(t("legal.parts"), [["turns", t("legal.argument"), el("div", {}, this.turns)], ["facts", t("legal.facts"), this.facts],
+    this.tabs = tabs(t("legal.parts"), [["turns", t("legal.argument"), el("div", {}, this.turns)], ["facts", t("legal.facts"), el("div", { class: "stack" }, this.uploads, this.facts)],
       ["steering", t("legal.steering"), this.steering], ["history", t("game.history"), this.history.node]], linkedMoment() === null ? "turns" : "history");
     this.shown = new Set();
     this.narration = new Narration("legal");
@@ -172,6 +174,7 @@ class Session {
   draw() {
     this.tell();
     this.drawTask();
+    this.uploads.hidden = !this.session.gate && this.session.phase !== "FACTS_INTAKE";
     for (const turn of this.session.turns) {
       if (this.shown.has(turn.n)) continue;
       this.shown.add(turn.n);

@@ -1,0 +1,70 @@
+"""The program that reads one PDF from its input: it holds nothing worth having, and is ended when it takes too much.
+
+It answers one line of JSON: the text and the number of pages, or why there is none.
+"""
+
+import io
+import json
+import logging
+import resource
+import sys
+from typing import Any, Final
+
+from playmolt_schemas.games.legal import UPLOAD_CHARS
+from pypdf import PageObject, PdfReader
+from pypdf.generic import DictionaryObject, NameObject, StreamObject
+
+CPU_SECONDS: Final = 8
+MEMORY_BYTES: Final = 256 * 1024 * 1024
+
+
+def read(content: bytes) -> dict[str, Any]:
+    reader = PdfReader(io.BytesIO(content), strict=False)
+    if reader.is_encrypted:
+        return {"fault": "encrypted"}
+    pages = len(reader.pages)
+    texts: list[str] = []
+    length = 0
+    for page in reader.pages:
+        _two_bytes_a_code(page)
+        texts.append(page.extract_text().strip())
+        length += len(texts[-1])
+        if length > UPLOAD_CHARS:
+            return {"fault": "long"}
+    text = "\n\n".join(text for text in texts if text)
+    return {"text": text, "pages": pages} if text else {"fault": "scanned"}
+
+
+def _two_bytes_a_code(page: PageObject) -> None:
+    """Name a composite font's own table of codes as the usual one: the library reads codes of one byte there.
+
+    What a code stands for is told by the font's /ToUnicode, whatever the table says; our own reports are of this kind.
+    """
+    fonts = page.get("/Resources", DictionaryObject()).get_object().get("/Font", DictionaryObject()).get_object()
+    for reference in fonts.values():
+        font = reference.get_object()
+        if font.get("/Subtype") == "/Type0" and isinstance(
+            font.get("/Encoding", NameObject()).get_object(), StreamObject
+        ):
+            font[NameObject("/Encoding")] = NameObject("/Identity-H")
+
+
+def main() -> None:
+    for limit, most in (
+        (resource.RLIMIT_CPU, CPU_SECONDS),
+        (resource.RLIMIT_AS, MEMORY_BYTES),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(limit)
+        resource.setrlimit(limit, (most, hard) if hard == resource.RLIM_INFINITY else (min(most, hard), hard))
+    logging.disable()
+    try:
+        answer = read(sys.stdin.buffer.read())
+    except Exception:  # whatever a hostile file makes of a reader, it is no PDF that can be read
+        answer = {"fault": "broken"}
+    sys.stdout.write(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main()

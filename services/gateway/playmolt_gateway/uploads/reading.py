@@ -1,0 +1,112 @@
+"""What a person uploads, read before an engine sees it: a text of bounded length, of a type told by its content."""
+
+import base64
+import binascii
+import hashlib
+import unicodedata
+from collections.abc import Mapping
+from typing import Any, Final, get_args
+
+from playmolt_schemas.body_fields import BodyFields, Faults
+from playmolt_schemas.games.legal import (
+    TITLE_CHARS,
+    UPLOAD_BYTES,
+    UPLOAD_CHARS,
+    EvidenceKind,
+    MediaType,
+    ReadUpload,
+    UploadRequest,
+)
+
+from playmolt_gateway.uploads.pdf import Fault, PdfReaders, PdfText
+
+_KINDS: Final[tuple[EvidenceKind, ...]] = get_args(EvidenceKind)
+_TYPES: Final[tuple[MediaType, ...]] = get_args(MediaType)
+_PDF: Final = b"%PDF-"
+_LONG: Final = f"holds more than {UPLOAD_CHARS} characters of text"
+_FAULTS: Final[Mapping[Fault, str]] = {
+    "encrypted": "is an encrypted PDF: save it without a password",
+    "scanned": "is a PDF without text, as a scan is: send one whose text can be selected",
+    "broken": "is a broken PDF: it cannot be read",
+    "long": _LONG,
+    "slow": "is a PDF that takes too long to read: send its text",
+}
+
+
+async def read_upload(body: Any, pdfs: PdfReaders) -> ReadUpload | Faults:
+    """Read the body of `POST …/evidence`. Raises Busy."""
+    fields = BodyFields(body)
+    if not fields.sound:
+        return tuple(fields.faults)
+    fields.only(UploadRequest.__struct_fields__)
+    title, kind = fields.line("title", TITLE_CHARS), fields.one_of("kind", _KINDS)
+    media_type = fields.one_of("media_type", _TYPES)
+    content = _decoded(fields)
+    if fields.faults:
+        return tuple(fields.faults)
+    found = await _pdf(content, pdfs) if media_type == "application/pdf" else _plain(content)
+    if isinstance(found, str):
+        fields.fault("content", found)
+        return tuple(fields.faults)
+    text, pages = found
+    return ReadUpload(
+        title=title,
+        kind=kind,
+        media_type=media_type,
+        text=text,
+        bytes=len(content),
+        pages=pages,
+        sha256=hashlib.sha256(content).hexdigest(),
+    )
+
+
+def _decoded(fields: BodyFields) -> bytes:
+    told = fields.body.get("content")
+    if not isinstance(told, str) or not told:
+        fields.fault("content", "must be a text: the file as base64")
+        return b""
+    try:
+        content = base64.b64decode(told, validate=True)
+    except (binascii.Error, ValueError):
+        fields.fault("content", "is no base64")
+        return b""
+    if len(content) > UPLOAD_BYTES:
+        fields.fault("content", f"has {len(content)} bytes; at most {UPLOAD_BYTES} are taken")
+    return content
+
+
+_Found = tuple[str, int | None]
+
+
+async def _pdf(content: bytes, pdfs: PdfReaders) -> _Found | str:
+    if not content.startswith(_PDF):
+        return "is no PDF: it does not begin with %PDF-"
+    read = await pdfs.read(content)
+    return (
+        (read_text, read.pages)
+        if isinstance(read, PdfText) and (read_text := _storable(read.text))
+        else (_FAULTS["scanned" if isinstance(read, PdfText) else read])
+    )
+
+
+def _plain(content: bytes) -> _Found | str:
+    if content.startswith(_PDF):
+        return "is a PDF: send it with the media_type application/pdf"
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        return f"is no text in UTF-8: its byte {error.start + 1} is 0x{content[error.start]:02X}"
+    if "\0" in text:
+        return "is no text: it holds NUL"
+    return _bounded(text)
+
+
+def _bounded(text: str) -> _Found | str:
+    if not any(unicodedata.category(char)[0] not in "CZ" for char in text):
+        return "holds no character that shows"
+    return _LONG if len(text) > UPLOAD_CHARS else (text, None)
+
+
+def _storable(text: str) -> str:
+    """What a font's own table makes of a PDF's text may be no text at all."""
+    return "".join(" " if char == "\0" or "\ud800" <= char <= "\udfff" else char for char in text).strip()
