@@ -19,6 +19,7 @@ Positive = Annotated[int, Meta(ge=1)]
 Natural = Annotated[int, Meta(ge=0)]
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Seconds = Annotated[float, Meta(ge=0)]
+Days = Annotated[int, Meta(ge=0, le=36_500)]
 OptionalSeconds = Annotated[int, Meta(ge=0, le=LONGEST_DEADLINE_SECONDS)] | None
 
 
@@ -232,6 +233,31 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         _env(
             "PLAYMOLT_ARCHIVE_DAYS",
             "After how many days without a new event `log archive` takes a finished game out of the log; 0: never.",
+        ),
+    ] = 0
+    keep_legal_days: Annotated[
+        Days,
+        _env(
+            "PLAYMOLT_KEEP_LEGAL_DAYS",
+            "After how many days without a new event `erase --due` erases a legal session; 0: never.",
+        ),
+    ] = 0
+    keep_jury_days: Annotated[
+        Days, _env("PLAYMOLT_KEEP_JURY_DAYS", "After how many it erases a session of the jury; 0: never.")
+    ] = 0
+    keep_blobs_days: Annotated[
+        Days,
+        _env(
+            "PLAYMOLT_KEEP_BLOBS_DAYS",
+            "After how many days without use `erase --due` deletes prompts and replies of experiments; 0: never.",
+        ),
+    ] = 0
+    keep_archive_days: Annotated[
+        Days,
+        _env(
+            "PLAYMOLT_KEEP_ARCHIVE_DAYS",
+            "After how many days without an event in any of its games `erase --due` deletes a file of"
+            " PLAYMOLT_ARCHIVE_URL, results staying; 0: never.",
         ),
     ] = 0
     archive_url: Annotated[

@@ -190,6 +190,10 @@ PAGES_WEB: Final = (
         summary="Agora experiments and their runs.", answers=_PAGE, query=PageWords,
     ),
     Route(
+        method="GET", path="/privacy", name="page_privacy", tag="pages", auth=Auth.NONE, alone=True,
+        summary="What is stored of whom, for how long, and how it is erased.", answers=_PAGE, query=PageWords,
+    ),
+    Route(
         method="GET", path="/assets/{version}/{file}", name="page_asset", tag="pages", auth=Auth.NONE, alone=True,
         summary="A file that the pages load.", answers={200: Media(ANY_FILE)}, errors=(Code.NOT_FOUND,),
     ),

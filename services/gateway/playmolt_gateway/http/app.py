@@ -58,6 +58,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
         operation.healthz, operation.readyz, operation.metrics,
         documents.openapi, pages.docs, documents.llms, documents.skill,
         pages.page_lobby, pages.page_games, pages.page_game, pages.page_legal, pages.page_agora, pages.page_agent,
+        pages.page_privacy,
         pages.page_asset, pages.page_folder_asset, pages.page_game_asset, pages.page_icon,
         archive.page_rows, sharing.page_shared, sharing.page_check, sharing.shared_file,
         watching.page_watch, watching.page_embed, watching.page_picture, watching.oembed, watching.read_replay,

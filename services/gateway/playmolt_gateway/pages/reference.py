@@ -64,7 +64,8 @@ def _page(api: dict[str, Any], language: PageLanguage) -> str:
         f"<p lang='en'>{escape(api['info']['description'])}</p>"
         f"<p><a href='/openapi.json'>openapi.json</a> · <a href='/llms.txt'>llms.txt</a> · {guides}</p>"
         f"<div lang='en'>{''.join(operations)}</div><h1>{escape(messages)}</h1>"
-        f"<div lang='en'>{schemas}</div></main></html>"
+        f"<div lang='en'>{schemas}</div></main>"
+        f'<footer><a href="/privacy?lang={language}">{escape(page_texts(language)["foot.privacy"])}</a></footer></html>'
     )
 
 

@@ -41,6 +41,7 @@ def shared_response(
         heading=escape(shown.title),
         notice=escape(words["shared.notice"]),
         about=escape(words["shared.about"]),
+        privacy=escape(words["foot.privacy"]),
         picture=_drawn(pictures),
         ways=_ways(address, words) if shown.log else "",
         body=shown.body,

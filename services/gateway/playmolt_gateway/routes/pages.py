@@ -19,6 +19,7 @@ from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Service
 from playmolt_gateway.http.problems import Refusal
 from playmolt_gateway.pages.assets import file_response
 from playmolt_gateway.pages.moments import language_of
+from playmolt_gateway.pages.privacy import privacy_response
 from playmolt_gateway.pages.reference import reference_response
 from playmolt_gateway.pages.shell import Head, head_of, page_response
 from playmolt_gateway.ports import AWAY
@@ -82,6 +83,13 @@ async def docs(services: Services, request: CheckedRequest) -> Reply:
     del services
     asked = asked_of(request)
     return reference_response(asked.language, asked.encodings)
+
+
+async def page_privacy(services: Services, request: CheckedRequest) -> Reply:
+    """Send what is stored of whom; it works without everything beside this server."""
+    del services
+    asked = asked_of(request)
+    return privacy_response(asked.language, asked.encodings)
 
 
 async def page_agent(services: Services, request: CheckedRequest) -> Reply:

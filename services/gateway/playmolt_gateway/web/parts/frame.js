@@ -100,7 +100,8 @@ function bottom() {
   return el("div", {},
     el("span", {}, t("foot")),
     el("a", { href: "/docs" }, t("foot.docs")),
-    el("a", { href: "/llms.txt" }, t("foot.bots")));
+    el("a", { href: "/llms.txt" }, t("foot.bots")),
+    el("a", { href: "/privacy" }, t("foot.privacy")));
 }
 
 const FAULTS = [
