@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from playmolt_legal.forms.phases import FINAL
 from playmolt_legal.guardrails.marking import Marker
 from playmolt_schemas.games.legal import Fact, Facts, Gate, Hit, RefusedItem, Session, Steering, Turn
 from rich.console import Console
@@ -206,6 +207,8 @@ class Page(TerminalText):
 
 def speaking(words: Words, session: Session, phase: str) -> str:
     """Who begins to speak."""
+    if phase == FINAL:
+        return words.say("speaking", title=words.texts.final_title, phase=phase)
     role = phase.partition("_")[0].lower()
     titles = {str(role): title for role, title in words.texts.titles[session.case_type].items()}
     if role not in titles:

@@ -404,6 +404,14 @@ class VerifierOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
     steering_compliance_check: Compliance
 
 
+class FinalOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
+    """The answer to the instructions that end a session, and what of them cannot be followed."""
+
+    answer: Statements
+    not_followed: list[Text]
+    steering_compliance_check: Compliance
+
+
 # The session
 
 
@@ -653,6 +661,13 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int
 
 
+class FinalTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """The last turn, asked by the end form's instructions. One that failed can be asked again."""
+
+    instructions: str
+    status: Literal["asked", "done", "failed"]
+
+
 class Session(msgspec.Struct, frozen=True, kw_only=True):
     """A session as its owner sees it."""
 
@@ -673,6 +688,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     turns: tuple[Turn, ...]
     gate: Gate | None
     failed: Failed | None
+    final: FinalTurn | None = None
     previous_session: str | None
     next_session: str | None
 
@@ -911,6 +927,13 @@ class ReportedTurn(msgspec.Struct, frozen=True, kw_only=True):
     draft: Any
 
 
+class FinalAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What the last turn said to the instructions that ended the session."""
+
+    answer: tuple[Statement, ...]
+    not_followed: tuple[str, ...]
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """`GET /api/sessions/{id}/report`. `unverified` lists the statutes and case numbers in it that nobody supplied.
 
@@ -949,5 +972,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     verifier: tuple[VerifiedRound, ...]
     chronology: tuple[ChronologyEntry, ...]
     steering: Steering
+    final: FinalAnswer | None
+    final_failed: bool
+    """Whether instructions were given that the last turn did not answer."""
     appendix: tuple[ReportedTurn, ...]
     ended_at: str

@@ -3365,6 +3365,8 @@ export interface components {
             turns: components["schemas"]["LegalTurn"][];
             gate: components["schemas"]["Gate"] | null;
             failed: components["schemas"]["Failed"] | null;
+            /** @default null */
+            final?: components["schemas"]["FinalTurn"] | null;
             previous_session: string | null;
             next_session: string | null;
         };
@@ -3645,6 +3647,15 @@ export interface components {
             attempts: number;
         };
         /**
+         * FinalTurn
+         * @description The last turn, asked by the end form's instructions. One that failed can be asked again.
+         */
+        FinalTurn: {
+            instructions: string;
+            /** @enum {string} */
+            status: "asked" | "done" | "failed";
+        };
+        /**
          * Sessions
          * @description `GET /api/sessions`.
          */
@@ -3913,6 +3924,8 @@ export interface components {
             verifier: components["schemas"]["VerifiedRound"][];
             chronology: components["schemas"]["ChronologyEntry"][];
             steering: components["schemas"]["Steering"];
+            final: components["schemas"]["FinalAnswer"] | null;
+            final_failed: boolean;
             appendix: components["schemas"]["ReportedTurn"][];
             ended_at: string;
         };
@@ -4087,6 +4100,14 @@ export interface components {
             id: string;
             when: string;
             what: string;
+        };
+        /**
+         * FinalAnswer
+         * @description What the last turn said to the instructions that ended the session.
+         */
+        FinalAnswer: {
+            answer: components["schemas"]["Statement"][];
+            not_followed: string[];
         };
         /**
          * ReportedTurn

@@ -33,14 +33,14 @@ def effects(state: State) -> tuple[Effect, ...]:
     """The turn in progress; one that failed waits for its person's retry."""
     if not state.version or state.waiting != "model" or state.started_at is None:
         return ()
-    turn = PendingTurn(phase=state.phase, draft=state.draft, hits=state.draft_hits)
+    turn = PendingTurn(phase=state.asked, draft=state.draft, hits=state.draft_hits)
     return (Effect(id=effect_id(state), kind=TURN_EFFECT, due=state.started_at, payload=turn),)
 
 
 def effect_id(state: State) -> str:
     """The id of the turn that is owed now: 32 hex digits, the same after a crash, another for a rewrite or a retry."""
     kind = "ask" if state.draft is None else "rewrite"
-    return digest(["turn", state.game_id, state.phase, kind, state.starts])[:32]
+    return digest(["turn", state.game_id, state.asked, kind, state.starts])[:32]
 
 
 def owes(state: State, effect: str) -> bool:

@@ -246,6 +246,13 @@ class SessionDone(Event, frozen=True, kw_only=True):
     next_session: str | None = None
 
 
+class SessionRested(Event, frozen=True, kw_only=True):
+    """The session is over with a report, though its last turn failed: that one may be asked again."""
+
+    type: ClassVar[str] = "session_rested"
+    rests: ClassVar[bool] = True
+
+
 class SessionAborted(Event, frozen=True, kw_only=True):
     """The operator ended the session; it has no report."""
 
@@ -274,5 +281,6 @@ EVENTS: Final = stored_types(
     EvidenceAdded,
     SteeringSet,
     SessionDone,
+    SessionRested,
     SessionAborted,
 )

@@ -42,11 +42,11 @@ from playmolt_legal.events import (
     AttemptMade,
     FactsPosted,
     GateAnswered,
-    GateOpened,
     RiskTaken,
     SessionAborted,
     SessionDone,
     SessionOpened,
+    SessionRested,
     SteeringSet,
     TurnFailed,
     TurnStarted,
@@ -57,7 +57,7 @@ from playmolt_legal.forms import gates, phases, steering
 from playmolt_legal.forms.gate_forms import named_gate, read_form
 from playmolt_legal.forms.intake import read_facts, read_opening
 from playmolt_legal.roles import answers, outputs, texts
-from playmolt_legal.state import FOLDS, State
+from playmolt_legal.state import FINAL_SINCE, FOLDS, State
 
 DETAIL_CHARS: Final = 2000
 
@@ -66,7 +66,7 @@ class Legal(Game[State]):
     """Private to its owner: `view` and `public` give nothing to anybody else."""
 
     game = "legal"
-    rules_version = 1
+    rules_version = FINAL_SINCE
     needed = 1
     events = EVENTS
     folds = FOLDS
@@ -102,8 +102,8 @@ class Legal(Game[State]):
     def follow(self, state: State, command: Command) -> Event | None:
         if state.settled:
             return None
-        if state.reopening is not None:
-            return _after_redone(state, state.reopening)
+        if state.closing or state.reopening is not None:
+            return _after_again(state)
         if state.phase == phases.INTAKE:
             return TurnStarted(phase=phases.STIPULATE)
         if state.phase == phases.STIPULATE:
@@ -290,7 +290,7 @@ def _retry(state: State, command: commands.Retry) -> Decision:
 
 
 def _attempted(state: State, command: commands.Attempted) -> Decision:
-    if state.over:
+    if state.over and state.waiting != "model":
         return Accepted()
     return Accepted((AttemptMade(phase=command.phase, kind=command.kind, attempt=command.attempt),))
 
@@ -299,7 +299,7 @@ def _failed(state: State, command: commands.TurnFailed) -> Decision:
     if not effects.owes(state, command.effect_id):
         return Accepted()
     failed = TurnFailed(
-        phase=state.phase, code=command.code, detail=command.detail[:DETAIL_CHARS], attempts=command.attempts
+        phase=state.asked, code=command.code, detail=command.detail[:DETAIL_CHARS], attempts=command.attempts
     )
     return Accepted((failed,))
 
@@ -319,9 +319,13 @@ def _end(state: State, command: EndGame) -> Decision:
     return ended(command, SessionAborted)
 
 
-def _after_redone(state: State, gate: GateOpened) -> Event:
-    """The next turn that is done again, or the gate that they were asked for at."""
-    return TurnStarted(phase=state.turns[state.redo[0] - 1].phase) if state.redo else gates.reopened(state, gate)
+def _after_again(state: State) -> Event | None:
+    """What the last turn ends in; else the next turn that is done again, or the gate that they were asked for at."""
+    if state.closing:
+        return SessionDone() if state.closing.status == "done" else SessionRested()
+    if state.redo:
+        return TurnStarted(phase=state.turns[state.redo[0] - 1].phase)
+    return gates.reopened(state, state.reopening) if state.reopening else None
 
 
 def _after_gate(state: State, command: Command) -> Event:

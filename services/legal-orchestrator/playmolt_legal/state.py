@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -53,6 +53,7 @@ from playmolt_legal.events import (
     SessionAborted,
     SessionDone,
     SessionOpened,
+    SessionRested,
     SteeringSet,
     TurnFailed,
     TurnRecorded,
@@ -79,6 +80,21 @@ class Spoken(msgspec.Struct, frozen=True, kw_only=True):
     stale: tuple[str, ...] = ()
     redone: int = 0
     earlier: tuple[EarlierOutput, ...] = ()
+
+
+class Closing(msgspec.Struct, frozen=True, kw_only=True):
+    """The turn that the end form's instructions asked for, and what it said."""
+
+    status: Literal["asked", "done", "failed"] = "asked"
+    output: dict[str, Any] | None = None
+    draft: dict[str, Any] | None = None
+    hits: tuple[Hit, ...] = ()
+    unresolved: tuple[Hit, ...] = ()
+    unverified: tuple[str, ...] = ()
+
+
+FINAL_SINCE: Final = 2
+"""The version of the rules from which on final instructions are answered by a turn of their own."""
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,6 +138,9 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """The gate that opens again behind them."""
     uploads: Mapping[str, str] | UnsetType = UNSET
     """The texts of what was uploaded, by id; absent where nothing was."""
+    rules_version: int | UnsetType = UNSET
+    """Of the rules that the session was opened under; absent where these were the first."""
+    closing: Closing | UnsetType = UNSET
 
     @property
     def over(self) -> bool:
@@ -129,6 +148,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def waiting(self) -> phases.Waiting:
+        if self.closing and self.closing.status == "asked":
+            return "model"
         if self.over:
             return "nothing"
         if self.gate is not None:
@@ -136,6 +157,18 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         if self.phase == phases.INTAKE:
             return "intake"
         return "retry" if self.failed else "model"
+
+    @property
+    def asked(self) -> str:
+        """The phase whose turn is owed."""
+        return phases.FINAL if self.closing else self.phase
+
+    @property
+    def closes_by_turn(self) -> bool:
+        """Whether the form that ended the session asks for one more turn."""
+        form = self.gate_history[-1].form if self.gate_history else None
+        wants = isinstance(form, EndForm) and form.resolution == "final_report" and bool(form.final_instructions)
+        return wants and (self.rules_version or 1) >= FINAL_SINCE
 
     @property
     def texts(self) -> Mapping[str, str]:
@@ -227,6 +260,7 @@ def _opened(_: State, event: SessionOpened, at: datetime) -> Changes:
         "exclusions": event.exclusions,
         "model": event.model,
         "side": event.side or "neutral",
+        "rules_version": event.rules_version if event.rules_version > 1 else UNSET,
         "previous_session": event.previous_session,
         "narrative": event.narrative or Narrative(),
         "facts": known(event.facts or Facts()),
@@ -242,9 +276,11 @@ def _posted(state: State, event: FactsPosted, _: datetime) -> Changes:
 
 
 def _started(state: State, event: TurnStarted, at: datetime) -> Changes:
-    again = event.phase == state.phase
+    again = event.phase == state.asked
+    final = event.phase == phases.FINAL
     return {
-        "phase": event.phase,
+        "phase": state.phase if final else event.phase,
+        "closing": Closing() if final else state.closing,
         "settled": True,
         "failed": None,
         "draft": state.draft if again else None,
@@ -278,6 +314,8 @@ def _stipulated(state: State, event: FactsStipulated, at: datetime) -> Changes:
 
 
 def _recorded(state: State, event: TurnRecorded, at: datetime) -> Changes:
+    if event.phase == phases.FINAL:
+        return _closed(state, event)
     here = phases.turn(event.phase)
     if here is None:
         raise LookupError(f"{event.phase} is no role's turn")
@@ -299,6 +337,18 @@ def _recorded(state: State, event: TurnRecorded, at: datetime) -> Changes:
     return {"turns": (*state.turns, spoken), "draft": None, "draft_hits": (), "settled": False}
 
 
+def _closed(state: State, event: TurnRecorded) -> Changes:
+    closing = Closing(
+        status="done",
+        output=outputs.in_order(event.output),
+        draft=state.draft,
+        hits=state.draft_hits,
+        unresolved=event.unresolved,
+        unverified=event.unverified,
+    )
+    return {"closing": closing, "draft": None, "draft_hits": (), "settled": False}
+
+
 def _redone(state: State, spoken: Spoken, at: datetime) -> Changes:
     place = state.redo[0] - 1
     old = state.turns[place]
@@ -309,9 +359,10 @@ def _redone(state: State, spoken: Spoken, at: datetime) -> Changes:
 
 
 def _failed(_: State, event: TurnFailed, __: datetime) -> Changes:
-    return {
-        "failed": Failed(phase=event.phase, code=event.code, detail=event.detail, attempts=event.attempts),
-    }
+    failed = Failed(phase=event.phase, code=event.code, detail=event.detail, attempts=event.attempts)
+    if event.phase == phases.FINAL:
+        return {"failed": failed, "closing": Closing(status="failed"), "settled": False}
+    return {"failed": failed}
 
 
 def _gate_opened(_: State, event: GateOpened, __: datetime) -> Changes:
@@ -400,8 +451,12 @@ def _done(_: State, event: SessionDone, __: datetime) -> Changes:
     return {"phase": phases.DONE, "next_session": event.next_session, "settled": True}
 
 
+def _rested(_: State, __: SessionRested, ___: datetime) -> Changes:
+    return {"phase": phases.DONE, "settled": True}
+
+
 def _aborted(_: State, __: SessionAborted, ___: datetime) -> Changes:
-    return {"phase": phases.ABORTED, "gate": None, "failed": None, "settled": True}
+    return {"phase": phases.ABORTED, "gate": None, "failed": None, "closing": UNSET, "settled": True}
 
 
 FOLDS: Final[Mapping[type[Event], Fold]] = {
@@ -424,5 +479,6 @@ FOLDS: Final[Mapping[type[Event], Fold]] = {
     EvidenceAdded: _evidence_added,
     SteeringSet: _steered,
     SessionDone: _done,
+    SessionRested: _rested,
     SessionAborted: _aborted,
 }

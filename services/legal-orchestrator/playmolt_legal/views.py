@@ -7,8 +7,10 @@ from typing import Any, Final
 from msgspec import UNSET
 from playmolt_core.game.decider import AllowedAction, Event
 from playmolt_schemas.games.legal import (
+    EndForm,
     EvidenceAddedMessage,
     FactChangedMessage,
+    FinalTurn,
     Gate,
     GateOpenedMessage,
     GuardrailHitMessage,
@@ -31,6 +33,7 @@ from playmolt_legal.events import (
     GuardrailHit,
     SessionAborted,
     SessionDone,
+    SessionRested,
     TurnFailed,
     TurnRecorded,
     TurnsStale,
@@ -63,9 +66,17 @@ def session(state: State) -> Session:
         turns=tuple(_turn(state, number, turn) for number, turn in enumerate(state.turns, 1)),
         gate=_gate(state, state.gate) if state.gate else None,
         failed=state.failed,
+        final=_final(state),
         previous_session=state.previous_session,
         next_session=state.next_session,
     )
+
+
+def _final(state: State) -> FinalTurn | None:
+    form = state.gate_history[-1].form if state.closing else None
+    if not state.closing or not isinstance(form, EndForm):
+        return None
+    return FinalTurn(instructions=form.final_instructions, status=state.closing.status)
 
 
 def allowed_actions(state: State) -> tuple[AllowedAction, ...]:
@@ -174,7 +185,7 @@ def _gate_opened(event: GateOpened) -> LegalMessage:
     return GateOpenedMessage(gate=event.gate)
 
 
-def _done(_: SessionDone | SessionAborted) -> LegalMessage:
+def _done(_: SessionDone | SessionRested | SessionAborted) -> LegalMessage:
     return SessionDoneMessage()
 
 
@@ -188,5 +199,6 @@ _PUBLIC: Final[Mapping[type[Event], Callable[[Any], LegalMessage]]] = {
     EvidenceAdded: _evidence_added,
     GateOpened: _gate_opened,
     SessionDone: _done,
+    SessionRested: _done,
     SessionAborted: _done,
 }

@@ -109,7 +109,7 @@ class LegalSession(EffectScenario[State]):
         """Answers the turn that is owed: as scripted, or with this."""
         if output is None:
             profile: Any = self.profile
-            output = scripted.answer(self.state, self.state.phase, profile=profile)
+            output = scripted.answer(self.state, self.state.asked, profile=profile)
         return self.when(commands.TurnSpoken(effect_id=effects.effect_id(self.state), output={**output, **changes}))
 
     def failed(self, code: Any = "model_unavailable") -> "LegalSession":

@@ -50,8 +50,9 @@ def every_event(sessions: Callable[..., Any]) -> list[Event]:
     session.redo().to("round1").form("round1", fact_corrections="대금은 700만원이었다.")
     session.to("end").form("end", resolution="new_session")
     linked = sessions(opened=False).when(session.decider.successor(session.state))
+    rested = sessions().to("end").form("end", final_instructions="한 쪽으로 요약한다.").failed()
     aborted = sessions().when(EndGame(reason="점검 때문에 끝냅니다."))
-    return [event for each in (linked, aborted, session) for event, _, _ in each.log]
+    return [event for each in (linked, aborted, rested, session) for event, _, _ in each.log]
 
 
 @pytest.fixture

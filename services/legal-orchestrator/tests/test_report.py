@@ -61,7 +61,7 @@ def test_it_has_the_fields_of_its_shape(session: Any) -> None:
         "decision_range", "evidence_matrix", "risks", "strategy", "settlement", "order", "gate_history",
         "guardrail_hits", "no_go", "next_steps", "citations", "unverified", "refused", "stale", "side",
         "likelihood", "disclaimer", "page_one", "arguments", "burden", "verifier", "chronology", "steering",
-        "appendix", "ended_at",
+        "appendix", "ended_at", "final", "final_failed",
     }  # fmt: skip
 
 

@@ -73,7 +73,7 @@ def test_an_opened_session_waits_for_its_facts(sessions: Any) -> None:
 
 def test_the_first_event_pins_what_the_session_follows_from(session: Any) -> None:
     opened = session.log[0][0]
-    assert (opened.seed, opened.rules_version, opened.content_version) == ("7", 1, Legal().content_version)
+    assert (opened.seed, opened.rules_version, opened.content_version) == ("7", 2, Legal().content_version)
 
 
 def test_a_session_is_opened_once(session: Any) -> None:

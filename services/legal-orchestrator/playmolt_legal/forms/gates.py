@@ -91,7 +91,9 @@ def after_form(state: State) -> str | None:
     match entry.form:
         case FactsForm(choice=choice):
             return phases.STIPULATE if choice == "add_facts" else phases.first(1)
-        case EndForm(resolution=resolution):
-            return phases.first(state.round + 1) if resolution == "extend" else None
+        case EndForm(resolution="extend"):
+            return phases.first(state.round + 1)
+        case EndForm():
+            return phases.FINAL if state.closes_by_turn else None
         case _:
             return phases.first(2 if entry.gate == "round1" else phases.LAST_ROUND)

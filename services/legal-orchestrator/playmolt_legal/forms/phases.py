@@ -10,6 +10,8 @@ INTAKE: Final = "FACTS_INTAKE"
 STIPULATE: Final = "FACTS_STIPULATE"
 USER_GATE: Final = "USER_GATE"
 END_GATE: Final = "END_GATE"
+FINAL: Final = "FINAL"
+"""The turn that the end form's instructions ask for; the session is in END_GATE meanwhile."""
 DONE: Final = "FINALIZE_DONE"
 ABORTED: Final = "ABORTED"
 

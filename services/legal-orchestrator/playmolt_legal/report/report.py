@@ -14,6 +14,7 @@ from playmolt_schemas.games.legal import (
     Case,
     ChronologyEntry,
     Citation,
+    FinalAnswer,
     MatrixRow,
     NoGo,
     PageOne,
@@ -32,7 +33,7 @@ from playmolt_schemas.games.legal import (
     VerifiedRound,
 )
 
-from playmolt_legal.forms import gates
+from playmolt_legal.forms import gates, phases
 from playmolt_legal.guardrails import corpus
 from playmolt_legal.guardrails.particulars import particulars
 from playmolt_legal.roles import outputs, points, standards, texts
@@ -99,10 +100,9 @@ def report(state: State) -> Report | Refused:
         verifier=tuple(_verified(state)),
         chronology=_chronology(state.facts.timeline),
         steering=state.steering,
-        appendix=tuple(
-            ReportedTurn(phase=turn.phase, title=titles[turn.role], output=turn.output, draft=turn.draft)
-            for turn in state.turns
-        ),
+        final=_final(state),
+        final_failed=bool(state.closing) and _final(state) is None,
+        appendix=tuple(_appendix(state)),
         ended_at=state.gate_history[-1].at,
     )
 
@@ -192,6 +192,23 @@ def _day(when: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", " ".join(date.key))) if date else _NO_DAY
 
 
+def _final(state: State) -> FinalAnswer | None:
+    if not state.closing or state.closing.output is None:
+        return None
+    said = state.closing.output
+    answer = tuple(Statement(**statement) for statement in said["Answer"])
+    return FinalAnswer(answer=answer, not_followed=tuple(said["NotFollowed"]))
+
+
+def _appendix(state: State) -> Iterator[ReportedTurn]:
+    words = texts.of(state.language)
+    titles = words.titles[state.case_type]
+    for turn in state.turns:
+        yield ReportedTurn(phase=turn.phase, title=titles[turn.role], output=turn.output, draft=turn.draft)
+    if (closing := state.closing) and closing.output is not None:
+        yield ReportedTurn(phase=phases.FINAL, title=words.final_title, output=closing.output, draft=closing.draft)
+
+
 def _why(state: State) -> str:
     if state.next_session:
         return f"This session went on as {state.next_session}. Ask for that one's report."
@@ -255,14 +272,17 @@ def _named(output: dict[str, Any]) -> Iterator[str]:
 
 
 def _hits(state: State) -> Iterator[ReportedHit]:
-    for turn in state.turns:
-        for hit in dict.fromkeys((*turn.hits, *turn.unresolved)):
+    spoken = [(turn.phase, turn.hits, turn.unresolved) for turn in state.turns]
+    if state.closing:
+        spoken.append((phases.FINAL, state.closing.hits, state.closing.unresolved))
+    for phase, hits, unresolved in spoken:
+        for hit in dict.fromkeys((*hits, *unresolved)):
             yield ReportedHit(
-                phase=turn.phase,
+                phase=phase,
                 check=hit.check,
                 field=hit.field,
                 text=hit.text,
-                unresolved=hit in turn.unresolved,
+                unresolved=hit in unresolved,
             )
 
 
@@ -291,5 +311,6 @@ def _unverified(state: State) -> tuple[str, ...]:
     supplied, facts = corpus.supplied(state), state.facts
     stipulated = corpus.stipulated(facts.confirmed, facts.disputed, facts.questions)
     named = [text for turn in state.turns for text in turn.unverified]
+    named += state.closing.unverified if state.closing else ()
     named += (text for fact in stipulated for text in corpus.uncited(supplied, fact))
     return tuple(text for text in dict.fromkeys(named) if not supplied.verifies(text))

@@ -60,6 +60,19 @@ class Writer:
             yield from (Line(text=self.marked(facts[each].text), refs=(each,)) for each in page.decisive)
         yield from self._listed("gaps", page.gaps)
         yield from self._listed("next_steps", page.next_steps)
+        yield from self._final()
+
+    def _final(self) -> Iterator[Block]:
+        """What the last turn said to the instructions that ended the session."""
+        if self.report.final_failed:
+            yield Heading(self.label["final"])
+            yield Line(text=self.label["final_failed"])
+        if final := self.report.final:
+            yield Heading(self.label["final"])
+            yield from self._said(final.answer, "Answer", phase=phases.FINAL)
+            yield from self._listed("not_followed", final.not_followed)
+            hits = [hit for hit in self.report.guardrail_hits if hit.phase == phases.FINAL]
+            yield from (Line(text=self._hit(hit)) for hit in hits)
 
     def _likelihood(self) -> Line:
         estimate = self.report.likelihood
@@ -171,7 +184,7 @@ class Writer:
     def _turn(self, phase: str) -> str:
         here = phases.turn(phase)
         if here is None:
-            return phase
+            return self.words.final_title
         title = self.words.titles[self.report.case.case_type][here.role]
         return self.label["turn"].format(title=title, round=here.round)
 
@@ -247,12 +260,13 @@ class Writer:
             return Line(text=f"{label}: {self.marked(item['purpose'])}", refs=self._refs([item["evidence"]]))
         return Line(text=f"{label}: {self.marked(item['text'])}", refs=self._refs(item["basis"]))
 
-    def _said(self, statements: Iterable[Statement], *fields: str) -> tuple[Line, ...]:
-        """Write statements that stood in these fields of the last round's answers."""
+    def _said(self, statements: Iterable[Statement], *fields: str, phase: str = "") -> tuple[Line, ...]:
+        """Write statements that stood in these fields of a phase's answer, or of the last round's."""
+        spoken = phase or f"_R{self.last_round}"
         doubts = {
             hit.text
             for hit in self.report.guardrail_hits
-            if hit.unresolved and hit.phase.endswith(f"_R{self.last_round}") and hit.field in fields
+            if hit.unresolved and hit.phase.endswith(spoken) and hit.field in fields
         }
         written = []
         for statement in statements:

@@ -19,17 +19,17 @@ _CHECKS: Final[tuple[Check, ...]] = ("unsupported_fact", "certain_advice", "out_
 
 def events(state: State, answer: Any) -> tuple[Event, ...]:
     """The events of an answer to the turn that is owed. Raises InvalidReply where it does not fit its schema."""
-    output = outputs.read(answer, state.phase, state.case_type)
-    if state.phase == phases.STIPULATE:
+    output = outputs.read(answer, state.asked, state.case_type)
+    if state.asked == phases.STIPULATE:
         return (stipulation.stipulated(state, output),)
     estimate = output.get("Likelihood")
     if estimate is not None and not corpus.basis_ids(state.facts).issuperset(estimate["basis"]):
         del output["Likelihood"]
     found = guardrails.inspect(state, output)
     if found.hits and state.draft is None:
-        return (*_by_check(state, found.hits), DraftSetAside(phase=state.phase, output=output))
+        return (*_by_check(state, found.hits), DraftSetAside(phase=state.asked, output=output))
     recorded = TurnRecorded(
-        phase=state.phase,
+        phase=state.asked,
         output=output,
         unresolved=found.hits,
         warnings=found.warnings,
@@ -42,7 +42,7 @@ def events(state: State, answer: Any) -> tuple[Event, ...]:
 
 def _by_check(state: State, hits: tuple[Hit, ...]) -> tuple[GuardrailHit, ...]:
     grouped = ((check, tuple(hit for hit in hits if hit.check == check)) for check in _CHECKS)
-    return tuple(GuardrailHit(phase=state.phase, check=check, hits=group) for check, group in grouped if group)
+    return tuple(GuardrailHit(phase=state.asked, check=check, hits=group) for check, group in grouped if group)
 
 
 def _status(state: State, output: Mapping[str, Any], hits: tuple[Hit, ...]) -> GateStatus | None:

@@ -14,7 +14,7 @@ from playmolt_legal.forms import phases
 
 STATEMENTS: Final = {
     "Findings", "BurdenOfProof", "Claims", "LegalElements", "WeakPoints",
-    "CounterArguments", "DisproofPlan", "ProceduralRisks", "SettlementOptions",
+    "CounterArguments", "DisproofPlan", "ProceduralRisks", "SettlementOptions", "Answer",
 }  # fmt: skip
 """The fields that hold statements with a basis."""
 
@@ -39,6 +39,8 @@ def phase_type(phase: str, case_type: CaseType) -> type[Reply]:
     """The type of the answer to a phase; LookupError when nobody is asked in it."""
     if phase == phases.STIPULATE:
         return legal.Stipulation
+    if phase == phases.FINAL:
+        return legal.FinalOutput
     here = phases.turn(phase)
     if here is None:
         raise LookupError(f"nobody is asked in {phase}")
@@ -128,6 +130,7 @@ _FIELDS: Final = tuple(
             legal.ClaimantOutput,
             legal.DefendantOutput,
             legal.VerifierOutput,
+            legal.FinalOutput,
             legal.Likelihood,
             legal.Statement,
             legal.PlannedEvidence,

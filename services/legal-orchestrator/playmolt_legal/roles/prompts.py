@@ -34,11 +34,11 @@ UPLOADS_IN_PROMPT: Final = 40_000
 
 def prompt(state: State, turn: PendingTurn) -> list[Message]:
     """The messages that ask for a turn; a rewrite repeats the draft and names every hit."""
-    here = phases.turn(turn.phase)
-    if here is None:
+    if turn.phase == phases.STIPULATE:
         return _stipulation(state)
+    here = phases.turn(turn.phase)
     messages = [
-        {"role": "system", "content": _system(state, here)},
+        {"role": "system", "content": _system(state, here) if here else _final_system(state)},
         {"role": "user", "content": _material(state, here)},
     ]
     if turn.draft is not None:
@@ -110,6 +110,23 @@ def _system(state: State, here: phases.TurnPhase) -> str:
     return "\n\n".join(parts)
 
 
+def _final_system(state: State) -> str:
+    """What the last turn is asked: the person's instructions stand in the block, as `UserNotes`."""
+    words = texts.of(state.language)
+    asked = json.dumps(outputs.phase_schema(phases.FINAL, state.case_type), ensure_ascii=False)
+    parts = [
+        steering_block(state),
+        *([words.block_rules] if words.block_rules else []),
+        *_newest_form(state, words),
+        f"{words.setting.format(title=words.final_title)} {words.persons_side.format(side=words.sides[state.side])}",
+        words.tasks["final"],
+        standards.of(state.language, state.case_type, one_line(state.jurisdiction)),
+        words.rules,
+        f"{words.schema}\n{asked}",
+    ]
+    return "\n\n".join(parts)
+
+
 def _estimate(state: State, here: phases.TurnPhase, words: texts.Texts) -> list[str]:
     """From round 2 on the judge estimates for the person's side; a neutral person's is the claimant's."""
     if here.role != "judge" or here.round == 1:
@@ -136,16 +153,16 @@ def _newest_form(state: State, words: texts.Texts) -> list[str]:
     return [f"{words.form}\n{as_data(_redactor(state)(rest))}"] if rest else []
 
 
-def _material(state: State, here: phases.TurnPhase) -> str:
+def _material(state: State, here: phases.TurnPhase | None) -> str:
     redacted = _redactor(state)
     data: dict[str, Any] = {"title": state.title, "facts": _facts(state)}
     data["uploads"] = _uploads(state)
     data["narrative"] = redacted(msgspec.to_builtins(state.narrative))
     before = state.before
     data["turns"] = redacted([_told(state, turn) for turn in before])
-    if here.role in ("claimant", "opposing"):
+    if here and here.role in ("claimant", "opposing"):
         data["points_to_answer"] = redacted(msgspec.to_builtins(points.to_answer(before, here.role)))
-    if here.role == "verifier":
+    if here and here.role == "verifier":
         data["unanswered"] = redacted(msgspec.to_builtins(points.unanswered(before, here.round)))
         hits = tuple(hit for turn in before if turn.round == here.round for hit in turn.unresolved)
         data["unresolved_hits"] = redacted(msgspec.to_builtins(hits))

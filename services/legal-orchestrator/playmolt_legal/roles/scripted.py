@@ -69,6 +69,8 @@ def answer(state: State, phase: str, *, seed: str = "", profile: Profile = "plai
     script = _Script(state, phase, seed or state.seed, profile)
     if phase == phases.STIPULATE:
         return script.stipulation()
+    if phase == phases.FINAL:
+        return {**script.final(), "SteeringComplianceCheck": "OK"}
     here = phases.turn(phase)
     if here is None:
         raise LookupError(f"nobody is asked in {phase}")
@@ -89,11 +91,12 @@ class _Script:
         confirmed = [
             {
                 "text": words.evidence_fact.format(id=item.id, title=item.title, text=item.description),
-                "quote": f"{item.title} {item.description}"[:_QUOTE_CHARS],
+                "quote": f"{item.title} {item.description}".strip()[:_QUOTE_CHARS],
                 "evidence": [item.id],
                 "timeline": [],
             }
             for item in state.facts.evidence
+            if not item.uploaded
         ]
         for entry in state.facts.timeline:
             text = words.agreed_fact.format(when=entry.when, what=entry.what)
@@ -134,6 +137,12 @@ class _Script:
                 return self._opposing()
             case "verifier":
                 return self._verifier(round_)
+
+    def final(self) -> dict[str, Any]:
+        return {
+            "Answer": [self._said(self._words.finding, f"answer {place}", place) for place in range(2)],
+            "NotFollowed": [],
+        }
 
     def _issue(self, place: int) -> str | None:
         return self._focus[place % len(self._focus)] if self._focus else None
@@ -195,7 +204,7 @@ class _Script:
             "LegalElements": [self._asked(words.element, "element")],
             "EvidencePlan": [
                 {"evidence": identifier, "purpose": self._one(words.purpose, identifier)}
-                for identifier in [item.id for item in state.facts.evidence] or [UNKNOWN]
+                for identifier in [item.id for item in state.facts.evidence if item.kind != "statute"] or [UNKNOWN]
             ],
             "WeakPoints": [self._asked(words.weak, "weak")],
         }

@@ -44,6 +44,7 @@ class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     restipulate: str
     refusals: Mapping[RefusalReason, str]
     setting: str
+    final_title: str
     likelihood: str
     no_likelihood: str
     sides: Mapping[Side, str]

@@ -23,6 +23,7 @@ from playmolt_legal.roles import outputs, prompts, scripted
 from playmolt_legal.state import State
 
 REPLY_TOKENS: Final = 4096
+_NAMES: Final = {phases.STIPULATE: "stipulation", phases.FINAL: "final"}
 
 
 class ModelWorker:
@@ -100,10 +101,10 @@ def _request(state: State, turn: PendingTurn) -> ModelRequest:
         alias=state.model,
         messages=tuple(msgspec.convert(message, Message) for message in prompts.prompt(state, turn)),
         turn=TurnHeader(state.game_id, turn.phase, turn.kind),
-        schema_name=here.role if here else "stipulation",
+        schema_name=here.role if here else _NAMES[turn.phase],
         schema=outputs.phase_schema(turn.phase, state.case_type),
         max_tokens=REPLY_TOKENS,
-        told=here is not None,
+        told=turn.phase != phases.STIPULATE,
     )
 
 

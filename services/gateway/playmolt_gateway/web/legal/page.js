@@ -199,15 +199,15 @@ class Session {
   /** What the session wants of its person. It is drawn once, so that a half-filled form is never lost. */
   drawTask() {
     const { phase, gate, failed } = this.session;
-    const wanted = failed ? `failed ${failed.phase} ${failed.attempts} ${this.session.version}` : gate ? `gate ${gate.name} ${this.session.turns.length} ${this.session.facts.questions.length} ${gate.schema.properties.choice?.enum} ${gate.name === "facts" ? this.stipulated : ""}` : phase;
+    const wanted = phase === "FINALIZE_DONE" ? `done ${failed?.attempts} ${this.session.version}` : failed ? `failed ${failed.phase} ${failed.attempts} ${this.session.version}` : gate ? `gate ${gate.name} ${this.session.turns.length} ${this.session.facts.questions.length} ${gate.schema.properties.choice?.enum} ${gate.name === "facts" ? this.stipulated : ""}` : phase;
     if (wanted === this.task_key) return;
     this.task_key = wanted;
     fill(this.unsent, gate || phase === "FACTS_INTAKE" ? null : leftBehind(`${this.session.id} gate`));
     const done = (session) => this.set(session);
-    if (failed) fill(this.task, this.failure(failed));
+    if (phase === "FINALIZE_DONE") this.finish(failed);
+    else if (failed) fill(this.task, this.failure(failed));
     else if (phase === "FACTS_INTAKE") fill(this.task, factsForm(this.path, this.session, done));
     else if (gate) fill(this.task, gateForm(this.path, this.session, gate.name === "facts" ? this.stipulated : this.newest(), done));
-    else if (phase === "FINALIZE_DONE") this.finish();
     else fill(this.task);
     if (failed || gate) {
       focusOn(this.task.querySelector("h2"));
@@ -222,7 +222,7 @@ class Session {
       actionButton(t("legal.retry"), async () => this.set(await post(`${this.path}/retry`, {})), { place, first: true }));
   }
 
-  finish() {
+  finish(failed) {
     const { next_session: next } = this.session;
     if (next) {
       fill(this.task, el("p", { class: "notice" }, t("legal.went_on"), " ", el("a", { href: `/legal?session=${next}` }, t("legal.next"))));
@@ -230,7 +230,7 @@ class Session {
     }
     fill(this.task, el("p", { class: "room-of-report quiet waiting" }, t("loading")));
     reportView(this.path, this.session).then((node) => {
-      fill(this.task, node);
+      fill(this.task, failed ? this.failure(failed) : null, node);
       if (!this.history.over) focusOn(node.querySelector("h2"));
     }).catch((error) => fill(this.task, trouble(error)));
   }
