@@ -120,7 +120,8 @@ def new(
 
 def _asked_language() -> Language:
     asker = Asker(Page(console(err=True), Words("en")), _OPEN_FIELDS)
-    return cast("Language", asker.choice("Language · 언어", [("en", "English"), ("ko", "한국어")]))
+    languages = [("en", "English"), ("ko", "한국어"), ("zh", "中文")]
+    return cast("Language", asker.choice("Language · 언어 · 语言", languages))
 
 
 @legal.command("list")

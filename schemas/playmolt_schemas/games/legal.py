@@ -10,7 +10,7 @@ from playmolt_schemas.games.game_messages import SessionMessage
 from playmolt_schemas.text import BLANK, LINE, STORABLE, WORDS, told
 
 CaseType = Literal["criminal", "civil"]
-Language = Literal["ko", "en"]
+Language = Literal["ko", "en", "zh"]
 Side = Literal["claimant", "opposing", "neutral"]
 """Whose side the person is on."""
 Role = Literal["judge", "claimant", "opposing", "verifier"]

@@ -3323,7 +3323,7 @@ export interface components {
             /** @description Trimmed, then counted in Unicode code points. */
             title: string;
             /** @enum {string} */
-            language: "en" | "ko";
+            language: "en" | "ko" | "zh";
             /** @description A list, or a text. */
             exclusions?: unknown;
             /**
@@ -3348,7 +3348,7 @@ export interface components {
             jurisdiction: string;
             title: string;
             /** @enum {string} */
-            language: "en" | "ko";
+            language: "en" | "ko" | "zh";
             exclusions: string[];
             model: string;
             /**
@@ -3887,7 +3887,7 @@ export interface components {
          */
         Report: {
             /** @enum {string} */
-            language: "en" | "ko";
+            language: "en" | "ko" | "zh";
             case: components["schemas"]["LegalCase"];
             facts: components["schemas"]["ReportFacts"];
             evidence: components["schemas"]["Evidence"][];

@@ -16,7 +16,7 @@ from core.tests.effect_scenario import EffectScenario
 from core.tests.scenario import like
 
 OWNER = "agent-1"
-ISSUES = {"ko": "대금 지급 의무", "en": "duty to pay"}
+ISSUES = {"ko": "대금 지급 의무", "en": "duty to pay", "zh": "付款义务"}
 FACTS: Mapping[str, dict[str, Any]] = {
     "ko": {
         "overview": "김철수 대표는 2024년 3월 5일 물품 대금 500만원을 받지 못했다고 한다.",
@@ -43,6 +43,19 @@ FACTS: Mapping[str, dict[str, Any]] = {
             {"title": "contract", "description": "the price is $5,000; it names Civil Act Article 563"},
         ],
         "opposing_claims": "The goods were faulty.",
+    },
+    "zh": {
+        "overview": "张伟先生称，2024年3月5日交付的货物价款5,000元至今没有支付。",
+        "acts": "货物已经发出，价款没有到账。",
+        "timeline": [
+            {"when": "2024-03-05", "what": "货物已经交付", "agreed": True},
+            {"when": "2024-04-01", "what": "发出了催款通知"},
+        ],
+        "evidence": [
+            {"title": "收货单", "description": "有收到货物的签字"},
+            {"title": "买卖合同", "description": "价款为5,000元，并引用《民法典》第五百七十七条"},
+        ],
+        "opposing_claims": "货物有瑕疵。",
     },
 }
 
@@ -82,8 +95,8 @@ class LegalSession(EffectScenario[State]):
         self.language, self.case_type, self.profile = language, case_type, profile
         self.body = {
             "case_type": case_type,
-            "jurisdiction": "대한민국" if language == "ko" else "Korea",
-            "title": "물품 대금" if language == "ko" else "Price of goods",
+            "jurisdiction": {"ko": "대한민국", "en": "Korea", "zh": "中国"}[language],
+            "title": {"ko": "물품 대금", "en": "Price of goods", "zh": "货款"}[language],
             "language": language,
             **body,
         }
@@ -186,7 +199,7 @@ def session() -> LegalSession:
     return LegalSession()
 
 
-@pytest.fixture(params=["ko", "en"])
+@pytest.fixture(params=["ko", "en", "zh"])
 def language(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name

@@ -213,7 +213,11 @@ def test_a_book_is_the_same_bytes_each_time(session: Any, name: str) -> None:
 def test_the_section_of_the_style_comes_first(sessions: Any, name: str, style: str, language: str) -> None:
     made = of(sessions(language=language).to("FINALIZE_DONE", end={"report_style": style}))
     headings = re.findall(r"(?:^## |<h2>)([^<\n]+)", TEXT[name](made), re.MULTILINE)
-    titles = {"ko": ("리스크", "전략", "합의안"), "en": ("Risks", "Strategy", "Settlement")}[language]
+    titles = {
+        "ko": ("리스크", "전략", "합의안"),
+        "en": ("Risks", "Strategy", "Settlement"),
+        "zh": ("风险", "策略", "和解方案"),
+    }[language]
     named = dict(zip(("risks", "strategy", "settlement"), titles, strict=True))
     assert headings[5:8] == [f"{number}. {named[part]}" for number, part in enumerate(made.order, 6)]
     assert [heading.partition(".")[0] for heading in headings] == [str(number) for number in range(1, 15)]

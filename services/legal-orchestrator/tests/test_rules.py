@@ -43,7 +43,7 @@ SAID = {"text": "자료에 따르면 그렇다.", "basis": ["F1"], "issue": None
         (None, ("",)),
         ({}, ("case_type", "jurisdiction", "title", "language", "model")),
         ({"case_type": "tax"}, ("case_type",)),
-        ({"language": "zh"}, ("language",)),
+        ({"language": "ja"}, ("language",)),
         ({"title": "  "}, ("title",)),
         ({"jurisdiction": "x" * 101}, ("jurisdiction",)),
         ({"title": "a\x00b"}, ("title",)),

@@ -1,4 +1,4 @@
-"""The four checks of a role's answer (legal.md, Guardrails): deterministic, in Korean and English.
+"""The four checks of a role's answer (legal.md, Guardrails): deterministic, in Korean, English and Chinese.
 
 Their findings are stored with the turn: a fold never looks anything up again, so that new tables change no old session.
 """
@@ -24,8 +24,8 @@ from playmolt_legal.state import State
 MOST_HITS: Final = 100
 HIT_CHARS: Final = 500
 
-LANGUAGES: Final[tuple[Language, ...]] = ("ko", "en")
-"""An answer is checked in both, whatever the session's language."""
+LANGUAGES: Final[tuple[Language, ...]] = ("ko", "en", "zh")
+"""An answer is checked in all, whatever the session's language."""
 
 
 class Inspection(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,10 +110,12 @@ def _cites(known: Corpus, sentence: str) -> bool:
 _CERTAIN: Final[Mapping[Language, re.Pattern[str]]] = {
     "ko": re.compile("|".join((*TABLES.certain.ko, TABLES.certain.quantity))),
     "en": re.compile(rf"\b(?:{'|'.join(TABLES.certain.en)})\b|{TABLES.certain.quantity}", re.IGNORECASE),
+    "zh": re.compile("|".join((*TABLES.certain.zh, TABLES.certain.quantity))),
 }
 _OUTCOME: Final[Mapping[Language, re.Pattern[str]]] = {
     "ko": re.compile("|".join(TABLES.outcomes["ko"])),
     "en": re.compile(rf"\b(?:{'|'.join(TABLES.outcomes['en'])})\b", re.IGNORECASE),
+    "zh": re.compile("|".join(TABLES.outcomes["zh"])),
 }
 _NEGATION: Final[Mapping[Language, re.Pattern[str]]] = {
     language: re.compile("|".join(TABLES.negations[language]), re.IGNORECASE) for language in LANGUAGES
@@ -121,7 +123,7 @@ _NEGATION: Final[Mapping[Language, re.Pattern[str]]] = {
 _NEAR: Final = 120
 """How far a negation may stand from what it negates, in characters; a bound keeps long texts cheap."""
 _CLAUSE: Final = re.compile(
-    r"[,;:，；]|(?<=[가-힣])(?<![다라자냐])(?:고|며|지만|으나)\s"
+    r"[,;:，；]|但是?|然而|因此|所以|(?<=[가-힣])(?<![다라자냐])(?:고|며|지만|으나)\s"
     r"|\b(?:and|but|yet|so(?! far)|therefore|hence|thus|because|although|though|while|whereas)\b",
     re.IGNORECASE,
 )
@@ -189,9 +191,9 @@ _QUOTES: Final = re.compile(r"[\"“”‘’「」『』«»]|(?<!\w)'|'(?!\w)"
 
 
 def _negated(text: str, word: re.Match[str], outcomes: list[re.Match[str]]) -> bool:
-    """English negates before the word, in its own clause; Korean after the outcome; `100%` stands in both."""
+    """English and Chinese negate before the word, in its clause; Korean after the outcome; `100%` stands in all."""
     clause = _CLAUSE.split(text[max(0, word.start() - _NEAR) : word.start()])[-1]
-    if _NEGATION["en"].search(clause):
+    if _NEGATION["en"].search(clause) or _NEGATION["zh"].search(clause):
         return True
     end = min((outcome.end() for outcome in outcomes if outcome.start() >= word.end()), default=word.end())
     return _NEGATION["ko"].search(_CLAUSE.split(text[end : end + _NEAR])[0][:20]) is not None
@@ -214,7 +216,8 @@ def _plain(issue: str) -> str:
 
 
 _OFFENSIVE: Final = re.compile(
-    rf"{'|'.join(TABLES.offensive['ko'])}|\b(?:{'|'.join(TABLES.offensive['en'])})\b", re.IGNORECASE
+    rf"{'|'.join((*TABLES.offensive['ko'], *TABLES.offensive['zh']))}|\b(?:{'|'.join(TABLES.offensive['en'])})\b",
+    re.IGNORECASE,
 )
 _COUNSEL: Final = tuple(re.compile(TABLES.outside_counsel[language], re.IGNORECASE) for language in LANGUAGES)
 _NO_COUNSEL: Final = tuple(
@@ -261,10 +264,12 @@ def recommends_counsel(sentence: str) -> bool:
 
 
 def _recommends(clause: str) -> bool:
-    """Korean negates behind the word, English before or behind it."""
-    ko, en = (pattern.search(clause) for pattern in _COUNSEL)
-    no_ko, no_en = _NO_COUNSEL
-    return (ko is not None and not no_ko.search(clause, ko.start())) or (en is not None and not no_en.search(clause))
+    """Korean negates behind the word, English and Chinese before or behind it."""
+    ko, *others = (pattern.search(clause) for pattern in _COUNSEL)
+    no_ko, *nots = _NO_COUNSEL
+    if ko is not None and not no_ko.search(clause, ko.start()):
+        return True
+    return any(found and not no.search(clause) for found, no in zip(others, nots, strict=True))
 
 
 def _citations(supplied: Corpus, output: Mapping[str, Any]) -> tuple[Citation, ...] | None:

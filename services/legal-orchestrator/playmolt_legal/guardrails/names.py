@@ -1,4 +1,4 @@
-"""The people that a sentence names, in Korean and English."""
+"""The people that a sentence names, in Korean, English and Chinese."""
 
 import re
 from collections.abc import Iterator
@@ -13,6 +13,16 @@ _KO_HONOURED: Final = re.compile(rf"{_KO_FULL}[가-힣]{{1,2}})\s?(?:{'|'.join(_
 _KO_TITLED: Final = re.compile(rf"{_KO_FULL}[{_KO.given}]{{1,2}})\s?{_KO_TITLE}")
 _KO_ALONE: Final = re.compile(rf"(?<![가-힣\d])(?<!\d )(?P<name>[{_KO.alone}])\s{_KO_TITLE}")
 _KO_SURNAME: Final = re.compile(rf"(?<![가-힣])(?P<name>[{_KO.surnames}])\s?(?:씨|모\s?씨){_KO.after}")
+_ZH_SURNAMES: Final = (
+    "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎"
+    "余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文"
+    ""
+)
+_ZH_TITLED: Final = re.compile(
+    rf"(?:(?<![\u4e00-\u9fff])|(?<=[，。；：、由与和向对是的被让请即据称问给在为]))"
+    rf"(?P<name>[{_ZH_SURNAMES}](?:某[某甲乙丙]?|[\u4e00-\u9fff]{{0,2}}))"
+    r"(?:先生|女士|小姐|经理|总经理|律师|法官|主任|会计|医生|老师|总监)"
+)
 _EN = TABLES.names_en
 _CAPITAL: Final = r"(?:[A-Z]['’])?[A-Z][a-zà-ÿ]+(?:[A-Z][a-zà-ÿ]+)*(?:[-'’][A-Z]?[a-zà-ÿ]+)*"
 _EN_TITLED: Final = re.compile(rf"\b{_EN.titles}\.?\s(?P<name>{_CAPITAL}(?:\s{_CAPITAL})?)")
@@ -25,8 +35,10 @@ _EN_ABSTRACT: Final = re.compile(_EN.abstract)
 
 
 def names(sentence: str) -> Iterator[str]:
-    """The people a sentence names: a Korean name with an honorific or title, a capitalised English name."""
+    """The people a sentence names: a Korean name with an honorific or title, a capitalised English name,
+    a Chinese one with a title."""
     yield from _korean_names(sentence)
+    yield from (match["name"] for match in _ZH_TITLED.finditer(sentence))
     yield from _english_names(sentence)
 
 

@@ -14,7 +14,8 @@ from playmolt_legal.guardrails.tables import TABLES
 _EMAIL: Final = re.compile(TABLES.personal["email"])
 _RESIDENT: Final = re.compile(TABLES.personal["resident"])
 _NUMBERS: Final = tuple(
-    re.compile(TABLES.personal[kind]) for kind in ("phone", "landline", "american", "abroad", "card", "iban")
+    re.compile(TABLES.personal[kind])
+    for kind in ("phone", "identity_zh", "mobile_zh", "landline", "american", "abroad", "card", "iban")
 )
 _GROUPED: Final = re.compile(TABLES.personal["account"])
 _LONG: Final = re.compile(r"(?<![\d-])(?<!\d[.,])\d(?:[- ]?\d){7,15}(?![\d-]|[.,]\d)")

@@ -1,11 +1,11 @@
-"""Sentences and quotations in Korean and English text."""
+"""Sentences and quotations in Korean, English and Chinese text."""
 
 import re
 from typing import Final
 
 from playmolt_legal.guardrails.tables import TABLES
 
-_END: Final = re.compile(r"(?<=[.!?。？！…])[\"”’')\]]*\s+|\n+")
+_END: Final = re.compile(r"(?<=[.!?。？！…])[\"”’')\]]*\s+|(?<=[。？！])[”’」』）]*(?=[^\s”’」』）])|\n+")
 _GOES_ON: Final = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|Art|Sec|No|vs?|Inc|Ltd|Co|U\.S|cf|e\.g|i\.e)|\b\d{1,4}|\b[A-Z])\.$"
 )

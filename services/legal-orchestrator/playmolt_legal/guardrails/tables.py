@@ -14,6 +14,7 @@ class Certain(msgspec.Struct, frozen=True):
 
     ko: tuple[str, ...]
     en: tuple[str, ...]
+    zh: tuple[str, ...]
     quantity: str
     estimate: str
 

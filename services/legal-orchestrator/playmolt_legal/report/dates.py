@@ -20,4 +20,6 @@ def told(at: str, language: Language) -> str:
     clock = f"{time.hour:02}:{time.minute:02}"
     if language == "ko":
         return f"{time.year}년 {time.month}월 {time.day}일 {clock} (UTC)"
+    if language == "zh":
+        return f"{time.year}年{time.month}月{time.day}日 {clock}（UTC）"
     return f"{time.day} {_MONTHS[time.month - 1]} {time.year}, {clock} UTC"

@@ -19,7 +19,7 @@ from playmolt_legal.report.document import Document, Section, document
 _FONT: Final = "Malgun Gothic"
 _OWN_PAGES: Final = 2
 """So many sections begin on a page of their own: the answer, and what comes behind it."""
-_REGIONS: Final = {"en": "en-US", "ko": "ko-KR"}
+_REGIONS: Final = {"en": "en-US", "ko": "ko-KR", "zh": "zh-CN"}
 _PROGRAM: Final = (
     b'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
     b'<Properties xmlns="http://schemas.openxmlformats.org/officeDocument/2006/extended-properties">'

@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import msgspec
+import pylopdf_fonts_ko
+import pylopdf_fonts_zh_cn
 from fpdf import FPDF
 from fpdf.enums import MethodReturnValue
 from playmolt_schemas.games.legal import Report
-from pylopdf_fonts_ko import sans_path
 from typing_extensions import override
 
 from playmolt_legal.report import dates
@@ -41,7 +42,12 @@ _VARIANTS: Final = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _STAND_INS: Final[Mapping[str, str]] = {
     "en": "Characters that this document's font lacks are written as their Unicode numbers: {}.",
     "ko": "이 문서의 글꼴에 없는 문자는 유니코드 번호로 적었습니다: {}.",
+    "zh": "本文件字体所缺的字符以 Unicode 编号表示：{}。",
 }
+
+
+def _sans(language: str) -> str:
+    return str(pylopdf_fonts_zh_cn.sans_path() if language == "zh" else pylopdf_fonts_ko.sans_path())
 
 
 def render_pdf(report: Report) -> bytes:
@@ -96,7 +102,7 @@ class _Paper:
         pdf.set_author("PlayMolt")
         pdf.set_creator("PlayMolt")
         pdf.set_lang(laid_out.language)
-        pdf.add_font(_FONT, fname=sans_path())
+        pdf.add_font(_FONT, fname=_sans(laid_out.language))
         self._drawn = getattr(pdf.fonts[_FONT], "cmap")  # noqa: B009 -- of a TrueType font alone
         self._stand_ins: dict[str, None] = {}
         pdf.set_font(_FONT, size=8)

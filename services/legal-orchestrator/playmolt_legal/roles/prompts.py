@@ -47,7 +47,7 @@ def prompt(state: State, turn: PendingTurn) -> list[Message]:
 
 
 def steering_block(state: State) -> str:
-    """The block of the source's section 4.1, filled in; it is the same in both languages but for the values."""
+    """The block of the source's section 4.1, filled in; it is the same in every language but for the values."""
     words, steering = texts.of(state.language), state.steering
     values = {
         "case_type": words.case_types[state.case_type],
@@ -104,8 +104,10 @@ def _system(state: State, here: phases.TurnPhase) -> str:
         words.gate_criteria if here.role == "verifier" else words.method,
         standards.of(state.language, state.case_type, one_line(state.jurisdiction)),
         *_estimate(state, here, words),
+        *_about_uploads(state, words),
         words.rules,
         f"{words.schema}\n{asked}",
+        _example(state, _task(state, here)),
     ]
     return "\n\n".join(parts)
 
@@ -121,10 +123,21 @@ def _final_system(state: State) -> str:
         f"{words.setting.format(title=words.final_title)} {words.persons_side.format(side=words.sides[state.side])}",
         words.tasks["final"],
         standards.of(state.language, state.case_type, one_line(state.jurisdiction)),
+        *_about_uploads(state, words),
         words.rules,
         f"{words.schema}\n{asked}",
+        _example(state, "final"),
     ]
     return "\n\n".join(parts)
+
+
+def _about_uploads(state: State, words: texts.Texts) -> list[str]:
+    return [words.uploads] if state.texts else []
+
+
+def _example(state: State, task: str) -> str:
+    """It stands in the prompt alone: nothing in it is supplied by anybody."""
+    return f"{texts.of(state.language).example}\n{as_data(texts.example(state.language, task))}"
 
 
 def _estimate(state: State, here: phases.TurnPhase, words: texts.Texts) -> list[str]:
@@ -229,7 +242,7 @@ def _stipulation(state: State) -> list[Message]:
     """No steering here: nothing is argued, so nothing is steered."""
     words, facts = texts.of(state.language), state.facts
     asked = json.dumps(outputs.phase_schema(phases.STIPULATE, state.case_type), ensure_ascii=False)
-    redacted = _redactor(state)
+    redacted, about = _redactor(state), _about_uploads(state, words)
     data = {
         "narrative": redacted(msgspec.to_builtins(state.narrative)),
         "evidence": _evidence(facts),
@@ -238,7 +251,7 @@ def _stipulation(state: State) -> list[Message]:
         "uploads": _uploads(state),
     }
     return [
-        {"role": "system", "content": f"{words.stipulate}\n\n{words.schema}\n{asked}"},
+        {"role": "system", "content": "\n\n".join([words.stipulate, *about, f"{words.schema}\n{asked}"])},
         {"role": "user", "content": f"{words.material}\n{as_data(data)}"},
     ]
 

@@ -1,9 +1,9 @@
-"""The project's own words in both languages (`data/texts.json`) and the steering block of the source."""
+"""The project's own words in every language (`data/texts.json`) and the steering block of the source."""
 
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.canonical import digest
@@ -56,6 +56,8 @@ class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gate_criteria: str
     block_rules: str
     schema: str
+    example: str
+    uploads: str
     form: str
     material: str
     rewrite: str
@@ -92,7 +94,17 @@ def steering_block() -> str:
 
 
 @cache
+def _examples() -> Mapping[Language, Mapping[str, Mapping[str, Any]]]:
+    return msgspec.json.decode(data("examples.json"), type=dict[Language, dict[str, dict[str, Any]]])
+
+
+def example(language: Language, task: str) -> Mapping[str, Any]:
+    """A good answer to a task, of a case that has nothing to do with any session."""
+    return _examples()[language][task]
+
+
+@cache
 def version() -> str:
     """Name all data files of this package, so that a change of any of them is seen in event 1."""
-    names = ("texts.json", "steering_block.txt", "guardrails.json", "scripted.json")
+    names = ("texts.json", "steering_block.txt", "guardrails.json", "scripted.json", "examples.json")
     return digest([data(name).decode() for name in names])[:16]

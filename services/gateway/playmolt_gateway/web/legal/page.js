@@ -43,7 +43,7 @@ function opening() {
     title: el("input", { type: "text", maxlength: 200, required: true }),
     jurisdiction: el("input", { type: "text", maxlength: 100, value: "KR", required: true }),
     case_type: select([["civil", t("case.civil")], ["criminal", t("case.criminal")]]),
-    language: select([["ko", "한국어"], ["en", "English"]], language() === "ko" ? "ko" : "en"),
+    language: select([["ko", "한국어"], ["en", "English"], ["zh", "中文"]], language()),
     side: select([["neutral", t("side.neutral")], ["claimant", t("side.claimant")], ["opposing", t("side.opposing")]]),
     exclusions: el("input", { type: "text", maxlength: 300 }),
     model: el("input", { type: "text", value: "scripted", autocomplete: "off" }),
