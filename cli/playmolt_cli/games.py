@@ -3,17 +3,18 @@
 from typing import Any
 
 from playmolt_core.game.decider import Decider
+from playmolt_core.game.erasures import ErasureRules
 from playmolt_core.game.lobby import LobbyRules
 from playmolt_core.service.engine_module import engines
 from playmolt_schemas.registry import games
 
 
 def deciders() -> dict[str, Decider[Any]]:
-    """Id prefix → rules, lobbies included.
+    """Id prefix → rules, lobbies and erasures included.
 
     Rules are imported here and not before: a command that reads no log, `up` before all, need not wait for them.
     """
-    return {"lobby": LobbyRules(), **{game: decider_of(game) for game in games()}}
+    return {"lobby": LobbyRules(), "erasure": ErasureRules(), **{game: decider_of(game) for game in games()}}
 
 
 def decider_of(game: str) -> Decider[Any]:

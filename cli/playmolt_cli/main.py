@@ -18,6 +18,7 @@ _COMMANDS: Final = MappingProxyType(
         "demo": "playmolt_cli.demo.commands:demo",
         "deploy": "playmolt_cli.overlay.commands:deploy",
         "doctor": "playmolt_cli.doctor:doctor",
+        "erase": "playmolt_cli.log.erase:erase",
         "jury": "playmolt_cli.jury.commands:jury",
         "legal": "playmolt_cli.legal.commands:legal",
         "log": "playmolt_cli.log.commands:log",

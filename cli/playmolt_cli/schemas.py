@@ -15,7 +15,7 @@ from playmolt_cli.games import deciders
 
 def files() -> Files:
     """A schema for every stored type and version of every game and of the lobby, and what travels where."""
-    kept = {*house_types(), "lobby"}  # another game that is installed here describes its own
+    kept = {*house_types(), "lobby", "erasure"}  # another game that is installed here describes its own
     stored = {game: decider.events for game, decider in deciders().items() if game in kept}
     return stored_files(stored) | asyncapi.files(stored)
 

@@ -422,6 +422,24 @@ class Ended(msgspec.Struct, frozen=True):
     version: int
 
 
+class SessionErased(msgspec.Struct, frozen=True, kw_only=True):
+    """A session can be read no more: it had so many `records`. `linked`: the one that was begun from it stays."""
+
+    status: Literal["erased"] = "erased"
+    id: str
+    at: str
+    records: int
+    linked: str | UnsetType = UNSET
+
+
+class ErasedSession(msgspec.Struct, frozen=True, kw_only=True):
+    """An erased session in its owner's list."""
+
+    id: str
+    phase: Literal["erased"] = "erased"
+    erased_at: str
+
+
 __all__ = [
     "ActionAccepted",
     "ActionOffer",
@@ -430,6 +448,7 @@ __all__ = [
     "Agents",
     "EndRequest",
     "Ended",
+    "ErasedSession",
     "Events",
     "ForfeitRequest",
     "Forfeited",
@@ -454,6 +473,7 @@ __all__ = [
     "Registered",
     "Request",
     "Resigned",
+    "SessionErased",
     "Standing",
     "Turn",
     "UpdateMeRequest",

@@ -43,6 +43,7 @@ class Code(Enum):
     NOT_RUNNING = ("not_started", 409)
     GAME_OVER = ("game_over", 409)
     NOT_FINISHED = ("not_finished", 409)
+    ERASED = ("erased", 410)
     BODY_TOO_LARGE = ("body_too_large", 413)
     UNKNOWN_HOST = ("unknown_host", 421)
     UNSUPPORTED_ENCODING = ("unsupported_encoding", 415)

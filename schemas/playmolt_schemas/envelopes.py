@@ -13,7 +13,7 @@ from playmolt_schemas.identity import NOT_SAID, Identity
 
 Op = Literal[
     "act", "open", "join", "leave", "resign", "forfeit", "fault", "end", "command",
-    "query", "state", "events", "feed", "turn", "games", "log", "operator",
+    "query", "state", "events", "feed", "turn", "games", "log", "operator", "erase",
 ]  # fmt: skip
 """docs/engine-operations.md says what each carries."""
 FormerOp = Literal["tell", "ask", "forward"]

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_core.game.decider import Decider, Event, read_event
+from playmolt_core.game.erasures import ErasureRules
 from playmolt_core.game.lobby import LobbyRules
 from playmolt_schemas.canonical import canonical_json
 
@@ -52,9 +53,9 @@ def test_an_unknown_type_is_not_guessed(decider: Decider[Any]) -> None:
         read_event(decider, "game_created", 99, b"{}")
 
 
-def test_the_lobbys_events_have_samples_that_read_and_write_back() -> None:
-    rules = LobbyRules()
-    samples = _samples("lobby")
+@pytest.mark.parametrize("rules", [LobbyRules(), ErasureRules()], ids=["lobby", "erasure"])
+def test_events_of_no_game_have_samples_that_read_and_write_back(rules: Decider[Any]) -> None:
+    samples = _samples(rules.game)
     assert samples.keys() == rules.events.keys()
-    for kind, version, sample in _each("lobby"):
+    for kind, version, sample in _each(rules.game):
         assert canonical_json(read_event(rules, kind, version, sample)) == sample

@@ -66,6 +66,9 @@ def _caller_options(command: F) -> F:
 _session_argument = click.argument("session_id", metavar="[SESSION]", required=False)
 
 
+_ERASED: Final = "erased"
+
+
 @click.group()
 def legal() -> None:
     """Argue a case in a legal simulation: you tell the facts and steer, four roles argue three rounds.
@@ -136,10 +139,16 @@ def list_sessions(url: str | None, key: str | None, data: Path | None, as_json: 
     if as_json:
         click.echo(msgspec.json.encode(mine))
         return
-    for session in mine:
-        gate = f" {session.gate.name}" if session.gate else ""
-        line = f"{session.id}  {session.phase}{gate}  {session.case_type}  {session.language}  {session.title}"
-        click.echo(printable(line))
+    for listed in mine:
+        click.echo(printable(_line(listed)))
+
+
+def _line(listed: dict[str, Any]) -> str:
+    if listed["phase"] == _ERASED:
+        return f"{listed['id']}  {_ERASED} {listed['erased_at']}"
+    session = msgspec.convert(listed, Session)
+    gate = f" {session.gate.name}" if session.gate else ""
+    return f"{session.id}  {session.phase}{gate}  {session.case_type}  {session.language}  {session.title}"
 
 
 @legal.command()
@@ -420,10 +429,10 @@ def _write(out: Path, content: bytes) -> None:
 def _session(client: Client, session_id: str | None) -> Session:
     if session_id is not None:
         return client.call(routes.READ_SESSION, session_id)
-    mine = client.call(routes.LIST_SESSIONS).sessions
+    mine = [one for one in client.call(routes.LIST_SESSIONS).sessions if one["phase"] != _ERASED]
     if not mine:
         raise Failure("you have no session yet: playmolt legal new")
-    return mine[0]
+    return msgspec.convert(mine[0], Session)
 
 
 def _read_json(text: bytes, what: str) -> Form:

@@ -62,7 +62,7 @@ class Redecisions:
     """
 
     def __init__(self, deciders: Mapping[str, Decider[Any]]) -> None:
-        self._deciders = {game: rules for game, rules in deciders.items() if game != "lobby"}
+        self._deciders = {game: rules for game, rules in deciders.items() if game not in ("lobby", "erasure")}
         self._running: dict[str, _Course] = {}
         self._games = 0
         self._differ: list[GameDifference] = []

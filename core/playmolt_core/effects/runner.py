@@ -17,9 +17,10 @@ from playmolt_core.effects.outages import Outages
 from playmolt_core.effects.ports import CommittedStreams, Submit
 from playmolt_core.game.decider import DeadlinePassed, Decider, Effect, Refused
 from playmolt_core.game.snapshot import Snapshot
-from playmolt_core.log.port import EventLog
+from playmolt_core.log.port import Archived, EventLog
 from playmolt_core.ops import tracing
 from playmolt_core.ops.telemetry import log, where
+from playmolt_core.vault.vault import Erased
 
 _log = log("effects")
 LOOK_SECONDS = 0.5
@@ -100,6 +101,8 @@ class EffectRunner:
             snapshot = await self._streams.snapshot(stream)
         except LogUnavailable:
             raise
+        except (Archived, Erased):
+            return  # since it was found to be due
         except Exception as error:  # a stored event that does not fold: the other games go on
             _log.error("stream_unreadable", stream=stream, error=type(error).__name__, traceback=where(error))
             return
@@ -174,6 +177,8 @@ class EffectRunner:
                     return
         except CommandRefused as refused:
             _log.warning("effect_refused", stream=stream, kind=effect.kind, detail=str(refused))
+        except (Archived, Erased):
+            return  # nothing is owed any more
         except (LogUnavailable, LeaseLost) as error:
             _log.warning("effect_put_off", stream=stream, kind=effect.kind, error=type(error).__name__)
         except Exception as error:  # a bug in a worker must not take the other games of this engine down

@@ -7,7 +7,8 @@ from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.stream_cache import StreamCache
 from playmolt_core.engine.writes.committing import Committing
 from playmolt_core.game.snapshot import Snapshot
-from playmolt_core.log.port import ARCHIVED, Archived, EventLog
+from playmolt_core.log.port import ARCHIVED, ERASED, Archived, EventLog
+from playmolt_core.vault.vault import Erased
 
 _LOOKS = 4
 
@@ -53,8 +54,11 @@ class CommittedReads:
         return entry.committed if entry is not None and entry.committed.version else None
 
     async def snapshot(self, stream: str) -> Snapshot | None:
-        """A stream as committed now; None when it is unknown. Raises Archived and LogUnavailable."""
+        """A stream as committed now; None when it is unknown. Raises Archived, Erased and LogUnavailable."""
         version = await asyncio.shield(self._version(stream))
+        if version == ERASED:
+            self._streams.drop(stream)
+            raise Erased(stream, None)
         if version == ARCHIVED:
             raise Archived(stream)
         for _ in range(_LOOKS):

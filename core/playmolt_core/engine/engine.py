@@ -13,6 +13,7 @@ from playmolt_core.effects.leases import Leases
 from playmolt_core.effects.outages import Outages
 from playmolt_core.effects.runner import EffectRunner
 from playmolt_core.engine.committed_reads import CommittedReads
+from playmolt_core.engine.erasing import Eraser, Erasing
 from playmolt_core.engine.pending_call import PendingCall, Respond
 from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.engine.reads.reads import Reads
@@ -43,12 +44,14 @@ class Engine:
         leases: Leases | None = None,
         outages: Outages | None = None,
         fetches: Mapping[str, Fetch] | None = None,
+        eraser: Eraser | None = None,
     ) -> None:
         self.decider = decider
         self.streams = StreamCache(decider, event_log, settings.hot_games)
-        self.writes = Writes(decider, event_log, self.streams, settings, on_commit, api)
+        self.writes = Writes(decider, event_log, self.streams, settings, on_commit, api, self._told_of_erased)
         self.committed = CommittedReads(event_log, self.streams, self.writes.committing)
-        self.reads = Reads(decider, event_log, self.committed, api, fetches)
+        self._erasing = Erasing(eraser, self.committed, api) if eraser else None
+        self.reads = Reads(decider, event_log, self.committed, api, fetches, self._erasing)
         self.effects = EffectRunner(
             decider,
             event_log,
@@ -62,6 +65,9 @@ class Engine:
         )
         self.tasks: list[asyncio.Task[None]] = []
         """What runs until `stop`. One that ends before has met a bug, and the engine is of no use any more."""
+
+    async def _told_of_erased(self, call: Call) -> Refused | None:
+        return await self._erasing.refused(call) if self._erasing else None
 
     def start(self) -> None:
         runs = (self.writes.committing.run(), self.committed.run(), self.effects.run())

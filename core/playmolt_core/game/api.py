@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
+from playmolt_schemas.api import ErasedSession
 
 from playmolt_core.game.decider import Command, Refused
 
@@ -78,10 +79,13 @@ class GameApi(ABC, Generic[S_contra]):
     def linked(self, before: S_contra, after: S_contra) -> Linked | None:
         """What a change of a session brings about in another one."""
 
+    def leads_to(self, state: S_contra) -> str | None:
+        """The session that was begun from this one with what stood in it."""
+
     @abstractmethod
     def answer(self, state: S_contra, request: ApiRequest) -> ApiReply | Refused:
         """The answer of a route: of a writing one from the state right after its events, else from the present one."""
 
     @abstractmethod
-    def many(self, states: Sequence[S_contra], request: ApiRequest) -> ApiReply | Refused:
-        """The answer of a route about the caller's sessions, newest first."""
+    def many(self, states: Sequence[S_contra | ErasedSession], request: ApiRequest) -> ApiReply | Refused:
+        """The answer of a route about the caller's sessions, newest first; of an erased one no state is left."""

@@ -25,7 +25,9 @@ from playmolt_schemas.records import ZERO_HASH
 
 from playmolt_core.db.pool import Pool
 from playmolt_core.db.queries import queries
+from playmolt_core.game.erasures import ErasedBy
 from playmolt_core.log.anchor_places import AnchorPlace
+from playmolt_core.log.erasing import Erasure, erasures_between
 from playmolt_core.log.verify import Break
 
 STEP: Final = 50_000
@@ -55,6 +57,8 @@ class Statement(msgspec.Struct, frozen=True, omit_defaults=True):
     key: str
     heads: list[Head]
     restored: bool = False
+    erased: list[Erasure] = []
+    """The sessions that were erased since the anchor before."""
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -84,6 +88,10 @@ class Heads(Protocol):
         """The hashes of these versions as far as they are there; "" for a record that was archived."""
         ...
 
+    async def erasures(self, after: int, to: int) -> Sequence[Erasure]:
+        """The erasures recorded at the positions after one and up to another."""
+        ...
+
 
 class PostgresHeads:
     """Every method raises LogUnavailable when the database is away."""
@@ -101,6 +109,9 @@ class PostgresHeads:
     async def hashes(self, heads: Sequence[Head]) -> Mapping[tuple[str, int], str]:
         rows = await self._pool.fetch(_SQL["hashes"], [head.stream for head in heads], [head.version for head in heads])
         return {(stream, version): found.hex() if found else "" for stream, version, found in rows}
+
+    async def erasures(self, after: int, to: int) -> Sequence[Erasure]:
+        return await erasures_between(self._pool, after, to)
 
 
 class BadKey(ValueError):
@@ -147,7 +158,7 @@ async def append(
         for line in await place.before():
             chain.follow(line)
         last = chain.last
-        position = await log.position()
+        position, since = await log.position(), 0
         if restored:
             heads = await _kept(log, place, position)
         else:
@@ -162,6 +173,7 @@ async def append(
             key=_public(key),
             heads=[Head(stream, *heads[stream]) for stream in sorted(heads)],
             restored=restored,
+            erased=list(await log.erasures(since, position)),
         )
         await place.add(_signed(statement, key))
     return statement
@@ -234,6 +246,14 @@ def _checked(line: bytes, number: int) -> Statement:
     if not line.endswith(b"\n"):
         raise BadAnchor(f"anchor {number} is cut off")
     return statement
+
+
+async def erased_at(place: AnchorPlace, key: str = "") -> Mapping[str, ErasedBy]:
+    """The sessions whose erasures the anchors of a place copy, and on whose word. Raises BadAnchor and OSError."""
+    chain, found = Chain(key), dict[str, ErasedBy]()
+    async for line in place.lines():
+        found |= {each.stream: each.by for each in chain.follow(line).erased}
+    return found
 
 
 async def compare(log: Heads, place: AnchorPlace, key: str = "") -> list[Break]:

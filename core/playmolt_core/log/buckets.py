@@ -81,6 +81,10 @@ class Bucket:
             return False
         return True
 
+    async def delete(self, name: str) -> None:
+        with self._answering():
+            await to_thread(obstore.delete, self._store, name)
+
     @contextmanager
     def _answering(self) -> Iterator[None]:
         try:

@@ -20,6 +20,10 @@ ARCHIVED: Final = -1
 """What `versions` gives for a stream whose records were taken out of the log."""
 
 
+ERASED: Final = -2
+"""What `versions` gives for a session that was erased."""
+
+
 class NewRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A record in its chain, still without its position, and what goes out for it.
 
@@ -158,14 +162,14 @@ class EventLog(Protocol):
     async def load(self, stream: str, after: int = 0) -> StoredStream | None:
         """Read a stream's records with version > after, as of one moment; None when the stream is unknown.
 
-        Raises Archived.
+        Raises Archived, and Erased for a session that was erased.
         """
         ...
 
     async def facts(self, stream: str, after: int = 0, *, commands: bool = False) -> StoredFacts | None:
         """Read what a fold needs of a stream, several times as fast as `load`, and, if asked, all its command ids.
 
-        Raises Archived.
+        Raises Archived, and Erased for a session that was erased.
         """
         ...
 
@@ -180,7 +184,7 @@ class EventLog(Protocol):
         ...
 
     async def versions(self, streams: Iterable[str]) -> dict[str, int]:
-        """The committed version of each stream that exists, ARCHIVED for an archived one."""
+        """The committed version of each stream that exists, ARCHIVED for an archived one, ERASED for an erased one."""
         ...
 
     async def public(self, stream: str, after: int, limit: int) -> Sequence[bytes]:

@@ -27,6 +27,7 @@ from playmolt_core.log.port import (
 )
 from playmolt_core.log.register import Register
 from playmolt_core.log.units import check
+from playmolt_core.vault.vault import Erased
 
 _SQL = queries("log")
 _OUTCOME_KEY = "outcome_pkey"
@@ -86,7 +87,9 @@ class PostgresLog:
             found = await connection.fetchrow(_SQL["head"], stream)
             if found is None:
                 return None
-            version, last, at, archived = found
+            version, last, at, archived, erased_at = found
+            if erased_at is not None:
+                raise Erased(stream, erased_at)
             if archived:
                 raise Archived(stream)
             # Records never change, so what is read up to that version is as of that moment.
@@ -98,7 +101,9 @@ class PostgresLog:
         found = await self._pool.row(_SQL["facts"], stream, after, commands)
         if found is None:
             return None
-        version, last, at, archived, command_ids, events, times = found
+        version, last, at, archived, erased_at, command_ids, events, times = found
+        if erased_at is not None:
+            raise Erased(stream, erased_at)
         if archived:
             raise Archived(stream)
         head = Head(version=version, hash=last.hex(), at=at)

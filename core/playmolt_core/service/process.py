@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import uvloop
-from playmolt_schemas.identifiers import GAME_TYPES
+from playmolt_schemas.identifiers import GAME_TYPES, SEALED_TYPES
 
 from playmolt_core.bus.engine_bus import EngineBus
 from playmolt_core.db.migrate import newest_needed
@@ -24,6 +24,7 @@ from playmolt_core.game.decider import Decider
 from playmolt_core.llm.catalogue import Catalogue, load
 from playmolt_core.llm.figures import FIGURES
 from playmolt_core.llm.postgres_limits import PgModelLimits
+from playmolt_core.log.erasing import SessionEraser
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.ops import garbage, health, telemetry, tracing
 from playmolt_core.ops.metrics import Sample, render
@@ -80,6 +81,7 @@ def _engine(hosted: HostedGame, context: ServiceContext, bus: EngineBus) -> Engi
         decider, context.log, context.settings, bus.notify_committed,
         api=api, workers=hosted.workers, leases=PgLeases(context.pool), outages=context.outages(decider.game),
         fetches=hosted.fetches,
+        eraser=SessionEraser(context.pool) if decider.game in SEALED_TYPES else None,
     )  # fmt: skip
 
 

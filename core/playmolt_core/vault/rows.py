@@ -95,7 +95,7 @@ class PgKeyRows:
     async def needed(self) -> Mapping[str, int]:
         """Key-encryption key → how many sessions need it."""
         async with self._reaching() as vault:
-            return {kek: sessions for kek, sessions in await vault.fetch(_SQL["needed"])}
+            return {str(kek): int(sessions) for kek, sessions in await vault.fetch(_SQL["needed"])}
 
 
 def _row(

@@ -124,9 +124,9 @@ class JurySession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JurySessions(msgspec.Struct, frozen=True):
-    """The caller's sessions, newest first."""
+    """The caller's sessions, newest first, and what is left of erased ones."""
 
-    sessions: tuple[JurySession, ...]
+    sessions: tuple[Any, ...]
 
 
 class UnseenJury(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
+from playmolt_schemas import api
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games import jury
 from playmolt_schemas.records import Record
@@ -15,6 +16,8 @@ from playmolt_schemas.routes.route import (
     Auth,
     Media,
     NoFields,
+    OneOf,
+    PageOf,
     PictureQuery,
     Query,
     Route,
@@ -49,7 +52,11 @@ OPEN: Final[Route[jury.JurySession]] = _route(
     request=jury.OpenJuryRequest,
 )  # fmt: skip
 LIST: Final[Route[jury.JurySessions]] = _route(
-    "GET", _PATH, "jury_list", "My sessions, newest first.", {200: jury.JurySessions}
+    "GET",
+    _PATH,
+    "jury_list",
+    "My sessions, newest first.",
+    {200: PageOf(jury.JurySessions, "sessions", OneOf((jury.JurySession, api.ErasedSession)))},
 )
 READ: Final[Route[jury.JurySession]] = _route(
     "GET", _ONE, "jury_read", "A session: phase, jurors by band, what is left.", {200: jury.JurySession}
@@ -135,6 +142,11 @@ UNSHARE: Final[Route[None]] = _route(
     "DELETE", _ONE + "/share", "jury_unshare", "Take the address back: its page is gone.", {204: None}
 )
 
+ERASE: Final[Route[api.SessionErased]] = Route(
+    method="DELETE", path=_ONE, name="jury_erase", tag="jury", auth=Auth.ANY, service="jury",
+    summary="Erase a session for good; said again, it says the same.", answers={200: api.SessionErased},
+)  # fmt: skip
+
 JURY: Final = (
     OPEN,
     LIST,
@@ -159,4 +171,5 @@ JURY: Final = (
     PICTURE,
     SHARE,
     UNSHARE,
+    ERASE,
 )

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, Literal
 
+from playmolt_schemas import api
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games import legal
 from playmolt_schemas.records import Record
@@ -17,6 +18,7 @@ from playmolt_schemas.routes.route import (
     Media,
     NoFields,
     OneOf,
+    PageOf,
     PictureQuery,
     Query,
     Route,
@@ -52,7 +54,8 @@ OPEN_SESSION: Final[Route[legal.Session]] = Route(
 )  # fmt: skip
 LIST_SESSIONS: Final[Route[legal.Sessions]] = Route(
     method="GET", path=_PATH, name="list_sessions", tag="legal", auth=Auth.AGENT, service="legal",
-    summary="My sessions, newest first.", answers={200: legal.Sessions},
+    summary="My sessions, newest first.",
+    answers={200: PageOf(legal.Sessions, "sessions", OneOf((legal.Session, api.ErasedSession)))},
 )  # fmt: skip
 READ_SESSION: Final[Route[legal.Session]] = Route(
     method="GET", path=_PATH + "/{id}", name="read_session", tag="legal", auth=Auth.AGENT, service="legal",
@@ -125,6 +128,11 @@ UNSHARE_SESSION: Final[Route[None]] = Route(
     service="legal", summary="Take the address back: its page is gone.", answers={204: None},
 )  # fmt: skip
 
+ERASE_SESSION: Final[Route[api.SessionErased]] = Route(
+    method="DELETE", path=_PATH + "/{id}", name="erase_session", tag="legal", auth=Auth.ANY, service="legal",
+    summary="Erase a session for good; said again, it says the same.", answers={200: api.SessionErased},
+)  # fmt: skip
+
 LEGAL: Final = (
     OPEN_SESSION,
     LIST_SESSIONS,
@@ -142,4 +150,5 @@ LEGAL: Final = (
     DRAW_SESSION,
     SHARE_SESSION,
     UNSHARE_SESSION,
+    ERASE_SESSION,
 )

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas import api, limits
 from playmolt_schemas.codes import Code
@@ -178,6 +178,13 @@ class AgentName(msgspec.Struct, frozen=True):
     name: str
 
 
+class Erasure(msgspec.Struct, frozen=True):
+    """When a session was erased, and on whose word."""
+
+    at: str
+    by: Literal["owner", "operator", "retention"]
+
+
 class AdminGame(msgspec.Struct, frozen=True):
     """The operator's page of a game; `config` holds what is secret while the game runs."""
 
@@ -192,6 +199,7 @@ class AdminGame(msgspec.Struct, frozen=True):
     updated_at: str
     participants: list[AgentName]
     config: dict[str, Any]
+    erased: Erasure | UnsetType = UNSET
 
 
 class AdminAgents(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ from typing_extensions import TypeVar
 
 from playmolt_schemas import api, limits
 from playmolt_schemas.codes import Code
+from playmolt_schemas.identifiers import SEALED_TYPES
 
 LARGEST: Final = 2**53
 """Versions and positions on the wire stay integers that every JSON reader holds exactly."""
@@ -163,6 +164,11 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
         return "/games/{id}" in self.path or self.run
 
     @property
+    def erases(self) -> bool:
+        """Whether it erases a session."""
+        return bool(self.service) and self.method == "DELETE" and self.path.endswith("/{id}")
+
+    @property
     def shares(self) -> bool:
         """Whether it gives or takes back the address of a read-only page."""
         return self.path.endswith("/share")
@@ -210,6 +216,8 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
             codes |= {Code.BODY_TOO_LARGE, Code.UNSUPPORTED_ENCODING}
         if self.game or self.service:
             codes.add(Code.NOT_FOUND)
+        if self.service in SEALED_TYPES and "{id}" in self.path and not self.erases:
+            codes.add(Code.ERASED)
         if self.idempotent:
             codes.add(Code.IDEMPOTENCY_MISMATCH)
         if not self.alone:

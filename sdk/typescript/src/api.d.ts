@@ -344,7 +344,8 @@ export interface paths {
         get: operations["read_session"];
         put?: never;
         post?: never;
-        delete?: never;
+        /** Erase a session for good; said again, it says the same. */
+        delete: operations["erase_session"];
         options?: never;
         head?: never;
         patch?: never;
@@ -584,7 +585,8 @@ export interface paths {
         get: operations["jury_read"];
         put?: never;
         post?: never;
-        delete?: never;
+        /** Erase a session for good; said again, it says the same. */
+        delete: operations["jury_erase"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3657,10 +3659,23 @@ export interface components {
         };
         /**
          * Sessions
-         * @description `GET /api/sessions`.
+         * @description `GET /api/sessions`: sessions, and what is left of erased ones.
          */
         Sessions: {
-            sessions: components["schemas"]["Session"][];
+            sessions: unknown[];
+        };
+        /**
+         * ErasedSession
+         * @description An erased session in its owner's list.
+         */
+        ErasedSession: {
+            id: string;
+            /**
+             * @default erased
+             * @enum {string}
+             */
+            phase?: "erased";
+            erased_at: string;
         };
         /**
          * FactsRequest
@@ -4306,6 +4321,21 @@ export interface components {
             url: string;
         };
         /**
+         * SessionErased
+         * @description A session can be read no more: it had so many `records`. `linked`: the one that was begun from it stays.
+         */
+        SessionErased: {
+            /**
+             * @default erased
+             * @enum {string}
+             */
+            status?: "erased";
+            id: string;
+            at: string;
+            records: number;
+            linked?: string;
+        };
+        /**
          * OpenJuryRequest
          * @description `POST /api/jury/sessions`.
          */
@@ -4394,10 +4424,10 @@ export interface components {
         };
         /**
          * JurySessions
-         * @description The caller's sessions, newest first.
+         * @description The caller's sessions, newest first, and what is left of erased ones.
          */
         JurySessions: {
-            sessions: components["schemas"]["JurySession"][];
+            sessions: unknown[];
         };
         /**
          * PhaseRequest
@@ -5801,6 +5831,7 @@ export interface components {
             updated_at: string;
             participants: components["schemas"]["AgentName"][];
             config: Record<string, never>;
+            erased?: components["schemas"]["Erasure"];
         };
         /**
          * AgentName
@@ -5809,6 +5840,15 @@ export interface components {
         AgentName: {
             id: string;
             name: string;
+        };
+        /**
+         * Erasure
+         * @description When a session was erased, and on whose word.
+         */
+        Erasure: {
+            at: string;
+            /** @enum {string} */
+            by: "operator" | "owner" | "retention";
         };
         /**
          * EndRequest
@@ -7926,7 +7966,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Sessions"];
+                    "application/json": components["schemas"]["Sessions"] & {
+                        sessions?: unknown;
+                    };
                 };
             };
             /** @description Bad Request: invalid_request */
@@ -8130,6 +8172,86 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Gone: erased */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: rate_limited */
+            429: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    erase_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionErased"];
+                };
+            };
+            /** @description Bad Request: invalid_request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized: unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found: not_found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too Many Requests: rate_limited */
             429: {
                 headers: {
@@ -8210,6 +8332,15 @@ export interface operations {
             };
             /** @description Conflict: wrong_phase */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gone: erased */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8331,6 +8462,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Gone: erased */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Request Entity Too Large: body_too_large */
             413: {
                 headers: {
@@ -8430,6 +8570,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Gone: erased */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too Many Requests: rate_limited */
             429: {
                 headers: {
@@ -8510,6 +8659,15 @@ export interface operations {
             };
             /** @description Conflict: wrong_gate */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gone: erased */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8632,6 +8790,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Gone: erased */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Request Entity Too Large: body_too_large */
             413: {
                 headers: {
@@ -8739,6 +8906,15 @@ export interface operations {
             };
             /** @description Conflict: wrong_phase, nothing_to_redo */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gone: erased */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8860,6 +9036,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Gone: erased */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Request Entity Too Large: body_too_large */
             413: {
                 headers: {
@@ -8973,6 +9158,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Gone: erased */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too Many Requests: rate_limited */
             429: {
                 headers: {
@@ -9051,6 +9245,15 @@ export interface operations {
             };
             /** @description Not Found: not_found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gone: erased */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9138,6 +9341,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Gone: erased */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too Many Requests: rate_limited */
             429: {
                 headers: {
@@ -9206,6 +9418,15 @@ export interface operations {
             };
             /** @description Not Found: not_found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gone: erased */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9293,6 +9514,15 @@ export interface operations {
             };
             /** @description Conflict: not_finished */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gone: erased */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9396,6 +9626,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Gone: erased */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too Many Requests: rate_limited */
             429: {
                 headers: {
@@ -9435,7 +9674,9 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JurySessions"];
+                    "application/json": components["schemas"]["JurySessions"] & {
+                        sessions?: unknown;
+                    };
                 };
             };
             /** @description Bad Request: invalid_request */
@@ -9639,6 +9880,86 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Gone: erased */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: rate_limited */
+            429: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    jury_erase: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionErased"];
+                };
+            };
+            /** @description Bad Request: invalid_request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized: unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found: not_found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too Many Requests: rate_limited */
             429: {
                 headers: {
@@ -9719,6 +10040,15 @@ export interface operations {
             };
             /** @description Conflict: wrong_phase, busy */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gone: erased */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9824,6 +10154,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Gone: erased */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too Many Requests: rate_limited */
             429: {
                 headers: {
@@ -9888,6 +10227,15 @@ export interface operations {
             };
             /** @description Not Found: not_found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gone: erased */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9976,6 +10324,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Gone: erased */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too Many Requests: rate_limited */
             429: {
                 headers: {
@@ -10040,6 +10397,15 @@ export interface operations {
             };
             /** @description Not Found: not_found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gone: erased */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10137,6 +10503,15 @@ export interface operations {
             };
             /** @description Conflict: wrong_phase */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gone: erased */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10261,6 +10636,15 @@ export interface operations {
             };
             /** @description Conflict: wrong_phase, no_rounds_left, busy */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gone: erased */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10402,6 +10786,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Gone: erased */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Request Entity Too Large: body_too_large */
             413: {
                 headers: {
@@ -10518,6 +10911,15 @@ export interface operations {
             };
             /** @description Conflict: wrong_phase, busy */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gone: erased */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10648,6 +11050,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Gone: erased */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Request Entity Too Large: body_too_large */
             413: {
                 headers: {
@@ -10771,6 +11182,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Gone: erased */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Request Entity Too Large: body_too_large */
             413: {
                 headers: {
@@ -10885,6 +11305,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Gone: erased */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Request Entity Too Large: body_too_large */
             413: {
                 headers: {
@@ -10992,6 +11421,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Gone: erased */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too Many Requests: rate_limited */
             429: {
                 headers: {
@@ -11065,6 +11503,15 @@ export interface operations {
             };
             /** @description Conflict: not_finished */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gone: erased */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11157,6 +11604,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Gone: erased */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too Many Requests: rate_limited */
             429: {
                 headers: {
@@ -11230,6 +11686,15 @@ export interface operations {
             };
             /** @description Not Found: not_found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gone: erased */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11320,6 +11785,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Gone: erased */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too Many Requests: rate_limited */
             429: {
                 headers: {
@@ -11388,6 +11862,15 @@ export interface operations {
             };
             /** @description Not Found: not_found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gone: erased */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11475,6 +11958,15 @@ export interface operations {
             };
             /** @description Conflict: not_finished */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gone: erased */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11571,6 +12063,15 @@ export interface operations {
             };
             /** @description Not Found: not_found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gone: erased */
+            410: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -6,9 +6,10 @@ from typing import Final, get_args
 import msgspec
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi, Linked
 from playmolt_core.game.decider import Command, Refused
+from playmolt_schemas.api import ErasedSession
 from playmolt_schemas.body_fields import BodyFields
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.legal import ReadUpload, ReportSection, Sessions
+from playmolt_schemas.games.legal import ReadUpload, ReportSection, Session, Sessions
 from playmolt_schemas.identifiers import id_of_command
 from playmolt_schemas.routes import sharing
 from typing_extensions import override
@@ -84,6 +85,10 @@ class LegalApi(GameApi[State]):
         return Linked(after.next_session, successor) if successor and after.next_session else None
 
     @override
+    def leads_to(self, state: State) -> str | None:
+        return state.next_session
+
+    @override
     def answer(self, state: State, request: ApiRequest) -> ApiReply | Refused:
         if not state.version or state.owner != request.agent_id:
             return Refused(Code.NOT_FOUND, "You have no such session. GET /api/sessions lists yours.")
@@ -92,8 +97,13 @@ class LegalApi(GameApi[State]):
         return ApiReply(views.session(state), 201 if request.route == OPEN else 200)
 
     @override
-    def many(self, states: Sequence[State], request: ApiRequest) -> ApiReply | Refused:
-        return ApiReply(Sessions([views.session(state) for state in states if state.owner == request.agent_id]))
+    def many(self, states: Sequence[State | ErasedSession], request: ApiRequest) -> ApiReply | Refused:
+        rows = [state if isinstance(state, ErasedSession) else _row(state, request) for state in states]
+        return ApiReply(Sessions([row for row in rows if row is not None]))
+
+
+def _row(state: State, request: ApiRequest) -> Session | None:
+    return views.session(state) if state.owner == request.agent_id else None
 
 
 def _report(state: State, request: ApiRequest) -> ApiReply | Refused:

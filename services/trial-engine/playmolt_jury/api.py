@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import Command, Refused, Viewer
+from playmolt_schemas.api import ErasedSession
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.jury import FailedVote, JurySession, JurySessions
 from playmolt_schemas.routes import sharing
@@ -89,9 +90,13 @@ class JuryApi(GameApi[State]):
         return self._answers[request.route](state, request)
 
     @override
-    def many(self, states: Sequence[State], request: ApiRequest) -> ApiAnswer:
-        own = (state for state in states if owns(state, request.agent_id))
-        return ApiReply(JurySessions(tuple(self._view(state) for state in own if self._jury.cases.of(state.pack))))
+    def many(self, states: Sequence[State | ErasedSession], request: ApiRequest) -> ApiAnswer:
+        rows = (state if isinstance(state, ErasedSession) else self._row(state, request) for state in states)
+        return ApiReply(JurySessions(tuple(row for row in rows if row is not None)))
+
+    def _row(self, state: State, request: ApiRequest) -> JurySession | None:
+        shown = owns(state, request.agent_id) and self._jury.cases.of(state.pack) is not None
+        return self._view(state) if shown else None
 
     def _view(self, state: State) -> JurySession:
         view = self._jury.view(state, Viewer(state.owner))

@@ -6,14 +6,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
+from playmolt_schemas.api import ErasedSession
 from playmolt_schemas.limits import BUS_REPLY_BYTES
 
 from playmolt_core.engine.api_requests import api_request, body_of, offset_of
+from playmolt_core.engine.erasing import Erasing
 from playmolt_core.engine.pending_call import NO_GAME, PendingCall
 from playmolt_core.engine.reads.sources import Reply, Sources, refusal
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import Refused
 from playmolt_core.game.snapshot import Snapshot
+from playmolt_core.vault.vault import Erased
 
 _KEPT = 8
 _SESSIONS = 100
@@ -25,10 +28,17 @@ Fetch = Callable[[Any, ApiRequest], Awaitable[ApiReply | Refused]]
 class ApiQueries:
     """Answers the routes of one game. `fetches` has those whose answer lies elsewhere, once the api lets it be had."""
 
-    def __init__(self, sources: Sources, api: GameApi[Any] | None, fetches: Mapping[str, Fetch] | None) -> None:
+    def __init__(
+        self,
+        sources: Sources,
+        api: GameApi[Any] | None,
+        fetches: Mapping[str, Fetch] | None,
+        erasing: Erasing | None = None,
+    ) -> None:
         self._sources = sources
         self._api = api
         self._fetches = fetches or {}
+        self._erasing = erasing
         self._making: OrderedDict[tuple[Any, ...], asyncio.Task[ApiReply | Refused]] = OrderedDict()
 
     async def query(self, pending: PendingCall) -> Reply:
@@ -51,13 +61,17 @@ class ApiQueries:
         snapshot = await self._sources.unless_archived(request.stream)
         if snapshot is None:
             # Worded by the api, so that what is another's looks like what is not there.
-            return api.answer(self._sources.decider.initial(request.stream), request)
+            return self.unknown(api, request)
         if request.route in self._fetches:
             may = api.answer(snapshot.state, request)
             return may if isinstance(may, Refused) else await self._fetches[request.route](snapshot.state, request)
         if request.route in api.slow:
             return await self._made(api, snapshot, request)
         return api.answer(snapshot.state, request)
+
+    def unknown(self, api: GameApi[Any], request: ApiRequest) -> ApiReply | Refused:
+        """What is told of a session that is not there."""
+        return api.answer(self._sources.decider.initial(request.stream), request)
 
     async def _made(self, api: GameApi[Any], snapshot: Snapshot, request: ApiRequest) -> ApiReply | Refused:
         """Make an answer beside the loop, kept for the calls that fetch its other parts and for who asks again."""
@@ -86,8 +100,15 @@ class ApiQueries:
         owner = None if request.operator else request.agent_id
         game, log = self._sources.decider.game, self._sources.log
         found = await log.games(game, phase=None, before=None, limit=_SESSIONS, opened_by=owner)
-        snapshots = [await self._sources.unless_archived(each.stream) for each in found]
-        return [snapshot.state for snapshot in snapshots if snapshot is not None]
+        rows = [await self._row(each.stream) for each in found]
+        return [row for row in rows if row is not None]
+
+    async def _row(self, stream: str) -> Any | ErasedSession | None:
+        try:
+            snapshot = await self._sources.unless_archived(stream)
+        except Erased:
+            return await self._erasing.row(stream) if self._erasing else None
+        return snapshot.state if snapshot else None
 
 
 def _encoded(api: GameApi[Any], state: Any, request: ApiRequest) -> ApiReply | Refused:

@@ -7,16 +7,19 @@ from typing import Any
 import msgspec
 
 from playmolt_core.db.errors import LogUnavailable
+from playmolt_core.engine.api_requests import api_request
 from playmolt_core.engine.committed_reads import CommittedReads
+from playmolt_core.engine.erasing import Erasing
 from playmolt_core.engine.pending_call import ARCHIVED_GAME, BadBody, PendingCall
 from playmolt_core.engine.reads.api_queries import ApiQueries, Fetch
 from playmolt_core.engine.reads.feeds import FeedReads
 from playmolt_core.engine.reads.sources import NO_SESSION, Reply, Sources
 from playmolt_core.engine.reads.states import StateReads
 from playmolt_core.game.api import GameApi
-from playmolt_core.game.decider import Decider
+from playmolt_core.game.decider import Decider, Refused
 from playmolt_core.log.port import Archived, EventLog
 from playmolt_core.ops.telemetry import log, where
+from playmolt_core.vault.vault import Erased
 
 _log = log("reads")
 _UNDER_WAY = 5_000
@@ -34,9 +37,13 @@ class Reads:
         streams: CommittedReads,
         api: GameApi[Any] | None = None,
         fetches: Mapping[str, Fetch] | None = None,
+        erasing: Erasing | None = None,
     ) -> None:
         sources = Sources(decider, event_log, streams)
-        states, feeds = StateReads(sources), FeedReads(sources)
+        states, feeds = StateReads(sources, erasing), FeedReads(sources)
+        self._erasing, self._api = erasing, api
+        self._sources = sources
+        self._queries = ApiQueries(sources, api, fetches, erasing)
         self._archived = NO_SESSION if sources.private else ARCHIVED_GAME
         self._tasks: set[asyncio.Task[None]] = set()
         self._handlers: dict[str, Callable[[PendingCall], Awaitable[Reply]]] = {
@@ -47,7 +54,8 @@ class Reads:
             "feed": feeds.feed,
             "games": feeds.games,
             "log": feeds.log,
-            "query": ApiQueries(sources, api, fetches).query,
+            "query": self._queries.query,
+            **({"erase": erasing.erase} if erasing else {}),
         }
 
     def take(self, pending: PendingCall) -> None:
@@ -67,6 +75,8 @@ class Reads:
             pending.refuse_busy()
         except Archived:
             pending.refuse(self._archived)
+        except Erased:
+            await self._refuse_erased(pending)
         except (msgspec.MsgspecError, BadBody):
             pending.refuse(BadBody.refused)
         except Exception as error:  # a stored event that does not fold or a bug: this call fails, the engine goes on
@@ -75,3 +85,19 @@ class Reads:
             pending.refuse_busy()
         else:
             pending.answer(*reply)
+
+    async def _refuse_erased(self, pending: PendingCall) -> None:
+        try:
+            refused = await self._erasing.refused(pending.call) if self._erasing else None
+        except LogUnavailable:
+            pending.refuse_busy()
+            return
+        pending.refuse(refused or self._unknown(pending))
+
+    def _unknown(self, pending: PendingCall) -> Refused:
+        """Worded as for what never was."""
+        if pending.call.op == "query" and self._api is not None:
+            told = self._queries.unknown(self._api, api_request(pending))
+            if isinstance(told, Refused):
+                return told
+        return self._sources.unknown

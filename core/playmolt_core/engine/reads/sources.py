@@ -71,7 +71,7 @@ class Sources:
         return None if snapshot is None or closed_to(self.decider, snapshot, call) else snapshot
 
     async def unless_archived(self, stream: str) -> Snapshot | None:
-        """Raises LogUnavailable."""
+        """Raises Erased and LogUnavailable."""
         try:
             return await self.streams.snapshot(stream)
         except Archived:

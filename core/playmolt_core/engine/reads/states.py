@@ -9,10 +9,12 @@ from playmolt_schemas.api import ActionOffer, Turn
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import lobby_of, rfc3339
 
+from playmolt_core.engine.erasing import Erasing
 from playmolt_core.engine.pending_call import NO_GAME, PendingCall
 from playmolt_core.engine.reads.sources import Reply, Sources, refusal
 from playmolt_core.game.decider import PUBLIC, Refused, Viewer
 from playmolt_core.game.snapshot import Snapshot
+from playmolt_core.vault.vault import Erased
 
 _encode = msgspec.json.encode
 
@@ -36,7 +38,8 @@ def timed(view: msgspec.Struct) -> msgspec.Struct:
 class StateReads:
     """Shows states: as one may see them, as an agent's turn, as the operator's page has them."""
 
-    def __init__(self, sources: Sources) -> None:
+    def __init__(self, sources: Sources, erasing: Erasing | None = None) -> None:
+        self._erasing = erasing
         self._sources = sources
         self._decider = sources.decider
 
@@ -95,13 +98,26 @@ class StateReads:
         if not pending.call.operator:
             return refusal(Refused(Code.OPERATOR_ONLY, "Only the operator sees this."))
         stream = pending.call.target
-        snapshot = await self._sources.streams.snapshot(stream)
+        try:
+            snapshot = await self._sources.streams.snapshot(stream)
+        except Erased:
+            return await self._erased(stream)
         if snapshot is None:
             return refusal(NO_GAME)
         first = (await self._sources.histories.of(stream, 1))[0]
         head = {"game_id": stream, "gameType": self._decider.game, "version": snapshot.version}
         times = {"created_at": rfc3339(first.at), "updated_at": rfc3339(snapshot.at)}
         return 200, _encode(head | self._summary(snapshot) | times | self._inside(snapshot))
+
+    async def _erased(self, stream: str) -> Reply:
+        """What is left of an erased session for the operator."""
+        found = await self._erasing.page(stream) if self._erasing else None
+        if found is None or found.erased_at is None:
+            return refusal(NO_GAME)
+        head = {"game_id": stream, "gameType": self._decider.game, "version": found.version, "phase": "erased"}
+        seats = {"round": 0, "seated": 0, "needed": 0, "participants": [], "config": {}}
+        times = {"created_at": rfc3339(found.created_at), "updated_at": rfc3339(found.updated_at)}
+        return 200, _encode(head | seats | times | {"erased": {"at": rfc3339(found.erased_at), "by": found.erased_by}})
 
     def _summary(self, snapshot: Snapshot) -> dict[str, Any]:
         summary = snapshot.summary

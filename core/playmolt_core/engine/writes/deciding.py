@@ -11,7 +11,7 @@ from playmolt_core.engine.pending_call import BadBody, PendingCall
 from playmolt_core.engine.stream_cache import StreamCache
 from playmolt_core.engine.writes.committing import Committing
 from playmolt_core.engine.writes.fault_notes import FaultNotes
-from playmolt_core.engine.writes.loading import Loading
+from playmolt_core.engine.writes.loading import Loading, ToldOfErased
 from playmolt_core.engine.writes.planning import Planner
 from playmolt_core.engine.writes.plans import Need, NeedFaults, Plan, Planned
 from playmolt_core.engine.writes.repeating import Repeating
@@ -35,6 +35,7 @@ class Deciding:
         planner: Planner,
         streams: StreamCache,
         committing: Committing,
+        erased: ToldOfErased,
     ) -> None:
         self._span = f"decide {decider.game}"
         self._planner = planner
@@ -42,7 +43,7 @@ class Deciding:
         self._committing = committing
         self._fault_notes = FaultNotes(event_log, self.decide, self.again)
         committing.count_faults(self._fault_notes.answer)
-        self._loading = Loading(decider, planner.api_commands, streams, self.decide, self.again)
+        self._loading = Loading(decider, planner.api_commands, streams, self.decide, self.again, erased)
         self._repeating = Repeating(
             event_log, planner.api_commands, streams, committing.when_settled, self.decide, self.again
         )

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
+from playmolt_schemas.envelopes import Call
 from playmolt_schemas.identifiers import SESSION_TYPES
 
 from playmolt_core.db.errors import LogUnavailable
@@ -12,11 +13,14 @@ from playmolt_core.engine.cached_stream import CachedStream, fresh_stream
 from playmolt_core.engine.pending_call import ARCHIVED_GAME, BadBody, PendingCall
 from playmolt_core.engine.stream_cache import AWAY_SECONDS, StreamCache
 from playmolt_core.engine.writes.api_commands import ApiCommands
-from playmolt_core.game.decider import Decider
+from playmolt_core.game.decider import Decider, Refused
 from playmolt_core.log.port import Archived
 from playmolt_core.ops.telemetry import log, where
+from playmolt_core.vault.vault import Erased
 
 _log = log("loading")
+ToldOfErased = Callable[[Call], Awaitable[Refused | None]]
+"""What a call about an erased session is told; None: that there is none."""
 
 
 class Loading:
@@ -29,12 +33,14 @@ class Loading:
         streams: StreamCache,
         decide: Callable[[PendingCall], None],
         again: Callable[[Iterable[PendingCall]], None],
+        erased: ToldOfErased,
     ) -> None:
         self._decider = decider
         self._api_commands = api_commands
         self._streams = streams
         self._decide = decide
         self._again = again
+        self._erased = erased
         self._waiting: defaultdict[str, list[PendingCall]] = defaultdict(list)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -51,6 +57,9 @@ class Loading:
         except LogUnavailable:
             await asyncio.sleep(AWAY_SECONDS)
             self._again(self._waited(stream))
+        except Erased:
+            for pending in self._waited(stream):
+                await self._refuse_erased(pending, stream)
         except Archived:
             for pending in self._waited(stream):
                 self._go_on_without(pending, stream)
@@ -82,6 +91,17 @@ class Loading:
             self._refuse_unknown(pending)
         else:
             pending.refuse(ARCHIVED_GAME)
+
+    async def _refuse_erased(self, pending: PendingCall, stream: str) -> None:
+        try:
+            refused = await self._erased(pending.call) if pending.call.target == stream else None
+        except LogUnavailable:
+            pending.refuse_busy()
+            return
+        if refused:
+            pending.refuse(refused)
+        else:
+            self._refuse_unknown(pending)
 
     def _refuse_unknown(self, pending: PendingCall) -> None:
         try:

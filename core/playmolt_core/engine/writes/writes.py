@@ -13,6 +13,7 @@ from playmolt_core.engine.pending_call import PendingCall, Submission, UnderWay
 from playmolt_core.engine.stream_cache import StreamCache
 from playmolt_core.engine.writes.committing import Committing
 from playmolt_core.engine.writes.deciding import Deciding
+from playmolt_core.engine.writes.loading import ToldOfErased
 from playmolt_core.engine.writes.planning import Planner
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Accepted, Command, Decider, Refused
@@ -22,6 +23,10 @@ from playmolt_core.settings import Settings
 
 def _nobody(_: Answer) -> None:
     """A submission answers its future."""
+
+
+async def _nothing_erased(_: Call) -> None:
+    """Of games that cannot be erased."""
 
 
 class Writes:
@@ -35,13 +40,14 @@ class Writes:
         settings: Settings,
         on_commit: Callable[[], None],
         api: GameApi[Any] | None = None,
+        erased: ToldOfErased = _nothing_erased,
     ) -> None:
         self._most = settings.queue_commands
         self._under_way = UnderWay()
         config = {"phase_deadline_seconds": settings.phase_deadline_seconds}
         planner = Planner(decider, streams.get, partial(datetime.now, UTC), config, api=api)
         self.committing = Committing(event_log, streams, settings.batch_commands, on_commit, self._decide_again)
-        self._deciding = Deciding(decider, event_log, planner, streams, self.committing)
+        self._deciding = Deciding(decider, event_log, planner, streams, self.committing, erased)
 
     @property
     def under_way(self) -> int:

@@ -9,6 +9,7 @@ from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import Command, Refused
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import Experiments, ResumeRequest, StopRequest
+from playmolt_schemas.api import ErasedSession
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.routes import sharing
 from playmolt_schemas.routes.agora import Forked, ForkRequest
@@ -83,10 +84,12 @@ class ExperimentApi(GameApi[State]):
         return ApiReply(views.experiment(state), 201 if request.route == OPEN else 200)
 
     @override
-    def many(self, states: Sequence[State], request: ApiRequest) -> ApiReply | Refused:
+    def many(self, states: Sequence[State | ErasedSession], request: ApiRequest) -> ApiReply | Refused:
         if not request.operator:
             return _operator_only()
-        return ApiReply(Experiments(tuple(views.line(state) for state in states)))
+        return ApiReply(
+            Experiments(tuple(views.line(state) for state in states if not isinstance(state, ErasedSession)))
+        )
 
     def _open(self, request: ApiRequest) -> Command | Refused | None:
         if _is_dry(request):

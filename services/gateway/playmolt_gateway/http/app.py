@@ -72,12 +72,12 @@ def _handler(route: Route) -> Handler:
         return HANDLERS[route.name]
     if route.shares:
         return sharing.share if route.method == "POST" else sharing.unshare
-    if route.draws:
-        return sharing.draw_session
-    if route.streams:
-        return feeds.stream_events
-    if route.uploads:
-        return uploads.add_evidence
+    for whether, handler in (
+        (route.erases, sessions.erase), (route.draws, sharing.draw_session), (route.streams, feeds.stream_events),
+        (route.uploads, uploads.add_evidence),
+    ):  # fmt: skip
+        if whether:
+            return handler
     kinds = {answer.content_type for answer in route.answers.values() if isinstance(answer, Media)}
     return feeds.read_log if NDJSON in kinds else sessions.pass_on
 

@@ -12,7 +12,7 @@ from playmolt_core.ops.http_protocol import BREAK_OFF
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 from playmolt_schemas.envelopes import Answer
-from playmolt_schemas.identifiers import GAME_TYPES
+from playmolt_schemas.identifiers import GAME_TYPES, SESSION_TYPES
 from playmolt_schemas.limits import HEARTBEAT_SECONDS, PAGE_MAX, READER_STALL_SECONDS, WAIT_SECONDS
 from playmolt_schemas.routes.route import EVENT_STREAM, LARGEST, NDJSON
 from starlette.responses import Response
@@ -28,6 +28,8 @@ _log = log("gateway")
 TURN_SECONDS: Final = 1.0
 """A game that starts for the agent while it waits is found within this time."""
 FEED_MESSAGES: Final = 100
+ERASED_SECONDS: Final = 2.0
+"""How soon a feed of a session looks whether the session is still there: nothing is said in one that was erased."""
 _OVER: Final = frozenset(("end", "aborted"))
 _VERSION: Final = re.compile(r"[0-9]{1,16}", re.ASCII)
 
@@ -237,10 +239,13 @@ async def _events(services: Services, request: CheckedRequest, after: int, poll:
     """Everything after a version, then what comes; a comment with the head when nothing does."""
     clock = asyncio.get_running_loop().time
     beat = clock() + HEARTBEAT_SECONDS
+    most = ERASED_SECONDS if request.game in SESSION_TYPES else HEARTBEAT_SECONDS
     watch = await services.bus.watch(request.game, request.params["id"])
     try:
         while not poll.over and await services.authenticator.still(request.caller):
             answer = await _feed(services, request, after)
+            if answer.status == Code.ERASED.status:
+                return
             if answer.status != 200:
                 raise BusUnavailable(f"the feed ended with {answer.status}")
             page = _feed_of(answer.body)
@@ -252,7 +257,8 @@ async def _events(services: Services, request: CheckedRequest, after: int, poll:
                 continue
             if page.closed and after >= page.version:
                 return
-            await poll.first([wait_for_newer(watch, after, beat - clock())], beat - clock())
+            pause = min(beat - clock(), most)
+            await poll.first([wait_for_newer(watch, after, pause)], pause)
             if clock() >= beat:
                 yield b": heartbeat %d\n\n" % page.version
                 beat = clock() + HEARTBEAT_SECONDS

@@ -32,6 +32,7 @@ _MODULES: Final[Mapping[str, str]] = {
     "legal": "legal/page.js",
     "agora": "agora.js",
     "nowhere": "nowhere.js",
+    "erased": "erased.js",
 }
 
 
@@ -113,9 +114,9 @@ def nowhere(services: Services, request: Request) -> Response | None:
     return missing(services, Asked({**request.scope, "query_string": b""}))
 
 
-def missing(services: Services, asked: Asked, status: int = Code.NOT_FOUND.status) -> Response:
-    """The page that says that there is none."""
-    response = _send(services, asked, "nowhere")
+def missing(services: Services, asked: Asked, status: int = Code.NOT_FOUND.status, page: str = "nowhere") -> Response:
+    """The page that says that there is none, or no more."""
+    response = _send(services, asked, page)
     response.status_code = status
     return response
 

@@ -43,6 +43,16 @@ async def pass_on(services: Services, request: CheckedRequest) -> Reply:
         return await _changed(services, request, poll)
 
 
+async def erase(services: Services, request: CheckedRequest) -> Reply:
+    """Have a session erased; its engine knows whose it is."""
+    agent = request.caller.agent
+    answer = await services.bus.submit(
+        request.game, "erase", request.params["id"], agent=agent.id if agent else "", operator=request.caller.operator,
+        trace=request.trace,
+    )  # fmt: skip
+    return answer_response(answer)
+
+
 async def _open(services: Services, request: CheckedRequest, poll: LongPoll) -> Reply:
     """Open a session where its owner may have one more. Of one that came to nothing no place is kept."""
     session = _target(request)

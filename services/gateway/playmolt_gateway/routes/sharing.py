@@ -35,6 +35,7 @@ _MISMATCH: Final = Refusal(
     Code.IDEMPOTENCY_MISMATCH, "This Idempotency-Key came with another body before. Use a new key."
 )
 _GONE: Final = Refusal(Code.NOT_FOUND, "Nothing is shared under this address, or no more.")
+_ERASED: Final = Refusal(Code.ERASED, "What was shared here has been erased by its owner.")
 _encode = msgspec.json.encode
 _terms_of = msgspec.json.Decoder(sharing.Terms).decode
 _state_of = msgspec.json.Decoder(dict[str, Any]).decode
@@ -82,6 +83,8 @@ async def page_shared(services: Services, request: CheckedRequest) -> Reply:
     found = await _ask_for(services.bus, share, sharing.PAGE)
     if found.status == Code.UNAVAILABLE.status:
         return answer_response(found)
+    if found.status == Code.ERASED.status:
+        return missing(services, asked, found.status, "erased")
     if found.status != 200:
         return missing(services, asked, found.status)
     shown = _page_of(found.body)
@@ -102,6 +105,8 @@ async def page_check(services: Services, request: CheckedRequest) -> Reply:
     asked = asked_of(request)
     share = await _shared(services, request.params["token"])
     found = await _ask_for(services.bus, share, sharing.PAGE) if share else None
+    if found is not None and found.status == Code.ERASED.status:
+        return missing(services, asked, found.status, "erased")
     if found is None or found.status != 200 or not _page_of(found.body).log:
         return missing(services, asked)
     node = asked.values.get("node", "")
@@ -121,11 +126,15 @@ async def shared_file(services: Services, request: CheckedRequest) -> Reply:
         return _GONE
     if file == "log.jsonl":
         log = await _ask_for(services.bus, share, sharing.LOG)
-        return attachment(log, share.stream) if log.status == 200 else _GONE
+        return attachment(log, share.stream) if log.status == 200 else _gone(log)
     if file not in ("picture.svg", "picture.png"):
         return _GONE
     found = await _ask_for(services.bus, share, sharing.PAGE)
-    state = _page_of(found.body).state if found.status == 200 else None
+    return await _picture(found, request, file) if found.status == 200 else _gone(found)
+
+
+async def _picture(found: Answer, request: CheckedRequest, file: str) -> Reply:
+    state = _page_of(found.body).state
     asked = asked_of(request)
     wanted = TALL if asked.values.get("tall") == "1" and file == "picture.svg" else WIDE
     picture = drawn(state, asked.language, wanted) if state is not None else None
@@ -135,6 +144,10 @@ async def shared_file(services: Services, request: CheckedRequest) -> Reply:
         return Response(picture.svg(), media_type=SVG, headers=_PICTURED)
     theme: Theme = "dark" if asked.values.get("theme") == "dark" else "light"
     return Response(await asyncio.to_thread(png, picture, theme), media_type="image/png", headers=_PICTURED)
+
+
+def _gone(answer: Answer) -> Refusal:
+    return _ERASED if answer.status == Code.ERASED.status else _GONE
 
 
 _PICTURED: Final = {

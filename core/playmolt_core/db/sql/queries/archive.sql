@@ -11,13 +11,14 @@ FROM unnest($1::text::int8multirange - coalesce(
 )) AS gap ORDER BY gap
 
 -- name: totals
-SELECT count(*), coalesce(sum(version), 0) FROM log.archived
+-- What has no file was erased.
+SELECT count(*), coalesce(sum(version), 0) FROM log.archived WHERE file <> ''
 
 -- name: finished
 SELECT s.stream, s.version, s.hash, s.created_at
 FROM log.stream AS s JOIN log.event AS e ON e.stream = s.stream AND e.version = s.version
 WHERE s.game = $1 AND s.phase IS NOT NULL AND (s.created_at, s.stream) > ($2, $3)
-  AND s.over AND s.due IS NULL AND s.updated_at < $4 AND e.closes AND e.position <= $5
+  AND s.erased_at IS NULL AND s.over AND s.due IS NULL AND s.updated_at < $4 AND e.closes AND e.position <= $5
 ORDER BY s.created_at, s.stream LIMIT $6
 
 -- name: permitted

@@ -1,5 +1,5 @@
 -- name: put
-INSERT INTO blob.text (hash, body) SELECT * FROM unnest($1::bytea[], $2::text[]) ON CONFLICT DO NOTHING
+SELECT blob.put($1, $2)
 
 -- name: texts
 SELECT hash, body FROM blob.text WHERE hash = ANY ($1)

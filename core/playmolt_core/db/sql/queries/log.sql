@@ -2,7 +2,7 @@
 SELECT log.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)
 
 -- name: head
-SELECT version, hash, updated_at, archived FROM log.stream WHERE stream = $1
+SELECT version, hash, updated_at, archived, erased_at FROM log.stream WHERE stream = $1
 
 -- name: records
 SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash
@@ -13,7 +13,7 @@ FROM log.event WHERE stream = $1 AND version > $2 AND version <= $3 ORDER BY ver
 -- are seconds: a double holds them to the microsecond until the year 2242, and the server writes them in half the time.
 -- concat() puts a text together once; a chain of || does it anew at each step, in twice the time.
 SELECT
-  s.version, s.hash, s.updated_at, s.archived,
+  s.version, s.hash, s.updated_at, s.archived, s.erased_at,
   CASE WHEN $3 THEN ARRAY(SELECT o.command_id FROM log.outcome AS o WHERE o.stream = $1) ELSE '{}' END,
   f.events, f.times
 FROM log.stream AS s
@@ -31,7 +31,7 @@ WHERE s.stream = $1
 SELECT fingerprint, body FROM log.outcome WHERE stream = $1 AND command_id = $2
 
 -- name: versions
-SELECT stream, CASE WHEN archived THEN -1 ELSE version END AS version FROM log.stream WHERE stream = ANY ($1)
+SELECT stream, CASE WHEN erased_at IS NOT NULL THEN -2 WHEN archived THEN -1 ELSE version END AS version FROM log.stream WHERE stream = ANY ($1)
 
 -- name: public
 SELECT public FROM log.event WHERE stream = $1 AND version > $2 AND public IS NOT NULL ORDER BY version LIMIT $3

@@ -3,6 +3,7 @@
 import { ensureKey, forgetKey, get, key, post } from "../parts/api.js";
 import { announce, el, fill, focusOn } from "../parts/dom.js";
 import { leftBehind } from "../parts/drafts.js";
+import { eraseCard, erasedLine } from "../parts/erase.js";
 import { watchSession } from "../parts/feed.js";
 import { actionButton, page, trouble } from "../parts/frame.js";
 import { caseTabs } from "./case.js";
@@ -62,7 +63,7 @@ async function mine() {
     const { sessions } = await get("/api/jury/sessions");
     if (!sessions.length) return null;
     return el("section", { class: "card", "aria-labelledby": "mine" }, el("h2", { id: "mine" }, t("game.mine")),
-      el("ul", { class: "games" }, sessions.map((one) => el("li", {},
+      el("ul", { class: "games" }, sessions.map((one) => one.phase === "erased" ? erasedLine(one) : el("li", {},
         el("a", { href: `/game?session=${one.id}` }, el("strong", {}, word("phase", one.phase)),
           el("span", { class: "side" }, `${word("language", one.language)} · ${one.id.slice(0, 13)}`))))));
   } catch (error) {
@@ -87,7 +88,7 @@ class Game {
     this.place = el("div");
     this.drawn = "";
     this.drawn_at = el("div");
-    main.append(el("div", { class: "row apart" }, this.heading, this.steps), this.place, this.drawn_at, this.panel);
+    main.append(el("div", { class: "row apart" }, this.heading, this.steps), this.place, this.drawn_at, this.panel, eraseCard(this.path, "/game", () => this.end()));
   }
 
   begin() {
@@ -95,11 +96,13 @@ class Game {
     fill(this.drawn_at, this.history.drawn);
     this.draw();
     this.stop = watchSession(`${this.path}/stream`, 0, (message) => this.take(message));
-    return () => {
-      this.stop();
-      this.history.close();
-      clearTimeout(this.timer);
-    };
+    return () => this.end();
+  }
+
+  end() {
+    this.stop();
+    this.history.close();
+    clearTimeout(this.timer);
   }
 
   take(message) {

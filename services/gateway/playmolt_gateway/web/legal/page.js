@@ -3,6 +3,7 @@
 import { ensureKey, forgetKey, get, key, post } from "../parts/api.js";
 import { announce, el, field, fill, focusOn, select } from "../parts/dom.js";
 import { keepDraft, leftBehind } from "../parts/drafts.js";
+import { eraseCard, erasedLine } from "../parts/erase.js";
 import { watchSession } from "../parts/feed.js";
 import { actionButton, inWords, page, trouble } from "../parts/frame.js";
 import { clock, language, t, word } from "../parts/language.js";
@@ -91,7 +92,7 @@ async function mine() {
   }
   try {
     const { sessions } = await get("/api/sessions");
-    card.append(sessions.length ? el("ul", { class: "games" }, sessions.map((one) => el("li", {},
+    card.append(sessions.length ? el("ul", { class: "games" }, sessions.map((one) => one.phase === "erased" ? erasedLine(one) : el("li", {},
       el("a", { href: `/legal?session=${one.id}` }, el("strong", {}, one.title), el("span", { class: "tag plain" }, word("phase", one.phase)),
         el("span", { class: "side" }, clock(one.created_at)))))) : el("p", { class: "quiet" }, t("legal.none")));
   } catch (error) {
@@ -125,17 +126,19 @@ class Session {
       el("p", { class: "small" }, el("a", { href: "/legal" }, `‹ ${t("legal.all")}`)),
       el("h1", {}, session.title),
       el("p", { class: "quiet" }, [word("case", session.case_type), session.jurisdiction, word("side", session.side), word("language", session.language), session.model].join(" · ")),
-      this.status), this.history.drawn, this.unsent, this.task, this.tabs);
+      this.status), this.history.drawn, this.unsent, this.task, this.tabs, eraseCard(this.path, "/legal", () => this.end()));
   }
 
   begin() {
     this.draw();
     this.stop = watchSession(`${this.path}/stream`, 0, (message) => this.take(message));
-    return () => {
-      this.stop();
-      this.history.close();
-      clearTimeout(this.timer);
-    };
+    return () => this.end();
+  }
+
+  end() {
+    this.stop();
+    this.history.close();
+    clearTimeout(this.timer);
   }
 
   take(message) {

@@ -1,0 +1,26 @@
+/** Erasing a session: a button that asks first, and what is left of an erased one in lists. */
+
+import { call } from "./api.js";
+import { el, fill } from "./dom.js";
+import { actionButton } from "./frame.js";
+import { clock, t } from "./language.js";
+
+/** `back` is the page of all sessions; `stop` ends what the page of this one has started. */
+export function eraseCard(path, back, stop) {
+  const place = el("div");
+  const erase = async () => {
+    if (!confirm(t("erase.sure"))) return;
+    const { linked } = await call("DELETE", path);
+    stop();
+    fill(document.getElementById("main"), el("section", { class: "stack" }, el("h1", {}, t("erased")),
+      linked ? el("p", {}, t("erased.linked"), " ", el("a", { href: `${back}?session=${linked}` }, linked)) : null,
+      el("p", {}, el("a", { href: "/privacy" }, t("erase.more"))), el("p", {}, el("a", { href: back }, t("erase.back")))));
+  };
+  return el("p", { class: "row end" }, el("a", { class: "small", href: "/privacy" }, t("erase.more")), actionButton(t("erase"), erase, { place }), place);
+}
+
+/** A line of a list: a session that was erased leads nowhere. */
+export function erasedLine(one) {
+  return el("li", {}, el("span", { class: "quiet" }, one.id.slice(0, 14), " ", el("span", { class: "tag plain" }, t("erased.on")),
+    el("span", { class: "side" }, clock(one.erased_at))));
+}
