@@ -57,6 +57,11 @@ def sealed(game: str, identifier: str) -> str:
     return f"sealed.{game}.{identifier}"
 
 
+def speaking(game: str, identifier: str) -> str:
+    """What is said in a session while it is said: core NATS only, stored nowhere, and it may be lost."""
+    return f"speaking.{game}.{identifier}"
+
+
 def lobby(game: str) -> str:
     """Lobby messages of a game type; core NATS only, healed by asking the engines for the list."""
     return f"lobby.{game}"

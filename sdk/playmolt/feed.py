@@ -69,10 +69,13 @@ class Feed:
         *,
         closing: Set[str] = CLOSING,
         over: Set[str] = OVER,
+        aside: Set[str] = frozenset(),
     ) -> None:
         self._route = route
         self._closing = closing
         self._over = over
+        self._aside = aside
+        """Types of messages without a version that are given, too: no events, and some may be lost."""
         self.game_id = game_id
         self.version = after
         self.closed = False
@@ -108,6 +111,8 @@ class Feed:
         except msgspec.MsgspecError as error:
             raise UnexpectedAnswer(f"stream of {self.game_id}: {data[:200]!r}: {error}") from error
         version = event.get("version")
+        if version is None and event.get("type") in self._aside:
+            return event
         if not isinstance(version, int) or self.closed or version <= self.version:
             return None
         if version != self.version + 1:

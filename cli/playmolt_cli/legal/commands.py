@@ -364,7 +364,7 @@ def show(
 async def _follow(server: SessionServer, key: str, session: Session, as_json: bool) -> None:
     page = Page(console(), Words(session.language))
     async with AsyncSessions(server.url, key, retry=RETRY) as feed:
-        async for message in feed.follow(session.id, after=0 if as_json else session.version):
+        async for message in feed.follow(session.id, after=0 if as_json else session.version, speaking=True):
             if as_json:
                 click.echo(msgspec.json.encode(message))
             else:

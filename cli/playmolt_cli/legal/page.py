@@ -8,8 +8,10 @@ from playmolt_legal.forms.phases import FINAL
 from playmolt_legal.guardrails.marking import Marker
 from playmolt_schemas.games.legal import Fact, Facts, Gate, Hit, RefusedItem, Session, Steering, Turn
 from rich.console import Console
+from rich.text import Text
 
 from playmolt_cli.legal.words import Words
+from playmolt_cli.terminal.narration import printable
 from playmolt_cli.terminal.terminal_text import TerminalText
 
 
@@ -19,6 +21,8 @@ class Page(TerminalText):
     def __init__(self, out: Console, words: Words) -> None:
         super().__init__(out)
         self.words = words
+        self._speaks = False
+        """Whether a part of an answer was written last."""
 
     def session(self, session: Session) -> None:
         words = self.words
@@ -181,9 +185,27 @@ class Page(TerminalText):
         for mark, text in items:
             self.line(text, 2, mark=mark)
 
+    def _spoken(self, message: Mapping[str, Any]) -> None:
+        """Write what comes of an answer; one that begins again takes back what was written of it."""
+        if message["n"] == 1:
+            self._take_back()
+        self._speaks = True
+        told = "\n".join(map(printable, message["delta"].split("\n")))
+        self._out.print(Text(told), end="", style="dim", soft_wrap=True)
+
+    def _take_back(self) -> None:
+        if self._speaks:
+            self._speaks = False
+            self._out.print()
+            self.line(self.words.say("not_yet"), style="dim")
+
     def tell(self, session: Session, message: Mapping[str, Any]) -> None:
         """Write a message of the session's stream; progress is nothing to tell."""
         words, phase = self.words, str(message.get("phase", ""))
+        if message["type"] == "speaking":
+            self._spoken(message)
+            return
+        self._take_back()
         match message["type"]:
             case "turn_started":
                 self.line(speaking(words, session, phase), style="dim")

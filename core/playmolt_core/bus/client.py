@@ -115,6 +115,9 @@ class NatsBus:
     async def watch(self, game: str, identifier: str) -> SubjectWatch:
         return await self._watches.watch(subjects.spectate(game, identifier))
 
+    async def watch_speech(self, game: str, identifier: str) -> SubjectWatch:
+        return await self._watches.watch(subjects.speaking(game, identifier))
+
     async def watch_lobby(self) -> SubjectWatch:
         return await self._watches.watch(subjects.lobby("*"))
 

@@ -17,6 +17,10 @@ from playmolt_core.settings import Settings
 __all__ = ["EngineBus", "Receive", "Respond"]
 
 
+_SPEECH = 256
+"""Messages of speeches that wait to be sent; more are lost."""
+
+
 class EngineBus:
     """Serves the game types of one service and tells the relay of commits."""
 
@@ -27,6 +31,7 @@ class EngineBus:
         self._announced: list[Announced] = []
         self._moves: Moves | None = None
         self._committed = asyncio.Event()
+        self._speech: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue(_SPEECH)
 
     async def open(self) -> None:
         """Connect; raises BusUnavailable when no server answers in 30 s."""
@@ -34,6 +39,7 @@ class EngineBus:
         self._replies = Replies(self._connection)
         self._moves = Moves(self._connection, {"alone": lambda: self._connection.asked_at}, SERVICE_SECONDS)
         self._notifying = asyncio.create_task(self._notify_forever())
+        self._speaking = asyncio.create_task(self._speak_forever())
 
     async def serve(self, game: str, schemas: Sequence[str], *, receive: Receive, receive_public: Receive) -> None:
         announced = await serve_engine(
@@ -63,6 +69,17 @@ class EngineBus:
             with suppress(nats.errors.Error, OSError):
                 await self._connection.publish(subjects.COMMITTED)
 
+    def speak(self, game: str, identifier: str, message: bytes) -> None:
+        """Tell a session's readers what is no event and stored nowhere. It may be lost, as when too much waits."""
+        with suppress(asyncio.QueueFull):
+            self._speech.put_nowait((subjects.speaking(game, identifier), message))
+
+    async def _speak_forever(self) -> None:
+        while True:
+            subject, message = await self._speech.get()
+            with suppress(nats.errors.Error, OSError):
+                await self._connection.publish(subject, message)
+
     def samples(self) -> Iterator[Sample]:
         """How often another server was taken, and why."""
         return self._moves.samples() if self._moves else iter(())
@@ -80,6 +97,7 @@ class EngineBus:
     async def close(self) -> None:
         """Send the answers that wait, then close; bounded."""
         self._notifying.cancel()
+        self._speaking.cancel()
         if self._moves:
             self._moves.close()
         await self._replies.close()

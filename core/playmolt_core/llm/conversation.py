@@ -6,7 +6,17 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from playmolt_core.llm.parsing import Unparsed, parse_object
-from playmolt_core.llm.port import Failed, FailureCode, Message, Model, ModelRequest, Record, Reply, TurnHeader
+from playmolt_core.llm.port import (
+    Failed,
+    FailureCode,
+    Listener,
+    Message,
+    Model,
+    ModelRequest,
+    Record,
+    Reply,
+    TurnHeader,
+)
 
 REPAIRS: Final = 2
 QUOTED_CHARS: Final = 8_000
@@ -91,10 +101,12 @@ async def ask_object(
     check: Check | None = None,
     repairs: int = REPAIRS,
     korean: bool = False,
+    listening: Callable[[ModelRequest], Listener] | None = None,
 ) -> Answered | Failed:
     """Ask for one JSON object true to `request.schema` (and to `check`), with at most `repairs` repair requests.
 
     `accepted` is the schema that a reply is held to where a game takes more than it asks for.
+    `listening` makes what hears a request's reply as it comes.
     Failed is `model_unavailable` when the model is away, `refused` when the last reply was a refusal, else
     `invalid_reply`; its `attempts` counts every request.
     """
@@ -102,7 +114,7 @@ async def ask_object(
 
     async def ask(asked: ModelRequest) -> Reply | Failed:
         nonlocal attempts, requests
-        answer = await model.ask(asked, record)
+        answer = await model.ask(asked, record, listener=listening(asked) if listening else None)
         attempts, requests = attempts + answer.attempts, requests + 1
         return answer
 

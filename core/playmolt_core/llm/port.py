@@ -210,10 +210,24 @@ Record = Callable[[Attempt], Awaitable[None]]
 """Stores an attempt. It is awaited after each request, before anything else happens; what it raises ends the call."""
 
 
+class Listener(Protocol):
+    """Hears the text of a streamed reply as it comes. Each attempt begins anew."""
+
+    def begin(self) -> None: ...
+
+    def say(self, text: str) -> None: ...
+
+    def end(self) -> None: ...
+
+
 class Model(Protocol):
     """A model behind an alias."""
 
-    async def ask(self, request: ModelRequest, record: Record, sending: Sending | None = None) -> Reply | Failed:
-        """Records every attempt. Transport faults are tried again up to 3 times; a refusal, an empty or too
+    async def ask(
+        self, request: ModelRequest, record: Record, sending: Sending | None = None, listener: Listener | None = None
+    ) -> Reply | Failed:
+        """Records every attempt; `listener` hears those that stream.
+
+        Transport faults are tried again up to 3 times; a refusal, an empty or too
         large reply is not: those are for a repair. Raises LogUnavailable when the shared limits cannot be read."""
         ...

@@ -47,6 +47,8 @@ class ServiceContext:
         self.log = log
         self.catalogue: Catalogue = load(settings.models, os.environ)
         self.engines: dict[str, Engine] = {}
+        self.speak: Callable[[str, str, bytes], None] = lambda _game, _session, _message: None
+        """Tells the readers of a session what is no event."""
         self._limits = PgModelLimits(pool)
 
     def outages(self, game: str) -> Outages | None:
@@ -94,6 +96,7 @@ async def _serve(service: str, builds: tuple[Build, ...], settings: Settings) ->
     pool = await open_pool(url, role=role, writes=True, needs=newest_needed())
     context = ServiceContext(settings, pool, PostgresLog(pool))
     bus = EngineBus(settings, service)
+    context.speak = bus.speak
 
     async def ready() -> Mapping[str, bool | str]:
         nats = bool(context.engines) and await bus.responds()

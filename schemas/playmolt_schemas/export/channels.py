@@ -11,6 +11,7 @@ from playmolt_schemas import limits, subjects
 from playmolt_schemas.envelopes import Answer, Call
 from playmolt_schemas.export import wire
 from playmolt_schemas.export.json_schemas import leaves, name_of
+from playmolt_schemas.games import legal
 from playmolt_schemas.games.game_summary import LobbyMessage
 from playmolt_schemas.identifiers import GAME_TYPES, lobby_of
 from playmolt_schemas.records import Record
@@ -171,6 +172,10 @@ CHANNELS: Final = (
     Channel(
         name="relay_history", address=subjects.HISTORY, messages=(_said(wire.History),),
         summary="What NATS still holds of a game's public messages, one by one, then an empty one with a status.",
+    ),
+    Channel(
+        name="speaking", address=address(subjects.speaking), messages=(_said(legal.SpeakingMessage),),
+        summary="What a role of a legal session says while it says it: no event, stored nowhere, and some may be lost.",
     ),
     Channel(
         name="keys_revoked", address=subjects.KEYS_REVOKED, summary="Every gateway forgets a key.",

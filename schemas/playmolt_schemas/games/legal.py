@@ -771,6 +771,19 @@ class SessionDoneMessage(SessionMessage, frozen=True, kw_only=True, tag="session
     """The session is over; the stream ends."""
 
 
+class SpeakingMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="speaking"):
+    """What a role is saying, as it comes: no event, stored nowhere, and some may be lost; `turn_done` follows whole.
+
+    `n` counts from 1 in one answer; another `kind` or a new attempt begins again.
+    """
+
+    session_id: str
+    phase: str
+    kind: Kind
+    n: int
+    delta: str
+
+
 LegalMessage = (
     ProgressMessage
     | TurnStartedMessage

@@ -179,6 +179,11 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
         return bool(self.service) and self.path.endswith("/picture.svg")
 
     @property
+    def speaks(self) -> bool:
+        """Whether its feed tells what is said while it is said."""
+        return self.streams and self.service == "legal"
+
+    @property
     def uploads(self) -> bool:
         """Whether its body holds a file."""
         return self.method == "POST" and self.service == "legal" and self.path.endswith("/evidence")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 from msgspec import UnsetType
-from playmolt_core.bus.port import Bus
+from playmolt_core.bus.port import Bus, Watch
 from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Profile
 from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
 from playmolt_core.db.shares import Share
@@ -22,6 +22,10 @@ class GatewayBus(Bus, Protocol):
     """The bus, with the few requests between services."""
 
     def services(self) -> frozenset[str]: ...
+
+    async def watch_speech(self, game: str, identifier: str) -> Watch:
+        """What is said in a session while it is said: no events, and some may be lost."""
+        ...
 
     def feeds_move(self) -> bool: ...
 

@@ -118,6 +118,9 @@ class TwinBus:
         self.watches[identifier].append(watch)
         return watch
 
+    async def watch_speech(self, game: str, identifier: str) -> TwinWatch:
+        return await self.watch("speaking", f"speaking {identifier}")
+
     async def watch_lobby(self) -> TwinWatch:
         return await self.watch("lobby", "lobby")
 

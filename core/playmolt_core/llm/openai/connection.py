@@ -13,7 +13,8 @@ import msgspec
 import openai
 
 from playmolt_core.llm.catalogue import ModelEntry
-from playmolt_core.llm.port import AttemptOutcome
+from playmolt_core.llm.openai.speech import Speech
+from playmolt_core.llm.port import AttemptOutcome, Listener
 
 BODY_BYTES: Final = 1024 * 1024
 """What is read of an answer: a whole reply fits however its characters are escaped."""
@@ -90,13 +91,16 @@ class Connection:
             ),
         )
 
-    async def send(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> HttpResult:
-        """Whatever came of a request body, within the model's timeout."""
+    async def send(
+        self, body: Mapping[str, Any], headers: Mapping[str, str], listener: Listener | None = None
+    ) -> HttpResult:
+        """Whatever came of a request body, within the model's timeout; `listener` hears it come where it streams."""
+        streamed = listener if body.get("stream") else None
         started = time.monotonic()
         parts = bytearray()
         try:
             async with asyncio.timeout(self._timeout):
-                result = await self._send(body, headers, parts)
+                result = await self._heard(body, headers, parts, streamed)
         except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException):
             result = HttpResult(fault="timeout", detail=f"no answer within {self._timeout:g} s")
         except openai.APIStatusError as error:
@@ -113,7 +117,20 @@ class Connection:
         """Servers quote the key they were sent, and the answer is stored."""
         return body.replace(self._key.encode(), b"[key]") if len(self._key) >= _KEY_CHARS else body
 
-    async def _send(self, body: Mapping[str, Any], headers: Mapping[str, str], parts: bytearray) -> HttpResult:
+    async def _heard(
+        self, body: Mapping[str, Any], headers: Mapping[str, str], parts: bytearray, listener: Listener | None
+    ) -> HttpResult:
+        if listener is None:
+            return await self._send(body, headers, parts, None)
+        listener.begin()
+        try:
+            return await self._send(body, headers, parts, Speech(listener))
+        finally:
+            listener.end()
+
+    async def _send(
+        self, body: Mapping[str, Any], headers: Mapping[str, str], parts: bytearray, speech: Speech | None
+    ) -> HttpResult:
         rest = {name: value for name, value in body.items() if name not in ("model", "messages")}
         async with self._client.chat.completions.with_streaming_response.create(
             model=self._model,
@@ -123,6 +140,8 @@ class Connection:
         ) as response:
             async for chunk in response.iter_bytes():
                 parts += chunk
+                if speech is not None:
+                    speech.feed(chunk)
                 if len(parts) > BODY_BYTES:  # a body that grew when it was unpacked
                     raise _BodyTooLarge(response.status_code)
             after = _retry_after_ms(response.headers)

@@ -8,9 +8,9 @@ from typing import Any, Final, NamedTuple
 from playmolt_core.llm.openai.storing import json_text
 
 _TAG: Final = r"(?:\w+:)?(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad)"
-_THOUGHT = re.compile(rf"</\s*{_TAG}\s*>|\[/THINK\]|◁/think▷|<\|channel\|>final[^<]*<\|message\|>", re.IGNORECASE)
+THOUGHT = re.compile(rf"</\s*{_TAG}\s*>|\[/THINK\]|◁/think▷|<\|channel\|>final[^<]*<\|message\|>", re.IGNORECASE)
 """What ends a thought, as models of different houses spell it."""
-_THINKS = re.compile(
+THINKS = re.compile(
     rf"<\s*{_TAG}(?:\s[^<>]*)?>|\[THINK\]|◁think▷|<\|channel\|>(?:analysis|commentary)[^<]*<\|message\|>", re.IGNORECASE
 )
 _REASONING_PARTS: Final = frozenset({"thinking", "reasoning", "reasoning.text", "redacted_thinking", "summary_text"})
@@ -89,12 +89,12 @@ def _split(text: str) -> tuple[str, str]:
     """
     if text.lstrip().startswith("{") and _is_object(text):
         return text, ""
-    ends = list(_THOUGHT.finditer(text))
+    ends = list(THOUGHT.finditer(text))
     thought, rest = (text[: ends[-1].start()], text[ends[-1].end() :].lstrip()) if ends else ("", text)
-    begun = _THINKS.search(rest)
+    begun = THINKS.search(rest)
     if begun:
         thought, rest = f"{thought}\n{rest[begun.end() :]}" if thought else rest[begun.end() :], rest[: begun.start()]
-    opened = _THINKS.match(thought.lstrip())
+    opened = THINKS.match(thought.lstrip())
     return rest, (thought.lstrip()[opened.end() :] if opened else thought).strip()
 
 

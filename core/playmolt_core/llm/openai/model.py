@@ -24,6 +24,7 @@ from playmolt_core.llm.port import (
     AttemptOutcome,
     Failed,
     FailureCode,
+    Listener,
     Model,
     ModelRequest,
     Record,
@@ -63,14 +64,16 @@ class OpenAIModel(Model):
         self._short_prompts = 0
 
     @override
-    async def ask(self, request: ModelRequest, record: Record, sending: Sending | None = None) -> Reply | Failed:
+    async def ask(
+        self, request: ModelRequest, record: Record, sending: Sending | None = None, listener: Listener | None = None
+    ) -> Reply | Failed:
         longest = self._entry.reply_tokens or request.max_tokens
         request = msgspec.structs.replace(request, max_tokens=min(request.max_tokens, longest))
         form, retries, number = first_form(request, self._known), 0, 0
         while True:
             number += 1
             try:
-                attempt = await self._attempt(request, form, number, sending)
+                attempt = await self._attempt(request, form, number, sending, listener)
             except NoCapacity as busy:
                 return Failed(code="model_unavailable", detail=f"{busy}; raise its limits", attempts=number - 1)
             await record(attempt)
@@ -88,7 +91,9 @@ class OpenAIModel(Model):
     async def close(self) -> None:
         await self._connection.close()
 
-    async def _attempt(self, request: ModelRequest, form: Form, number: int, sending: Sending | None) -> Attempt:
+    async def _attempt(
+        self, request: ModelRequest, form: Form, number: int, sending: Sending | None, listener: Listener | None
+    ) -> Attempt:
         entry, body, headers = self._entry, body_of(request, self._entry.model, form), request.all_headers()
         address = urlsplit(entry.base_url)
         port = address.port or (443 if address.scheme == "https" else 80)
@@ -97,7 +102,7 @@ class OpenAIModel(Model):
             with attempt_span(request, "openai", entry.model, address.hostname or "", port) as span:
                 if sending is not None:
                     await sending()
-                result = await self._connection.send(body, headers)
+                result = await self._connection.send(body, headers, listener)
                 said = judged(result, request, form)
                 attempt = Attempt(
                     number=number,

@@ -20,7 +20,19 @@ from playmolt_core.game import draws
 from playmolt_core.llm.catalogue import SCRIPTED
 from playmolt_core.llm.openai.request_body import Form, body_of, offered_tools, stored
 from playmolt_core.llm.openai.storing import storable
-from playmolt_core.llm.port import Attempt, Failed, Model, ModelRequest, Record, Reply, Sending, Tool, ToolCall, Usage
+from playmolt_core.llm.port import (
+    Attempt,
+    Failed,
+    Listener,
+    Model,
+    ModelRequest,
+    Record,
+    Reply,
+    Sending,
+    Tool,
+    ToolCall,
+    Usage,
+)
 from playmolt_core.llm.scripted.replies import Draw, sentence, true_to
 from playmolt_core.llm.spans import attempt_span, finish
 
@@ -129,7 +141,9 @@ class ScriptedModel(Model):
         self._seed = seed
 
     @override
-    async def ask(self, request: ModelRequest, record: Record, sending: Sending | None = None) -> Reply | Failed:
+    async def ask(
+        self, request: ModelRequest, record: Record, sending: Sending | None = None, listener: Listener | None = None
+    ) -> Reply | Failed:
         if not self._cast.knows(request.alias):
             detail = f"no scripted character plays {request.alias!r}: use {SCRIPTED!r}, or add one to the cast"
             return Failed(code="model_unavailable", detail=detail, attempts=0)

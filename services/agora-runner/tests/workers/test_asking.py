@@ -20,6 +20,7 @@ from playmolt_core.llm.port import (
     Attempt,
     AttemptOutcome,
     Failed,
+    Listener,
     ModelRequest,
     Record,
     Reply,
@@ -110,7 +111,9 @@ class Model:
     def get(self, alias: str) -> "Model | None":
         return self if alias in CATALOGUE.models else None
 
-    async def ask(self, request: ModelRequest, record: Record, sending: Sending | None = None) -> Reply | Failed:
+    async def ask(
+        self, request: ModelRequest, record: Record, sending: Sending | None = None, listener: Listener | None = None
+    ) -> Reply | Failed:
         await self.waits()
         if sending is not None:
             await sending()

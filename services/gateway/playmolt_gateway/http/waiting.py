@@ -2,7 +2,7 @@
 
 import asyncio
 from asyncio import Future, Task
-from collections.abc import Coroutine, Iterable
+from collections.abc import Awaitable, Iterable
 from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import Any, Final, Self
@@ -171,7 +171,7 @@ class LongPoll:
     def over(self) -> bool:
         return self._end.done()
 
-    async def first(self, waits: Iterable[Coroutine[Any, Any, Any]], seconds: float) -> None:
+    async def first(self, waits: Iterable[Awaitable[Any]], seconds: float) -> None:
         """Return when the first of the waits is done, the time is up, or `over`. The other waits are cancelled."""
         tasks = [asyncio.ensure_future(wait) for wait in waits]
         try:

@@ -241,6 +241,7 @@ async def _events(services: Services, request: CheckedRequest, after: int, poll:
     beat = clock() + HEARTBEAT_SECONDS
     most = ERASED_SECONDS if request.game in SESSION_TYPES else HEARTBEAT_SECONDS
     watch = await services.bus.watch(request.game, request.params["id"])
+    speech = await _speech(services, request)
     try:
         while not poll.over and await services.authenticator.still(request.caller):
             answer = await _feed(services, request, after)
@@ -258,12 +259,36 @@ async def _events(services: Services, request: CheckedRequest, after: int, poll:
             if page.closed and after >= page.version:
                 return
             pause = min(beat - clock(), most)
-            await poll.first([wait_for_newer(watch, after, pause)], pause)
+            until = clock() + pause
+            newer = asyncio.create_task(wait_for_newer(watch, after, pause))
+            try:
+                while not newer.done() and not poll.over and clock() < until:
+                    said: list[bytes] = []
+                    await poll.first([asyncio.shield(newer), _hear(speech, said)], until - clock())
+                    for message in said:
+                        yield b"event: speaking\ndata: %b\n\n" % message
+            finally:
+                newer.cancel()
             if clock() >= beat:
                 yield b": heartbeat %d\n\n" % page.version
                 beat = clock() + HEARTBEAT_SECONDS
     finally:
         await watch.close()
+        if speech is not None:
+            await speech.close()
+
+
+async def _speech(services: Services, request: CheckedRequest) -> Watch | None:
+    """What roles say while they say it, on the streams that tell it."""
+    return await services.bus.watch_speech(request.game, request.params["id"]) if request.route.speaks else None
+
+
+async def _hear(speech: Watch | None, said: list[bytes]) -> None:
+    """Wait for what is said, for ever where nothing is; an empty message only says that some was missed."""
+    while speech is None or not (message := await speech.next(HEARTBEAT_SECONDS)):
+        if speech is None:
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+    said.append(message)
 
 
 def _event(message: msgspec.Raw) -> bytes:

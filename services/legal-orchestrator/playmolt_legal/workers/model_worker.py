@@ -21,6 +21,7 @@ from playmolt_legal.forms import phases
 from playmolt_legal.guardrails import corpus
 from playmolt_legal.roles import outputs, prompts, scripted
 from playmolt_legal.state import State
+from playmolt_legal.workers.speech import Speak, Teller
 
 REPLY_TOKENS: Final = 4096
 _NAMES: Final = {phases.STIPULATE: "stipulation", phases.FINAL: "final"}
@@ -29,9 +30,10 @@ _NAMES: Final = {phases.STIPULATE: "stipulation", phases.FINAL: "final"}
 class ModelWorker:
     """Carries out effects of kind `llm_turn`. Every request is stored before the next one is made."""
 
-    def __init__(self, models: Models, keep: KeepTexts) -> None:
+    def __init__(self, models: Models, keep: KeepTexts, speak: Speak = lambda _session, _message: None) -> None:
         self._models = models
         self._keep = keep
+        self._speak = speak
 
     async def __call__(self, leased: LeasedEffect) -> None:
         """End a turn: with TurnSpoken, or with TurnFailed when no usable answer came."""
@@ -48,6 +50,11 @@ class ModelWorker:
             lost = Failed(code="invalid_reply", detail=error.refused.detail, attempts=answer.attempts)
             await leased.submit(_failed(leased, lost))
 
+    def _listening(self, request: ModelRequest) -> Teller:
+        if request.turn is None:
+            raise RuntimeError("every request is of a turn")
+        return Teller(self._speak, request.turn)
+
     async def _asked(self, leased: LeasedEffect, turn: PendingTurn) -> Answered | Failed:
         state: State = leased.snapshot.state
         model = _scripted(state, turn) or self._models.get(state.model)
@@ -62,6 +69,7 @@ class ModelWorker:
             accepted=outputs.accepted_schema(turn.phase, state.case_type),
             check=lambda answer: outputs.fault(answer, turn.phase, state.case_type),
             korean=state.language == "ko",
+            listening=self._listening,
         )
         answer = await ask(request)
         if turn.phase == phases.STIPULATE and isinstance(answer, Answered):

@@ -109,6 +109,7 @@ class Session {
     this.status = el("p", { class: "row", role: "status" });
     this.task = el("div", { class: "stack" });
     this.unsent = el("div");
+    this.heard = el("p", { class: "card pre quiet", hidden: true, "aria-live": "off" });
     this.turns = el("ol", { class: "stack" });
     this.facts = el("div", { class: "stack" });
     this.uploads = el("div", { hidden: true }, uploadCard(this.path, () => this.refresh()));
@@ -126,7 +127,7 @@ class Session {
       el("p", { class: "small" }, el("a", { href: "/legal" }, `‹ ${t("legal.all")}`)),
       el("h1", {}, session.title),
       el("p", { class: "quiet" }, [word("case", session.case_type), session.jurisdiction, word("side", session.side), word("language", session.language), session.model].join(" · ")),
-      this.status), this.history.drawn, this.unsent, this.task, this.tabs, eraseCard(this.path, "/legal", () => this.end()));
+      this.status), this.history.drawn, this.unsent, this.heard, this.task, this.tabs, eraseCard(this.path, "/legal", () => this.end()));
   }
 
   begin() {
@@ -142,6 +143,8 @@ class Session {
   }
 
   take(message) {
+    if (message.type === "speaking") return this.hear(message);
+    if (["turn_started", "turn_done", "turn_failed", "guardrail_hit"].includes(message.type)) this.unhear();
     this.history.take(message, message.type !== "session_done");
     if (message.type === "turn_done" && message.phase === STIPULATE) {
       this.stipulated = message.unverified ?? [];
@@ -154,6 +157,18 @@ class Session {
     if (["progress", "turn_started"].includes(message.type) || message.version <= this.session.version) return;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.refresh().catch((error) => fill(this.status, trouble(error))), REFRESH_MS);
+  }
+
+  /** What a role is saying, as it comes; one that begins again takes back what was shown. */
+  hear({ n, delta }) {
+    if (n === 1) this.unhear();
+    this.heard.hidden = false;
+    this.heard.append(delta);
+  }
+
+  unhear() {
+    this.heard.hidden = true;
+    fill(this.heard);
   }
 
   async refresh() {

@@ -62,6 +62,10 @@ async function run(paths, as, after, take, told, signal) {
       told("live");
       for await (const message of events(answer.body, line)) {
         wait = RETRY_FIRST;
+        if (message.version === undefined && message.type === "speaking") {
+          take(message);
+          continue;
+        }
         if (last !== null && message.version <= last) continue;
         if (last !== null) last = message.version;
         take(message);

@@ -1,0 +1,63 @@
+"""A speech as it comes: the text of a streamed reply, told piece by piece, without what its model thinks first."""
+
+import re
+from contextlib import suppress
+from typing import Any, Final
+
+import msgspec
+
+from playmolt_core.llm.openai.content import THINKS, THOUGHT
+from playmolt_core.llm.port import Listener
+
+_decode: Final = msgspec.json.decode
+_LINE_BYTES: Final = 256 * 1024
+"""A longer line is no piece of a speech; the reply is read whole all the same."""
+_MARK_CHARS: Final = 32
+"""So much of a reply tells whether it begins with a thought."""
+_MAY_THINK: Final = re.compile(r"[<\[◁]")
+
+
+class Speech:
+    """Takes an event stream in chunks cut anywhere. What it cannot read is left out: the reply is read whole later."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._rest = b""
+        self._held = ""
+        self._begun = False
+
+    def feed(self, chunk: bytes) -> None:
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        if len(self._rest) > _LINE_BYTES:
+            self._rest = b""
+        for line in lines:
+            if line.startswith(b"data:"):
+                self._say(_content(line[5:].strip()))
+
+    def _say(self, text: str) -> None:
+        if self._begun:
+            self._tell(text)
+            return
+        self._held += text
+        held = self._held.lstrip()
+        if thought := THINKS.match(held):
+            end = THOUGHT.search(held, thought.end())
+            if end is None:
+                return
+            held = held[end.end() :]
+        elif not held or (_MAY_THINK.match(held) and len(held) < _MARK_CHARS):
+            return
+        self._begun, self._held = True, ""
+        self._tell(held)
+
+    def _tell(self, text: str) -> None:
+        if text:
+            self._listener.say(text)
+
+
+def _content(data: bytes) -> str:
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, KeyError, IndexError, TypeError):
+        event: Any = _decode(data)
+        content = event["choices"][0]["delta"]["content"]
+        return content if isinstance(content, str) else ""
+    return ""
