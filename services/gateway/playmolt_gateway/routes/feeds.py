@@ -241,8 +241,9 @@ async def _events(services: Services, request: CheckedRequest, after: int, poll:
     beat = clock() + HEARTBEAT_SECONDS
     most = ERASED_SECONDS if request.game in SESSION_TYPES else HEARTBEAT_SECONDS
     watch = await services.bus.watch(request.game, request.params["id"])
-    speech = await _speech(services, request)
+    speech: Watch | None = None
     try:
+        speech = await _speech(services, request)
         while not poll.over and await services.authenticator.still(request.caller):
             answer = await _feed(services, request, after)
             if answer.status == Code.ERASED.status:
