@@ -123,7 +123,7 @@ def _permissions(user: str) -> tuple[list[str], list[str]]:
                 subjects.LAG,
                 subjects.LOG,
             ],
-            [_all(subjects.spectate("*", "*")), _all(subjects.speaking("legal", "*")), subjects.KEYS_REVOKED],
+            [_all(subjects.spectate("*", "*")), _all(subjects.speaking("*", "*")), subjects.KEYS_REVOKED],
         )
     if user == "spectator":
         return (
@@ -143,7 +143,7 @@ def _permissions(user: str) -> tuple[list[str], list[str]]:
             ],
         )  # fmt: skip
     return (
-        [subjects.COMMITTED, *(subjects.speaking(game, ">") for game in ENGINES[user] if game == "legal")],
+        [subjects.COMMITTED, *(subjects.speaking(game, ">") for game in ENGINES[user])],
         [subject(game, ">") for game in ENGINES[user] for subject in (subjects.action, subjects.public)],
     )
 
