@@ -25,6 +25,7 @@ _COMMANDS: Final = MappingProxyType(
         "match": "playmolt_cli.match.commands:match",
         "migrate": "playmolt_cli.migrate:migrate",
         "replay": "playmolt_cli.log.replay:replay",
+        "seal": "playmolt_cli.seal.commands:seal",
         "up": "playmolt_cli.local.up:up",
         "verify-verdict": "playmolt_cli.jury.verdict:verify_verdict",
         "what-if": "playmolt_cli.practice.what_if:what_if",

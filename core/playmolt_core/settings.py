@@ -341,6 +341,26 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "Servers of a NATS cluster that keep each event; 0: three where three or more are known, else one.",
         ),
     ] = 0
+    seal_keys: Annotated[
+        str,
+        _env(
+            "PLAYMOLT_SEAL_KEYS",
+            "File of the keys that the keys of sessions are wrapped by; engines of sessions do not start without it."
+            " Empty: `seal-keys` in the data folder of `up`, which draws it.",
+        ),
+    ] = ""
+    seal_keep_days: Annotated[
+        Natural,
+        _env(
+            "PLAYMOLT_SEAL_KEEP_DAYS",
+            "For how many days a key stays in that file that was replaced: what was erased opens from no backup after"
+            " these and PLAYMOLT_SEAL_ROTATE_DAYS.",
+        ),
+    ] = 35
+    seal_rotate_days: Annotated[
+        Natural,
+        _env("PLAYMOLT_SEAL_ROTATE_DAYS", "How old the newest key of that file gets before it is replaced."),
+    ] = 7
     models: Annotated[str, _env("PLAYMOLT_MODELS", "TOML file of model endpoints; `scripted` is always there.")] = ""
     evm_rpc_url: Annotated[
         str,

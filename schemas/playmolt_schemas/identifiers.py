@@ -82,6 +82,11 @@ def is_lobby(stream: str) -> bool:
     return stream.startswith("lobby-")
 
 
+def is_sealed_type(stream: str) -> bool:
+    """Whether a stream is a session of a type that is sealed; one from before may still stand in clear."""
+    return stream.partition("-")[0] in SEALED_TYPES
+
+
 def rfc3339(at: datetime) -> str:
     """RFC 3339 in UTC with exactly six decimals: how every time of the platform is written."""
     text = _encode(at if at.tzinfo is UTC else at.astimezone(UTC))[1:-1].decode()

@@ -35,6 +35,22 @@ class Record(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     hash: str
 
 
+class OpenedRecord(Record, frozen=True, gc=False, kw_only=True):
+    """A record as it may be shown. Where its data is stored sealed and stands open here, both fields are there."""
+
+    sealed: str | msgspec.UnsetType = msgspec.UNSET
+    """What is stored of it: the hash is taken with `data` = `{"sealed": …}`."""
+    seal_key: str | msgspec.UnsetType = msgspec.UNSET
+    """The record's own key (base64url), which opens `sealed`."""
+
+
+def stored_data(record: Record) -> bytes:
+    """The data of a record as it is stored and hashed."""
+    if isinstance(record, OpenedRecord) and record.sealed is not msgspec.UNSET:
+        return b'{"sealed":"%b"}' % record.sealed.encode()
+    return bytes(record.data)
+
+
 def record_hash(
     *,
     stream: str,

@@ -89,7 +89,7 @@ def figures(run: Run, soaked: Soaked, folder: Path, seconds: float, seed: int) -
     missing, twice = [*lost(logs, players.receipts)], [*doubled(logs)]
     told = [*leaked(_keys(run, players, folder), seeds(logs), feeds, _files(folder))]
     unlike = [*soaked.witnesses.faults, *different(run.gateway, feeds)]
-    found = with_database(folder, verified)
+    found = with_database(folder, verified, opened=True)
     broken = [f"{each.stream} event {each.version}: {each.problem}" for each in found.breaks]
     wrong = [*missing, *twice, *told, *unlike, *broken, *_unfinished(run, players)]
     return Figures(

@@ -87,7 +87,7 @@ def demo(once: bool, seed: str, data: Path | None) -> None:
             standing = asyncio.run(_leaderboard(run.gateway))
         except PlayMoltError as error:
             raise Failure(f"{error}; logs: {folder / 'logs'}") from error
-        verification = with_database(folder, verified)
+        verification = with_database(folder, verified, opened=True)
         faults = [*_faults(played, standing, verification)]
         faults += [fault for session in argued for fault in session.faults()]
         faults += judged.faults()

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -56,7 +56,7 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
     session: str
     verdict: VerdictName
     ending: str
-    log: list[Record]
+    log: Sequence[Record]
 
     def checked(self, run: Run) -> Judged:
         """Ask the chain of a running `up`, in a loop of its own. Raises Failure when it cannot be reached."""

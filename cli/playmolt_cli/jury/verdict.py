@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 import msgspec
+from playmolt_core.log.opened_log import is_sealed
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_jury.chain import ChainAway, ChainFault, NoVerdict, Verdict, compare, contract_of, read_chain, withheld
 from playmolt_jury.content import pack
@@ -79,6 +80,9 @@ def verify_verdict(
     """
     records = _copied(session_id, copy) if copy else _records(_named(session_id), url, key, data)
     session_id = records[0].stream
+    if is_sealed(records[-1]):
+        way = "take its owner's log (--url), or name the file of its keys in PLAYMOLT_SEAL_KEYS"
+        raise Failure(f"{printable(session_id)} is sealed: {way}")
     with chain_url(rpc, data) as node:
         checked = verified(session_id, records, node)
     if as_json:
@@ -140,7 +144,7 @@ def _records(session_id: str, url: str | None, key: str | None, data: Path | Non
     if key or (url and server.key_file.read()):
         with session_client(server, key) as client:
             return client.call(routes.LOG, session_id)
-    return with_log(data, lambda event_log: _stored(event_log, session_id))
+    return with_log(data, lambda event_log: _stored(event_log, session_id), opened=True)
 
 
 async def _stored(event_log: PostgresLog, session_id: str) -> Sequence[Record]:

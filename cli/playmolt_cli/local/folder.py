@@ -9,10 +9,12 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
 import msgspec
+from playmolt_core.vault.key_file import drawn, write_keys
 from playmolt_jury.chain import EMBEDDED_DEPLOYER_KEY
 
 from playmolt_cli.terminal.failures import Expected
@@ -88,6 +90,11 @@ class Folder:
     def anchor_key(self) -> Path:
         """Where the key that signs them is kept."""
         return self.path / "anchor-key.pem"
+
+    @property
+    def seal_keys(self) -> Path:
+        """Where the keys are kept that the keys of sessions are wrapped by."""
+        return self.path / "seal-keys"
 
     def log(self, name: str) -> Path:
         """Where a child's output goes."""
@@ -175,6 +182,12 @@ class Folder:
         if not path.exists():
             self._write(path.name, f"house_{secrets.token_urlsafe(32)}\n")
         return path.read_text("utf-8").strip()
+
+    def draw_seal_keys(self) -> Path:
+        """The folder's file of key-encryption keys, made once."""
+        if not self.seal_keys.exists():
+            write_keys(self.seal_keys, [drawn(datetime.now(UTC))])
+        return self.seal_keys
 
     def chain_key(self) -> str:
         """The key that holds all money of the folder's chain, made with the chain: a chain of before has the one that

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_core.db.logins import group_role
+from playmolt_core.db.logins import group_role, seals
 from playmolt_core.service.engine_module import engines
 from playmolt_core.settings import Settings, to_environment, variables
 from playmolt_schemas.identifiers import ENGINES
@@ -72,6 +72,13 @@ def anchor_settings(common: Settings) -> Settings:
     )
 
 
+def seal_settings(common: Settings) -> Settings:
+    """What `seal rotate` is told besides its data folder."""
+    return Settings(
+        seal_keys=common.seal_keys, seal_keep_days=common.seal_keep_days, seal_rotate_days=common.seal_rotate_days
+    )
+
+
 def service_settings(
     service: str, common: Settings, passwords: Mapping[str, str], logins: Mapping[str, str] = MappingProxyType({})
 ) -> Settings:
@@ -83,8 +90,9 @@ def service_settings(
     common = replace(common, anchor_access_key="", anchor_secret_key="")
     if service == _HOUSE:
         return replace(
-            common, database_url="", nats_url="", nats_password="", operator_key="", evm_deployer_key="", jury_secret=""
-        )
+            common, database_url="", nats_url="", nats_password="", operator_key="", evm_deployer_key="",
+            jury_secret="", seal_keys="",
+        )  # fmt: skip
     mine = replace(common, database_role=group_role(service), data=Settings().data)
     mine = replace(mine, database_url=logins.get(service, mine.database_url))
     if passwords:
@@ -93,6 +101,8 @@ def service_settings(
         mine = replace(mine, database_url="")
     if service != "gateway":
         mine = replace(mine, operator_key="", house_key="")
+    if not seals(ENGINES.get(service, ())):
+        mine = replace(mine, seal_keys="")
     if service != "trial-engine":
         mine = replace(mine, evm_deployer_key="", jury_secret="")
     return mine

@@ -1,7 +1,6 @@
 """Keeps the platform's processes alive on one machine."""
 
 import asyncio
-import math
 import os
 import signal
 import socket
@@ -16,13 +15,13 @@ from playmolt_core.db.logins import LOGINS, Login, login_url, roles_of, settle_l
 from playmolt_core.ops.sockets import listening
 from playmolt_core.settings import Settings
 
-from playmolt_cli.local.embedded import Nats, Postgres, Server, child, free_port
-from playmolt_cli.local.embedded.child import PYTHON
+from playmolt_cli.local.chores import Chore
+from playmolt_cli.local.embedded import Nats, Postgres, Server, free_port
 from playmolt_cli.local.embedded.nats import READER, USERS
 from playmolt_cli.local.folder import Folder, NatsLogin, Reader, Run
 from playmolt_cli.local.logfile import LogFile
 from playmolt_cli.local.probe import Readiness
-from playmolt_cli.local.services import Counts, Fleet, Program, address, anchor_settings, environment
+from playmolt_cli.local.services import Counts, Fleet, Program, address, anchor_settings, environment, seal_settings
 from playmolt_cli.terminal.failures import Expected
 
 READY_SECONDS = 60.0
@@ -34,6 +33,7 @@ STEADY_SECONDS = 10.0
 BACKOFF_FIRST = 0.25
 BACKOFF_MOST = 5.0
 QUIET_SECONDS = 10.0
+DAY_SECONDS = 86_400
 FILL_SECONDS = 20
 """How long somebody waits for others on one machine before house bots come."""
 _SERVER_RANK = {"nats": 4, "postgres": 5}
@@ -101,8 +101,7 @@ class Supervisor:
         self._run_is_old = False
         self._stop = threading.Event()
         self._hurry = False
-        self._anchoring: subprocess.Popen[bytes] | None = None
-        self._anchor_at = math.inf
+        self._chores: list[Chore] = []
 
     def start(self, prepare: Callable[[str], None]) -> None:
         """Start everything. `prepare` is given the database's URL before any service starts (migrations).
@@ -116,6 +115,7 @@ class Supervisor:
         if not self._settings.database_url:
             self._logins = self._draw_logins(settings.database_url)
         self._settings = settings
+        self._chores = self._make_chores()
         for program in self._fleet().programs():
             kept = Kept(program)
             kept.start()
@@ -146,6 +146,8 @@ class Supervisor:
             settings = replace(settings, operator_key=self._folder.operator_key())
         if not settings.house_key:
             settings = replace(settings, house_key=self._folder.house_key())
+        if not settings.seal_keys:
+            settings = replace(settings, seal_keys=str(self._folder.draw_seal_keys()))
         if settings.fill_seconds is None:
             settings = replace(settings, fill_seconds=FILL_SECONDS)
         if settings.callback_private is None:
@@ -199,22 +201,22 @@ class Supervisor:
                 self._tell_error(kept.program.name, line)
         if self._run_is_old:
             self._renew_run()
-        if time.monotonic() >= self._anchor_at:
-            self._anchor()
+        for chore in self._chores:
+            chore.tend(self._tell_error)
 
-    def _anchor(self) -> None:
-        """Have the log's heads signed by a process of its own: one at a time."""
-        self._anchor_at = time.monotonic() + self._settings.anchor_seconds
-        if self._anchoring is not None and self._anchoring.poll() is None:
-            return
-        command = [*PYTHON, "-m", "playmolt_cli", "log", "anchor", "--data", str(self._folder.path)]
-        log, told = self._folder.log("anchor"), environment(anchor_settings(self._settings))
-        if self._anchoring is not None and self._anchoring.returncode:
-            self._tell("anchor", f"failed; log: {log}")
-        try:
-            self._anchoring = child.spawn(command, log=log, environment=told, death_signal=signal.SIGTERM)
-        except OSError as error:
-            self._tell_error("anchor", f"cannot be started: {error}")
+    def _make_chores(self) -> list[Chore]:
+        """What is done from time to time: the log's heads signed, the keys of sessions wrapped anew."""
+        settings, data = self._settings, ["--data", str(self._folder.path)]
+        return [
+            Chore(
+                "anchor", ["log", "anchor", *data], settings.anchor_seconds, self._folder.log("anchor"),
+                environment(anchor_settings(settings)),
+            ),
+            Chore(
+                "seal", ["seal", "rotate", *data], DAY_SECONDS, self._folder.log("seal"),
+                environment(seal_settings(settings)),
+            ),
+        ]  # fmt: skip
 
     def _start_again(self, kept: Kept) -> None:
         try:
@@ -265,8 +267,8 @@ class Supervisor:
                     raise NotReadyError(self._missing(waiting.values(), seconds))
             self._stop.wait(TICK_SECONDS if waiting else 0)
         self._ready = not waiting
-        if self._ready and self._settings.anchor_seconds:
-            self._anchor_at = time.monotonic()
+        for chore in self._chores if self._ready else ():
+            chore.begin()
         self._run_is_old = True
         self._renew_run()
 
@@ -290,8 +292,8 @@ class Supervisor:
     def stop(self) -> None:
         """End everything in order: who takes requests first, the servers last; each kind at once, bounded."""
         self._folder.remove_run()
-        if self._anchoring is not None:
-            child.end(self._anchoring, signal.SIGTERM, STOP_SECONDS)
+        for chore in self._chores:
+            chore.end(STOP_SECONDS)
         for rank in sorted({kept.program.rank for kept in self._kept}):
             self._stop_all([kept for kept in self._kept if kept.program.rank == rank])
         for shared in (self._gateway, self._spectator):

@@ -6,11 +6,13 @@ from typing import Any
 import msgspec
 from playmolt_core.engine.messages import message
 from playmolt_core.game.decider import PUBLIC, Decider, read_event
-from playmolt_core.game.fold import state_hash, time_of
+from playmolt_core.game.fold import time_of
+from playmolt_core.log.opened_log import is_sealed
 from playmolt_core.log.port import EventLog, PublicRecord
 from playmolt_core.log.reading import chunks
 from playmolt_core.log.verify import closes
-from playmolt_schemas.records import Metadata, Record
+from playmolt_core.vault.stream_key import StreamKey, hash_of_state
+from playmolt_schemas.records import Metadata, OpenedRecord, Record
 
 _read_metadata = msgspec.json.Decoder(Metadata).decode
 
@@ -37,8 +39,15 @@ class Folds:
     `told` is whether the records come with what goes out for them, which is compared then.
     """
 
-    def __init__(self, deciders: Mapping[str, Decider[Any]], *, told: bool = True) -> None:
+    def __init__(
+        self,
+        deciders: Mapping[str, Decider[Any]],
+        *,
+        told: bool = True,
+        key_of: Callable[[str], StreamKey | None] = lambda _: None,
+    ) -> None:
         self._deciders = deciders
+        self._key_of = key_of
         self._told = told
         self._states: dict[str, Any] = {}
         self._seen: set[str] = set()
@@ -54,7 +63,7 @@ class Folds:
         if record.version > 1 and record.stream not in self._seen:
             return
         self._seen.add(record.stream)
-        if record.stream in self.differences:
+        if record.stream in self.differences or is_sealed(record):
             return
         try:
             problem = self._folded(stored)
@@ -73,7 +82,9 @@ class Folds:
         at = time_of(record)
         state = self._states[record.stream] = decider.evolve(before, event, at)
         expected = _read_metadata(record.metadata).state_hash
-        if expected and state_hash(state) != expected:
+        key = self._key_of(record.stream)
+        known = key is not None or not (isinstance(record, OpenedRecord) and record.sealed)
+        if expected and known and hash_of_state(state, key) != expected:
             return "the state differs from the one it was played with"
         if self._told and decider.game not in ("lobby", "erasure"):
             told = message(decider, record.stream, record.version, record.at, state, event, PUBLIC)
@@ -84,7 +95,7 @@ class Folds:
 
 async def check(log: EventLog, deciders: Mapping[str, Decider[Any]], progress: Callable[[int], None]) -> Checked:
     """Fold the whole log; `progress` is told the position after each chunk. Memory holds only unfinished games."""
-    folds, position = Folds(deciders), 0
+    folds, position = Folds(deciders, key_of=log.key_of), 0
     async for chunk in chunks(log):
         for stored in chunk:
             folds.take(stored)

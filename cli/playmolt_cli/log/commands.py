@@ -30,7 +30,14 @@ from playmolt_cli.log.archive import archive
 from playmolt_cli.log.check import Checked, fold_records
 from playmolt_cli.log.check import check as fold_everything
 from playmolt_cli.log.lost import lost
-from playmolt_cli.log.reading import records_of, verified_files, with_database, with_log
+from playmolt_cli.log.reading import (
+    need_keys,
+    open_option,
+    records_of,
+    verified_files,
+    with_database,
+    with_log,
+)
 from playmolt_cli.log.redecide import Redecided, redecide_records, table_of
 from playmolt_cli.log.redecide import redecide as redecide_everything
 from playmolt_cli.log.stored_copies import files_argument
@@ -86,7 +93,8 @@ def verify(files: Sequence[Path], place: str | None, data: Path | None, as_json:
     """Check positions, versions and the hash chain, and fold every stream to the states it was played with.
 
     EXACT: every stored state hash agrees; "decided again": today's rules decide each of its commands as it was, too, as
-    far as a game can tell them by their events. UNVERIFIED: there is none yet. DIVERGED: broken. Points, results and
+    far as a game can tell them by their events. UNVERIFIED: there is none yet, or the stream is sealed and its key is
+    not at hand (PLAYMOLT_SEAL_KEYS). DIVERGED: broken. Points, results and
     ratings are compared with what follows from the log. Exit status 1 on a break.
     With files, as `log export`, `log archive` and a gateway's /log give them, it checks those instead: also that every
     game is there to its end, or what the manifest beside the file lists.
@@ -102,7 +110,7 @@ def verify(files: Sequence[Path], place: str | None, data: Path | None, as_json:
 
     if files and place is not None:
         raise Failure("anchors are compared with the log itself: leave the files out")
-    result = verified_files(files) if files else with_database(data, work)
+    result = verified_files(files) if files else with_database(data, work, opened=True)
     if as_json:
         click.echo(msgspec.json.encode(result))
     else:
@@ -143,7 +151,7 @@ def check(redecide: bool, files: Sequence[Path], data: Path | None, as_json: boo
         with progress(await event_log.position()) as done:
             return await fold_everything(event_log, deciders(), done)
 
-    checked = fold_records(records_of(files), deciders()) if files else with_log(data, work)
+    checked = fold_records(records_of(files), deciders()) if files else with_log(data, work, opened=True)
     if as_json:
         click.echo(msgspec.json.encode(checked))
     else:
@@ -159,7 +167,7 @@ def _check_decisions(files: Sequence[Path], data: Path | None, as_json: bool) ->
         with progress(await event_log.position()) as done:
             return await redecide_everything(event_log, deciders(), done)
 
-    redecided = redecide_records(records_of(files), deciders()) if files else with_log(data, work)
+    redecided = redecide_records(records_of(files), deciders()) if files else with_log(data, work, opened=True)
     if as_json:
         click.echo(msgspec.json.encode(redecided))
     else:
@@ -194,23 +202,25 @@ def rebuild(data: Path | None) -> None:
     help="Default: parquet for a FILE that ends in .parquet, else jsonl.",
 )
 @click.option("--running", is_flag=True, help="Running games and lobbies, too: their records hold secrets.")
+@open_option
 @data_option
-def export(out: Path | None, kind: str | None, running: bool, data: Path | None) -> None:
+def export(out: Path | None, kind: str | None, running: bool, opened: bool, data: Path | None) -> None:
     """Write the log out, one record a line (or row) in the log's order.
 
     A file appears whole or not at all, and beside it FILE.manifest.json: what it holds, for `log verify FILE`.
 
     Example: playmolt log export --out log.jsonl
     """
+    need_keys(data, opened=opened)
     kind = kind or ("parquet" if out is not None and out.suffix == ".parquet" else "jsonl")
     if out is None:
         if kind == "parquet":
             raise Failure("Parquet does not go to a terminal or a pipe: give a file with --out")
-        with_log(data, lambda event_log: _write_lines(event_log, sys.stdout.buffer, running, Listing()))
+        with_log(data, lambda event_log: _write_lines(event_log, sys.stdout.buffer, running, Listing()), opened=opened)
         return
     unfinished, listing = out.with_name(f".{out.name}.unfinished"), Listing()
     try:
-        with_log(data, lambda event_log: _write_file(event_log, unfinished, kind, running, listing))
+        with_log(data, lambda event_log: _write_file(event_log, unfinished, kind, running, listing), opened=opened)
         manifest = listing.finish()
         write_manifest(manifest, beside(unfinished))
         beside(unfinished).replace(beside(out))
@@ -262,9 +272,10 @@ def stats(data: Path | None, as_json: bool) -> None:
 @click.option("-n", "count", type=click.IntRange(0, 100_000), default=20, show_default=True, help="How many records.")
 @click.option("--follow", "-f", is_flag=True, help="Go on with what is appended, until Ctrl-C.")
 @click.option("--running", is_flag=True, help="Running games, too: their records hold secrets.")
+@open_option
 @data_option
 @json_option
-def tail(count: int, follow: bool, running: bool, data: Path | None, as_json: bool) -> None:
+def tail(count: int, follow: bool, running: bool, opened: bool, data: Path | None, as_json: bool) -> None:
     """Print the newest records in the log's order. --json gives whole records, one a line.
 
     Example: playmolt log tail -n 5 --follow --running
@@ -274,8 +285,9 @@ def tail(count: int, follow: bool, running: bool, data: Path | None, as_json: bo
         async for record in end_of_log(event_log, deciders(), count=count, follow=follow, running=running):
             click.echo(on_one_line(msgspec.json.encode(record)) if as_json else _line(record))
 
+    need_keys(data, opened=opened)
     try:
-        with_log(data, work)
+        with_log(data, work, opened=opened)
     except KeyboardInterrupt:
         return
 

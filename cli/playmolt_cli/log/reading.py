@@ -3,35 +3,48 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import click
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.log.copies.files import NoRecords, records_as
 from playmolt_core.log.copies.verifying import verify_copies
+from playmolt_core.log.opened_log import OpenedLog
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import Verification
-from playmolt_schemas.records import Record
+from playmolt_core.vault.key_file import InvalidKeyFile, KeyFile
+from playmolt_core.vault.rows import PgKeyRows
+from playmolt_core.vault.vault import Vault
+from playmolt_schemas.records import OpenedRecord, Record
 
 from playmolt_cli.games import deciders
 from playmolt_cli.local.database import database
+from playmolt_cli.local.folder import Folder
 from playmolt_cli.terminal.failures import Failure
+from playmolt_cli.terminal.options import read_settings
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def with_log(data: Path | None, work: Callable[[PostgresLog], Awaitable[T]]) -> T:
-    """Run `work` on the log that `database` finds; raises as it does, and LogUnavailable."""
-    return with_database(data, lambda event_log, _: work(event_log))
+def with_log(data: Path | None, work: Callable[[PostgresLog], Awaitable[T]], *, opened: bool = False) -> T:
+    """Run `work` on the log that `database` finds; raises as it does, and LogUnavailable.
+
+    `opened`: what is sealed is opened where the keys are there.
+    """
+    return with_database(data, lambda event_log, _: work(event_log), opened=opened)
 
 
-def with_database(data: Path | None, work: Callable[[PostgresLog, Pool], Awaitable[T]]) -> T:
+def with_database(data: Path | None, work: Callable[[PostgresLog, Pool], Awaitable[T]], *, opened: bool = False) -> T:
     """Run `work` on that log and its database."""
+    keys = seal_keys(data) if opened else None
 
     async def run(url: str) -> T:
         pool = await open_pool(url)
+        log = PostgresLog(pool) if keys is None else OpenedLog(pool, Vault(PgKeyRows(pool), keys))
         try:
-            return await work(PostgresLog(pool), pool)
+            return await work(log, pool)
         finally:
             await pool.close()
 
@@ -39,9 +52,38 @@ def with_database(data: Path | None, work: Callable[[PostgresLog, Pool], Awaitab
         return asyncio.run(run(url))
 
 
+def seal_keys(data: Path | None) -> KeyFile | None:
+    """The key-encryption keys that the settings name, or the data folder holds; None where there are none.
+
+    Raises Failure for a file that holds none.
+    """
+    path = seal_keys_path(data)
+    try:
+        return KeyFile(path) if path.exists() else None
+    except InvalidKeyFile as error:
+        raise Failure(str(error)) from error
+
+
+def open_option(command: F) -> F:
+    said = "Open what is sealed, where the key file (PLAYMOLT_SEAL_KEYS) is there and the login reaches the vault."
+    return click.option("--open", "opened", is_flag=True, help=said)(command)
+
+
+def need_keys(data: Path | None, *, opened: bool) -> None:
+    """Raises Failure where something is to be opened, and there are no keys."""
+    if opened and seal_keys(data) is None:
+        raise Failure(f"{seal_keys_path(data)} is not there: --open needs the key file, name it in PLAYMOLT_SEAL_KEYS")
+
+
+def seal_keys_path(data: Path | None) -> Path:
+    """The file that the settings name, else that of the data folder."""
+    settings = read_settings()
+    return Path(settings.seal_keys) if settings.seal_keys else Folder(data or settings.data).seal_keys
+
+
 def records_of(files: Iterable[Path]) -> Iterator[Record]:
     """The records of files, one after another; raises Failure where one is unreadable."""
-    return records_of_kind(files, Record)
+    return records_of_kind(files, OpenedRecord)
 
 
 def records_of_kind(files: Iterable[Path], kind: type[R]) -> Iterator[R]:

@@ -7,6 +7,7 @@ import msgspec
 from playmolt_core.game.decider import Decider, read_event
 from playmolt_core.game.fold import time_of
 from playmolt_core.game.redecision import Fact, Redecision
+from playmolt_core.log.opened_log import is_sealed
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.reading import chunks
 from playmolt_core.log.verify import closes
@@ -70,7 +71,7 @@ class Redecisions:
 
     def take(self, record: Record, *, closes: bool) -> None:
         decider = self._deciders.get(record.stream.partition("-")[0])
-        if decider is None:
+        if decider is None or is_sealed(record):
             return
         if record.version == 1:
             self._running[record.stream] = _Course(decider, record.stream)

@@ -11,13 +11,16 @@ import click
 import msgspec
 from playmolt_core.engine.messages import message
 from playmolt_core.game.decider import PUBLIC, Decider, Viewer, read_event
-from playmolt_core.game.fold import state_hash, step, time_of
+from playmolt_core.game.fold import step, time_of
+from playmolt_core.log.opened_log import is_sealed
 from playmolt_core.log.verify import Break, Verdict
+from playmolt_core.vault.stream_key import StreamKey, hash_of_state
 from playmolt_schemas.page_texts import PageLanguage
-from playmolt_schemas.records import Metadata, Record
+from playmolt_schemas.records import Metadata, OpenedRecord, Record
 from rich.console import Console
 from rich.json import JSON
 
+from playmolt_cli.log.reading import need_keys, open_option
 from playmolt_cli.log.stored_copies import copy_option
 from playmolt_cli.log.stored_game import rules_of, seat_of, stored_game
 from playmolt_cli.terminal.failures import Failure
@@ -67,16 +70,21 @@ class Agreement:
 
 
 def moments(
-    decider: Decider[Any], game_id: str, records: Sequence[Record], viewer: Viewer = PUBLIC
+    decider: Decider[Any],
+    game_id: str,
+    records: Sequence[Record],
+    viewer: Viewer = PUBLIC,
+    key: StreamKey | None = None,
 ) -> Iterator[Moment]:
-    """Fold a game record by record."""
+    """Fold a game record by record; `key` is what its records are sealed under."""
     state = decider.initial(game_id)
     for record in records:
         state = step(decider, state, record)
         event = read_event(decider, record.type, record.schema_version, record.data)
         told = message(decider, game_id, record.version, record.at, state, event, viewer)
         expected = msgspec.json.decode(record.metadata, type=Metadata).state_hash
-        agrees = state_hash(state) == expected if expected else None
+        known = key is not None or not (isinstance(record, OpenedRecord) and record.sealed)
+        agrees = hash_of_state(state, key) == expected if expected and known else None
         yield Moment(record.version, time_of(record), record.type, msgspec.json.decode(told), state, agrees)
 
 
@@ -92,6 +100,7 @@ def moments(
 )
 @click.option("--step", "stepping", is_flag=True, help="Wait for Enter after each event.")
 @copy_option
+@open_option
 @click.option("--seat", metavar="AGENT", help="As this agent saw it: its id or name. Of games that are over only.")
 @language_option
 @data_option
@@ -102,6 +111,7 @@ def replay(
     speed: float,
     stepping: bool,
     copy: Path | None,
+    opened: bool,
     seat: str | None,
     language: PageLanguage,
     data: Path | None,
@@ -113,10 +123,13 @@ def replay(
     with) or DIVERGED (exit status 1). Records that were changed or are missing are named as breaks, as `log verify`
     names them; with --log all that the file and its manifest hold is checked.
 
+    A session is sealed: without --open its records are listed as they are stored.
+
     Example: playmolt replay ox-0190… --at 12
     """
     decider = rules_of(game_id)
-    records, breaks = stored_game(decider, game_id, data, copy)
+    need_keys(data, opened=opened)
+    records, breaks, key = stored_game(decider, game_id, data, copy, opened=opened)
     for fault in breaks:
         click.echo(f"BREAK  {fault.stream or 'the copy'} event {fault.version}: {fault.problem}", err=as_json)
     diverged_at = next((fault.version for fault in breaks if fault.stream == game_id), None)
@@ -124,8 +137,11 @@ def replay(
         records = records[: max(0, diverged_at - 1)]  # only what stands before the break was played for certain
     elif at is not None and at > len(records):
         raise Failure(f"{game_id} has {len(records)} events, --at {at} is beyond them")
+    if records and any(map(is_sealed, records)):
+        _list_sealed(game_id, records[:at], breaks, as_json=as_json)
+        return
     viewer = Viewer(seat_of(decider, game_id, records, seat)) if seat and diverged_at is None else PUBLIC
-    shown = moments(decider, game_id, records[:at], viewer)
+    shown = moments(decider, game_id, records[:at], viewer, key)
     agreement = Agreement(breaks, diverged_at)
     if as_json:
         _print_json(decider, game_id, list(shown), agreement, viewer)
@@ -133,6 +149,20 @@ def replay(
         teller = Narration(decider.game, language)
         _tell(decider, teller, shown, speed, stepping, agreement, viewer, show_state=at is not None)
     if agreement.verdict == "DIVERGED":
+        sys.exit(1)
+
+
+def _list_sealed(game_id: str, records: Sequence[Record], breaks: Sequence[Break], *, as_json: bool) -> None:
+    """What is stored of a sealed session, as far as it stands open."""
+    verdict: Verdict = "DIVERGED" if breaks else "UNVERIFIED"
+    if as_json:
+        told = {"game_id": game_id, "version": len(records), "events": records, "state": None, "verdict": verdict}
+        click.echo(msgspec.json.encode(told | {"diverged_at": None, "breaks": breaks}))
+    else:
+        for record in records:
+            click.echo(f"{record.version:>5}  {time_of(record):%H:%M:%S}  ({record.type.replace('_', ' ')}, sealed)")
+        click.echo(f"{verdict}: the session is sealed; --open opens it where its keys are")
+    if breaks:
         sys.exit(1)
 
 

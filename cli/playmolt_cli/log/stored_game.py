@@ -10,6 +10,7 @@ from playmolt_core.game.fold import step
 from playmolt_core.log.port import Archived
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import Break, Verifier, rests
+from playmolt_core.vault.stream_key import StreamKey
 from playmolt_schemas.identifiers import type_of
 from playmolt_schemas.records import Record
 
@@ -42,13 +43,20 @@ def finished_games(game_ids: Sequence[str], data: Path | None, copy: Path | None
 
 
 def stored_game(
-    decider: Decider[Any], game_id: str, data: Path | None, copy: Path | None
-) -> tuple[Sequence[Record], Sequence[Break]]:
-    """A game's records, and what of them is not as it was written; raises Failure where there are none."""
+    decider: Decider[Any], game_id: str, data: Path | None, copy: Path | None, *, opened: bool = False
+) -> tuple[Sequence[Record], Sequence[Break], StreamKey | None]:
+    """A game's records, what of them is not as it was written, and their key; raises Failure where there are none.
+
+    `opened`: what is sealed is opened where the keys are there.
+    """
     if copy is not None:
-        return _copied(copy, game_id)
-    records = with_log(data, lambda log: _stored(log, [game_id]))[game_id]
-    return records, _breaks(decider, records)
+        return (*_copied(copy, game_id), None)
+
+    async def work(log: PostgresLog) -> tuple[Sequence[Record], StreamKey | None]:
+        return await _stored_one(log, game_id), log.key_of(game_id)
+
+    records, key = with_log(data, work, opened=opened)
+    return records, _breaks(decider, records, key), key
 
 
 def seat_of(decider: Decider[Any], game_id: str, records: Sequence[Record], seat: str) -> str:
@@ -71,8 +79,8 @@ def _need_end(decider: Decider[Any], game_id: str, records: Sequence[Record]) ->
         raise Failure(f"{game_id} is not over: what a seat knows is told afterwards only")
 
 
-def _breaks(decider: Decider[Any], records: Sequence[Record]) -> Sequence[Break]:
-    verifier = Verifier({decider.game: decider})
+def _breaks(decider: Decider[Any], records: Sequence[Record], key: StreamKey | None = None) -> Sequence[Break]:
+    verifier = Verifier({decider.game: decider}, key_of=lambda _: key)
     for record in records:
         verifier.take(record, closes=False)
     return verifier.finish().breaks

@@ -1,7 +1,7 @@
 """Long texts beside the log: what a record names by its hash."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from playmolt_core.db.pool import Pool
 from playmolt_core.db.queries import queries
@@ -21,6 +21,10 @@ class PgBlobs:
         digests = [hashlib.sha256(body.encode()).digest() for body in bodies]
         await self._pool.fetch(_SQL["put"], digests, bodies)
         return [digest.hex() for digest in digests]
+
+    async def put_of(self, stream: str, bodies: Mapping[str, str]) -> None:
+        """Keep texts of a session, which go with it, under the names (hex, 32 bytes) that they are given."""
+        await self._pool.fetch(_SQL["put_of"], [bytes.fromhex(name) for name in bodies], [*bodies.values()], stream)
 
     async def texts(self, hashes: Iterable[str]) -> dict[str, str]:
         rows = await self._pool.fetch(_SQL["texts"], [bytes.fromhex(each) for each in hashes])

@@ -11,8 +11,8 @@ from playmolt_core.llm.port import TURN_HEADER, Attempt
 AsCommand = Callable[[str, str, dict[str, Any]], Command]
 """Makes the command that stores an attempt, of the turn's name, its kind (`ask`, `repair` …) and the attempt."""
 
-KeepTexts = Callable[[Iterable[str]], Awaitable[object]]
-"""Keeps texts that are too long for a record, each under its SHA-256."""
+KeepTexts = Callable[[str, Iterable[str]], Awaitable[object]]
+"""Keeps texts of a stream that are too long for a record, each under its SHA-256."""
 
 
 def recorder(leased: LeasedEffect, keep: KeepTexts, as_command: AsCommand) -> Callable[[Attempt], Awaitable[None]]:
@@ -25,7 +25,7 @@ def recorder(leased: LeasedEffect, keep: KeepTexts, as_command: AsCommand) -> Ca
         _, name, kind = attempt.headers[TURN_HEADER].split(" ")
         fields, kept_apart = recorded(attempt)
         if kept_apart is not None:
-            await keep([kept_apart])
+            await keep(leased.stream, [kept_apart])
         await leased.submit(as_command(name, kind, fields), f"attempt/{leased.attempt}/{count}")
 
     return record

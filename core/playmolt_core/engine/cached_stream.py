@@ -9,6 +9,7 @@ from playmolt_core.game.decider import Decider
 from playmolt_core.game.snapshot import Snapshot
 from playmolt_core.log.folding import fold
 from playmolt_core.log.port import StoredFacts
+from playmolt_core.vault.stream_key import StreamKey
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -16,9 +17,11 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class CachedStream:
     """A stream's head as decided (`head`) and as committed (`committed`); readers only ever see the latter."""
 
-    __slots__ = ("committed", "decider", "head", "seen", "stream", "uncommitted")
+    __slots__ = ("committed", "decider", "head", "key", "seen", "stream", "uncommitted")
 
-    def __init__(self, decider: Decider[Any], stream: str, snapshot: Snapshot, seen: set[int]) -> None:
+    def __init__(
+        self, decider: Decider[Any], stream: str, snapshot: Snapshot, seen: set[int], key: StreamKey | None = None
+    ) -> None:
         self.decider = decider
         self.stream = stream
         self.head = snapshot
@@ -27,6 +30,8 @@ class CachedStream:
         """Ids, as numbers, of the commands whose outcome is remembered; the outcome itself stays in the log."""
         self.uncommitted = 0
         """Groups that hold changes of this stream and are not committed yet."""
+        self.key = key
+        """What its records are sealed under."""
 
 
 def number_of(command_id: str) -> int:
@@ -34,10 +39,10 @@ def number_of(command_id: str) -> int:
     return int(command_id, 16)
 
 
-def fresh_stream(decider: Decider[Any], stream: str) -> CachedStream:
-    """The entry of a stream that nothing is stored of."""
+def fresh_stream(decider: Decider[Any], stream: str, key: StreamKey | None = None) -> CachedStream:
+    """The entry of a stream that nothing is stored of; `key` is what the log gave to seal it with."""
     state = decider.initial(stream)
-    return CachedStream(decider, stream, Snapshot(state, 0, ZERO_HASH, EPOCH, decider.summary(state)), set())
+    return CachedStream(decider, stream, Snapshot(state, 0, ZERO_HASH, EPOCH, decider.summary(state)), set(), key)
 
 
 def read_stream(decider: Decider[Any], stream: str, stored: StoredFacts) -> CachedStream:
@@ -46,5 +51,5 @@ def read_stream(decider: Decider[Any], stream: str, stored: StoredFacts) -> Cach
     head = stored.head
     seen = {number_of(command_id) for command_id in stored.command_ids}
     return CachedStream(
-        decider, stream, Snapshot(state, head.version, head.hash, head.at, decider.summary(state)), seen
+        decider, stream, Snapshot(state, head.version, head.hash, head.at, decider.summary(state)), seen, stored.key
     )

@@ -45,6 +45,10 @@ class StreamCache:
             if not self._entries[stream].uncommitted and not is_lobby(stream):
                 del self._entries[stream]
 
+    def fresh(self, stream: str) -> CachedStream:
+        """A stream of this engine's game that nothing is stored of."""
+        return fresh_stream(self._decider, stream, self._log.new_key(stream))
+
     def drop(self, stream: str) -> None:
         """Forget a stream: memory and log disagree, or may."""
         self._entries.pop(stream, None)

@@ -36,9 +36,14 @@ def _plain(value: Any) -> Any:
 _encoder = msgspec.json.Encoder(order="sorted", enc_hook=_plain)
 
 
+def state_json(state: object) -> bytes:
+    """The state's canonical JSON, whatever order its fields are declared in."""
+    return _encoder.encode(state)
+
+
 def state_hash(state: object) -> str:
-    """Hex SHA-256 of the state's canonical JSON, whatever order its fields are declared in."""
-    return hashlib.sha256(_encoder.encode(state)).hexdigest()
+    """Hex SHA-256 of `state_json`."""
+    return hashlib.sha256(state_json(state)).hexdigest()
 
 
 def time_of(record: Record) -> datetime:

@@ -4,9 +4,10 @@ import hashlib
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from playmolt_schemas.identifiers import is_sealed_type
 from playmolt_schemas.limits import RECORD_BYTES
 
-from playmolt_core.llm.port import Attempt
+from playmolt_core.llm.port import Attempt, session_of
 
 REST_BYTES: Final = 16 * 1024
 """What a record holds beside the attempt: the names of the turn, and metadata."""
@@ -30,22 +31,29 @@ def recorded(attempt: Attempt) -> Recorded:
     that they are the same. A long body is `raw: SHA-256`, and `raw_bytes` says how long it is.
     """
     told: dict[str, Any] = msgspec.to_builtins(attempt)
+    room = _room(attempt)
     raw = attempt.raw.encode()
     told["raw_bytes"] = len(raw)
     apart = len(raw) > RAW_BYTES
     if apart:
         told["raw"] = hashlib.sha256(raw).hexdigest()
-    if _is_too_long(told):
+    if _size(told) > room:
         told["request"]["messages"] = [_digested(message) for message in told["request"]["messages"]]
-    if _is_too_long(told) and not apart:  # what is escaped in JSON grows
+    if _size(told) > room and not apart:  # what is escaped in JSON grows
         apart, told["raw"] = True, hashlib.sha256(raw).hexdigest()
-    if _is_too_long(told):
+    if _size(told) > room:
         told["reasoning"] = None  # it stands in the body
     return Recorded(told, attempt.raw if apart else None)
 
 
-def _is_too_long(told: dict[str, Any]) -> bool:
-    return len(msgspec.json.encode(told)) > RECORD_BYTES - REST_BYTES
+def _size(told: dict[str, Any]) -> int:
+    return len(msgspec.json.encode(told))
+
+
+def _room(attempt: Attempt) -> int:
+    """What a record of the stream that asks can hold of it: sealed, four bytes are stored for three."""
+    session = session_of(attempt)
+    return (RECORD_BYTES * 3 // 4 if is_sealed_type(session) else RECORD_BYTES) - REST_BYTES
 
 
 def _digested(message: dict[str, Any]) -> dict[str, Any]:

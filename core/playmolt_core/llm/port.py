@@ -185,6 +185,11 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
+def session_of(attempt: Attempt) -> str:
+    """The stream whose turn an attempt belongs to; "" where it is nobody's."""
+    return attempt.headers.get(TURN_HEADER, "").partition(" ")[0]
+
+
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """What a model said: text, tool calls or both, never its thoughts."""
 

@@ -1,7 +1,7 @@
 """A span for each request to a model, by OpenTelemetry's conventions for generative AI.
 
 Prompts and replies stay out of it unless OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT is `true`: they may hold
-what nobody may learn early.
+what nobody may learn early. Those of sessions that are sealed stay out whatever it says: a trace cannot be erased.
 """
 
 import os
@@ -12,9 +12,10 @@ from typing import Any, Final
 import msgspec
 from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
+from playmolt_schemas.identifiers import is_sealed_type
 
 from playmolt_core.llm.figures import FIGURES
-from playmolt_core.llm.port import Attempt, ModelRequest
+from playmolt_core.llm.port import Attempt, ModelRequest, session_of
 
 CONTENT_VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
@@ -60,6 +61,6 @@ def finish(span: Span, attempt: Attempt, environment: Mapping[str, str] = os.env
     if attempt.outcome != "ok":
         span.set_attribute("error.type", attempt.outcome)
         span.set_status(Status(StatusCode.ERROR, attempt.outcome))
-    if environment.get(CONTENT_VARIABLE, "").lower() == "true":
+    if environment.get(CONTENT_VARIABLE, "").lower() == "true" and not is_sealed_type(session_of(attempt)):
         messages = msgspec.json.encode(attempt.request.get("messages", [])).decode()
         span.set_attributes({"gen_ai.input.messages": messages, "gen_ai.output.messages": attempt.reply})

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.identifiers import rfc3339
-from playmolt_schemas.records import Metadata, Record, record_hash
+from playmolt_schemas.records import Metadata, Record, record_hash, stored_data
 
 from playmolt_core.log.port import NewRecord
 
@@ -65,7 +65,7 @@ def recomputed(record: Record) -> str:
         version=record.version,
         type=record.type,
         schema_version=record.schema_version,
-        data=bytes(record.data),
+        data=stored_data(record),
         metadata=bytes(record.metadata),
         at=record.at,
         salt=record.salt,

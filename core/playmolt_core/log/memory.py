@@ -29,6 +29,7 @@ from playmolt_core.log.port import (
     Unit,
 )
 from playmolt_core.log.units import check, follows
+from playmolt_core.vault.stream_key import StreamKey
 
 
 class _Stream:
@@ -146,6 +147,12 @@ class MemoryLog:
         counts = self._faults.get(stream, Counter())
         self._told[stream] = counts.copy()
         return [replace(fault, count=count) for fault, count in counts.items()]
+
+    def new_key(self, _: str, /) -> StreamKey | None:
+        return None
+
+    def key_of(self, _: str, /) -> StreamKey | None:
+        return None
 
     async def load(self, stream: str, after: int = 0) -> StoredStream | None:
         known = self._whole(stream)

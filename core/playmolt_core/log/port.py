@@ -12,6 +12,8 @@ from playmolt_schemas.games.game_messages import Fault
 from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.records import Record
 
+from playmolt_core.vault.stream_key import StreamKey
+
 GAME_END: Final = "game_end"
 """The type of the event that ends a game with results, in every game: `data.results` is [{agent_id, points, …}]."""
 
@@ -53,6 +55,13 @@ class Outcome(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     body: bytes
 
 
+class NewKey(msgspec.Struct, frozen=True, gc=False):
+    """The key that a new stream's records are sealed under, and whose stream it is."""
+
+    key: StreamKey
+    owner: str
+
+
 class StreamAppend(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What one unit adds to one stream. `records` may be empty: then only the version is checked.
 
@@ -66,6 +75,8 @@ class StreamAppend(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     records: Sequence[NewRecord]
     summary: GameSummary | None = None
     due: datetime | None = None
+    key: NewKey | None = None
+    """Kept together with the first record; where there is one already, the unit is in conflict."""
 
 
 class Unit(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -101,6 +112,8 @@ class StoredFacts(msgspec.Struct, frozen=True, kw_only=True):
     """JSON: for each event, when it was decided, in seconds since 1970."""
     command_ids: Sequence[str]
     """Of the commands whose outcome is remembered."""
+    key: StreamKey | None = None
+    """Of a stream whose records are sealed; `events` stand open."""
 
 
 class Outgoing(msgspec.Struct, frozen=True, gc=False):
@@ -149,6 +162,9 @@ class Archived(LookupError):
 class EventLog(Protocol):
     """Append and read. Every method raises LogUnavailable when the database is away.
 
+    Records are read as they are stored. An engine's log of sessions (`sealed_log`) opens what `load`, `facts` and
+    `outcome` give; its streams that were erased raise Erased.
+
     Of an archived stream nothing is left but its `game_end`, and nothing can be appended to it.
     """
 
@@ -157,6 +173,14 @@ class EventLog(Protocol):
 
         Positions are gapless and in commit order. Durable when it returns. RecordTooLarge refuses the whole batch.
         """
+        ...
+
+    def new_key(self, stream: str, /) -> StreamKey | None:
+        """A key to seal a new stream's records with; None where they stay open."""
+        ...
+
+    def key_of(self, stream: str, /) -> StreamKey | None:
+        """The key of a stream that `forward` or `load` read last and opened; None where it is as it is stored."""
         ...
 
     async def load(self, stream: str, after: int = 0) -> StoredStream | None:

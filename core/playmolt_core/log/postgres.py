@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from typing import Final
 
 import msgspec
 from playmolt_schemas.games.game_messages import Fault, GameLanguage
@@ -27,9 +28,11 @@ from playmolt_core.log.port import (
 )
 from playmolt_core.log.register import Register
 from playmolt_core.log.units import check
+from playmolt_core.vault.stream_key import StreamKey
 from playmolt_core.vault.vault import Erased
 
 _SQL = queries("log")
+APPEND: Final = _SQL["append"]
 _OUTCOME_KEY = "outcome_pkey"
 _MOST_VERSIONS = 2**31 - 1
 _MOST_POSITIONS = 2**63 - 1
@@ -67,10 +70,8 @@ class PostgresLog:
         """Store those of some units, which have no stream in common, that are not in conflict; gives their numbers."""
         waiting = [number for number in numbers if extends(units[number])]
         while stored := [number for number in waiting if units[number].streams]:
-            columns = arguments([units[number] for number in stored])
             try:
-                async with self._writer.use() as writer:
-                    found = await writer.fetchval(_SQL["append"], *columns)
+                found = await self._call([units[number] for number in stored])
             except UniqueViolation as error:
                 if error.constraint_name != _OUTCOME_KEY:
                     raise  # an event where the stream says there is none: whoever looks must see it
@@ -81,6 +82,19 @@ class PostgresLog:
                 break
             waiting = [number for number in waiting if number not in {stored[place] for place in found}]
         return {*waiting}
+
+    async def _call(self, units: Sequence[Unit]) -> Sequence[int]:
+        """Store units that have no stream in common, all of them or none; gives the places of those in conflict."""
+        columns = arguments(units)
+        async with self._writer.use() as writer:
+            found: Sequence[int] = await writer.fetchval(APPEND, *columns)
+        return found
+
+    def new_key(self, _: str, /) -> StreamKey | None:
+        return None
+
+    def key_of(self, _: str, /) -> StreamKey | None:
+        return None
 
     async def load(self, stream: str, after: int = 0) -> StoredStream | None:
         async with self._pool.connection() as connection:

@@ -5,15 +5,17 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import msgspec
-from playmolt_schemas.records import ZERO_HASH, Metadata, Record
+from playmolt_schemas.records import ZERO_HASH, Metadata, OpenedRecord, Record
 
 from playmolt_core.game.decider import Decider, Event, read_event
-from playmolt_core.game.fold import carries_state_hash, state_hash, time_of
+from playmolt_core.game.fold import carries_state_hash, time_of
 from playmolt_core.game.redecision import Fact, Redecision
 from playmolt_core.log.chain import recomputed
+from playmolt_core.log.opened_log import is_sealed
 from playmolt_core.log.port import ARCHIVED, GAME_END, Archived, EventLog, PublicRecord
 from playmolt_core.log.reading import CHUNK, chunks
 from playmolt_core.log.register import Gap, Gone, Register
+from playmolt_core.vault.stream_key import StreamKey, hash_of_state
 
 Verdict = Literal["EXACT", "UNVERIFIED", "DIVERGED"]
 _metadata_of = msgspec.json.Decoder(Metadata).decode
@@ -85,11 +87,19 @@ class _Progress:
 class Verifier:
     """Takes the records of each stream in their order. It holds the states of running streams only.
 
-    `hashes_required`: a record without the state hash that it must carry is a break.
+    `hashes_required`: a record without the state hash that it must carry is a break. `key_of`: of a sealed stream whose
+    records come opened. Of one that stays sealed the chain alone is checked.
     """
 
-    def __init__(self, deciders: Mapping[str, Decider[Any]], *, hashes_required: bool = False) -> None:
+    def __init__(
+        self,
+        deciders: Mapping[str, Decider[Any]],
+        *,
+        hashes_required: bool = False,
+        key_of: Callable[[str], StreamKey | None] = lambda _: None,
+    ) -> None:
         self._deciders = deciders
+        self._key_of = key_of
         self._hashes_required = hashes_required
         self._running: dict[str, _Progress] = {}
         self._verdicts: dict[Verdict, int] = {"EXACT": 0, "UNVERIFIED": 0, "DIVERGED": 0}
@@ -172,8 +182,9 @@ class Verifier:
 
     def _fold_problem(self, record: Record, progress: _Progress) -> str:
         decider = self._decider(record.stream)
-        if decider is None:
-            return ""
+        if decider is None or is_sealed(record):
+            progress.redecision = None
+            return "" if decider is None or self._key_of(record.stream) is None else "its key does not open it"
         try:
             event, at = read_event(decider, record.type, record.schema_version, record.data), time_of(record)
             metadata, before = _metadata_of(record.metadata), progress.state
@@ -185,8 +196,12 @@ class Verifier:
         if not expected:
             due = self._hashes_required and carries_state_hash(decider.game, record.version, closes=event.closes)
             return "it must carry the hash of the state, and has none" if due else ""
+        key = self._key_of(record.stream)
+        if key is None and isinstance(record, OpenedRecord) and record.sealed:
+            return ""  # the record's own key opens it, and nothing else
         progress.agreed = True
-        return "" if state_hash(progress.state) == expected else "the state differs from the one it was played with"
+        same = hash_of_state(progress.state, key) == expected
+        return "" if same else "the state differs from the one it was played with"
 
     def finish(self, archived: int = 0) -> Verification:
         self.ended(rest=True)
@@ -244,7 +259,7 @@ async def verify(
     Without a register of archived streams nothing may be missing. `progress` is told the position after each chunk.
     Raises LogUnavailable.
     """
-    verifier = Verifier(deciders)
+    verifier = Verifier(deciders, key_of=log.key_of)
     seen, end = 0, await log.position()
     async for entries in chunks(log, size=chunk):
         for first, last in await _missing(register, _gaps(seen, entries)):

@@ -4,13 +4,16 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import uvloop
-from playmolt_schemas.identifiers import GAME_TYPES, SEALED_TYPES
+from playmolt_schemas.identifiers import ENGINES, GAME_TYPES, SEALED_TYPES
 
 from playmolt_core.bus.engine_bus import EngineBus
+from playmolt_core.db.blobs import PgBlobs
+from playmolt_core.db.logins import seals
 from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.effects.leased_effect import Worker
@@ -26,10 +29,15 @@ from playmolt_core.llm.figures import FIGURES
 from playmolt_core.llm.postgres_limits import PgModelLimits
 from playmolt_core.log.erasing import SessionEraser
 from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.sealed_log import SealedLog
 from playmolt_core.ops import garbage, health, telemetry, tracing
 from playmolt_core.ops.metrics import Sample, render
 from playmolt_core.ops.stopping import done_before
 from playmolt_core.settings import Settings, from_environment
+from playmolt_core.vault.key_file import InvalidKeyFile, KeyFile
+from playmolt_core.vault.rows import PgKeyRows
+from playmolt_core.vault.texts import SessionTexts
+from playmolt_core.vault.vault import Vault
 
 if TYPE_CHECKING:
     from playmolt_core.llm.models import Models
@@ -41,15 +49,23 @@ _log = telemetry.log("process")
 class ServiceContext:
     """What a game's workers and api may be built of. `engines` holds every game of the process once all are built."""
 
-    def __init__(self, settings: Settings, pool: Pool, log: PostgresLog) -> None:
+    def __init__(self, settings: Settings, pool: Pool, vault: Vault | None = None) -> None:
         self.settings = settings
         self.pool = pool
-        self.log = log
+        self.vault = vault
+        self.log = PostgresLog(pool) if vault is None else SealedLog(pool, vault)
         self.catalogue: Catalogue = load(settings.models, os.environ)
         self.engines: dict[str, Engine] = {}
         self.speak: Callable[[str, str, bytes], None] = lambda _game, _session, _message: None
         """Tells the readers of a session what is no event."""
         self._limits = PgModelLimits(pool)
+
+    @property
+    def texts(self) -> SessionTexts:
+        """The long texts of sessions. Raises RuntimeError in a service that hosts none."""
+        if self.vault is None:
+            raise RuntimeError("this service hosts no sessions, and has no keys to seal with")
+        return SessionTexts(PgBlobs(self.pool), self.vault)
 
     def outages(self, game: str) -> Outages | None:
         """When no actions of a type could be taken; None where none are: a session's owner has no deadline."""
@@ -87,14 +103,15 @@ def _engine(hosted: HostedGame, context: ServiceContext, bus: EngineBus) -> Engi
     )  # fmt: skip
 
 
-async def _serve(service: str, builds: tuple[Build, ...], settings: Settings) -> None:
+async def _serve(service: str, builds: tuple[Build, ...], settings: Settings, keys: KeyFile | None) -> None:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stopping.set)
     url, role = settings.database_url, settings.database_role
     pool = await open_pool(url, role=role, writes=True, needs=newest_needed())
-    context = ServiceContext(settings, pool, PostgresLog(pool))
+    vault = Vault(PgKeyRows(pool), keys) if keys else None
+    context = ServiceContext(settings, pool, vault)
     bus = EngineBus(settings, service)
     context.speak = bus.speak
 
@@ -142,8 +159,9 @@ async def _play(
         for game in context.engines
         if (outages := context.outages(game))
     ]
+    settling = asyncio.create_task(context.vault.settle()) if context.vault else None
     await until_stopped(stopping, [*beats, *(task for engine in engines for task in engine.tasks)])
-    for beat in beats:
+    for beat in (*beats, *filter(None, [settling])):
         beat.cancel()
     _log.info("draining", under_way=sum(engine.writes.under_way for engine in engines))
     await bus.withdraw()
@@ -161,12 +179,28 @@ async def until_stopped(stopping: asyncio.Event, running: Sequence[asyncio.Task[
         raise SystemExit(1)
 
 
+def _seal_keys(service: str, settings: Settings) -> KeyFile | None:
+    """What the sessions of a service are sealed with; without it the process ends, and says why."""
+    if not seals(ENGINES.get(service, ())):
+        return None
+    try:
+        return KeyFile(Path(settings.seal_keys)) if settings.seal_keys else _no_file()
+    except InvalidKeyFile as error:
+        _log.error("no_seal_keys", detail=str(error))
+        raise SystemExit(1) from error
+
+
+def _no_file() -> KeyFile:
+    raise InvalidKeyFile("PLAYMOLT_SEAL_KEYS names no file: sessions are sealed with the keys in it")
+
+
 def run(service: str, *builds: Build) -> None:
     """Serve games until SIGTERM, then finish what was taken. Settings come from the environment."""
     settings = from_environment()
     telemetry.configure(service, settings.log_level)
     tracing.configure(service)
+    keys = _seal_keys(service, settings)
     try:
-        uvloop.run(_serve(service, builds, settings))
+        uvloop.run(_serve(service, builds, settings, keys))
     finally:
         tracing.close()

@@ -10,6 +10,7 @@ import msgspec
 from cryptography.hazmat.primitives.keywrap import InvalidUnwrap, aes_key_unwrap, aes_key_wrap
 from playmolt_schemas.identifiers import rfc3339
 
+from playmolt_core.ops.telemetry import log
 from playmolt_core.vault.stream_key import KEY_BYTES, NotOpened, from_text, to_text
 
 
@@ -42,6 +43,7 @@ class KeyEncryptionKey(msgspec.Struct, frozen=True):
             raise NotOpened(f"a session's key was not wrapped by the key {self.id} of the file") from error
 
 
+_log = log("vault")
 _read = msgspec.json.Decoder(list[KeyEncryptionKey]).decode
 
 
@@ -96,17 +98,24 @@ class KeyFile:
         return found.st_mtime_ns, found.st_ino, found.st_size
 
     def newest(self) -> KeyEncryptionKey:
-        """What new sessions are wrapped by. Raises InvalidKeyFile."""
+        """What new sessions are wrapped by."""
         mark = self._look()
-        if mark != self._mark:
-            self._keys, self._mark = read_keys(self._path), mark
+        if mark != self._mark and self._read():
+            self._mark = mark
         return self._keys[0]
 
     def find(self, name: str) -> KeyEncryptionKey | None:
-        """Raises InvalidKeyFile."""
-        for _ in range(2):
-            for key in self._keys:
-                if key.id == name:
-                    return key
+        """A key by its id; None when the file lacks it."""
+        return self._known(name) or (self._known(name) if self._read() else None)
+
+    def _known(self, name: str) -> KeyEncryptionKey | None:
+        return next((key for key in self._keys if key.id == name), None)
+
+    def _read(self) -> bool:
+        """Read the file; one that went bad while the process runs leaves it with what it knows."""
+        try:
             self._keys = read_keys(self._path)
-        return None
+        except InvalidKeyFile as error:
+            _log.error("seal_keys_unreadable", detail=str(error))
+            return False
+        return True

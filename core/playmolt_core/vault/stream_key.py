@@ -9,6 +9,8 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from playmolt_core.game.fold import state_hash, state_json
+
 KEY_BYTES: Final = 32
 _NONCE_BYTES: Final = 12
 _FORM: Final = "v1."
@@ -107,6 +109,16 @@ class StreamKey:
     def hash_of(self, purpose: str, value: bytes) -> str:
         """A hash that nobody can guess a value by: hex HMAC-SHA-256 for `state`, `request` and `blob`."""
         return hmac.digest(self.derived(purpose), value, "sha256").hex()
+
+
+def hash_of_state(state: object, key: StreamKey | None) -> str:
+    """What a record carries of a state: of a sealed stream a hash that nobody can guess the state by."""
+    return state_hash(state) if key is None else key.hash_of("state", state_json(state))
+
+
+def fingerprint_under(key: StreamKey | None, fingerprint: str) -> str:
+    """What is stored of a request's fingerprint; "" stays what it is."""
+    return fingerprint if key is None or not fingerprint else key.hash_of("request", fingerprint.encode())
 
 
 def _seal(key: bytes, place: str, text: bytes) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final, Protocol
 
-from playmolt_schemas.identifiers import SEALED_TYPES
+from playmolt_schemas.identifiers import is_sealed_type
 
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.ops.telemetry import log
@@ -35,11 +35,6 @@ class KeyRows(Protocol):
     async def seals(self) -> bool: ...
 
     async def read(self, streams: Iterable[str]) -> Sequence[KeyRow]: ...
-
-
-def is_sealed_type(stream: str) -> bool:
-    """Whether a stream is a session of a type that is sealed; one from before may still stand in clear."""
-    return stream.partition("-")[0] in SEALED_TYPES
 
 
 class Vault:
@@ -90,9 +85,12 @@ class Vault:
         return None
 
     async def keys(self, streams: Iterable[str]) -> Mapping[str, StreamKey | Erased | NotOpened]:
-        """The keys of some streams, or why there is none; streams in clear are left out. Raises LogUnavailable."""
+        """The keys of some streams, or why there is none; those that stand in clear are left out.
+
+        Raises LogUnavailable, NotPermitted.
+        """
         found: dict[str, StreamKey | Erased | NotOpened] = {}
-        for row in await self.rows.read(filter(is_sealed_type, streams)):
+        for row in await self.rows.read(streams):
             try:
                 found[row.stream] = self.unwrapped(row)
             except (Erased, NotOpened) as gone:

@@ -1,5 +1,6 @@
 """What a trace tells of a request to a model, and what it keeps to itself."""
 
+import msgspec
 import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -15,7 +16,7 @@ from core.tests.llm.fake_server import FakeServer, reply, status
 REQUEST = ModelRequest(
     alias="fake",
     messages=(Message("user", "a secret question"),),
-    turn=TurnHeader("legal-1", "JUDGE_R1"),
+    turn=TurnHeader("agora-1", "JUDGE_R1"),
     sampling=Sampling(temperature="0.5", seed=3),
 )
 
@@ -28,7 +29,7 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
     return exporter
 
 
-async def asked(exporter: InMemorySpanExporter) -> tuple[ReadableSpan, ...]:
+async def asked(exporter: InMemorySpanExporter, request: ModelRequest = REQUEST) -> tuple[ReadableSpan, ...]:
     async def record(_: Attempt) -> None:
         return
 
@@ -37,7 +38,7 @@ async def asked(exporter: InMemorySpanExporter) -> tuple[ReadableSpan, ...]:
 
     async with FakeServer(status(500, "a secret fault"), reply("a secret answer")) as server:
         model = OpenAIModel(server.entry(input_price="1", output_price="1"), "sk-secret", MemoryLimits(), sleep=no_wait)
-        await model.ask(REQUEST, record)
+        await model.ask(request, record)
         await model.close()
     return exporter.get_finished_spans()
 
@@ -61,7 +62,7 @@ async def test_each_attempt_is_a_span(spans: InMemorySpanExporter) -> None:
         "gen_ai.response.finish_reasons": ("stop",),
         "gen_ai.usage.input_tokens": 10,
         "gen_ai.usage.output_tokens": 5,
-        "gen_ai.conversation.id": "legal-1",
+        "gen_ai.conversation.id": "agora-1",
         "server.address": "127.0.0.1",
         "playmolt.model.alias": "fake",
         "playmolt.model.attempt": 2,
@@ -80,3 +81,11 @@ async def test_content_is_out_of_it_unless_asked_for(
     assert "a secret question" in told
     assert "a secret answer" in told
     assert "sk-secret" not in told
+
+
+async def test_content_of_a_session_stays_out_whatever_is_asked_for(
+    spans: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(CONTENT_VARIABLE, "true")
+    request = msgspec.structs.replace(REQUEST, turn=TurnHeader("legal-1", "JUDGE_R1"))
+    assert "secret" not in " ".join(span.to_json() for span in await asked(spans, request))

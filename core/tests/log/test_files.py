@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from playmolt_core.log.copies.files import NoRecords, records_in
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.records import ZERO_HASH, Record, record_hash
+from playmolt_schemas.records import ZERO_HASH, OpenedRecord, Record, record_hash
 from playmolt_schemas.text import on_one_line
 
 DATA = {"text": "Größe 大小 🎲 \u2028 / \n\t \x01", "n": 3, "list": [1, {"b": None, "a": True}], "empty": {}}
@@ -24,7 +24,7 @@ def stored() -> list[Record]:
         }  # fmt: skip
         body = {"data": canonical_json(DATA), "metadata": canonical_json({"command_id": "0" * 32, "actor": "ä"})}
         raw = {name: msgspec.Raw(value) for name, value in body.items()}
-        made.append(Record(**fields, **raw, position=version, hash=record_hash(**fields, **body)))  # type: ignore[arg-type]
+        made.append(OpenedRecord(**fields, **raw, position=version, hash=record_hash(**fields, **body)))  # type: ignore[arg-type]
     return made
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 from playmolt_schemas import api
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games import jury
-from playmolt_schemas.records import Record
+from playmolt_schemas.records import OpenedRecord
 from playmolt_schemas.routes.route import (
     EVENT_STREAM,
     HTML,
@@ -121,9 +121,9 @@ STREAM: Final[Route[bytes | None]] = _route(
     "GET", _ONE + "/stream", "jury_stream", "What happens in the session, as it happens; ends after ended.",
     {200: Media(EVENT_STREAM, jury.JuryMessage), 204: None}, query=StreamQuery,
 )  # fmt: skip
-LOG: Final[Route[list[Record]]] = _route(
+LOG: Final[Route[list[OpenedRecord]]] = _route(
     "GET", _ONE + "/log", "jury_log", "The whole log of a session that is over, one record a line.",
-    {200: Media(NDJSON, Record)}, errors=(Code.LOG_NOT_FINISHED,),
+    {200: Media(NDJSON, OpenedRecord)}, errors=(Code.LOG_NOT_FINISHED,),
 )  # fmt: skip
 TRANSCRIPT: Final[Route[bytes]] = _route(
     "GET", _ONE + "/transcript", "jury_transcript",

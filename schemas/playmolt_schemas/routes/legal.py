@@ -6,7 +6,7 @@ from typing import Final, Literal
 from playmolt_schemas import api
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games import legal
-from playmolt_schemas.records import Record
+from playmolt_schemas.records import OpenedRecord
 from playmolt_schemas.routes.route import (
     EVENT_STREAM,
     HTML,
@@ -109,9 +109,9 @@ STREAM_SESSION: Final[Route[bytes | None]] = Route(
     service="legal", summary="What happens in the session, as it happens; ends after session_done.",
     query=StreamQuery, answers={200: Media(EVENT_STREAM, legal.LegalMessage), 204: None},
 )  # fmt: skip
-READ_LOG: Final[Route[list[Record]]] = Route(
+READ_LOG: Final[Route[list[OpenedRecord]]] = Route(
     method="GET", path=_PATH + "/{id}/log", name="read_session_log", tag="legal", auth=Auth.AGENT, service="legal",
-    summary="The whole log of a session that is over, one record a line.", answers={200: Media(NDJSON, Record)},
+    summary="The whole log of a session that is over, one record a line.", answers={200: Media(NDJSON, OpenedRecord)},
     errors=(Code.LOG_NOT_FINISHED,),
 )  # fmt: skip
 DRAW_SESSION: Final[Route[bytes]] = Route(

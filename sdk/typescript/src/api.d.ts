@@ -4307,6 +4307,25 @@ export interface components {
             at: string;
         };
         /**
+         * OpenedRecord
+         * @description A record as it may be shown. Where its data is stored sealed and stands open here, both fields are there.
+         */
+        OpenedRecord: {
+            stream: string;
+            version: number;
+            position: number;
+            type: string;
+            schema_version: number;
+            data: unknown;
+            metadata: unknown;
+            at: string;
+            salt: string;
+            prev_hash: string;
+            hash: string;
+            sealed?: string;
+            seal_key?: string;
+        };
+        /**
          * ShareRequest
          * @description `POST …/share`; left out: all sections.
          */

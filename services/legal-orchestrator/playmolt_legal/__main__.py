@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.llm.scripted.model import Cast
 from playmolt_core.service.process import HostedGame, ServiceContext, run
 from playmolt_schemas.routes import sharing
@@ -18,7 +17,7 @@ from playmolt_legal.workers.past import Past
 def build(context: ServiceContext) -> HostedGame:
     rules = Legal()
     aliases = (*ALIASES, *context.catalogue.models)
-    worker = ModelWorker(context.models(Cast()), PgBlobs(context.pool).put, speak=partial(context.speak, rules.game))
+    worker = ModelWorker(context.models(Cast()), context.texts.put, speak=partial(context.speak, rules.game))
     fetches = {sharing.PICTURE: Past(rules, context.log).picture}
     return HostedGame(rules, LegalApi(rules, aliases), {TURN_EFFECT: worker}, fetches)
 

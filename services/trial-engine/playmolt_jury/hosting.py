@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.llm.catalogue import SCRIPTED
 from playmolt_core.llm.scripted.model import Cast
@@ -42,7 +41,7 @@ def build(context: ServiceContext) -> HostedGame:
     aliases = (SCRIPTED, *context.catalogue.models)
     models = context.models(scripted.add_to(Cast()))
     workers: dict[str, Worker] = {
-        TURN_EFFECT: ModelWorker(jury, models, PgBlobs(context.pool).put, preload),
+        TURN_EFFECT: ModelWorker(jury, models, context.texts.put, preload),
         CHAIN_EFFECT: ChainWorker(chain, context.log),
     }
     return HostedGame(jury, JuryApi(jury, aliases), workers, Library(jury, context.log).fetches())

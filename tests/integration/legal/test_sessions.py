@@ -16,8 +16,11 @@ from playmolt_cli.games import deciders
 from playmolt_cli.local.stack import Stack
 from playmolt_core.db.pool import open_pool
 from playmolt_core.game.fold import step
-from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.opened_log import OpenedLog
 from playmolt_core.log.verify import verify
+from playmolt_core.vault.key_file import KeyFile
+from playmolt_core.vault.rows import PgKeyRows
+from playmolt_core.vault.vault import Vault
 from playmolt_legal.report.report import report
 
 from core.tests.llm.fake_server import FakeServer, fenced, hang, reply, status
@@ -66,9 +69,10 @@ def turns(server: FakeServer) -> list[tuple[str, str]]:
 
 async def records(stack: Stack, session: str) -> list[Any]:
     pool = await open_pool(stack.run.database_url)
-    stored = await PostgresLog(pool).load(session)
+    log = OpenedLog(pool, Vault(PgKeyRows(pool), KeyFile(stack.folder.seal_keys)))
+    stored = await log.load(session)
     assert stored is not None
-    assert (await verify(PostgresLog(pool), deciders())).diverged == 0
+    assert (await verify(log, deciders())).diverged == 0
     await pool.close()
     return list(stored.records)
 

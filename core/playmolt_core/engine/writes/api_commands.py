@@ -7,7 +7,7 @@ from typing import Any
 from playmolt_schemas.codes import Code, problem_bytes
 
 from playmolt_core.engine.api_requests import api_request, body_of
-from playmolt_core.engine.cached_stream import CachedStream, fresh_stream
+from playmolt_core.engine.cached_stream import CachedStream
 from playmolt_core.engine.pending_call import NO_GAME, BadBody, PendingCall
 from playmolt_core.engine.writes.chaining import append
 from playmolt_core.engine.writes.plans import Change, Plan, refusal
@@ -23,12 +23,14 @@ class ApiCommands:
         decider: Decider[Any],
         api: GameApi[Any] | None,
         streams: Callable[[str], CachedStream | None],
+        fresh: Callable[[str], CachedStream],
         now: Callable[[], datetime],
         draw_seed: Callable[[], str],
     ) -> None:
         self._decider = decider
         self._api = api
         self._streams = streams
+        self._fresh = fresh
         self._now = now
         self._draw_seed = draw_seed
 
@@ -98,7 +100,7 @@ class ApiCommands:
         linked = api.linked(change.before.state, change.head.state)
         if linked is None:
             return None
-        other = Change(self._streams(linked.stream) or fresh_stream(self._decider, linked.stream))
+        other = Change(self._streams(linked.stream) or self._fresh(linked.stream))
         follows = self._decider.decide(other.head.state, linked.command, at)
         if isinstance(follows, Refused):
             return follows

@@ -15,10 +15,11 @@ from playmolt_core.engine.cached_stream import CachedStream
 from playmolt_core.engine.messages import lobby_message, message
 from playmolt_core.engine.writes.plans import Change
 from playmolt_core.game.decider import PUBLIC, Accepted, Decider, Event
-from playmolt_core.game.fold import carries_state_hash, state_hash
+from playmolt_core.game.fold import carries_state_hash
 from playmolt_core.game.snapshot import Snapshot
 from playmolt_core.log.chain import chain_record
 from playmolt_core.log.port import NewRecord
+from playmolt_core.vault.stream_key import hash_of_state
 
 
 def append(change: Change, decided: Accepted, at: datetime, call: Call, *, announce: bool = True) -> None:
@@ -33,7 +34,10 @@ def append(change: Change, decided: Accepted, at: datetime, call: Call, *, annou
     for event, state in zip(decided.events, states, strict=True):
         version += 1
         lobby = _lobby(entry, head, summary, written) if announce and version == last else None
-        record = _record(entry, version, prev_hash, at, written, state, event, call, lobby)
+        actor = _actor(decider.game, version, call)
+        if entry.key is not None and actor:
+            change.owner, actor = actor, ""  # it stands in the vault alone
+        record = _record(entry, version, prev_hash, at, written, state, event, call, actor, lobby)
         change.records.append(record)
         prev_hash = record.hash
     change.head = Snapshot(states[-1], version, prev_hash, at, summary)
@@ -59,13 +63,16 @@ def _lobby(entry: CachedStream, head: Snapshot, summary: GameSummary, written: s
 
 def _record(
     entry: CachedStream, version: int, prev_hash: str, at: datetime, written: str, state: Any, event: Event, call: Call,
-    lobby: bytes | None,
+    actor: str, lobby: bytes | None,
 ) -> NewRecord:  # fmt: skip
     decider = entry.decider
     public = None
     if decider.game != "lobby":
         public = message(decider, entry.stream, version, written, state, event, PUBLIC)
     hashed = carries_state_hash(decider.game, version, closes=event.closes)
+    data, key = canonical_json(event), entry.key
+    if key is not None:
+        data = key.seal_record(version, event.type, event.schema_version, data)
     return chain_record(
         stream=entry.stream,
         version=version,
@@ -73,8 +80,8 @@ def _record(
         at=at,
         event_type=event.type,
         schema_version=event.schema_version,
-        data=canonical_json(event),
-        metadata=_metadata(call, _actor(decider.game, version, call), state_hash(state) if hashed else msgspec.UNSET),
+        data=data,
+        metadata=_metadata(call, actor, hash_of_state(state, key) if hashed else msgspec.UNSET),
         public=public,
         lobby=lobby,
         closes=event.closes,

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from playmolt_core.engine.cached_stream import CachedStream
 from playmolt_core.engine.pending_call import PendingCall
 from playmolt_core.engine.writes.plans import Change, Plan
 from playmolt_core.log.port import Outcome, Unit
+from playmolt_core.vault.stream_key import fingerprint_under
 
 _REMEMBERED = (200, 201)
 """The answers whose body a repeat gets; any other is answered from what the stream has come to."""
@@ -60,7 +62,7 @@ class CommitQueue:
             entry.head = change.head
         group.answers.append((pending, plan))
         if plan.remember_on is not None:
-            group.outcomes.append(_outcome(pending, plan, plan.remember_on.stream))
+            group.outcomes.append(_outcome(pending, plan, plan.remember_on))
 
     def _group_for(self, plan: Plan) -> Group:
         group: Group | None = None
@@ -112,10 +114,12 @@ class CommitQueue:
                 del self._group_of[stream]
 
 
-def _outcome(pending: PendingCall, plan: Plan, stream: str) -> Outcome:
+def _outcome(pending: PendingCall, plan: Plan, entry: CachedStream) -> Outcome:
+    key, name = entry.key, pending.call.command_id
+    body = plan.body if plan.status in _REMEMBERED else b""
     return Outcome(
-        stream=stream,
-        command_id=pending.call.command_id,
-        fingerprint=pending.call.fingerprint,
-        body=plan.body if plan.status in _REMEMBERED else b"",
+        stream=entry.stream,
+        command_id=name,
+        fingerprint=fingerprint_under(key, pending.call.fingerprint),
+        body=key.seal_text(f"outcome|{name}", body) if key is not None and body else body,
     )

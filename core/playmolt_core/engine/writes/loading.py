@@ -9,7 +9,7 @@ from playmolt_schemas.envelopes import Call
 from playmolt_schemas.identifiers import SESSION_TYPES
 
 from playmolt_core.db.errors import LogUnavailable
-from playmolt_core.engine.cached_stream import CachedStream, fresh_stream
+from playmolt_core.engine.cached_stream import CachedStream
 from playmolt_core.engine.pending_call import ARCHIVED_GAME, BadBody, PendingCall
 from playmolt_core.engine.stream_cache import AWAY_SECONDS, StreamCache
 from playmolt_core.engine.writes.api_commands import ApiCommands
@@ -117,5 +117,5 @@ class Loading:
         except BadBody:
             return False
         if opens and self._streams.get(stream) is None:
-            self._streams.put(fresh_stream(self._decider, stream))
+            self._streams.put(self._streams.fresh(stream))
         return opens

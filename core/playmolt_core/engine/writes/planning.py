@@ -41,12 +41,14 @@ def _seed() -> str:
 
 
 class Planner:
-    """Turns a call into events and an answer, from memory alone. `streams` gives those in memory."""
+    """Turns a call into events and an answer, from memory alone. `streams` gives those in memory,
+    `fresh` one that nothing is stored of."""
 
     def __init__(
         self,
         decider: Decider[Any],
         streams: Callable[[str], CachedStream | None],
+        fresh: Callable[[str], CachedStream],
         now: Callable[[], datetime],
         config: dict[str, Any],
         draw_seed: Callable[[], str] = _seed,
@@ -56,7 +58,7 @@ class Planner:
         self._streams = streams
         self._now = now
         self._seating = Seating(decider, streams, now, config, draw_seed)
-        self.api_commands = ApiCommands(decider, api, streams, now, draw_seed)
+        self.api_commands = ApiCommands(decider, api, streams, fresh, now, draw_seed)
 
     def plan(self, pending: PendingCall) -> Planned:
         """Raises BadBody, and whatever a bug in rules raises."""

@@ -10,7 +10,7 @@ from playmolt_core.engine.cached_stream import CachedStream
 from playmolt_core.engine.pending_call import PendingCall
 from playmolt_core.game.decider import Refused
 from playmolt_core.game.snapshot import Snapshot
-from playmolt_core.log.port import NewRecord, StreamAppend
+from playmolt_core.log.port import NewKey, NewRecord, StreamAppend
 
 
 class Need(msgspec.Struct, frozen=True, gc=False):
@@ -34,7 +34,7 @@ class NeedFaults(msgspec.Struct, frozen=True, gc=False):
 class Change:
     """What is to happen to one stream; no records: a decision rests on its version and changes nothing."""
 
-    __slots__ = ("before", "due", "entry", "head", "records")
+    __slots__ = ("before", "due", "entry", "head", "owner", "records")
 
     def __init__(self, entry: CachedStream) -> None:
         self.entry = entry
@@ -43,15 +43,19 @@ class Change:
         self.records: list[NewRecord] = []
         self.due: datetime | None = None
         """When the stream's earliest effect after these records is due."""
+        self.owner = ""
+        """Who opened a sealed stream, when this change does."""
 
     def extend(self, later: "Change") -> None:
         """Go on with a change that was decided on this one's head."""
         if later.records:
             self.records += later.records
             self.due = later.due
+            self.owner = self.owner or later.owner
         self.head = later.head
 
     def to_append(self) -> StreamAppend:
+        key = self.entry.key
         return StreamAppend(
             stream=self.entry.stream,
             expected=self.before.version,
@@ -59,6 +63,7 @@ class Change:
             records=self.records,
             summary=None if self.entry.decider.game == "lobby" else self.head.summary,
             due=self.due,
+            key=NewKey(key, self.owner) if key is not None and not self.before.version and self.records else None,
         )
 
 

@@ -12,6 +12,7 @@ from playmolt_core.engine.stream_cache import AWAY_SECONDS, StreamCache
 from playmolt_core.engine.writes.api_commands import ApiCommands
 from playmolt_core.game.decider import Refused
 from playmolt_core.log.port import EventLog
+from playmolt_core.vault.stream_key import StreamKey, fingerprint_under
 
 
 class Repeating:
@@ -39,11 +40,11 @@ class Repeating:
         if entry is not None and entry.uncommitted:
             self._when_settled(stream, lambda: self._decide(pending))
             return
-        task = asyncio.create_task(self._recall(pending, stream))
+        task = asyncio.create_task(self._recall(pending, stream, entry.key if entry else None))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _recall(self, pending: PendingCall, stream: str) -> None:
+    async def _recall(self, pending: PendingCall, stream: str, key: StreamKey | None) -> None:
         try:
             outcome = await self._log.outcome(stream, pending.call.command_id)
         except LogUnavailable:
@@ -54,7 +55,7 @@ class Repeating:
             # Memory was ahead of a commit that failed: read afresh.
             self._streams.drop(stream)
             self._again([pending])
-        elif outcome.fingerprint != pending.call.fingerprint:
+        elif outcome.fingerprint != fingerprint_under(key, pending.call.fingerprint):
             pending.refuse(Refused(Code.IDEMPOTENCY_MISMATCH, MISMATCH))
         elif pending.call.op == "command":
             self._answer_command(pending, stream, outcome.body)

@@ -45,7 +45,7 @@ class Writes:
         self._most = settings.queue_commands
         self._under_way = UnderWay()
         config = {"phase_deadline_seconds": settings.phase_deadline_seconds}
-        planner = Planner(decider, streams.get, partial(datetime.now, UTC), config, api=api)
+        planner = Planner(decider, streams.get, streams.fresh, partial(datetime.now, UTC), config, api=api)
         self.committing = Committing(event_log, streams, settings.batch_commands, on_commit, self._decide_again)
         self._deciding = Deciding(decider, event_log, planner, streams, self.committing, erased)
 

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, TypeVar, cast
 import msgspec
 from msgspec.structs import replace
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.records import Record
+from playmolt_schemas.records import OpenedRecord, Record
 
 _GZIP = b"\x1f\x8b"
 R = TypeVar("R", bound=Record)
@@ -26,7 +26,7 @@ class NoRecords(ValueError):
 
 def records_in(path: Path) -> Iterator[Record]:
     """Read a file's records in its order. Raises NoRecords and OSError."""
-    return records_as(path, Record)
+    return records_as(path, OpenedRecord)
 
 
 def records_as(path: Path, kind: type[R]) -> Iterator[R]:

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 import msgspec
 from playmolt_core.game.decider import Event
 from playmolt_schemas.games.jury import VerdictName, VoteView
-from playmolt_schemas.records import ZERO_HASH, Record, record_hash
+from playmolt_schemas.records import ZERO_HASH, Record, record_hash, stored_data
 
 from playmolt_jury.chain.port import Verdict, Voted
 from playmolt_jury.content.material import Found
@@ -69,20 +69,21 @@ def _verdict(records: Sequence[Record]) -> VerdictRead:
 def _broken(records: Sequence[Record]) -> Iterator[str]:
     before = ZERO_HASH
     for version, record in enumerate(records, 1):
-        whole = _withheld(record) or _recomputed(record) == record.hash
+        whole = _unprovable(record) or _recomputed(record) == record.hash
         if record.version != version or record.prev_hash != before or not whole:
             yield f"log: record {version} is not what was stored: its hash chain breaks there"
             return
         before = record.hash
 
 
-def _withheld(record: Record) -> bool:
-    return isinstance(record, SharedRecord) and bool(record.withheld)
+def _unprovable(record: Record) -> bool:
+    """Whether what was hashed is not there: of a sealed record it is, whatever is left out of its data."""
+    return isinstance(record, SharedRecord) and bool(record.withheld) and not record.sealed
 
 
 def withheld(records: Iterable[Record]) -> int:
-    """Of how many records of a shared log something is left out, so that their hashes are taken as they are given."""
-    return sum(map(_withheld, records))
+    """Of how many records of a shared log so much is left out that their hashes are taken as they are given."""
+    return sum(map(_unprovable, records))
 
 
 def _recomputed(record: Record) -> str:
@@ -91,7 +92,7 @@ def _recomputed(record: Record) -> str:
         version=record.version,
         type=record.type,
         schema_version=record.schema_version,
-        data=bytes(record.data),
+        data=stored_data(record),
         metadata=bytes(record.metadata),
         at=record.at,
         salt=record.salt,

@@ -1,20 +1,21 @@
 """The log of a session as it is shared: what the page shows stands open, secret notes and the owner are left out.
 
-The hash of a record that lacks something cannot be computed again. Every other one can.
+The hash of a record that was stored in clear and lacks something cannot be computed again. Every other one can: of what
+is sealed the stored form stands beside, its key only where all of it is shown.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.records import Record
+from playmolt_schemas.records import OpenedRecord, Record
 
 _NOBODY: Final = ("", "host", "operator")
 _BLANK: Final[Mapping[str, Any]] = {"owner": "", "name": "", "text": "", "topics": [], "parts": [], "attempt": {}}
 _encode, _decode = msgspec.json.encode, msgspec.json.decode
 
 
-class SharedRecord(Record, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+class SharedRecord(OpenedRecord, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """A record of a shared log; `withheld` names the fields that are empty in it and were not."""
 
     withheld: tuple[str, ...] = ()
@@ -60,4 +61,5 @@ def _without(record: Record, data: dict[str, Any], secrets: Sequence[str]) -> Sh
     fields = msgspec.structs.asdict(record)
     if withheld:
         fields |= {"data": msgspec.Raw(_encode(data)), "metadata": msgspec.Raw(_encode(metadata))}
+        fields |= {"seal_key": msgspec.UNSET}
     return SharedRecord(**fields, withheld=tuple(withheld))

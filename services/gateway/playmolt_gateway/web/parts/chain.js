@@ -9,10 +9,11 @@ export const canHash = () => Boolean(globalThis.crypto?.subtle);
 export async function firstBroken(stream, records) {
   let before = ZEROS;
   for (const [place, record] of records.entries()) {
-    const { hash, position: _, withheld, ...sealed } = record;
+    const { hash, position: _, withheld, sealed, seal_key: __, ...hashed } = record;
+    if (sealed) hashed.data = { sealed };
     const follows = record.stream === stream && record.version === place + 1 && record.prev_hash === before;
-    // Of a record that lacks something the hash is taken as it is given.
-    const fits = withheld?.length > 0 || hash === (await sha256(before + canonical(sealed)));
+    // Of a record that lacks something, and is not sealed, the hash is taken as it is given.
+    const fits = (withheld?.length > 0 && !sealed) || hash === (await sha256(before + canonical(hashed)));
     if (!follows || !fits) return place + 1;
     before = hash;
   }

@@ -1,0 +1,68 @@
+"""The event log as a tool reads it that may open what is sealed: what it cannot open stands as it is stored."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec.structs import replace
+from playmolt_schemas.identifiers import is_sealed_type
+from playmolt_schemas.records import Record
+from typing_extensions import override
+
+from playmolt_core.db.pool import NotPermitted, Pool
+from playmolt_core.log.port import PublicRecord, StoredStream
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.sealed_log import opened
+from playmolt_core.vault.stream_key import NotOpened, StreamKey, sealed_text
+from playmolt_core.vault.vault import Vault
+
+
+class OpenedLog(PostgresLog):
+    """`forward` and `load` give an OpenedRecord where login and key file open it."""
+
+    def __init__(self, pool: Pool, vault: Vault) -> None:
+        super().__init__(pool)
+        self._vault = vault
+        self._keys: Mapping[str, StreamKey] = {}
+
+    @override
+    def key_of(self, stream: str, /) -> StreamKey | None:
+        return self._keys.get(stream)
+
+    @override
+    async def load(self, stream: str, after: int = 0) -> StoredStream | None:
+        stored = await super().load(stream, after)
+        if stored is None:
+            return None
+        self._keys = await self._found([stream])
+        return replace(stored, records=[_opened(record, self._keys.get(stream)) for record in stored.records])
+
+    @override
+    async def forward(self, after: int, limit: int) -> Sequence[PublicRecord]:
+        entries = await super().forward(after, limit)
+        self._keys = await self._found({entry.record.stream for entry in entries})
+        return [
+            replace(entry, record=_opened(entry.record, key)) if (key := self._keys.get(entry.record.stream)) else entry
+            for entry in entries
+        ]
+
+    async def _found(self, streams: Iterable[str]) -> Mapping[str, StreamKey]:
+        sealed = [stream for stream in streams if is_sealed_type(stream)]
+        try:
+            found = await self._vault.keys(sealed) if sealed else {}
+        except NotPermitted:
+            return {}
+        return {stream: key for stream, key in found.items() if isinstance(key, StreamKey)}
+
+
+def is_sealed(record: Record) -> bool:
+    """Whether nothing can be read of a record's data."""
+    return is_sealed_type(record.stream) and sealed_text(bytes(record.data)) is not None
+
+
+def _opened(record: Record, key: StreamKey | None) -> Record:
+    """What its own key does not open is left as it is: whoever folds it says so."""
+    if key is None:
+        return record
+    try:
+        return opened(record, key)
+    except NotOpened:
+        return record

@@ -1,0 +1,108 @@
+"""The event log as an engine of sessions has it: what is stored sealed is opened when it is read."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import msgspec
+from msgspec.structs import asdict, replace
+from playmolt_schemas.records import OpenedRecord, Record
+from typing_extensions import override
+
+from playmolt_core.db.pool import Pool
+from playmolt_core.log.batch import arguments
+from playmolt_core.log.port import NewKey, Outcome, StoredFacts, StoredStream, Unit
+from playmolt_core.log.postgres import APPEND, PostgresLog
+from playmolt_core.vault import rows
+from playmolt_core.vault.stream_key import StreamKey, sealed_text, to_text
+from playmolt_core.vault.vault import Erased, Vault
+
+_read_events = msgspec.json.Decoder(list[tuple[str, msgspec.Raw]]).decode
+
+
+class SealedLog(PostgresLog):
+    """`load`, `facts` and `outcome` raise Erased and NotOpened, too. What reads the log forward opens nothing."""
+
+    def __init__(self, pool: Pool, vault: Vault) -> None:
+        super().__init__(pool)
+        self._role = pool.role
+        self.vault = vault
+
+    @override
+    async def _call(self, units: Sequence[Unit]) -> Sequence[int]:
+        new = [(place, part.key) for place, unit in enumerate(units) for part in unit.streams if part.key]
+        if not new:
+            return await super()._call(units)
+        try:
+            await self._call_with_keys(units, new)
+        except _InConflict as conflict:
+            return conflict.places
+        return ()
+
+    async def _call_with_keys(self, units: Sequence[Unit], new: Sequence[tuple[int, NewKey]]) -> None:
+        """One transaction: a session has a key as soon as it has a record, and no sooner."""
+        columns, made = arguments(units), [self.vault.row(one.key, one.owner) for _, one in new]
+        async with self._writer.use() as writer, writer.transaction():
+            await rows.enter(writer, self._role)
+            kept = await rows.make(writer, made)
+            await rows.leave(writer, self._role)
+            places = [place for place, one in new if one.key.stream not in kept]
+            if places := places or await writer.fetchval(APPEND, *columns):
+                raise _InConflict(places)
+
+    @override
+    def new_key(self, stream: str, /) -> StreamKey | None:
+        return self.vault.new(stream)
+
+    @contextmanager
+    def _forgetting(self, stream: str) -> Iterator[None]:
+        """What is erased leaves memory, too."""
+        try:
+            yield
+        except Erased:
+            self.vault.forget(stream)
+            raise
+
+    @override
+    async def load(self, stream: str, after: int = 0) -> StoredStream | None:
+        with self._forgetting(stream):
+            stored = await super().load(stream, after)
+        key = await self.vault.key(stream) if stored else None
+        if stored is None or key is None:
+            return stored
+        return replace(stored, records=[opened(record, key) for record in stored.records])
+
+    @override
+    async def facts(self, stream: str, after: int = 0, *, commands: bool = False) -> StoredFacts | None:
+        with self._forgetting(stream):
+            stored = await super().facts(stream, after, commands=commands)
+        key = await self.vault.key(stream) if stored else None
+        if stored is None or key is None:
+            return stored
+        return replace(stored, events=f"[{','.join(_opened_events(stored.events, key, after))}]", key=key)
+
+    @override
+    async def outcome(self, stream: str, command_id: str) -> Outcome | None:
+        found = await super().outcome(stream, command_id)
+        key = await self.vault.key(stream) if found else None
+        if found is None or key is None or not found.body:
+            return found
+        return replace(found, body=key.open_text(f"outcome|{command_id}", found.body))
+
+
+class _InConflict(Exception):
+    def __init__(self, places: Sequence[int]) -> None:
+        super().__init__()
+        self.places = places
+
+
+def opened(record: Record, key: StreamKey) -> OpenedRecord:
+    """A record with its data open, and beside it what is stored, and the key to that. Raises NotOpened."""
+    data = key.open_record(record.version, record.type, record.schema_version, bytes(record.data))
+    fields = asdict(record) | {"data": msgspec.Raw(data), "sealed": sealed_text(bytes(record.data))}
+    return OpenedRecord(**fields, seal_key=to_text(key.record_key(record.version)))
+
+
+def _opened_events(events: str, key: StreamKey, after: int) -> Iterator[str]:
+    for version, (tag, data) in enumerate(_read_events(events), after + 1):
+        kind, _, schema_version = tag.rpartition(":")
+        yield f'["{tag}",{key.open_record(version, kind, int(schema_version), bytes(data)).decode()}]'

@@ -1,0 +1,80 @@
+"""Replacing key-encryption keys: a new one, all sessions under it, and the old ones out of the file."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from playmolt_core.vault.key_file import KeyEncryptionKey, drawn, read_keys, write_keys
+from playmolt_core.vault.rows import PgKeyRows
+from playmolt_core.vault.stream_key import NotOpened
+
+_AT_ONCE: Final = 500
+_UNDER_WAY_SECONDS: Final = 1.0
+
+
+class KeyNeeded(RuntimeError):
+    """A key cannot leave the file: sessions are wrapped by it."""
+
+    def __init__(self, needed: Mapping[str, int]) -> None:
+        told = ", ".join(f"{sessions} by {kek}" for kek, sessions in needed.items())
+        super().__init__(f"sessions are still wrapped ({told}): run `playmolt seal rewrap` first")
+
+
+def add(path: Path, now: datetime) -> KeyEncryptionKey:
+    """Put a new key into the file, which is made where there is none. Raises InvalidKeyFile, OSError."""
+    key, known = drawn(now), read_keys(path) if path.exists() else ()
+    write_keys(path, [*known, key])
+    return key
+
+
+async def rewrap(rows: PgKeyRows, path: Path) -> int:
+    """Put all rows under the newest key of the file, and give how many. One that fails is left as it was.
+
+    Raises InvalidKeyFile, NotOpened where the file lacks a key that is needed, LogUnavailable.
+    """
+    keys = {key.id: key for key in read_keys(path)}
+    newest = max(keys.values(), key=lambda key: key.created_at)
+    moved = 0
+    while outdated := await rows.outdated(newest.id, _AT_ONCE):
+        for row in outdated:
+            kek = keys.get(row.kek)
+            if kek is None or row.wrapped is None:
+                raise NotOpened(f"{row.stream} is wrapped by {row.kek}, which {path} lacks")
+            moved += await rows.rewrap(row, newest.id, newest.wrap(kek.unwrap(row.wrapped)))
+    return moved
+
+
+async def drop(rows: PgKeyRows, path: Path, keep: timedelta, now: datetime) -> Sequence[str]:
+    """Take the keys out of the file that were replaced longer than `keep` ago, and give their ids.
+
+    Raises KeyNeeded, InvalidKeyFile, LogUnavailable.
+    """
+    known = read_keys(path)
+    gone = [older.id for newer, older in pairwise(known) if newer.created_at < now - keep]
+    if not gone:
+        return ()
+    _refuse(await rows.needed(), gone)
+    write_keys(path, [key for key in known if key.id not in gone])
+    await asyncio.sleep(_UNDER_WAY_SECONDS)
+    try:
+        # A session that was being opened under an old key must not lose it.
+        _refuse(await rows.needed(), gone)
+    except BaseException:
+        write_keys(path, known)
+        raise
+    return gone
+
+
+def _refuse(needed: Mapping[str, int], gone: Sequence[str]) -> None:
+    if still := {kek: sessions for kek, sessions in needed.items() if kek in gone}:
+        raise KeyNeeded(still)
+
+
+def renew(path: Path, after: timedelta, now: datetime) -> KeyEncryptionKey | None:
+    """`add` a key when the newest is older than `after`, or there is none."""
+    if path.exists() and read_keys(path)[0].created_at >= now - after:
+        return None
+    return add(path, now)
