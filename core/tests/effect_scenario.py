@@ -15,6 +15,8 @@ from playmolt_schemas.records import ZERO_HASH
 from core.tests.scenario import Scenario
 
 S = TypeVar("S")
+_PATIENCE_SECONDS = 60.0
+"""A worker that reads long texts may need more than a runner waits for when its service stops."""
 
 
 class EffectScenario(Scenario[S]):
@@ -32,7 +34,7 @@ class EffectScenario(Scenario[S]):
             self.decider, cast("EventLog", self), self, self.submit, workers=workers, leases=self.leases
         )
         await runner.look(self.now)
-        await runner.stop()
+        await runner.stop(_PATIENCE_SECONDS)
         return self
 
     async def submit(self, stream: str, command: Command, command_id: str) -> Accepted | Refused:

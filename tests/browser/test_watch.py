@@ -55,7 +55,7 @@ def test_a_game_is_found_in_the_lobby_and_watched_live_to_its_end(reader: Reader
     ada.act(type="switch", use_switch=True, comment="on second thoughts")
     for _ in range(4):
         ada.play_round("X", "as before")
-    expect(page.locator("main .row.apart .tag").first).to_have_text("Over")
+    stands_at_the_end(page)
     assert moment(page) == head(page)
     expect(page.locator("#scene")).to_contain_text("Results")
     assert playing.result(SECONDS) == game

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 from playmolt_core.db.pool import Pool
-from playmolt_core.log import anchors
-from playmolt_core.log.anchor_places import AnchorPlace, PlaceTaken, anchor_place
-from playmolt_core.log.anchors import BadAnchor, BadKey, Comparison, PostgresHeads, Statement
+from playmolt_core.log.copies import anchors
+from playmolt_core.log.copies.anchor_places import AnchorPlace, PlaceTaken, anchor_place
+from playmolt_core.log.copies.anchors import BadAnchor, BadKey, Comparison, PostgresHeads, Statement
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_schemas.identifiers import rfc3339
 

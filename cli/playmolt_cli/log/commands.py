@@ -10,7 +10,7 @@ import click
 import msgspec
 from msgspec.structs import replace
 from playmolt_core.db.pool import Pool
-from playmolt_core.log.anchors import Comparison
+from playmolt_core.log.copies.anchors import Comparison
 from playmolt_core.log.copies.export import json_lines, parquet
 from playmolt_core.log.copies.manifest import Listing, beside, write_manifest
 from playmolt_core.log.postgres import PostgresLog

@@ -10,9 +10,9 @@ import click
 import msgspec
 from playmolt_core.db.pool import NotPermitted, Pool, open_pool
 from playmolt_core.game.erasures import ErasedBy
-from playmolt_core.log import anchors
-from playmolt_core.log.anchor_places import anchor_place
-from playmolt_core.log.anchors import BadAnchor
+from playmolt_core.log.copies import anchors
+from playmolt_core.log.copies.anchor_places import anchor_place
+from playmolt_core.log.copies.anchors import BadAnchor
 from playmolt_core.log.erasing import ErasingOvertaken, SessionEraser
 from playmolt_schemas.identifiers import SEALED_TYPES, rfc3339, type_of
 

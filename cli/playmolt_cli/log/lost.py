@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import msgspec
 from playmolt_core.db.pool import Pool
-from playmolt_core.log.anchors import PostgresHeads
+from playmolt_core.log.copies.anchors import PostgresHeads
 from playmolt_core.log.copies.lost import Losses, Lost, Search
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_schemas.records import Record

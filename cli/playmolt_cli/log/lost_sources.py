@@ -10,9 +10,9 @@ import msgspec
 from msgspec.structs import replace
 from playmolt_core.bus.jetstream import JetStream, open_jetstream
 from playmolt_core.db.pool import Pool, open_pool
-from playmolt_core.log import anchors
-from playmolt_core.log.anchor_places import anchor_place
-from playmolt_core.log.anchors import BadAnchor, Chain, PostgresHeads
+from playmolt_core.log.copies import anchors
+from playmolt_core.log.copies.anchor_places import anchor_place
+from playmolt_core.log.copies.anchors import BadAnchor, Chain, PostgresHeads
 from playmolt_core.log.copies.files import NoRecords, records_in
 from playmolt_core.log.copies.lost import Search, chained
 from playmolt_core.log.port import Archived

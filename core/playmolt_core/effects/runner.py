@@ -78,12 +78,12 @@ class EffectRunner:
         for stream in await self._log.due(self._decider.game, now, _AT_ONCE):
             await self._look_at(stream, now)
 
-    async def stop(self) -> None:
+    async def stop(self, drain_seconds: float = _DRAIN_SECONDS) -> None:
         """Take up no more effects; finish what is in hand if it is quick, else leave it to the next holder."""
         self._stopping = True
         tasks = list(self._under_way.values())
         if tasks:
-            await asyncio.wait(tasks, timeout=_DRAIN_SECONDS)
+            await asyncio.wait(tasks, timeout=drain_seconds)
         for task in tasks:
             task.cancel()
         with suppress(TimeoutError):

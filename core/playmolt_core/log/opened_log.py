@@ -45,9 +45,8 @@ class OpenedLog(PostgresLog):
         ]
 
     async def _found(self, streams: Iterable[str]) -> Mapping[str, StreamKey]:
-        sealed = [stream for stream in streams if is_sealed_type(stream)]
         try:
-            found = await self._vault.keys(sealed) if sealed else {}
+            found = await self._vault.keys(streams)
         except NotPermitted:
             return {}
         return {stream: key for stream, key in found.items() if isinstance(key, StreamKey)}

@@ -90,7 +90,7 @@ class Vault:
         Raises LogUnavailable, NotPermitted.
         """
         found: dict[str, StreamKey | Erased | NotOpened] = {}
-        for row in await self.rows.read(streams):
+        for row in await self.rows.read(filter(is_sealed_type, streams)):
             try:
                 found[row.stream] = self.unwrapped(row)
             except (Erased, NotOpened) as gone:

@@ -8,16 +8,19 @@ _OTHERS: Final = ["boolean", "number", "object"]
 
 
 def compiled(schema: Any) -> Any:
-    """The schema, of the same values: a list beside a text says no type, and no default stands beside several types.
+    """The schema, of the same values: a list beside a text says no type, no default stands beside several types, and
+    an array of anything says so.
 
     Generators name a class for each type of an `anyOf`, and a list has none; a default they give to the type of them
-    all.
+    all; an array without `items` they leave out.
     """
     if isinstance(schema, list):
         return [compiled(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     plain = {key: compiled(value) for key, value in schema.items()}
+    if plain.get("type") == "array" and not plain.keys() & {"items", "prefixItems"}:
+        plain["items"] = {}
     choices = [choice for choice in plain.get("anyOf", ()) if choice != _NULL]
     if len(choices) < 2:
         return plain

@@ -138,9 +138,9 @@ async def test_a_reply_that_does_not_parse_is_repaired_twice_and_then_fails(runn
 
 
 async def test_a_prompt_too_long_for_a_record_stops_nothing(running: Stack, server: FakeServer) -> None:
-    # A bracket in what a person tells takes seven bytes of a stored prompt.
+    # A bracket in what a person tells takes six bytes of a stored prompt.
     long = "[" * 20_000
-    claims = LEASE["opposing_claims"] + long[len(LEASE["opposing_claims"]) :]
+    claims = LEASE["opposing_claims"] + "[" * 10_000
     questions = [{"text": f"What is known of point {letter}?"} for letter in "abc"]
     server.script(reply(json.dumps(in_role("FACTS_STIPULATE", "civil", None) | {"MissingFactsQuestions": questions})))
     async with Person(running.run.gateway) as person:

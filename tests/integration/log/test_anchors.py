@@ -9,9 +9,9 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from playmolt_core.db.pool import Pool, open_pool
-from playmolt_core.log import anchors
-from playmolt_core.log.anchor_places import AnchorFile
-from playmolt_core.log.anchors import BadAnchor, BadKey, PostgresHeads
+from playmolt_core.log.copies import anchors
+from playmolt_core.log.copies.anchor_places import AnchorFile
+from playmolt_core.log.copies.anchors import BadAnchor, BadKey, PostgresHeads
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import verify
 

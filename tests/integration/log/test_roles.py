@@ -221,10 +221,10 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
     rows = await connection.fetch(
         "SELECT p.oid::regprocedure::text AS name, p.proconfig FROM pg_proc AS p JOIN pg_namespace AS n"
         " ON n.oid = p.pronamespace WHERE p.prosecdef"
-        " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob')"
+        " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob', 'vault')"
     )
     await connection.close()
-    assert len(rows) == 21
+    assert len(rows) == 36
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

@@ -1161,7 +1161,8 @@ GRANT SELECT ON blob.text, blob.reply TO playmolt_reader;
 -- again, a text counts as new: once a day is enough to know.
 CREATE FUNCTION blob.put(p_hashes bytea[], p_bodies text[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  INSERT INTO blob.text AS t (hash, body) SELECT * FROM unnest(p_hashes, p_bodies) AS n (hash, body) ORDER BY n.hash
+  INSERT INTO blob.text AS t (hash, body)
+  SELECT DISTINCT ON (n.hash) n.hash, n.body FROM unnest(p_hashes, p_bodies) AS n (hash, body) ORDER BY n.hash
   ON CONFLICT (hash) DO UPDATE SET at = now() WHERE t.at < now() - interval '1 day'
 $$;
 CREATE FUNCTION blob.forget(p_before timestamptz, p_limit integer) RETURNS bigint

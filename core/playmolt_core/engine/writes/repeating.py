@@ -13,6 +13,7 @@ from playmolt_core.engine.writes.api_commands import ApiCommands
 from playmolt_core.game.decider import Refused
 from playmolt_core.log.port import EventLog
 from playmolt_core.vault.stream_key import StreamKey, fingerprint_under
+from playmolt_core.vault.vault import Erased
 
 
 class Repeating:
@@ -51,8 +52,10 @@ class Repeating:
             await asyncio.sleep(AWAY_SECONDS)
             self._again([pending])
             return
+        except Erased:
+            outcome = None
         if outcome is None:
-            # Memory was ahead of a commit that failed: read afresh.
+            # Erased meanwhile, or memory was ahead of a commit that failed: read afresh.
             self._streams.drop(stream)
             self._again([pending])
         elif outcome.fingerprint != fingerprint_under(key, pending.call.fingerprint):

@@ -6,8 +6,8 @@ from typing import Protocol
 import msgspec
 from playmolt_schemas.records import ZERO_HASH, Record
 
-from playmolt_core.log.anchors import Head
 from playmolt_core.log.chain import recomputed
+from playmolt_core.log.copies.anchors import Head
 
 
 class Lost(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 import { el } from "../parts/dom.js";
 import { bandView, roundsOf } from "./jurors.js";
 import { t } from "../parts/language.js";
-import { SessionHistory } from "../parts/session_history.js";
+import { SessionHistory } from "../sessions/history.js";
 
 export function history(game) {
   return new SessionHistory({

@@ -2,7 +2,7 @@
 
 import { post } from "../parts/api.js";
 import { announce, el, field, fill, focusOn, select } from "../parts/dom.js";
-import { keepDraft } from "../parts/drafts.js";
+import { keepDraft } from "../sessions/drafts.js";
 import { actionButton, trouble } from "../parts/frame.js";
 import { openItems } from "./case.js";
 import { t, word } from "../parts/language.js";

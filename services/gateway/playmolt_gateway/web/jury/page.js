@@ -2,8 +2,8 @@
 
 import { ensureKey, forgetKey, get, key, post } from "../parts/api.js";
 import { announce, el, fill, focusOn } from "../parts/dom.js";
-import { leftBehind } from "../parts/drafts.js";
-import { eraseCard, erasedLine } from "../parts/erase.js";
+import { leftBehind } from "../sessions/drafts.js";
+import { eraseCard, erasedLine } from "../sessions/erase.js";
 import { watchSession } from "../parts/feed.js";
 import { actionButton, page, trouble } from "../parts/frame.js";
 import { caseTabs } from "./case.js";

@@ -2,7 +2,7 @@
 
 import { post } from "../parts/api.js";
 import { el, field } from "../parts/dom.js";
-import { keepDraft } from "../parts/drafts.js";
+import { keepDraft } from "../sessions/drafts.js";
 import { Rows } from "../parts/form.js";
 import { actionButton, inWords } from "../parts/frame.js";
 import { t, word } from "../parts/language.js";

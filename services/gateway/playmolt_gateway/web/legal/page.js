@@ -2,8 +2,8 @@
 
 import { ensureKey, forgetKey, get, key, post } from "../parts/api.js";
 import { announce, el, field, fill, focusOn, select } from "../parts/dom.js";
-import { keepDraft, leftBehind } from "../parts/drafts.js";
-import { eraseCard, erasedLine } from "../parts/erase.js";
+import { keepDraft, leftBehind } from "../sessions/drafts.js";
+import { eraseCard, erasedLine } from "../sessions/erase.js";
 import { watchSession } from "../parts/feed.js";
 import { actionButton, inWords, page, trouble } from "../parts/frame.js";
 import { clock, language, t, word } from "../parts/language.js";
@@ -13,7 +13,7 @@ import { gateForm } from "./gate.js";
 import { reportView } from "./report.js";
 import { marked, turnView } from "./turn.js";
 import { uploadCard } from "./uploads.js";
-import { SessionHistory } from "../parts/session_history.js";
+import { SessionHistory } from "../sessions/history.js";
 import { tabs } from "../parts/tabs.js";
 import { linkedMoment } from "../parts/timeline.js";
 

@@ -1,7 +1,7 @@
 /** What a person typed stays: after a reload, when another tab moves the session on, and when its phase is over. */
 
-import { el } from "./dom.js";
-import { t } from "./language.js";
+import { el } from "../parts/dom.js";
+import { t } from "../parts/language.js";
 
 const PREFIX = "playmolt.draft ";
 const DAYS = 30;

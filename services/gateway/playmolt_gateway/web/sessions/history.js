@@ -1,12 +1,12 @@
 /** The owner's timeline of a session: what its stream told, any moment of it. */
 
-import { lines } from "./api.js";
-import { el, fill } from "./dom.js";
-import { t } from "./language.js";
-import { Moments } from "./moments.js";
-import { Picture } from "./picture.js";
+import { lines } from "../parts/api.js";
+import { el, fill } from "../parts/dom.js";
+import { t } from "../parts/language.js";
+import { Moments } from "../parts/moments.js";
+import { Picture } from "../parts/picture.js";
 import { RecordView } from "../watch/record.js";
-import { Timeline, linkedMoment } from "./timeline.js";
+import { Timeline, linkedMoment } from "../parts/timeline.js";
 
 /** On a phone the form comes first as long as there is one. */
 const narrow = matchMedia("(max-width: 34rem)");

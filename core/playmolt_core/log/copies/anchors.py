@@ -26,7 +26,7 @@ from playmolt_schemas.records import ZERO_HASH
 from playmolt_core.db.pool import Pool
 from playmolt_core.db.queries import queries
 from playmolt_core.game.erasures import ErasedBy
-from playmolt_core.log.anchor_places import AnchorPlace
+from playmolt_core.log.copies.anchor_places import AnchorPlace
 from playmolt_core.log.erasing import Erasure, erasures_between
 from playmolt_core.log.verify import Break
 

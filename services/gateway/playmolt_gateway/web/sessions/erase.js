@@ -1,9 +1,9 @@
 /** Erasing a session: a button that asks first, and what is left of an erased one in lists. */
 
-import { call } from "./api.js";
-import { el, fill } from "./dom.js";
-import { actionButton } from "./frame.js";
-import { clock, t } from "./language.js";
+import { call } from "../parts/api.js";
+import { el, fill } from "../parts/dom.js";
+import { actionButton } from "../parts/frame.js";
+import { clock, t } from "../parts/language.js";
 
 /** `back` is the page of all sessions; `stop` ends what the page of this one has started. */
 export function eraseCard(path, back, stop) {
