@@ -13,6 +13,7 @@ import json
 import secrets
 import string
 import sys
+from datetime import UTC, datetime
 
 OLDEST = (3, 11)
 NAMESPACE = "playmolt"
@@ -41,6 +42,15 @@ def signing_key() -> str:
     return f"-----BEGIN PRIVATE KEY-----\n{text}\n-----END PRIVATE KEY-----\n"
 
 
+def seal_keys() -> str:
+    """Draw the first key that the keys of sessions are wrapped by, as the file of `PLAYMOLT_SEAL_KEYS` holds it."""
+    now = datetime.now(UTC)
+    key = base64.urlsafe_b64encode(secrets.token_bytes(32)).rstrip(b"=").decode()
+    return json.dumps(
+        [{"id": f"k{now:%Y%m%d}-{secrets.token_hex(4)}", "key": key, "created_at": f"{now:%Y-%m-%dT%H:%M:%SZ}"}]
+    )
+
+
 def deployer_key() -> str:
     """The key that the embedded chain gives funds to; it is no secret."""
     return "0x" + hashlib.sha256(b"playmolt: deployer of the embedded chain").hexdigest()
@@ -55,6 +65,7 @@ def values() -> dict:
         found[f"{user}-credentials"]["nats-password"] = password()
     found["nats-credentials"]["sys-password"] = password()
     found["log-anchor-key"] = {"anchor-key.pem": signing_key()}
+    found["seal-keys"] = {"seal-keys": seal_keys()}
     found["gateway-credentials"]["operator-key"] = f"op_{password()}"
     found["house-credentials"] = {"house-key": f"house_{password()}"}
     return found

@@ -131,6 +131,15 @@ CASES: Final[Mapping[str, tuple[Figures, Figures]]] = {
     "LogVerifyFailed": ({_job("log-verify"): "1x60"}, {_job("log-verify"): "0x60", _job("log-anchor"): "1x60"}),
     "LogAnchorFailed": ({_job("log-anchor"): "1x60"}, {_job("log-anchor"): "0x60", _job("log-verify"): "1x60"}),
     "ArchiveFailed": ({_job("archive"): "1x60"}, {_job("archive"): "0x60", _job("log-verify"): "1x60"}),
+    "RetentionFailed": ({_job("retention"): "1x60"}, {_job("retention"): "0x60", _job("archive"): "1x60"}),
+    "SealKeysOld": (
+        {'playmolt_seal_key_age_seconds{pod="a"}': "691000+60x60"},
+        {
+            'playmolt_seal_key_age_seconds{pod="a"}': "600000+60x60",
+            _job("seal"): "0x60",
+            _job("retention"): "1x60",
+        },
+    ),
     "MetricsMissing": (_up("nats"), _up()),
     "NatsCutOff": (
         {'playmolt_nats_moves_total{pod="a",reason="alone"}': "0x50 1x10"},

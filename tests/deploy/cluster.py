@@ -137,6 +137,8 @@ class Cluster:
         self.objects = render("dev")
         self.secrets = credentials.values()
         self.statuses: dict[str, int] = {}
+        self._seal_keys = folder / "seal-keys"
+        self._seal_keys.write_text(self.secrets["seal-keys"]["seal-keys"])
         self._postgres = Postgres(folder / "postgres")
         self._services: dict[str, subprocess.Popen[bytes]] = {}
         self.ports: dict[str, int] = {}
@@ -205,6 +207,7 @@ class Cluster:
             found = {name: value.replace(address, here) for name, value in found.items()}
         found |= dict.fromkeys(found.keys() & {"PLAYMOLT_HOST"}, "127.0.0.1")
         found |= {name: str(K8S / "base" / "models.toml") for name in found.keys() & {"PLAYMOLT_MODELS"}}
+        found |= {name: str(self._seal_keys) for name in found.keys() & {"PLAYMOLT_SEAL_KEYS"}}
         return found | {"TMPDIR": str(self.folder)}
 
     def job(self, name: str) -> str:

@@ -36,6 +36,7 @@ ON_THE_LOG = ("gateway", *ENGINES, "relay")
 SERVICES = (*ON_THE_LOG, "spectator")
 WITH_MODELS = ("trial-engine", "legal-orchestrator", "agora-runner")
 JOBS = ("migrations", "log-anchor", "log-verify")
+DAILY = ("archive", "retention", "seal")
 NAMESPACES = {
     "edge": {"playmolt/edge": "true"},
     "monitoring": {"playmolt/monitoring": "true"},
@@ -74,9 +75,9 @@ COMMON: set[Arrow] = {
     *(arrow for resolver in RESOLVERS for arrow in every(EVERYBODY, resolver, 53)),
 }
 PRODUCTION: set[Arrow] = COMMON | {
-    *every(("archive",), "postgres", 5432),
-    *(arrow for public in PUBLIC for arrow in every(("archive",), public, 443)),
-    *(arrow for resolver in RESOLVERS for arrow in every(("archive",), resolver, 53)),
+    *every(DAILY, "postgres", 5432),
+    *(arrow for public in PUBLIC for arrow in every(("archive", "retention"), public, 443)),
+    *(arrow for resolver in RESOLVERS for arrow in every(DAILY, resolver, 53)),
     *every(("monitoring",), "gateway", 8080),
     *every(("monitoring",), "spectator", 8081),
     *(arrow for service in (*ENGINES, "relay") for arrow in every(("monitoring",), service, 8082)),

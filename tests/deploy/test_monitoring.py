@@ -200,6 +200,8 @@ def test_alerts_wait_for_what_passes_by_itself() -> None:
         "LogVerifyFailed",
         "LogAnchorFailed",
         "ArchiveFailed",
+        "RetentionFailed",
+        "SealKeysOld",
         *(f"{name}Budget{ending}" for name, _ in OBJECTIVES.values() for ending in BURNS),
     }
     assert len({rule["alert"] for rule in alerts()}) == len(alerts())

@@ -79,6 +79,28 @@ def seal_settings(common: Settings) -> Settings:
     )
 
 
+def retention_settings(common: Settings) -> Settings:
+    """What `erase --due` is told besides its data folder."""
+    return Settings(
+        keep_legal_days=common.keep_legal_days,
+        keep_jury_days=common.keep_jury_days,
+        keep_blobs_days=common.keep_blobs_days,
+        keep_archive_days=common.keep_archive_days,
+        archive_url=common.archive_url,
+        archive_endpoint=common.archive_endpoint,
+        archive_region=common.archive_region,
+        archive_access_key=common.archive_access_key,
+        archive_secret_key=common.archive_secret_key,
+    )
+
+
+def keeps_for_a_time(settings: Settings) -> bool:
+    """Whether anything is past its time some day."""
+    return any(
+        (settings.keep_legal_days, settings.keep_jury_days, settings.keep_blobs_days, settings.keep_archive_days)
+    )
+
+
 def service_settings(
     service: str, common: Settings, passwords: Mapping[str, str], logins: Mapping[str, str] = MappingProxyType({})
 ) -> Settings:

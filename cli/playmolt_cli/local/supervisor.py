@@ -21,7 +21,17 @@ from playmolt_cli.local.embedded.nats import READER, USERS
 from playmolt_cli.local.folder import Folder, NatsLogin, Reader, Run
 from playmolt_cli.local.logfile import LogFile
 from playmolt_cli.local.probe import Readiness
-from playmolt_cli.local.services import Counts, Fleet, Program, address, anchor_settings, environment, seal_settings
+from playmolt_cli.local.services import (
+    Counts,
+    Fleet,
+    Program,
+    address,
+    anchor_settings,
+    environment,
+    keeps_for_a_time,
+    retention_settings,
+    seal_settings,
+)
 from playmolt_cli.terminal.failures import Expected
 
 READY_SECONDS = 60.0
@@ -205,7 +215,7 @@ class Supervisor:
             chore.tend(self._tell_error)
 
     def _make_chores(self) -> list[Chore]:
-        """What is done from time to time: the log's heads signed, the keys of sessions wrapped anew."""
+        """What is done from time to time: heads signed, keys of sessions wrapped anew, what is past its time erased."""
         settings, data = self._settings, ["--data", str(self._folder.path)]
         return [
             Chore(
@@ -215,6 +225,10 @@ class Supervisor:
             Chore(
                 "seal", ["seal", "rotate", *data], DAY_SECONDS, self._folder.log("seal"),
                 environment(seal_settings(settings)),
+            ),
+            Chore(
+                "retention", ["erase", "--due", *data], DAY_SECONDS if keeps_for_a_time(settings) else 0,
+                self._folder.log("retention"), environment(retention_settings(settings)),
             ),
         ]  # fmt: skip
 

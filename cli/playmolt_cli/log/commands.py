@@ -13,6 +13,7 @@ from playmolt_core.db.pool import Pool
 from playmolt_core.log.copies.anchors import Comparison
 from playmolt_core.log.copies.export import json_lines, parquet
 from playmolt_core.log.copies.manifest import Listing, beside, write_manifest
+from playmolt_core.log.erasing import erased_heads
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.stats import stats as count_everything
 from playmolt_core.log.verify import Verification
@@ -73,7 +74,9 @@ def progress(total: int) -> Iterator[Callable[[int], None]]:
 
 async def verified(event_log: PostgresLog, pool: Pool) -> Verification:
     with progress(await event_log.position()) as done:
-        found = await verify_log(event_log, deciders(), register=event_log.register, progress=done)
+        found = await verify_log(event_log, deciders(), register=event_log.register, progress=done,
+            erased=await erased_heads(pool, await event_log.position()),
+        )  # fmt: skip
     return replace(found, breaks=found.breaks + await projection_breaks(pool, event_log))
 
 
@@ -119,7 +122,7 @@ def verify(files: Sequence[Path], place: str | None, data: Path | None, as_json:
         click.echo(
             f"{result.events} events in {result.streams} streams: "
             f"{result.exact} EXACT ({result.decided_again} decided again), "
-            f"{result.unverified} UNVERIFIED, {result.diverged} DIVERGED"
+            f"{result.unverified} UNVERIFIED, {result.diverged} DIVERGED, {result.erased} ERASED"
             + (f", {result.archived} more archived" if result.archived else "")
             + (f", {result.lost} records lost" if result.lost else "")
         )

@@ -3,11 +3,13 @@
 import os
 from datetime import datetime
 
+import msgspec
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.identifiers import rfc3339
-from playmolt_schemas.records import Metadata, Record, record_hash, stored_data
+from playmolt_schemas.records import Metadata, OpenedRecord, Record, record_hash, stored_data
 
 from playmolt_core.log.port import NewRecord
+from playmolt_core.vault.stream_key import from_text, open_record, record_place
 
 SALT_BYTES = 16
 
@@ -60,6 +62,9 @@ def chain_record(
 
 
 def recomputed(record: Record) -> str:
+    """The hash that a record as it is given must have; "" where it shows other data than is stored beside it."""
+    if not shows_what_is_stored(record):
+        return ""
     return record_hash(
         stream=record.stream,
         version=record.version,
@@ -71,3 +76,15 @@ def recomputed(record: Record) -> str:
         salt=record.salt,
         prev_hash=record.prev_hash,
     )
+
+
+def shows_what_is_stored(record: Record) -> bool:
+    """Whether the data of an opened record is what its key opens; nobody can tell of one without a key."""
+    if not isinstance(record, OpenedRecord) or record.sealed is msgspec.UNSET or record.seal_key is msgspec.UNSET:
+        return True
+    place = record_place(record.stream, record.version, record.type, record.schema_version)
+    try:
+        data = open_record(from_text(record.seal_key), place, record.sealed)
+        return canonical_json(msgspec.json.decode(data)) == canonical_json(msgspec.json.decode(record.data))
+    except ValueError:
+        return False

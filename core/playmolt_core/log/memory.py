@@ -210,6 +210,9 @@ class MemoryLog:
     async def archived_to(self) -> int:
         return max(self._gone, default=0)
 
+    async def erased_to(self) -> int:
+        return 0
+
     async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:
         ready = [(stream.due, stream.name) for stream in self._of(game) if stream.due is not None and stream.due <= now]
         return [name for _, name in sorted(ready)[:limit]]

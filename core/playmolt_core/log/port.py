@@ -235,6 +235,10 @@ class EventLog(Protocol):
         """The newest position whose record was taken out, 0 when none was: behind it there is no hole."""
         ...
 
+    async def erased_to(self) -> int:
+        """The newest position whose record left with an erased session, 0 when none did: copies may hold none of it."""
+        ...
+
     async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]: ...
 
     async def games(

@@ -173,6 +173,9 @@ class PostgresLog:
     async def archived_to(self) -> int:
         return int(await self._pool.value(_SQL["archived_to"]))
 
+    async def erased_to(self) -> int:
+        return int(await self._pool.value(_SQL["erased_to"]))
+
     async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:
         return [stream for (stream,) in await self._pool.fetch(_SQL["due"], game, now, limit)]
 

@@ -1,6 +1,6 @@
 """Whether the log is whole (positions, versions, hash chains) and folds to the states it was played with."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -11,13 +11,15 @@ from playmolt_core.game.decider import Decider, Event, read_event
 from playmolt_core.game.fold import carries_state_hash, time_of
 from playmolt_core.game.redecision import Fact, Redecision
 from playmolt_core.log.chain import recomputed
+from playmolt_core.log.erasing import ErasedHeads
 from playmolt_core.log.opened_log import is_sealed
-from playmolt_core.log.port import ARCHIVED, GAME_END, Archived, EventLog, PublicRecord
+from playmolt_core.log.port import ARCHIVED, ERASED, GAME_END, Archived, EventLog, PublicRecord
 from playmolt_core.log.reading import CHUNK, chunks
 from playmolt_core.log.register import Gap, Gone, Register
 from playmolt_core.vault.stream_key import StreamKey, hash_of_state
+from playmolt_core.vault.vault import Erased
 
-Verdict = Literal["EXACT", "UNVERIFIED", "DIVERGED"]
+Verdict = Literal["EXACT", "UNVERIFIED", "DIVERGED", "ERASED"]
 _metadata_of = msgspec.json.Decoder(Metadata).decode
 
 
@@ -33,7 +35,8 @@ class Verification(msgspec.Struct, frozen=True):
     """Counts of streams by verdict, and every stream's first break.
 
     exact: every state hash of the stream agrees, and it has one. unverified: it has none, or no rules are known for its
-    type. diverged: it has a break. archived: those whose records were taken out, which are none of `streams`.
+    type. diverged: it has a break. erased: sessions that nobody can read any more, their chains whole and their ends
+    those that the records of their erasures name. archived: those whose records were taken out, none of `streams`.
     decided_again: the exact ones whose every command today's rules decide as it was. lost: records that anchors know
     of, from before the log was set back as one of them says.
     """
@@ -47,6 +50,7 @@ class Verification(msgspec.Struct, frozen=True):
     archived: int = 0
     decided_again: int = 0
     lost: int = 0
+    erased: int = 0
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -102,13 +106,18 @@ class Verifier:
         self._key_of = key_of
         self._hashes_required = hashes_required
         self._running: dict[str, _Progress] = {}
-        self._verdicts: dict[Verdict, int] = {"EXACT": 0, "UNVERIFIED": 0, "DIVERGED": 0}
+        self._verdicts: dict[Verdict, int] = {"EXACT": 0, "UNVERIFIED": 0, "DIVERGED": 0, "ERASED": 0}
         self._events = self._decided_again = 0
         self._breaks: list[Break] = []
         self._not_gone: set[str] = set()
         self._ended: list[Ended] = []
+        self._erased: Mapping[str, tuple[int, str]] = {}
         self.gone: Mapping[str, Gone] = {}
         """The archived ones among the streams that the next records may begin."""
+
+    def tell_erased(self, ends: Mapping[str, tuple[int, str]]) -> None:
+        """Where the records of erased sessions have to end, by the records of their erasures."""
+        self._erased = ends
 
     def follows(self, stream: str) -> bool:
         return stream in self._running
@@ -131,10 +140,19 @@ class Verifier:
 
     def _end(self, stream: str) -> None:
         progress = self._running.pop(stream)
-        end = Ended(stream, progress.version, progress.verdict(), progress.decided_again())
+        end = self._ended_as(stream, progress)
         self._verdicts[end.verdict] += 1
         self._decided_again += end.decided_again
         self._ended.append(end)
+
+    def _ended_as(self, stream: str, progress: _Progress) -> Ended:
+        if stream not in self._erased:
+            return Ended(stream, progress.version, progress.verdict(), progress.decided_again())
+        if not progress.broken and (progress.version, progress.hash) != self._erased[stream]:
+            progress.broken = True
+            told = f"it was erased at event {self._erased[stream][0]}, and does not end there as that record says"
+            self._breaks.append(Break(stream, progress.version, told))
+        return Ended(stream, progress.version, "DIVERGED" if progress.broken else "ERASED", decided_again=False)
 
     def ended(self, *, rest: bool = False) -> Sequence[Ended]:
         """The streams that ended since this was asked last; with `rest` those that have not ended, too."""
@@ -156,6 +174,25 @@ class Verifier:
         if problem and record.stream not in self._not_gone:
             self._not_gone.add(record.stream)
             self._breaks.append(Break(record.stream, record.version, problem))
+
+    def take_keys(self, erased: ErasedHeads) -> None:
+        """Compare the records of erasures with the keys that are gone, where the vault may be looked into."""
+        for stream, gone in (erased.emptied or {}).items():
+            if gone and stream not in erased.ends:
+                self._breaks.append(Break(stream, 0, "its key is gone, and no record says that it was erased"))
+        for stream, (version, _) in erased.ends.items():
+            if erased.emptied is not None and not erased.emptied.get(stream, False):
+                self._breaks.append(Break(stream, version, "a record says that it was erased, and its key is there"))
+
+    def count_left(self, streams: Iterable[tuple[str, int, str]]) -> None:
+        """Count the sessions that left the log when they were erased, which say so in the register."""
+        for stream, version, last in streams:
+            if self._erased.get(stream) == (version, last):
+                self._verdicts["ERASED"] += 1
+            else:
+                self._verdicts["DIVERGED"] += 1
+                told = "the register says that it was erased, and no record says so of this end"
+                self._breaks.append(Break(stream, version, told))
 
     def fault(self, problem: str) -> None:
         self._breaks.append(Break("", 0, problem))
@@ -215,6 +252,7 @@ class Verifier:
             breaks=self._breaks,
             archived=archived,
             decided_again=self._decided_again,
+            erased=verdicts["ERASED"],
         )
 
 
@@ -251,16 +289,21 @@ async def verify(
     deciders: Mapping[str, Decider[Any]],
     *,
     register: Register | None = None,
+    erased: ErasedHeads | None = None,
     chunk: int = CHUNK,
     progress: Callable[[int], None] | None = None,
 ) -> Verification:
     """Verify everything committed until now; `deciders` maps a stream's prefix to its rules.
 
-    Without a register of archived streams nothing may be missing. `progress` is told the position after each chunk.
+    `erased`: what is known of erased sessions. Without a register of archived streams nothing may be missing.
+    `progress` is told the position after each chunk.
     Raises LogUnavailable.
     """
     verifier = Verifier(deciders, key_of=log.key_of)
     seen, end = 0, await log.position()
+    if erased:
+        verifier.tell_erased(erased.ends)
+        verifier.take_keys(erased)
     async for entries in chunks(log, size=chunk):
         for first, last in await _missing(register, _gaps(seen, entries)):
             verifier.fault(f"position {last + 1} follows {first - 1}")
@@ -276,6 +319,7 @@ async def verify(
     if seen < end and await _missing(register, [(seen + 1, end)]):
         verifier.fault(f"the log ends at position {seen} and says {end}")
     await _compare_ends(log, verifier, verifier.ended(rest=True))
+    verifier.count_left(await register.erased() if register else ())
     return verifier.finish((await register.totals()).streams if register else 0)
 
 
@@ -286,7 +330,7 @@ async def _compare_ends(log: EventLog, verifier: Verifier, ends: Sequence[Ended]
         versions = await log.versions(end.stream for end in some)
         for end in some:
             said = versions.get(end.stream, 0)
-            if said not in (end.version, ARCHIVED) and not await _went_on(log, end, said):
+            if said not in (end.version, ARCHIVED, ERASED) and not await _went_on(log, end, said):
                 verifier.spoil(end, f"its records end here, and the stream says {said}")
 
 
@@ -296,7 +340,7 @@ async def _went_on(log: EventLog, end: Ended, said: int) -> bool:
         return False
     try:
         stored = await log.load(end.stream, end.version)
-    except Archived:
+    except (Archived, Erased):
         return True
     return stored is not None and len(stored.records) > 0
 

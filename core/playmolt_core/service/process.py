@@ -122,7 +122,8 @@ async def _serve(service: str, builds: tuple[Build, ...], settings: Settings, ke
     def metrics() -> str:
         own = [sample for engine in context.engines.values() for sample in engine.samples()]
         database = Sample("playmolt_database_read_only", int(pool.read_only))
-        return render([*own, database, *bus.samples(), *FIGURES.samples()])
+        age = [Sample("playmolt_seal_key_age_seconds", keys.age_seconds())] if keys else ()
+        return render([*own, database, *age, *bus.samples(), *FIGURES.samples()])
 
     server = await health.serve(settings.health_port, ready, metrics, settings.host)
     if await done_before(stopping, pool.migrated()):

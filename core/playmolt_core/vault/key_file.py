@@ -3,7 +3,7 @@
 import os
 import secrets
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -103,6 +103,10 @@ class KeyFile:
         if mark != self._mark and self._read():
             self._mark = mark
         return self._keys[0]
+
+    def age_seconds(self) -> float:
+        """Since when the newest key is in use."""
+        return (datetime.now(UTC) - self.newest().created_at).total_seconds()
 
     def find(self, name: str) -> KeyEncryptionKey | None:
         """A key by its id; None when the file lacks it."""

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 import rfc8785
+from cryptography.exceptions import InvalidTag
 from playmolt_core.log.copies.export import json_lines
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.relay.feeds import EVENTS, SPECTATE
+from playmolt_core.vault.stream_key import from_text, open_record, record_place
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import Record, record_hash
 
@@ -60,3 +62,15 @@ def test_the_page_names_fields_and_subjects_as_they_are() -> None:
     for feed in (EVENTS, SPECTATE):
         for subject in feed.subjects:
             assert f"| `{feed.stream}` | `{subject.removesuffix('>')}<game>" in PAGE
+
+
+def test_the_sealed_example_opens_to_what_the_page_says() -> None:
+    key, stored, data = blocks("text")[2:5]
+    stream, page = "legal-0190a5a0-7c1e-7f00-8a3b-5d2c6e9f1a04", dict[str, Any]()
+    text = json.loads(stored)["sealed"]
+    assert open_record(from_text(key), record_place(stream, 2, "facts_told", 1), text) == data.encode()
+    exec(blocks("python")[1], page)  # noqa: S102 -- as above
+    line = {"stream": stream, "version": 2, "type": "facts_told", "schema_version": 1, "sealed": text, "seal_key": key}
+    assert page["opened"](line) == json.loads(data)
+    with pytest.raises(InvalidTag):
+        page["opened"](line | {"version": 3})

@@ -153,6 +153,7 @@ CREATE TABLE log.archived (
   archived_at timestamptz      NOT NULL DEFAULT now()
 );
 CREATE INDEX archived_positions ON log.archived USING gist (positions);
+CREATE INDEX archived_erased ON log.archived (upper(positions)) WHERE file = '';
 CREATE INDEX archived_end ON log.archived (upper(positions)) WHERE NOT isempty(positions);
 
 -- Not even the owner changes what is stored. What stands in the register may be deleted, but for the results, from which

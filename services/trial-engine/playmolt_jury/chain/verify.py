@@ -6,8 +6,9 @@ from typing import Final, TypeVar
 
 import msgspec
 from playmolt_core.game.decider import Event
+from playmolt_core.log.chain import recomputed
 from playmolt_schemas.games.jury import VerdictName, VoteView
-from playmolt_schemas.records import ZERO_HASH, Record, record_hash, stored_data
+from playmolt_schemas.records import ZERO_HASH, Record
 
 from playmolt_jury.chain.port import Verdict, Voted
 from playmolt_jury.content.material import Found
@@ -69,7 +70,7 @@ def _verdict(records: Sequence[Record]) -> VerdictRead:
 def _broken(records: Sequence[Record]) -> Iterator[str]:
     before = ZERO_HASH
     for version, record in enumerate(records, 1):
-        whole = _unprovable(record) or _recomputed(record) == record.hash
+        whole = _unprovable(record) or recomputed(record) == record.hash
         if record.version != version or record.prev_hash != before or not whole:
             yield f"log: record {version} is not what was stored: its hash chain breaks there"
             return
@@ -84,20 +85,6 @@ def _unprovable(record: Record) -> bool:
 def withheld(records: Iterable[Record]) -> int:
     """Of how many records of a shared log so much is left out that their hashes are taken as they are given."""
     return sum(map(_unprovable, records))
-
-
-def _recomputed(record: Record) -> str:
-    return record_hash(
-        stream=record.stream,
-        version=record.version,
-        type=record.type,
-        schema_version=record.schema_version,
-        data=stored_data(record),
-        metadata=bytes(record.metadata),
-        at=record.at,
-        salt=record.salt,
-        prev_hash=record.prev_hash,
-    )
 
 
 def _contract(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Iterator[str]:

@@ -26,3 +26,6 @@ SELECT has_function_privilege('log.prune(json, text, bytea)', 'EXECUTE')
 
 -- name: prune
 SELECT log.prune($1, $2, $3)
+
+-- name: erased
+SELECT stream, version, hash FROM log.archived WHERE file = '' ORDER BY stream

@@ -73,6 +73,9 @@ SELECT position FROM log.head
 -- name: archived_to
 SELECT coalesce(max(upper(positions)) - 1, 0) FROM log.archived WHERE NOT isempty(positions)
 
+-- name: erased_to
+SELECT coalesce(max(upper(positions)) - 1, 0) FROM log.archived WHERE file = ''
+
 -- name: due
 SELECT stream FROM log.stream WHERE game = $1 AND due <= $2 ORDER BY due, stream LIMIT $3
 

@@ -9,7 +9,8 @@ export const canHash = () => Boolean(globalThis.crypto?.subtle);
 export async function firstBroken(stream, records) {
   let before = ZEROS;
   for (const [place, record] of records.entries()) {
-    const { hash, position: _, withheld, sealed, seal_key: __, ...hashed } = record;
+    const { hash, position: _, withheld, sealed, seal_key: key, ...hashed } = record;
+    if (key && !(await opens(record))) return place + 1;
     if (sealed) hashed.data = { sealed };
     const follows = record.stream === stream && record.version === place + 1 && record.prev_hash === before;
     // Of a record that lacks something, and is not sealed, the hash is taken as it is given.
@@ -18,6 +19,23 @@ export async function firstBroken(stream, records) {
     before = hash;
   }
   return 0;
+}
+
+/** Whether the data that a record shows is what its key opens of what is stored. */
+async function opens({ stream, version, type, schema_version: form, data, sealed, seal_key: key }) {
+  try {
+    const stored = bytes(sealed.replace(/^v1\./, ""));
+    const cipher = { name: "AES-GCM", iv: stored.slice(0, 12), additionalData: new TextEncoder().encode(`${stream}|${version}|${type}|${form}`) };
+    const opener = await crypto.subtle.importKey("raw", bytes(key), "AES-GCM", false, ["decrypt"]);
+    const opened = new TextDecoder().decode(await crypto.subtle.decrypt(cipher, opener, stored.slice(12)));
+    return canonical(JSON.parse(opened)) === canonical(data);
+  } catch {
+    return false;
+  }
+}
+
+function bytes(base64url) {
+  return Uint8Array.from(atob(base64url.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
 }
 
 /** RFC 8785: what JSON.stringify writes, with the keys in order. */

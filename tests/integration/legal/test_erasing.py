@@ -1,0 +1,109 @@
+"""Erasing on a whole platform: who may, what everybody is told afterwards, and what is left."""
+
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+from playmolt_cli.local.stack import Stack
+
+MARKER = "xylograph-quandary"
+GONE = ("", "/report", "/report?format=md", "/stream", "/log", "/picture.svg")
+JURY_GONE = ("", "/dossier", "/evidence", "/witnesses", "/verdict", "/ending", "/transcript", "/log", "/stream")
+
+
+@pytest.fixture(scope="module")
+def running(session_folder: Path) -> Iterator[Stack]:
+    with Stack(session_folder / "erasing", ("--gateways", "2"), {"DATABASE_URL": "", "NATS_URL": ""}) as running:
+        yield running
+
+
+@pytest.fixture
+def clients() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+class Person:
+    def __init__(self, run: Any, clients: ExitStack) -> None:
+        self.client = clients.enter_context(httpx.Client(base_url=run.gateway, timeout=30))
+        registered = self.client.post("/api/agents", json={"name": f"p-{uuid.uuid4().hex[:8]}"}).json()
+        self.id, self.client.headers["Authorization"] = registered["id"], f"Bearer {registered['api_key']}"
+
+    def opened(self, kind: str) -> str:
+        path = "/api/sessions" if kind == "legal" else "/api/jury/sessions"
+        legal = {"title": MARKER, "case_type": "civil", "jurisdiction": "KR", "language": "en", "model": "scripted"}
+        answer = self.client.post(path, json=legal if kind == "legal" else {"language": "en"})
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["id"])
+
+
+def operator(run: Any, method: str, path: str) -> Any:
+    headers = {"Authorization": f"Bearer {run.operator_key}"}
+    return httpx.request(method, f"{run.gateway}{path}", headers=headers, timeout=30).json()
+
+
+@pytest.mark.parametrize("kind", ["legal", "jury"])
+def test_an_erased_session_is_gone_for_everybody_and_its_owner_is_told(
+    running: Stack, clients: ExitStack, kind: str
+) -> None:
+    run, owner, other = running.run, Person(running.run, clients), Person(running.run, clients)
+    session = owner.opened(kind)
+    base = "/api/sessions" if kind == "legal" else "/api/jury/sessions"
+    path = f"{base}/{session}"
+    assert httpx.delete(f"{run.gateway}{path}").status_code == 401
+    assert other.client.delete(path).status_code == 404
+    before = other.client.get(path)
+    with owner.client.stream("GET", f"{path}/stream") as feed:
+        said = feed.iter_raw()
+        next(said)
+        erased = owner.client.delete(path)
+        assert erased.status_code == 200, erased.text
+        began = time.monotonic()
+        for _ in said:
+            pass
+        assert time.monotonic() - began < 10, "an open feed ends"
+    body = erased.json()
+    assert (body["status"], body["id"], body["records"] >= 1) == ("erased", session, True)
+    assert owner.client.delete(path).json() == body == operator(run, "DELETE", path)
+    for ending in GONE if kind == "legal" else JURY_GONE:
+        told = owner.client.get(path + ending)
+        assert (told.status_code, told.json()["code"]) == (410, "erased"), ending
+    steps = ["/facts", "/steering", "/redo", "/retry", "/share"] if kind == "legal" else ["/phase", "/share", "/retry"]
+    for step in steps:
+        told = owner.client.post(path + step, json={})
+        assert (told.status_code, told.json()["code"]) == (410, "erased"), step
+        assert other.client.post(path + step, json={}).status_code == 404
+    after = other.client.get(path)
+    assert (after.status_code, after.json()) == (404, before.json())
+    (row,) = owner.client.get(base).json()["sessions"]
+    assert row == {"id": session, "phase": "erased", "erased_at": body["at"]}
+    page = operator(run, "GET", f"/api/admin/games/{session}")
+    assert page["erased"] == {"at": body["at"], "by": "owner"}
+    stuck = operator(run, "GET", f"/api/admin/games?gameType={kind}&stuck=true")
+    assert session not in msgspec.json.encode(stuck).decode()
+
+
+def test_the_command_erases_and_the_log_is_whole(running: Stack, clients: ExitStack) -> None:
+    owner = Person(running.run, clients)
+    session = owner.opened("legal")
+    first = playmolt(running, "erase", session, "--reason", "request", "--json")
+    assert msgspec.json.decode(first)["erased"][0]["again"] is False
+    assert msgspec.json.decode(playmolt(running, "erase", session, "--json"))["erased"][0]["again"] is True
+    assert owner.client.get(f"/api/sessions/{session}").status_code == 410
+    playmolt(running, "erase", "--due", "--json")
+    assert b'"breaks":[]' in playmolt(running, "log", "verify", "--json")
+
+
+def playmolt(running: Stack, *words: str) -> bytes:
+    command = [sys.executable, "-m", "playmolt_cli", *words, "--data", str(running.folder.path)]
+    done = subprocess.run(command, capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr.decode() + done.stdout.decode()
+    return done.stdout
