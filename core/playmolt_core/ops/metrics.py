@@ -35,7 +35,7 @@ METRICS: Final[dict[str, Metric]] = {
         "gateway, engine, relay", "gauge", "", "1 while the database was last seen to take no writes: a standby."
     ),
     "playmolt_seal_key_age_seconds": Metric(
-        "engine", "gauge", "", "Of engines of sessions: since when the newest key of PLAYMOLT_SEAL_KEYS is there."
+        "trial-engine, legal-orchestrator", "gauge", "", "Since when the newest key of PLAYMOLT_SEAL_KEYS is there."
     ),
     "playmolt_nats_moves_total": Metric(
         "gateway, spectator, engine, relay",
