@@ -96,10 +96,16 @@ def request(
         route.address(*values),
         _reader(route),
         given,
-        msgspec.json.encode({} if body is None else body) if route.method in ("POST", "PUT", "PATCH") else None,
+        _body(route, body) if route.method in ("POST", "PUT", "PATCH") else None,
         (idempotency_key or uuid.uuid4().hex) if route.idempotent else "",
         wait=wait,
     )
+
+
+def _body(route: Route[Any], body: Any) -> bytes:
+    if isinstance(route.request, Media):
+        return str(body).encode()
+    return msgspec.json.encode({} if body is None else body)
 
 
 def register(

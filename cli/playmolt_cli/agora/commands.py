@@ -187,12 +187,22 @@ def analyze(experiment: str, out: Path, data: Path | None, as_json: bool) -> Non
     """Measure an experiment out of the log: turns.jsonl, every table as CSV and Parquet, figures, report.html.
 
     EXPERIMENT may be a bundle, its zip file or a turns.jsonl instead, which needs no platform. Works while
-    it runs, beside an `up` and without one. A folder that holds an older analysis is written over.
+    it runs, beside an `up` and without one. A folder that holds an older analysis is written over. Exit status 1 when a
+    measure of the plan's folder failed; all else is written.
 
     Example: playmolt agora analyze experiment-0190… --out study
     """
-    report = agora_study.analyse(experiment, out, data, _console(as_json).print)
-    click.echo(msgspec.json.encode({"experiment": experiment, "report": str(report)}) if as_json else str(report))
+    found = agora_study.analyse(experiment, out, data, _console(as_json).print)
+    failed = [each for each in found.measures if each["code"] is not None]
+    if as_json:
+        told = {"experiment": experiment, "report": str(found.report), "measures": found.measures}
+        click.echo(msgspec.json.encode(told))
+    else:
+        click.echo(str(found.report))
+        for each in failed:
+            click.echo(f"measure {each['name']}: {each['code']}: {printable(each['detail'])}", err=True)
+    if failed:
+        raise SystemExit(1)
 
 
 @agora.command()

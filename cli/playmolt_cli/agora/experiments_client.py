@@ -1,5 +1,6 @@
 """The operator's calls about experiments."""
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,6 +54,12 @@ class ExperimentsClient:
         """Lock a plan; under the same key the same plan is locked once."""
         opened = msgspec.to_builtins(self._call(routes.OPEN, body=plan, key=key))
         return self.experiment(opened["experiment"])
+
+    def put_file(self, text: str) -> str:
+        """Keep a file of a plan's folder; gives its hash."""
+        named = hashlib.sha256(text.encode()).hexdigest()
+        self._call(routes.PUT_FILE, named, body=text)
+        return named
 
     def experiments(self) -> Experiments:
         return self._call(routes.LIST)

@@ -1,5 +1,7 @@
 """How `agora run` begins: with a fresh experiment, or with the one that this plan has opened before."""
 
+from typing import Any
+
 from playmolt.errors import Refused
 from playmolt_schemas.agora.plan import INTERRUPTED, ExperimentState, Plan
 from playmolt_schemas.codes import Code
@@ -12,7 +14,7 @@ from playmolt_cli.terminal.failures import Failure
 def opened(client: ExperimentsClient, chosen: Chosen) -> ExperimentState:
     """Lock a plan, or find the experiment that was locked with it. Raises Failure for a plan that is refused."""
     try:
-        return client.open(chosen.body, chosen.key)
+        return client.open(_with_files(client, chosen), chosen.key)
     except Refused as refusal:
         if refusal.code == Code.INVALID_REQUEST.wire and refusal.errors:
             raise Failure(f"{chosen.name} was refused\n{told(refusal.errors)}") from refusal
@@ -22,6 +24,14 @@ def opened(client: ExperimentsClient, chosen: Chosen) -> ExperimentState:
     if found is None:
         raise Failure(f"{chosen.name} was locked before, but no experiment with it is there: give it another name")
     return found
+
+
+def _with_files(client: ExperimentsClient, chosen: Chosen) -> Any:
+    """The plan's body, once the platform has the files of its folder."""
+    if not chosen.files:
+        return chosen.body
+    named = {path: client.put_file(text) for path, text in chosen.files.items()}
+    return {"plan": chosen.body, "files": named}
 
 
 def _found(client: ExperimentsClient, chosen: Chosen) -> ExperimentState | None:
@@ -34,7 +44,7 @@ def _found(client: ExperimentsClient, chosen: Chosen) -> ExperimentState | None:
             continue
         state = client.experiment(line.experiment)
         plan = reading.read(state.plan)
-        if isinstance(plan, Plan) and plans.identity(plan) == chosen.identity:
+        if isinstance(plan, Plan) and plans.identity(plan, state.folder) == chosen.identity:
             return state
     return None
 

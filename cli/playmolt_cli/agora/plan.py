@@ -6,6 +6,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET
+from playmolt_agora.folder import reading as folder_reading
+from playmolt_agora.folder.disk import Disk
+from playmolt_agora.folder.reading import FolderReading
+from playmolt_agora.folder.source import Source as FolderSource
 from playmolt_agora.plan import document, reading
 from playmolt_agora.plan import plan as plans
 from playmolt_core.llm.catalogue import load
@@ -30,6 +35,12 @@ class Chosen(msgspec.Struct, frozen=True):
     plan: Plan
     body: Any
     identity: str
+    folder: FolderReading = FolderReading()
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """The files of the folder that the plan uses, path → text."""
+        return self.folder.texts
 
     @property
     def key(self) -> str:
@@ -44,6 +55,16 @@ class Source(msgspec.Struct, frozen=True):
     text: str = ""
     imported: Mapping[str, str] = {}
     fault: PlanFault | None = None
+    beside: Path | None = None
+    """The folder that it lies in."""
+
+    def folder(self, plan: Plan | None) -> FolderReading:
+        """What the plan makes of the folder it lies in."""
+        if plan is None or (self.beside is None and not plan.rooms and not plan.measures):
+            return FolderReading()
+        if not plan.rooms and plan.measures is UNSET and not (self.beside and (self.beside / "measures").is_dir()):
+            return FolderReading()
+        return folder_reading.read(plan, Disk(self.beside) if self.beside else FolderSource())
 
     @property
     def reading(self) -> reading.Reading:
@@ -69,18 +90,19 @@ def source(file: str | None, preset: str | None) -> Source:
         raise Failure(f"there is no file {file}, nor a plan of that name; {_HOW}") from None
     except UnicodeDecodeError:
         return Source(path.name, fault=PlanFault("", "is no text in UTF-8", "not_text"))
-    return Source(path.name, text, _imported(reading.imports(text), path.parent))
+    return Source(path.name, text, _imported(reading.imports(text), path.parent), beside=path.parent)
 
 
 def chosen(file: str | None, preset: str | None) -> Chosen:
     """Read the plan in a file, or the preset that is named. Raises Failure with every fault of it."""
     found = source(file, preset)
     read = found.reading
-    if read.plan is None or read.faults:
-        raise Failure(f"{file or preset} is no plan that could run; {_HOW}\n{told(_in_file(read.faults, found.name))}")
-    return Chosen(
-        file or found.name, read.plan, _body(found.text, read.plan, found.imported), plans.identity(read.plan)
-    )
+    folder = found.folder(read.plan)
+    faults = (*_in_file(read.faults, found.name), *_in_file(folder.faults, found.name))
+    if read.plan is None or faults:
+        raise Failure(f"{file or preset} is no plan that could run; {_HOW}\n{told(faults)}")
+    body = _body(found.text, read.plan, found.imported)
+    return Chosen(file or found.name, read.plan, body, plans.identity(read.plan, folder.folder), folder)
 
 
 def examined(found: Source, *, keys: bool = False) -> Preview:
@@ -88,11 +110,14 @@ def examined(found: Source, *, keys: bool = False) -> Preview:
 
     Else it is a warning: nothing is asked of a model here. Raises InvalidCatalogue.
     """
+    from playmolt_agora.own_measures.trial import tried  # noqa: PLC0415 -- as the next
     from playmolt_agora.plan.preview import examined  # noqa: PLC0415 -- numeric libraries that no other command needs
 
     models = read_settings().models
     catalogue = load(models, os.environ if keys else None)
-    preview = examined(found.reading, catalogue)
+    read = found.reading
+    folder = tried(read.plan, found.folder(read.plan))
+    preview = examined(read, catalogue, folder=folder)
     unset = sorted(
         {entry.api_key_env for entry in catalogue.models.values() if entry.alias in {m.model for m in preview.models}}
         - os.environ.keys()

@@ -1,9 +1,12 @@
 """An experiment's study, straight from the log."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
 from playmolt_agora.report.study_files import REPORT
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.db.pool import Pool, open_pool
@@ -12,25 +15,37 @@ from playmolt_core.log.postgres import PostgresLog
 from playmolt_cli.local.database import database
 from playmolt_cli.terminal.failures import Failure
 
+if TYPE_CHECKING:
+    from playmolt_agora.report.experiment_study import Gathered
+    from playmolt_agora.report.study import Study
+
+T = TypeVar("T")
 Say = Callable[[str], None]
 
 
-def analyse(experiment: str, out: Path, data: Path | None, say: Say) -> Path:
-    """Write turns, tables and report into a folder; gives the report. Raises Failure.
+class Analysed(msgspec.Struct, frozen=True):
+    """The report that was written, and what the measures of one's own came to."""
+
+    report: Path
+    measures: tuple[dict[str, Any], ...] = ()
+
+
+def analyse(experiment: str, out: Path, data: Path | None, say: Say) -> Analysed:
+    """Write turns, tables and report into a folder. Raises Failure.
 
     `experiment` may be a path instead: of a bundle, the folder of an analysis, a `turns.jsonl`.
     """
     if Path(experiment).exists():
         return _of_files(Path(experiment), out, say)
-    return asyncio.run(_with_pool(experiment, out, data, say, sealed=False))
+    return asyncio.run(_with_pool(experiment, out, data, partial(_analysed, out, say)))
 
 
 def export(experiment: str, out: Path, data: Path | None, say: Say) -> Path:
     """Write the sealed bundle into a folder of its own; gives its manifest. Raises Failure."""
-    return asyncio.run(_with_pool(experiment, out, data, say, sealed=True))
+    return asyncio.run(_with_pool(experiment, out, data, partial(_exported, out, say)))
 
 
-def _of_files(source: Path, out: Path, say: Say) -> Path:
+def _of_files(source: Path, out: Path, say: Say) -> Analysed:
     # As below.
     from playmolt_agora.report import experiment_study  # noqa: PLC0415
     from playmolt_agora.report.printing.sources import study_in  # noqa: PLC0415
@@ -44,21 +59,28 @@ def _of_files(source: Path, out: Path, say: Say) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     files = experiment_study.write(found, out, printed=True)
     say(f"{len(files)} files in {out}")
-    return out / REPORT
+    return Analysed(out / REPORT, _measures(found))
 
 
-async def _with_pool(experiment: str, out: Path, data: Path | None, say: Say, *, sealed: bool) -> Path:
+def _measures(study: "Study") -> tuple[dict[str, Any], ...]:
+    return tuple(each.line for each in study.own.measures) if study.own else ()
+
+
+async def _with_pool(
+    experiment: str, out: Path, data: Path | None, work: Callable[[Pool, "Gathered"], Awaitable[T]]
+) -> T:
     with database(data) as url:
         pool = await open_pool(url)
         try:
-            return await _written(pool, experiment, out, say, sealed=sealed)
+            gathered = await _gathered(pool, experiment)
+            await asyncio.to_thread(out.mkdir, parents=True, exist_ok=True)
+            return await work(pool, gathered)
         finally:
             await pool.close()
 
 
-async def _written(pool: Pool, experiment: str, out: Path, say: Say, *, sealed: bool) -> Path:
+async def _gathered(pool: Pool, experiment: str) -> "Gathered":
     # Numeric libraries that take seconds to load, and no other command needs.
-    from playmolt_agora.bundle.seal import Unsealable  # noqa: PLC0415
     from playmolt_agora.report import experiment_study  # noqa: PLC0415
 
     try:
@@ -67,12 +89,26 @@ async def _written(pool: Pool, experiment: str, out: Path, say: Say, *, sealed: 
         raise Failure(f"{error}: `playmolt log tail --running` shows the streams there are") from error
     if not gathered.runs:
         raise Failure(f"no run of {experiment} has been opened yet: there is nothing to measure")
-    await asyncio.to_thread(out.mkdir, parents=True, exist_ok=True)
+    return gathered
+
+
+async def _analysed(out: Path, say: Say, pool: Pool, gathered: "Gathered") -> Analysed:
+    from playmolt_agora.report import experiment_study  # noqa: PLC0415 -- as above
+
     say(f"{len(gathered.runs)} runs read; measuring")
-    if not sealed:
-        files = experiment_study.write(experiment_study.analysed(gathered), out, printed=True)
-        say(f"{len(files)} files in {out}")
-        return out / REPORT
+    texts = await experiment_study.folder_texts(gathered, PgBlobs(pool))
+    study = await asyncio.to_thread(experiment_study.analysed, gathered, None, texts)
+    files = experiment_study.write(study, out, printed=True)
+    say(f"{len(files)} files in {out}")
+    return Analysed(out / REPORT, _measures(study))
+
+
+async def _exported(out: Path, say: Say, pool: Pool, gathered: "Gathered") -> Path:
+    # As above.
+    from playmolt_agora.bundle.seal import Unsealable  # noqa: PLC0415
+    from playmolt_agora.report import experiment_study  # noqa: PLC0415
+
+    say(f"{len(gathered.runs)} runs read; measuring")
     try:
         digest = await experiment_study.export(gathered, PgBlobs(pool), out)
     except Unsealable as error:

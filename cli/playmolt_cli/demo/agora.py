@@ -60,7 +60,7 @@ def _study(console: Console, run: Run, data: Path, out: Path) -> Studied:
             console.print(table(state, client.runs(state.experiment).runs))
         except Refused as refusal:
             raise Failure(refusal.detail) from refusal
-    report = agora_study.analyse(state.experiment, out, data, lambda said: console.print(f"agora  {said}"))
+    report = agora_study.analyse(state.experiment, out, data, lambda said: console.print(f"agora  {said}")).report
     return Studied(state, report)
 
 

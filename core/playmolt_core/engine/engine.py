@@ -18,6 +18,7 @@ from playmolt_core.engine.pending_call import PendingCall, Respond
 from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.engine.reads.reads import Reads
 from playmolt_core.engine.stream_cache import StreamCache
+from playmolt_core.engine.writes.completing import Complete, Completing
 from playmolt_core.engine.writes.writes import Writes
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Accepted, Command, Decider, Refused
@@ -45,10 +46,12 @@ class Engine:
         outages: Outages | None = None,
         fetches: Mapping[str, Fetch] | None = None,
         eraser: Eraser | None = None,
+        completes: Mapping[str, Complete] | None = None,
     ) -> None:
         self.decider = decider
         self.streams = StreamCache(decider, event_log, settings.hot_games)
         self.writes = Writes(decider, event_log, self.streams, settings, on_commit, api, self._told_of_erased)
+        self._completing = Completing(completes or {}, self.writes.take, settings.effects_at_once)
         self.committed = CommittedReads(event_log, self.streams, self.writes.committing)
         self._erasing = Erasing(eraser, self.committed, api) if eraser else None
         self.reads = Reads(decider, event_log, self.committed, api, fetches, self._erasing)
@@ -86,7 +89,11 @@ class Engine:
 
     def receive(self, call: Call, respond: Respond) -> None:
         """Take a call of a trusted service."""
-        (self.writes if call.op in WRITES else self.reads).take(PendingCall(call, respond))
+        pending = PendingCall(call, respond)
+        if call.op in WRITES:
+            self._completing.take(pending)
+        else:
+            self.reads.take(pending)
 
     def receive_public(self, call: Call, respond: Respond) -> None:
         """Take a call of a service that may see public messages only: whatever it says of itself is dropped."""

@@ -69,6 +69,9 @@ class GameApi(ABC, Generic[S_contra]):
     lists: ClassVar[frozenset[str]] = frozenset()
     """Names of routes that are answered over the caller's sessions: `many` gets their states."""
 
+    unbound: ClassVar[frozenset[str]] = frozenset()
+    """Names of routes about no session: what the process fetches for them is the whole answer."""
+
     @abstractmethod
     def command(self, state: S_contra, request: ApiRequest) -> Command | Refused | None:
         """The command of a writing route; None when this call of it changes nothing (a dry run).

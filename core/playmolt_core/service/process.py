@@ -22,6 +22,7 @@ from playmolt_core.effects.postgres_leases import PgLeases
 from playmolt_core.effects.postgres_outages import PgOutages
 from playmolt_core.engine.engine import Engine
 from playmolt_core.engine.reads.api_queries import Fetch
+from playmolt_core.engine.writes.completing import Complete
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Decider
 from playmolt_core.llm.catalogue import Catalogue, load
@@ -87,6 +88,8 @@ class HostedGame(msgspec.Struct, frozen=True):
     workers: Mapping[str, Worker] = {}
     fetches: Mapping[str, Fetch] = {}
     """Routes whose answer has to be fetched from somewhere, once the api lets the caller have it."""
+    completes: Mapping[str, Complete] = {}
+    """Routes whose body names what lies elsewhere, and has to be read before rules can decide on it."""
 
 
 Build = Callable[[ServiceContext], HostedGame]
@@ -98,7 +101,7 @@ def _engine(hosted: HostedGame, context: ServiceContext, bus: EngineBus) -> Engi
     return Engine(
         decider, context.log, context.settings, bus.notify_committed,
         api=api, workers=hosted.workers, leases=PgLeases(context.pool), outages=context.outages(decider.game),
-        fetches=hosted.fetches,
+        fetches=hosted.fetches, completes=hosted.completes,
         eraser=SessionEraser(context.pool) if decider.game in SEALED_TYPES else None,
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from playmolt_schemas.agora.turn import Language, Parent, ParseCode, Persona, PhaseName, SetName
+from playmolt_schemas.agora.turn import Language, Parent, ParseCode, SetName
 from playmolt_schemas.games.game_messages import GameAbortedMessage, GameMessages, PublicMessage
 
 RunPhase = Literal["opening", "running", "paused", "ended", "aborted"]
@@ -94,6 +94,24 @@ class AgentDiedMessage(PublicMessage, frozen=True, kw_only=True, tag="agent_died
     agent_id: str
 
 
+class ResourceSettledMessage(PublicMessage, frozen=True, kw_only=True, tag="resource_settled"):
+    """What a resource held at the end of a turn, before and after it grew again."""
+
+    turn: int
+    name: str
+    before: int
+    regrown: int
+    after: int
+
+
+class ActContestedMessage(PublicMessage, frozen=True, kw_only=True, tag="act_contested"):
+    """Two residents contested an act of the architect, and it was undone."""
+
+    turn: int
+    by: tuple[str, ...]
+    undone: str
+
+
 class RunPausedMessage(PublicMessage, frozen=True, kw_only=True, tag="run_paused"):
     """No turn is asked for now."""
 
@@ -123,6 +141,8 @@ AgoraMessage = (
     | RankChangedMessage
     | MarketSettledMessage
     | AgentDiedMessage
+    | ResourceSettledMessage
+    | ActContestedMessage
     | RunPausedMessage
     | RunResumedMessage
     | RunEndedMessage
@@ -136,7 +156,7 @@ class AgentView(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     model: str
-    persona: Persona | None
+    persona: str | None
     home: str
     place: str
     alive: bool
@@ -193,7 +213,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     experiment: str
     number: int
     cell: str
-    world: PhaseName
+    world: str
     set: SetName | None
     language: Language
     exploratory: bool
@@ -215,6 +235,8 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     crisis: str | None
     acts: tuple[ActView, ...]
     progress: Progress
+    resources: dict[str, int] | UnsetType = UNSET
+    """What there is of the resources of a world that has some."""
     own: SeatView | UnsetType = msgspec.field(name="self", default=UNSET)
 
 

@@ -17,6 +17,10 @@ RUNS: Final = 1000
 """Runs of one experiment, added ones included."""
 NOTE_CHARS: Final = 2000
 
+SEATS: Final = 200
+"""Of a room."""
+
+Name = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 Amount = Annotated[
     str,
     Meta(
@@ -159,6 +163,34 @@ class Stage1Import(_Part, frozen=True, kw_only=True):
     runs: tuple[ImportedRun, ...]
 
 
+class RoomSeat(_Part, frozen=True, kw_only=True):
+    """Some seats of a room: who sits there, how many, where they start. `model` only where models share the room."""
+
+    persona: Name | None = None
+    count: Annotated[int, Meta(ge=1, le=SEATS)] = 1
+    model: Alias | None = None
+    home: Name | None = None
+
+
+class RoomPlan(_Part, frozen=True, kw_only=True):
+    """Runs in a world of the plan's folder, or in a packaged one with seats of one's own.
+
+    `mix: one` is a cell for each model and language; with `all` every seat names its model, or models take seats in
+    turn. `events` are files of the folder.
+    """
+
+    name: Name
+    world: Name
+    runs: Runs
+    seats: Annotated[tuple[RoomSeat, ...], Meta(min_length=1, max_length=SEATS)]
+    turns: Turns | None = None
+    models: tuple[Alias, ...] | None = None
+    languages: tuple[Language, ...] | None = None
+    mix: Literal["one", "all"] = "one"
+    events: tuple[Name, ...] = ()
+    neutral_ids: bool = False
+
+
 class Plan(_Part, frozen=True, kw_only=True):
     """What an experiment does, fixed before its first turn."""
 
@@ -166,7 +198,7 @@ class Plan(_Part, frozen=True, kw_only=True):
     seed: Annotated[str, Meta(min_length=1, max_length=64, extra_json_schema={"type": ["string", "integer"]})] = "0"
     models: Annotated[tuple[Alias, ...], Meta(min_length=1, max_length=20)]
     languages: Annotated[tuple[Language, ...], Meta(min_length=1)] = ("ko", "en")
-    phases: Phases
+    phases: Phases = Phases()
     decoding: Decoding = "prompt"
     sampling: Sampling = Sampling()
     reask: Annotated[int, Meta(ge=0, le=2)] = 1
@@ -183,6 +215,16 @@ class Plan(_Part, frozen=True, kw_only=True):
     pairs: Pairs = "neighbours"
     shuffle_labels: bool = False
     seed_events: Annotated[tuple[SeedEvent, ...], Meta(max_length=200)] = ()
+    rooms: Annotated[tuple[RoomPlan, ...], Meta(min_length=1, max_length=50)] | UnsetType = UNSET
+    measures: Annotated[tuple[Name, ...], Meta(max_length=50)] | UnsetType = UNSET
+    """Measures of the folder; all of them where it is left out."""
+
+
+class PlanWithFiles(_Part, frozen=True, kw_only=True):
+    """A plan with the files of its folder, path → SHA-256 of a text that was put before."""
+
+    plan: Plan | str
+    files: dict[str, str] = {}
 
 
 class PlannedTest(msgspec.Struct, frozen=True, kw_only=True):
@@ -275,19 +317,51 @@ class ModelCost(msgspec.Struct, frozen=True, kw_only=True):
     cost: str | None
 
 
+class FolderFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of the plan's folder, by its path there."""
+
+    path: str
+    bytes: int
+    sha256: str
+
+
+class Folder(msgspec.Struct, frozen=True, kw_only=True):
+    """What of the plan's folder was locked; `hash` is the SHA-256 of the canonical JSON of `files`."""
+
+    hash: str
+    files: tuple[FolderFile, ...]
+
+
 FaultCode = Literal[
+    "asymmetric",
+    "file_too_large",
+    "measure_declaration",
+    "measure_failed",
+    "measure_forbidden",
+    "measure_memory",
+    "measure_output",
+    "measure_syntax",
+    "measure_timeout",
+    "measure_unstable",
     "missing_file",
+    "missing_text",
+    "name_taken",
     "no_price",
     "not_text",
     "out_of_range",
+    "too_many_files",
     "too_many_seats",
     "unbalanced",
     "underpowered",
     "unknown_field",
+    "unknown_key",
     "unknown_model",
     "unknown_test",
     "unreachable",
     "unreadable",
+    "world_ends_at_once",
+    "world_unpayable",
+    "world_unreachable",
     "wrong_type",
 ]
 
@@ -328,6 +402,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     squares: tuple[Square, ...]
     tests: tuple[PlannedTest, ...]
     warnings: tuple[str, ...]
+    folder: Folder | None = None
+    """What of the plan's folder the lock would hold."""
     faults: tuple[PlanFault, ...] = ()
     """Why the plan would be refused."""
 
@@ -532,6 +608,8 @@ class ExperimentState(msgspec.Struct, frozen=True, kw_only=True):
     prompt_cut: dict[str, int] = {}
     """Alias → replies to prompts that its server had cut."""
     costs: tuple[CostLine, ...] = ()
+    folder: Folder | None = None
+    """The files of the plan's folder that were locked with it."""
 
 
 class ExperimentRuns(msgspec.Struct, frozen=True):

@@ -1,6 +1,6 @@
 """Agora: what an experiment's run is made of and what every turn of it records (`agora.md`, Turn)."""
 
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -40,7 +40,8 @@ class Seat(msgspec.Struct, frozen=True, kw_only=True):
     agent: str
     model: str
     """The alias."""
-    persona: Persona | None
+    persona: str | None
+    """One of `Persona`, or one of the plan's folder."""
     home: str
 
 
@@ -56,14 +57,14 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """All that a run follows from, fixed before its first turn.
 
     `rules` overrides the world's preset by the names of `stage1.md`; `cell` is `phase/model/language` (or
-    `phase2/set`), `number` counts the runs of a cell from 1.
+    `phase2/set`), `number` counts the runs of a cell from 1. `phase` is a room's name in a run of a room.
     """
 
     experiment: str
     run: str
     number: int
     cell: str
-    phase: PhaseName
+    phase: str
     set: SetName | None
     language: Language
     persona_condition: PersonaCondition
@@ -77,14 +78,28 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     exploratory: bool = False
     scripted: bool = False
     parent: Parent | None = None
+    base: PhaseName | UnsetType = UNSET
+    """Of a room's run: the packaged world that its own begins with."""
+    world: dict[str, Any] | UnsetType = UNSET
+    """Of a room's run: all rules of its world."""
+    files: dict[str, str] | UnsetType = UNSET
+    """Of a room's run: the files of the plan's folder that it reads, path → SHA-256 of the text."""
+    levels: dict[str, ConstraintLevel] | UnsetType = UNSET
+    """How strongly the personas of the plan's folder instruct."""
+
+    @property
+    def packaged(self) -> PhaseName:
+        """The packaged world that the run is played in, or that its own world begins with."""
+        return self.base or cast("PhaseName", self.phase)
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an act did, or would have done: energy and influence by agent, and the treasury."""
+    """What an act did, or would have done: energy and influence by agent, the treasury, resources by name."""
 
     energy: dict[str, int] = {}
     influence: dict[str, int] = {}
     treasury: int = 0
+    resources: dict[str, int] = {}
 
 
 class Tokens(msgspec.Struct, frozen=True):
@@ -101,7 +116,7 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One agent's turn, one line of `turns.jsonl`. Attempted, applied and would-have-been are three fields.
 
     `others_here` are the ids of the others in the same place before acting, `residents` the living, the agent included,
-    `feasible_actions` those of ACTIONS that could have succeeded. `resource_effect` is the actor's own applied energy
+    `feasible_actions` those that could have succeeded. `resource_effect` is the actor's own applied energy
     change by the act itself. `thought`, `action`, `target` and `content` are null on a turn that is not valid.
     """
 
@@ -109,7 +124,7 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     cell: str
     set: SetName | None
-    phase: PhaseName
+    phase: str
     language: Language
     turn: int
     order: int
@@ -117,7 +132,7 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     model_asked: str
     model_answered: str | None
-    persona: Persona | None
+    persona: str | None
     persona_condition: PersonaCondition
     constraint_level: ConstraintLevel | None
     home_location: str
@@ -135,7 +150,7 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     content: str | None
     success: bool
     reason: str | None
-    feasible_actions: tuple[Action, ...]
+    feasible_actions: tuple[str, ...]
     effect_applied: Effect
     effect_shadow: Effect
     resource_effect: int
@@ -153,3 +168,8 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     exploratory: bool
     cue_s: bool
     cue_o: bool
+    action_base: str | UnsetType | None = UNSET
+    """The action as measures count it: one of ACTIONS, or null. UNSET, as what follows, in turns from before."""
+    amount: int | UnsetType | None = UNSET
+    resources: dict[str, int] | UnsetType = UNSET
+    """What the resources of the world hold after the act; UNSET where it has none."""

@@ -13,6 +13,7 @@ from playmolt_schemas.codes import Code
 from playmolt_schemas.limits import PAGE_DEFAULT
 from playmolt_schemas.routes.route import (
     HTML,
+    TEXT,
     Auth,
     Cursor,
     EventsQuery,
@@ -69,9 +70,14 @@ class Forked(msgspec.Struct, frozen=True, kw_only=True):
 OPEN: Final[Route[agora_plan.ExperimentState | dict[str, Any]]] = Route(
     method="POST", path=_EXPERIMENTS, name="agora_open", tag="agora", auth=Auth.OPERATOR, idempotent=True,
     service="experiment", summary="Lock a plan and run it; with ?dry=1 only say what it comes to.",
-    query=OpenQuery, request=agora_plan.Plan,
+    query=OpenQuery, request=OneOf((agora_plan.Plan, agora_plan.PlanWithFiles)),
     answers={201: agora_plan.ExperimentState, 200: OneOf((agora_plan.Preview, agora_plan.ExperimentState))},
     errors=(Code.ALREADY_STARTED,),
+)  # fmt: skip
+PUT_FILE: Final[Route[None]] = Route(
+    method="PUT", path="/api/agora/files/{sha256}", name="agora_put_file", tag="agora", auth=Auth.OPERATOR,
+    service="experiment", summary="Keep a file of a plan's folder, a text of at most 60 KiB, under its SHA-256.",
+    request=Media(TEXT), answers={204: None},
 )  # fmt: skip
 LIST: Final[Route[agora_plan.Experiments]] = Route(
     method="GET", path=_EXPERIMENTS, name="agora_list", tag="agora", auth=Auth.OPERATOR, service="experiment",
@@ -137,5 +143,6 @@ FORK: Final[Route[Forked]] = Route(
 )  # fmt: skip
 
 AGORA: Final = (
-    OPEN, LIST, READ, STOP, RESUME, LOOK, RUNS, REPORT, BUNDLE, SHARE, UNSHARE, LIST_RUNS, READ_RUN_EVENTS, FORK,
+    OPEN, PUT_FILE, LIST, READ, STOP, RESUME, LOOK, RUNS, REPORT, BUNDLE, SHARE, UNSHARE, LIST_RUNS, READ_RUN_EVENTS,
+    FORK,
 )  # fmt: skip

@@ -934,6 +934,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agora/files/{sha256}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Keep a file of a plan's folder, a text of at most 60 KiB, under its SHA-256. */
+        put: operations["agora_put_file"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agora/experiments/{id}": {
         parameters: {
             query?: never;
@@ -2522,8 +2539,7 @@ export interface components {
             experiment: string;
             number: number;
             cell: string;
-            /** @enum {string} */
-            world: "phase1" | "phase2" | "stage1";
+            world: string;
             set: ("A" | "B" | "C" | "D") | null;
             /** @enum {string} */
             language: "en" | "ko";
@@ -2546,6 +2562,9 @@ export interface components {
             crisis: string | null;
             acts: components["schemas"]["ActView"][];
             progress: components["schemas"]["AgoraFeedProgress"];
+            resources?: {
+                [key: string]: number;
+            };
             self?: components["schemas"]["SeatView"];
         };
         /**
@@ -2564,7 +2583,7 @@ export interface components {
         AgentView: {
             id: string;
             model: string;
-            persona: ("architect" | "archivist" | "citizen" | "influencer" | "jester" | "merchant" | "observer") | null;
+            persona: string | null;
             home: string;
             place: string;
             alive: boolean;
@@ -3238,6 +3257,44 @@ export interface components {
             /** @enum {string} */
             type: "agent_died";
             agent_id: string;
+            game_id: string;
+            version: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, six decimals.
+             */
+            at: string;
+        };
+        /**
+         * ResourceSettledMessage
+         * @description What a resource held at the end of a turn, before and after it grew again.
+         */
+        ResourceSettledMessage: {
+            /** @enum {string} */
+            type: "resource_settled";
+            turn: number;
+            name: string;
+            before: number;
+            regrown: number;
+            after: number;
+            game_id: string;
+            version: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC, six decimals.
+             */
+            at: string;
+        };
+        /**
+         * ActContestedMessage
+         * @description Two residents contested an act of the architect, and it was undone.
+         */
+        ActContestedMessage: {
+            /** @enum {string} */
+            type: "act_contested";
+            turn: number;
+            by: string[];
+            undone: string;
             game_id: string;
             version: number;
             /**
@@ -5149,7 +5206,15 @@ export interface components {
              *     ]
              */
             languages?: ("en" | "ko")[];
-            phases: components["schemas"]["Phases"];
+            /**
+             * @default {
+             *       "stage1": null,
+             *       "phase1": null,
+             *       "phase1_costs_real": null,
+             *       "phase2": null
+             *     }
+             */
+            phases?: components["schemas"]["Phases"];
             /**
              * @default prompt
              * @enum {string}
@@ -5201,6 +5266,8 @@ export interface components {
             shuffle_labels?: boolean;
             /** @default [] */
             seed_events?: components["schemas"]["SeedEvent"][];
+            rooms?: components["schemas"]["RoomPlan"][];
+            measures?: string[];
         };
         /**
          * Phases
@@ -5394,6 +5461,59 @@ export interface components {
             en: string;
         };
         /**
+         * RoomPlan
+         * @description Runs in a world of the plan's folder, or in a packaged one with seats of one's own.
+         *
+         *     `mix: one` is a cell for each model and language; with `all` every seat names its model, or models take seats in
+         *     turn. `events` are files of the folder.
+         */
+        RoomPlan: {
+            name: string;
+            world: string;
+            runs: number;
+            seats: components["schemas"]["RoomSeat"][];
+            /** @default null */
+            turns?: number | null;
+            /** @default null */
+            models?: string[] | null;
+            /** @default null */
+            languages?: ("en" | "ko")[] | null;
+            /**
+             * @default one
+             * @enum {string}
+             */
+            mix?: "all" | "one";
+            /** @default [] */
+            events?: string[];
+            /** @default false */
+            neutral_ids?: boolean;
+        };
+        /**
+         * RoomSeat
+         * @description Some seats of a room: who sits there, how many, where they start. `model` only where models share the room.
+         */
+        RoomSeat: {
+            /** @default null */
+            persona?: string | null;
+            /** @default 1 */
+            count?: number;
+            /** @default null */
+            model?: string | null;
+            /** @default null */
+            home?: string | null;
+        };
+        /**
+         * PlanWithFiles
+         * @description A plan with the files of its folder, path → SHA-256 of a text that was put before.
+         */
+        PlanWithFiles: {
+            plan: string | components["schemas"]["Plan"];
+            /** @default {} */
+            files?: {
+                [key: string]: string;
+            };
+        };
+        /**
          * ExperimentState
          * @description An experiment as its operator sees it. `id` is the same as `experiment`.
          */
@@ -5432,6 +5552,8 @@ export interface components {
             };
             /** @default [] */
             costs?: components["schemas"]["CostLine"][];
+            /** @default null */
+            folder?: components["schemas"]["Folder"] | null;
         };
         /**
          * AgoraPlanProgress
@@ -5563,6 +5685,23 @@ export interface components {
             unknown_calls: number;
         };
         /**
+         * Folder
+         * @description What of the plan's folder was locked; `hash` is the SHA-256 of the canonical JSON of `files`.
+         */
+        Folder: {
+            hash: string;
+            files: components["schemas"]["FolderFile"][];
+        };
+        /**
+         * FolderFile
+         * @description A file of the plan's folder, by its path there.
+         */
+        FolderFile: {
+            path: string;
+            bytes: number;
+            sha256: string;
+        };
+        /**
          * Preview
          * @description What a plan comes to: `agora plan --json` and the answer to `?dry=1`; null is what its faults leave unknown.
          *
@@ -5587,6 +5726,8 @@ export interface components {
             squares: components["schemas"]["Square"][];
             tests: components["schemas"]["PlannedTest"][];
             warnings: string[];
+            /** @default null */
+            folder?: components["schemas"]["Folder"] | null;
             /** @default [] */
             faults?: components["schemas"]["PlanFault"][];
         };
@@ -5707,7 +5848,7 @@ export interface components {
              * @default out_of_range
              * @enum {string}
              */
-            code?: "missing_file" | "no_price" | "not_text" | "out_of_range" | "too_many_seats" | "unbalanced" | "underpowered" | "unknown_field" | "unknown_model" | "unknown_test" | "unreachable" | "unreadable" | "wrong_type";
+            code?: "asymmetric" | "file_too_large" | "measure_declaration" | "measure_failed" | "measure_forbidden" | "measure_memory" | "measure_output" | "measure_syntax" | "measure_timeout" | "measure_unstable" | "missing_file" | "missing_text" | "name_taken" | "no_price" | "not_text" | "out_of_range" | "too_many_files" | "too_many_seats" | "unbalanced" | "underpowered" | "unknown_field" | "unknown_key" | "unknown_model" | "unknown_test" | "unreachable" | "unreadable" | "world_ends_at_once" | "world_unpayable" | "world_unreachable" | "wrong_type";
             /** @default  */
             file?: string;
             /** @default null */
@@ -12214,7 +12355,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Plan"];
+                "application/json": components["schemas"]["Plan"] | components["schemas"]["PlanWithFiles"];
             };
         };
         responses: {
@@ -12301,6 +12442,106 @@ export interface operations {
             };
             /** @description Unprocessable Entity: idempotency_mismatch */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: rate_limited */
+            429: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    agora_put_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sha256: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "text/plain; charset=utf-8": string;
+            };
+        };
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request: invalid_request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized: unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: operator_only */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found: not_found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: body_too_large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type: unsupported_encoding */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };

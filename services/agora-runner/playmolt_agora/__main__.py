@@ -9,7 +9,7 @@ from playmolt_core.service.process import HostedGame, ServiceContext, run
 from playmolt_schemas.routes import sharing
 
 from playmolt_agora.experiment import effects as experiment_effects
-from playmolt_agora.experiment.api import ExperimentApi
+from playmolt_agora.experiment.api import OPEN, PUT_FILE, ExperimentApi
 from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.run import effects as run_effects
 from playmolt_agora.run.rules import Agora
@@ -17,6 +17,7 @@ from playmolt_agora.scripted import residents
 from playmolt_agora.workers.asking import Asking
 from playmolt_agora.workers.budget_reservations import BudgetReservations
 from playmolt_agora.workers.experiment_status import ExperimentStatuses
+from playmolt_agora.workers.files import Files
 from playmolt_agora.workers.library import Library
 from playmolt_agora.workers.load_balancing import LoadBalancer
 from playmolt_agora.workers.looks import Looks
@@ -69,9 +70,14 @@ def experiment(context: ServiceContext) -> HostedGame:
         experiment_effects.LOOK: Looks(context.log),
         experiment_effects.WATCH: Watch(context.log, context.engines),
     }
-    library = Library()
-    fetches: dict[str, Fetch] = {"agora_report": library, "agora_bundle": library, sharing.PAGE: library.shared}
-    return HostedGame(Experiment(), ExperimentApi(context.catalogue), workers, fetches)
+    library, files = Library(), Files(PgBlobs(context.pool))
+    fetches: dict[str, Fetch] = {
+        "agora_report": library,
+        "agora_bundle": library,
+        PUT_FILE: files.put,
+        sharing.PAGE: library.shared,
+    }
+    return HostedGame(Experiment(), ExperimentApi(context.catalogue), workers, fetches, {OPEN: files.complete})
 
 
 if __name__ == "__main__":

@@ -56,6 +56,8 @@ class ApiQueries:
         return found.status, body[offset : offset + BUS_REPLY_BYTES], found.content_type, len(body)
 
     async def _answered(self, api: GameApi[Any], request: ApiRequest) -> ApiReply | Refused:
+        if request.route in api.unbound:
+            return await self._fetches[request.route](None, request)
         if request.route in api.lists:
             return _newest(api, await self._sessions_of(request), request)
         snapshot = await self._sources.unless_archived(request.stream)

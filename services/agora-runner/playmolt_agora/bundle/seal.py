@@ -26,12 +26,13 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     """What goes into a bundle beside the files of its analysis.
 
     `experiment` are the records of the experiment's stream, `runs` those of each run, in the order of versions.
-    `prompts` is hash → text as it was hashed.
+    `prompts` is hash → text as it was hashed, `folder` path → text of the plan's folder.
     """
 
     experiment: Sequence[Record]
     runs: Mapping[str, Sequence[Record]]
     prompts: Mapping[str, str]
+    folder: Mapping[str, str] = {}
     models: Sequence[Model]
     made_at: str
     definitions: str
@@ -42,7 +43,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
 def seal(bundle: Path, contents: Contents, analysis: Iterable[Path]) -> str:
     """Seal the directory `bundle` with the files of its `analysis`; gives the manifest's hash.
 
-    Adds `events/STREAM.jsonl`, `prompts/HASH.json`, `plan.txt`, `lock.json`, `models.json`,
+    Adds `events/STREAM.jsonl`, `prompts/HASH.json`, `folder/`, `plan.txt`, `lock.json`, `models.json`,
     `README.txt`, `verify.py` and `manifest.json`, then verifies what lies there. Raises Unsealable for a directory with
     files of something else, and for what would not verify: a turn without its prompt, records out of order, a run
     that the experiment does not know.
@@ -95,6 +96,7 @@ def _bodies(contents: Contents) -> Iterator[tuple[str, Iterable[bytes]]]:
     yield "models.json", (_pretty(contents.models),)
     yield from ((name, (ours.joinpath(name).read_bytes(),)) for name in ("README.txt", "verify.py"))
     yield from ((f"prompts/{digest}.json", (prompt.encode(),)) for digest, prompt in contents.prompts.items())
+    yield from ((f"folder/{path}", (text.encode(),)) for path, text in contents.folder.items())
 
 
 def _events(records: Sequence[Record]) -> str:

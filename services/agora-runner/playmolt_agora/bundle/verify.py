@@ -7,8 +7,9 @@ holds. 1: something does not, each fault on a line of its own, or there is no bu
 
 What is checked: the hash of every file; the hash chain of every stream, with versions 1, 2, 3 … and no hole; that each
 prompt has the hash it is named by, and that every prompt of a turn is there; that `turns.jsonl` holds the turns of the
-log, all of them and nothing else; that the lock is the first event of the experiment, holds the plan of the bundle, and
-came before the first event of every run; that every run belongs to the experiment and ended as the experiment says.
+log, all of them and nothing else; that the files of the plan's folder are those that were locked; that the lock is the
+first event of the experiment, holds the plan of the bundle, and came before the first event of every run; that every
+run belongs to the experiment and ended as the experiment says.
 
 Whoever can write every file of a bundle can forge it whole. Compare the hash of `manifest.json`, which this program
 prints, with one that was published elsewhere (`--manifest` does it).
@@ -188,6 +189,7 @@ class Verifier:
             self.fault(f"the first stream is {experiment.name}, not the experiment {manifest['experiment']}")
         self._lock(experiment, runs)
         self._runs(experiment, runs)
+        self._folder(experiment)
         self._prompts({hash_ for run in runs for hash_ in run.prompts})
         self._turns(runs)
 
@@ -252,6 +254,22 @@ class Verifier:
                 self.fault(f"{end['run']}: the experiment says that it ended, and it is not in the bundle")
             elif known[end["run"]].hashes.get(end["version"]) != end["hash"]:
                 self.fault(f"{end['run']}: version {end['version']} has not the hash that the experiment says")
+
+    def _folder(self, experiment: Stream) -> None:
+        """Hold the files of the plan's folder to the hashes in the lock."""
+        data = experiment.first.get("data", {}) if experiment.first else {}
+        locked = data.get("folder") or {"files": [], "hash": ""}
+        named = {f"folder/{file['path']}": file for file in locked["files"]}
+        present = {name for name in self.source.names() if name.startswith("folder/")}
+        if named and hashlib.sha256(canonical(locked["files"]).encode()).hexdigest() != locked["hash"]:
+            self.fault(f"{experiment.name}: the hash of the plan's folder is not that of its files")
+        for name in sorted(present - set(named)):
+            self.fault(f"{name}: is no file of the folder that was locked")
+        for name, file in sorted(named.items()):
+            if name not in present:
+                self.fault(f"{name}: was locked with the plan, and is not in the bundle")
+            elif self.source.digest(name) != (file["sha256"], file["bytes"]):
+                self.fault(f"{name}: is not the file that was locked")
 
     def _prompts(self, wanted: set[str]) -> None:
         files = {name for name in self.source.names() if name.startswith("prompts/")}

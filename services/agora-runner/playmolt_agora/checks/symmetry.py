@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_schemas.agora.turn import Language, Persona, PhaseName
+from playmolt_schemas.agora.turn import Language, PhaseName
 
 from playmolt_agora.checks.outline import Mark, outline
 from playmolt_agora.turn import prompts, texts
@@ -286,14 +286,14 @@ def _scenes() -> Iterator[Scene]:
         yield _scene(phase, "architect", "plaza", rules={"list_architect_skills": True})
 
 
-def _personas(phase: PhaseName) -> tuple[Persona | None, ...]:
+def _personas(phase: PhaseName) -> tuple[str | None, ...]:
     personas = tuple(texts.of("ko").personas[phase])
     return (*personas, None) if phase == "phase2" else personas
 
 
 def _scene(
     phase: PhaseName,
-    persona: Persona | None,
+    persona: str | None,
     place: str,
     *,
     language: Language = "ko",

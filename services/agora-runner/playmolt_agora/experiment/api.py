@@ -22,6 +22,7 @@ from playmolt_agora.experiment.state import State
 from playmolt_agora.plan import document, structs
 
 OPEN: Final = "agora_open"
+PUT_FILE: Final = "agora_put_file"
 READ: Final = "agora_read"
 STOP: Final = "agora_stop"
 RESUME: Final = "agora_resume"
@@ -42,6 +43,7 @@ class ExperimentApi(GameApi[State]):
     opens = frozenset((OPEN,))
     writes = frozenset((OPEN, STOP, RESUME, LOOK, FORK))
     lists = frozenset((LIST,))
+    unbound = frozenset((PUT_FILE,))
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -73,7 +75,8 @@ class ExperimentApi(GameApi[State]):
 
     def _of_the_operator(self, state: State, request: ApiRequest) -> ApiReply | Refused:
         if request.route == OPEN and _is_dry(request):
-            read = read_plan(request.body, {}, self._catalogue)
+            body, files = with_files(request.body)
+            read = read_plan(body, {}, self._catalogue, files)
             return read if isinstance(read, Refused) else ApiReply(read[2])
         if not state.version:
             return _unknown()
@@ -94,7 +97,8 @@ class ExperimentApi(GameApi[State]):
     def _open(self, request: ApiRequest) -> Command | Refused | None:
         if _is_dry(request):
             return None
-        return commands.OpenExperiment(operator=_OPERATOR, plan=request.body, catalogue=self._catalogue)
+        body, files = with_files(request.body)
+        return commands.OpenExperiment(operator=_OPERATOR, plan=body, catalogue=self._catalogue, files=files)
 
     def _fork(self, request: ApiRequest) -> Command | Refused:
         body = _body(ForkRequest, request.body)
@@ -115,6 +119,14 @@ class ExperimentApi(GameApi[State]):
         if body.budget is UNSET:
             return commands.Resume(by=_OPERATOR)
         return commands.RaiseBudget(by=_OPERATOR, budget=body.budget, reason=body.reason)
+
+
+def with_files(body: Any) -> tuple[Any, dict[str, Any]]:
+    """A plan's body and the files that come with it, path → what stands for it."""
+    if isinstance(body, Mapping) and "plan" in body and set(body) <= {"plan", "files"}:
+        files = body.get("files")
+        return body["plan"], dict(files) if isinstance(files, Mapping) else {}
+    return body, {}
 
 
 def _shareable(state: State, request: ApiRequest) -> ApiReply | Refused:

@@ -19,6 +19,8 @@ class OpenExperiment(Command, frozen=True, kw_only=True):
     catalogue: Catalogue = Catalogue()
     imported: Mapping[str, str] = {}
     """File name → text of the file that `stage1_import` may name."""
+    files: Mapping[str, str] = {}
+    """Path → text of the files of the plan's folder."""
 
 
 class RunOpened(Command, frozen=True, kw_only=True):

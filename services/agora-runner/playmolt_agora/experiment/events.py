@@ -5,10 +5,11 @@ from typing import ClassVar, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 from playmolt_core.game.decider import Event, stored_types
-from playmolt_schemas.agora.plan import Budget, Noticed, PcsSoFar, Plan, Spent, Square, StopKind
+from playmolt_schemas.agora.plan import Budget, Folder, Noticed, PcsSoFar, Plan, Spent, Square, StopKind
 from playmolt_schemas.agora.turn import Parent
 
 from playmolt_agora.experiment.budget import LimitName, Scope
+from playmolt_agora.folder.rooms import LockedRoom
 
 
 class PinnedModel(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +79,9 @@ class Preregistered(Event, frozen=True, kw_only=True):
     stopping_rule: str
     warnings: tuple[str, ...]
     pins: Pins
+    folder: Folder | UnsetType = UNSET
+    """The files of the plan's folder; their texts lie in the blob store."""
+    rooms: tuple[LockedRoom, ...] | UnsetType = UNSET
 
 
 class RunOpened(Event, frozen=True, kw_only=True):

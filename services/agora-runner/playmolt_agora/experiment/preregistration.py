@@ -12,6 +12,7 @@ from playmolt_schemas.canonical import digest
 
 from playmolt_agora.experiment import budget
 from playmolt_agora.experiment.events import PinnedModel, PinnedTest, Pins, PlannedRun, Preregistered
+from playmolt_agora.folder.reading import FolderReading
 from playmolt_agora.measures.data import definitions
 from playmolt_agora.plan import matrix
 from playmolt_agora.plan import plan as plans
@@ -67,6 +68,7 @@ def preregistered(
     *,
     rules_version: int,
     content_version: str,
+    folder: FolderReading,
 ) -> Preregistered:
     return Preregistered(
         operator=operator,
@@ -81,11 +83,13 @@ def preregistered(
         models=pinned_models(plan, catalogue),
         tests=_tests(plan, preview),
         squares=tuple(_without_margins(square) for square in preview.squares),
-        runs=tuple(planned_run(spec) for spec in matrix.specs(plan, experiment)),
+        runs=tuple(planned_run(spec) for spec in matrix.specs(plan, experiment, folder.rooms)),
         exclusions=EXCLUSIONS,
         stopping_rule=stopping_rule(plan),
         warnings=preview.warnings,
         pins=pins(plan),
+        folder=folder.folder or UNSET,
+        rooms=folder.rooms or UNSET,
     )
 
 

@@ -46,6 +46,9 @@ from playmolt_agora.experiment.events import (
 )
 from playmolt_agora.experiment.refusals import BY_CHARS, game_over
 from playmolt_agora.experiment.state import DEVIATIONS_MOST, FOLDS, State
+from playmolt_agora.folder import reading as folder_reading
+from playmolt_agora.folder.reading import FolderReading
+from playmolt_agora.folder.source import Source
 from playmolt_agora.plan import reading
 from playmolt_agora.plan.preview import examined
 from playmolt_agora.turn import texts
@@ -118,12 +121,12 @@ class Experiment(Game[State]):
         return tuple(effects.effects(state))
 
     def _open(self, state: State, command: commands.OpenExperiment) -> Decision:
-        read = read_plan(command.plan, command.imported, command.catalogue)
+        read = read_plan(command.plan, command.imported, command.catalogue, command.files)
         if isinstance(read, Refused):
             return read
-        text, plan, found = read
+        text, plan, found, folder = read
         if state.version:
-            same = state.plan_hash == found.plan_hash
+            same = state.plan_hash == found.plan_hash and (state.folder or None) == found.folder
             return Accepted() if same else Refused(Code.ALREADY_STARTED, "This experiment has another plan.")
         if not symmetry.certificate().ok:
             return Refused(Code.INVALID_REQUEST, "The prompts are not symmetric: `playmolt agora check` says where.")
@@ -136,6 +139,7 @@ class Experiment(Game[State]):
             command.catalogue,
             rules_version=self.rules_version,
             content_version=self.content_version,
+            folder=folder,
         )
         size = len(canonical_json(preregistered))
         if size > RECORD_BYTES - _METADATA_BYTES:
@@ -146,13 +150,16 @@ class Experiment(Game[State]):
         return Accepted((preregistered,))
 
 
-def read_plan(body: Any, imported: Mapping[str, str], catalogue: Catalogue) -> tuple[str, Plan, Preview] | Refused:
+def read_plan(
+    body: Any, imported: Mapping[str, str], catalogue: Catalogue, files: Mapping[str, str]
+) -> tuple[str, Plan, Preview, FolderReading] | Refused:
     """Read a plan (YAML or JSON text, or a JSON object) and work it out, or refuse it with every fault."""
     read = reading.reading(body, imported)
-    found = examined(read, catalogue)
+    folder = folder_reading.read(read.plan, Source(files)) if read.plan else FolderReading()
+    found = examined(read, catalogue, folder=folder)
     if found.faults or read.plan is None:
         return _invalid(found.faults)
-    return body if isinstance(body, str) else reading.text_of(body), read.plan, found
+    return body if isinstance(body, str) else reading.text_of(body), read.plan, found, folder
 
 
 def _invalid(faults: Sequence[FieldFault]) -> Refused:

@@ -13,6 +13,7 @@ from playmolt_schemas.agora.plan import (
     Budget,
     DeviationLine,
     ExperimentStatus,
+    Folder,
     LookLine,
     Noticed,
     Plan,
@@ -46,6 +47,7 @@ from playmolt_agora.experiment.events import (
     RunProgressed,
     Stopped,
 )
+from playmolt_agora.folder.rooms import LockedRoom
 
 _NO_PINS: Final = Pins(stimuli="", stage1="", measures="")
 
@@ -99,6 +101,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     looks: tuple[LookLine, ...] = ()
     looked: int = -1
     """Finished runs at the last look of adaptive sampling; -1 before the first."""
+    folder: Folder | UnsetType = UNSET
+    rooms: tuple[LockedRoom, ...] | UnsetType = UNSET
 
     @property
     def over(self) -> bool:
@@ -146,6 +150,8 @@ def _preregistered(_: State, event: Preregistered, at: datetime) -> Changes:
         "tests": event.tests,
         "budget": event.plan.budget,
         "runs": tuple(_run(planned) for planned in event.runs),
+        "folder": event.folder,
+        "rooms": event.rooms,
     }
 
 

@@ -49,6 +49,7 @@ def experiment(state: State) -> ExperimentState:
         stopped=state.stopped,
         prompt_cut=_prompt_cut(state),
         costs=tuple(cost_lines([(run.cell, run.models or {}) for run in state.runs])),
+        folder=state.folder or None,
         pcs_cells=tuple(cell.name for cell in interim_pcs.cells(state.plan)) if state.plan else (),
     )
 

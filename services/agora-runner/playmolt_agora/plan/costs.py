@@ -40,12 +40,12 @@ class Projection(msgspec.Struct, frozen=True, kw_only=True):
     models: tuple[ModelCost, ...]
 
 
-def project(plan: Plan, catalogue: Catalogue) -> Projection:
+def project(plan: Plan, catalogue: Catalogue, rooms: matrix.Rooms = ()) -> Projection:
     """Project what a plan takes with the catalogue's prices; a cost is None where one of them is unknown."""
     turns: Counter[tuple[str, PhaseName, Language]] = Counter()
-    for cell, number in matrix.planned(plan):
+    for cell, number in matrix.planned(plan, rooms):
         for seat in matrix.seats_of(plan, cell, number):
-            turns[seat.model, plans.world(cell.arm), cell.language] += cell.turns
+            turns[seat.model, _world(cell), cell.language] += cell.turns
     models = plans.all_models(plan)
     usual = [_model(catalogue, model, turns, _TurnCost(1, COMPLETION_TOKENS, 0)) for model in models]
     longest = _TurnCost(1 + plan.reask, plan.sampling.max_tokens, plan.sampling.max_tokens)
@@ -59,6 +59,11 @@ def project(plan: Plan, catalogue: Catalogue) -> Projection:
         cost_most=budget.total(*(each.cost for each in most)),
         models=tuple(usual),
     )
+
+
+def _world(cell: matrix.Cell) -> PhaseName:
+    """The packaged world whose prompts are about as long."""
+    return cell.room.base if cell.room else plans.world(cell.arm or "phase1")
 
 
 class _TurnCost(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from msgspec import UNSET
-from playmolt_schemas.agora.plan import RUNS, Arm, PhasePlan, Plan, PlanFault, Stage1Import
+from playmolt_schemas.agora.plan import RUNS, Arm, PhasePlan, Plan, PlanFault, RoomPlan, Stage1Import
 from playmolt_schemas.text import trimmed, unfit
 
 from playmolt_agora.measures.data.arms import ARMS
@@ -44,8 +44,8 @@ def _twice(field: str, values: Iterable[str]) -> Iterator[PlanFault]:
 
 
 def _phase_faults(plan: Plan) -> Iterator[PlanFault]:
-    if not any(plans.phase_of(plan, phase) for phase in ARMS):
-        yield PlanFault("phases", f"at least one of {', '.join(ARMS)} must have runs")
+    if not any(plans.phase_of(plan, phase) for phase in ARMS) and not any(room.runs for room in plan.rooms or ()):
+        yield PlanFault("phases", f"at least one of {', '.join(ARMS)}, or one of `rooms`, must have runs")
     for phase in ARMS:
         found: PhasePlan | None = getattr(plan.phases, phase)
         if found is None:
@@ -60,7 +60,7 @@ def _phase_faults(plan: Plan) -> Iterator[PlanFault]:
         if "epochs" in found.rules:
             yield PlanFault(f"phases.{phase}.rules.epochs", f"is `phases.{phase}.turns` in a plan")
     yield from _set_faults(plan)
-    total = sum(_total(plan, phase) for phase in ARMS)
+    total = sum(_total(plan, phase) for phase in ARMS) + sum(_of_room(plan, room) for room in plan.rooms or ())
     if total > RUNS:
         yield PlanFault("phases", f"come to {total} runs; an experiment has at most {RUNS}")
 
@@ -75,6 +75,11 @@ def _total(plan: Plan, phase: Arm) -> int:
         else len(plans.models(plan, phase)) * len(plans.languages(plan, phase))
     )
     return found.runs * cells
+
+
+def _of_room(plan: Plan, room: RoomPlan) -> int:
+    models = len(room.models or plan.models) if room.mix == "one" else 1
+    return room.runs * models * len(room.languages or plan.languages)
 
 
 def _set_faults(plan: Plan) -> Iterator[PlanFault]:

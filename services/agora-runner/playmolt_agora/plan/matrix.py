@@ -2,13 +2,16 @@
 
 import hashlib
 import uuid
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET
 from playmolt_core.llm.catalogue import is_scripted
 from playmolt_schemas.agora.plan import Arm, Plan
 from playmolt_schemas.agora.turn import Language, Persona, PersonaCondition, RunSpec, Seat, SetName
 
+from playmolt_agora.folder.rooms import LockedRoom
 from playmolt_agora.measures.data.arms import ARMS
 from playmolt_agora.plan import latin_squares
 from playmolt_agora.plan import plan as plans
@@ -34,28 +37,38 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """Runs that differ in nothing but their number. `model` is None where all models share a room."""
 
     name: str
-    arm: Arm
+    arm: Arm | None
     set: SetName | None
     language: Language
     model: str | None
     runs: int
     turns: int
     agents: int
+    room: LockedRoom | None = None
+
+    @property
+    def phase(self) -> str:
+        """What its turn records call it: the arm, or the room."""
+        return self.room.name if self.room else str(self.arm)
 
 
-def cells(plan: Plan) -> tuple[Cell, ...]:
-    """The cells of a plan, phase by phase in plan order."""
-    return tuple(cell for arm in ARMS for cell in (_set_cells(plan) if arm == "phase2" else _cells(plan, arm)))
+Rooms = Sequence[LockedRoom]
 
 
-def planned(plan: Plan) -> tuple[tuple[Cell, int], ...]:
+def cells(plan: Plan, rooms: Rooms = ()) -> tuple[Cell, ...]:
+    """The cells of a plan, phase by phase in plan order, those of its rooms behind."""
+    packaged = (cell for arm in ARMS for cell in (_set_cells(plan) if arm == "phase2" else _cells(plan, arm)))
+    return (*packaged, *(cell for room in rooms for cell in _room_cells(room)))
+
+
+def planned(plan: Plan, rooms: Rooms = ()) -> tuple[tuple[Cell, int], ...]:
     """Every planned run as its cell and its number in it, from 1."""
-    return tuple((cell, number) for cell in cells(plan) for number in range(1, cell.runs + 1))
+    return tuple((cell, number) for cell in cells(plan, rooms) for number in range(1, cell.runs + 1))
 
 
-def cell_of(plan: Plan, name: str) -> Cell:
+def cell_of(plan: Plan, name: str, rooms: Rooms = ()) -> Cell:
     """A cell by its name; LookupError when the plan has none such."""
-    found = next((cell for cell in cells(plan) if cell.name == name), None)
+    found = next((cell for cell in cells(plan, rooms) if cell.name == name), None)
     if found is None:
         raise LookupError(f"the plan has no cell {name!r}")
     return found
@@ -84,6 +97,10 @@ def _seed(text: str) -> str:
 def spec(plan: Plan, experiment: str, cell: Cell, number: int) -> RunSpec:
     """The specification of one run; `number` goes past the cell's planned runs where runs are added."""
     seats = seats_of(plan, cell, number)
+    if cell.room is not None:
+        return _room_spec(plan, experiment, cell.room, cell, number, seats)
+    if cell.arm is None:
+        raise LookupError(f"{cell.name} is of no phase and of no room")
     condition: PersonaCondition = "no_persona" if seats[0].persona is None else "with_persona"
     return RunSpec(
         experiment=experiment,
@@ -106,12 +123,46 @@ def spec(plan: Plan, experiment: str, cell: Cell, number: int) -> RunSpec:
     )
 
 
-def specs(plan: Plan, experiment: str) -> tuple[RunSpec, ...]:
-    return tuple(spec(plan, experiment, cell, number) for cell, number in planned(plan))
+def _room_spec(
+    plan: Plan, experiment: str, room: LockedRoom, cell: Cell, number: int, seats: tuple[Seat, ...]
+) -> RunSpec:
+    """The specification of a room's run: all of its world stands in it."""
+    return RunSpec(
+        experiment=experiment,
+        run=run_id(experiment, cell.name, number),
+        number=number,
+        cell=cell.name,
+        phase=room.name,
+        set=None,
+        language=cell.language,
+        persona_condition="with_persona" if any(seat.persona for seat in seats) else "no_persona",
+        seed=run_seed(plan, number),
+        turns=cell.turns,
+        seats=seats,
+        rules=dict(room.changes),
+        decoding=plan.decoding,
+        sampling=plan.sampling,
+        reask=plan.reask,
+        exploratory=plan.exploratory,
+        scripted=any(is_scripted(seat.model) for seat in seats),
+        base=room.base,
+        world=room.rules,
+        files=room.files,
+        levels=room.levels or UNSET,
+    )
+
+
+def specs(plan: Plan, experiment: str, rooms: Rooms = ()) -> tuple[RunSpec, ...]:
+    return tuple(spec(plan, experiment, cell, number) for cell, number in planned(plan, rooms))
 
 
 def seats_of(plan: Plan, cell: Cell, number: int) -> tuple[Seat, ...]:
     """Who sits where in a run; `persona_assignment: shuffled` is the world's to apply."""
+    if cell.room is not None:
+        return tuple(
+            Seat(agent=seat.agent, model=seat.model or str(cell.model), persona=seat.persona, home=seat.home)
+            for seat in cell.room.seats
+        )
     if cell.model is None:
         return _mixed(plan, cell, number)
     return tuple(Seat(agent=agent, model=cell.model, persona=persona, home=home) for agent, persona, home in _TABLE)
@@ -143,6 +194,25 @@ def _cells(plan: Plan, arm: Arm) -> tuple[Cell, ...]:
         )
         for model in plans.models(plan, arm)
         for language in plans.languages(plan, arm)
+    )
+
+
+def _room_cells(room: LockedRoom) -> tuple[Cell, ...]:
+    models: tuple[str | None, ...] = room.models if room.mix == "one" else (None,)
+    return tuple(
+        Cell(
+            name="/".join((room.name, *([model] if model else []), language)),
+            arm=None,
+            set=None,
+            language=language,
+            model=model,
+            runs=room.runs,
+            turns=room.turns,
+            agents=len(room.seats),
+            room=room,
+        )
+        for model in models
+        for language in room.languages
     )
 
 

@@ -7,6 +7,7 @@ import msgspec
 from playmolt_schemas.agora.plan import (
     Arm,
     Budget,
+    Folder,
     Hypothesis,
     Phase2Plan,
     PhasePlan,
@@ -26,9 +27,13 @@ STAGE1_RUNS: Final = 5
 """Stage 1 runs a cell that a test of PCS needs at least (measures.md, section 3)."""
 
 
-def identity(plan: Plan) -> str:
-    """64 hex digits that stay the same when only the budget changes, so that a raised budget finds its own."""
-    return digest(msgspec.structs.replace(plan, budget=Budget()))
+def identity(plan: Plan, folder: Folder | None = None) -> str:
+    """64 hex digits that stay the same when only the budget changes, so that a raised budget finds its own.
+
+    An edited file of the folder is another plan.
+    """
+    found = digest(msgspec.structs.replace(plan, budget=Budget()))
+    return digest([found, folder.hash]) if folder else found
 
 
 def hypotheses(plan: Plan) -> tuple[Hypothesis, ...]:
@@ -91,7 +96,10 @@ def sets(plan: Plan) -> tuple[SetName, ...]:
 
 
 def all_models(plan: Plan) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(model for phase in ARMS for model in models(plan, phase)))
+    rooms = [room for room in plan.rooms or () if room.runs]
+    seated = [seat.model for room in rooms for seat in room.seats if seat.model]
+    in_rooms = [*(model for room in rooms for model in room.models or plan.models), *seated]
+    return tuple(dict.fromkeys((*(model for phase in ARMS for model in models(plan, phase)), *in_rooms)))
 
 
 def stage1_runs(plan: Plan, model: str, language: Language) -> int:
@@ -114,5 +122,6 @@ def _runs(plan: Plan, phase: Arm, model: str, language: Language) -> int:
 
 def known_tests(plan: Plan) -> tuple[str, ...]:
     """The names of all tests that a plan may name, whether or not its design can hold them."""
-    pcs = tuple(f"pcs:{model}" for model in all_models(plan))
+    packaged = dict.fromkeys(model for phase in ARMS for model in models(plan, phase))
+    pcs = tuple(f"pcs:{model}" for model in packaged)
     return (*pcs, "H1", "H2", "ri_star:model", "ri_star:persona")

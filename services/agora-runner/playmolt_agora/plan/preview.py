@@ -11,6 +11,7 @@ from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import FieldFault
 
 from playmolt_agora.experiment import budget
+from playmolt_agora.folder.reading import FolderReading
 from playmolt_agora.measures.data.arms import ARMS
 from playmolt_agora.plan import attainable, costs, latin_squares, matrix
 from playmolt_agora.plan import plan as plans
@@ -19,34 +20,41 @@ from playmolt_agora.run import opening
 from playmolt_agora.scripted import residents
 from playmolt_agora.world import worlds
 
+_NO_FOLDER: Final = FolderReading()
+
 
 def preview(plan: Plan, catalogue: Catalogue, aliases: Collection[str] | None = None) -> Preview:
     """Work out a plan that reads without a fault."""
     return examined(Reading(plan), catalogue, aliases)
 
 
-def examined(found: Reading, catalogue: Catalogue, aliases: Collection[str] | None = None) -> Preview:
+def examined(
+    found: Reading,
+    catalogue: Catalogue,
+    aliases: Collection[str] | None = None,
+    folder: FolderReading = _NO_FOLDER,
+) -> Preview:
     """Work a plan out. `faults` names every reason why it would be refused; the rest is there all the same.
 
     What follows from a field at fault is left out, no more. `catalogue` prices the models; `aliases` are the scripted
-    models there are (those that come with the software).
+    models there are (those that come with the software). `folder` is what was made of the plan's folder.
     """
     plan = found.plan
     if plan is None:
         return _unknown(found.faults)
     spoilt = Spoilt(found.faults)
     sized = not spoilt.any("models", "languages", "phases")
-    projection = costs.project(plan, catalogue) if sized and not spoilt.any("sampling", "reask") else None
+    projection = costs.project(plan, catalogue, folder.rooms) if sized and not spoilt.any("sampling", "reask") else None
     squared = () if spoilt.any(*_PHASE2) else latin_squares.squares(plan)
     tests = _tests(plan, spoilt)
-    rows = tuple(_row(cell) for cell in matrix.cells(plan)) if sized else None
+    rows = tuple(_row(cell) for cell in matrix.cells(plan, folder.rooms)) if sized else None
     known = residents.ALIASES if aliases is None else aliases
     refusals = [
         *(() if spoilt.any("models") else _model_faults(plan, catalogue, known)),
         *(() if plan.allow_unbalanced else _square_faults(squared)),
         *_effect_faults(plan),
         *_test_faults(plan, tests),
-        *(_opening_faults(plan) if sized else ()),
+        *(_opening_faults(plan, folder) if sized else ()),
     ]
     return Preview(
         name=plan.name,
@@ -65,8 +73,9 @@ def examined(found: Reading, catalogue: Catalogue, aliases: Collection[str] | No
         models=projection.models if projection else (),
         squares=squared,
         tests=tests,
-        warnings=tuple(_warnings(plan, projection, squared)) if sized else (),
-        faults=(*found.faults, *found.placed(refusals)),
+        warnings=(*(_warnings(plan, projection, squared) if sized else ()), *folder.warnings),
+        folder=folder.folder,
+        faults=(*found.faults, *found.placed(refusals), *_placed(found, folder.faults)),
     )
 
 
@@ -84,6 +93,12 @@ class Spoilt:
     def any(self, *parts: str) -> bool:
         """Whether one of these parts, something in it or what it is in is at fault."""
         return any(_within(field, part) or _within(part, field) for field in self._fields for part in parts)
+
+
+def _placed(found: Reading, faults: Iterable[PlanFault]) -> Iterator[PlanFault]:
+    """Faults of the folder name their file and line; those of the plan get theirs here."""
+    for fault in faults:
+        yield fault if fault.file else found.placed((fault,))[0]
 
 
 def _within(field: str, part: str) -> bool:
@@ -113,7 +128,7 @@ def _tests(plan: Plan, spoilt: Spoilt) -> tuple[PlannedTest, ...]:
 def _row(cell: matrix.Cell) -> MatrixRow:
     return MatrixRow(
         cell=cell.name,
-        phase=cell.arm,
+        phase=cell.phase,
         language=cell.language,
         runs=cell.runs,
         agents=cell.runs * cell.agents,
@@ -128,14 +143,16 @@ def _square_faults(squared: tuple[Square, ...]) -> Iterator[PlanFault]:
             yield PlanFault("phases.phase2", message, "unbalanced")
 
 
-def _opening_faults(plan: Plan) -> Iterator[PlanFault]:
+def _opening_faults(plan: Plan, folder: FolderReading) -> Iterator[PlanFault]:
     """What would keep a run from being opened, once for each phase: nobody could mend it once it is preregistered."""
     told: set[tuple[str, FieldFault]] = set()
-    for spec in matrix.specs(plan, ""):
+    names = [room.name for room in plan.rooms or ()]
+    for spec in matrix.specs(plan, "", folder.rooms):
+        place = f"rooms[{names.index(spec.phase)}]" if spec.phase in names else f"phases.{spec.phase}"
         for fault in opening.faults(spec):
-            if (spec.phase, fault) not in told:
-                told.add((spec.phase, fault))
-                yield PlanFault(f"phases.{spec.phase}", f"{fault.field} {fault.message}")
+            if (place, fault) not in told:
+                told.add((place, fault))
+                yield PlanFault(place, f"{fault.field} {fault.message}")
 
 
 def _model_faults(plan: Plan, catalogue: Catalogue, aliases: Collection[str]) -> Iterator[PlanFault]:

@@ -17,12 +17,15 @@ from playmolt_core.db.pool import open_pool
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.settings import from_environment
+from playmolt_schemas.agora.turn import TurnRecord
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import Record
 
 from playmolt_agora.bundle.seal import Contents, packed, seal
 from playmolt_agora.experiment import events as experiment_events
 from playmolt_agora.measures.analysis import study as measured
+from playmolt_agora.own_measures import results
+from playmolt_agora.own_measures.own import Own
 from playmolt_agora.plan import stage1_import
 from playmolt_agora.report import assembly, page
 from playmolt_agora.report.gallery import gallery
@@ -65,8 +68,20 @@ async def gather(log: EventLog, experiment: str) -> Gathered:
     return Gathered(stored.records, runs)
 
 
-def analysed(gathered: Gathered, links: Links | None = None) -> Study:
-    """Measure the turns; takes seconds of the processor."""
+async def folder_texts(gathered: Gathered, blobs: PgBlobs) -> dict[str, str]:
+    """The locked files of the plan's folder, path → text. Raises LogUnavailable."""
+    folder = gathered.preregistered.folder
+    if not folder:
+        return {}
+    found = await blobs.texts({file.sha256 for file in folder.files})
+    return {file.path: found[file.sha256] for file in folder.files if file.sha256 in found}
+
+
+def analysed(gathered: Gathered, links: Links | None = None, texts: Mapping[str, str] | None = None) -> Study:
+    """Measure the turns, by the plan's own measures, too; takes seconds of the processor.
+
+    `texts` are those of the locked folder.
+    """
     turns = assembly.turns_of(gathered.runs)
     analysis = measured(
         turns,
@@ -75,8 +90,21 @@ def analysed(gathered: Gathered, links: Links | None = None) -> Study:
         stage1_import=stage1_import.rows(gathered.preregistered.plan),
         events=assembly.event_ranges(gathered.runs),
     )
-    return assembly.study_of(
+    found = assembly.study_of(
         gathered.experiment, gathered.runs, analysis, made_at=rfc3339(datetime.now(UTC)), links=links
+    )
+    return msgspec.structs.replace(found, own=_own(gathered, texts or {}, turns))
+
+
+def _own(gathered: Gathered, texts: Mapping[str, str], turns: Sequence[TurnRecord]) -> Own | None:
+    preregistered = gathered.preregistered
+    if not preregistered.folder:
+        return None
+    return Own(
+        folder=preregistered.folder,
+        rooms=preregistered.rooms or (),
+        texts=texts,
+        measures=results.of(texts, turns),
     )
 
 
@@ -87,21 +115,24 @@ def write(study: Study, out: Path, *, printed: bool = False) -> tuple[Path, ...]
     """
     tables = {**study.tables, **study.further, **study.unexcluded}
     files = write_tables(tables, study.turns, out, study.provenance)
+    own = results.write(study.own.measures, out) if study.own else ()
     report, described = out / REPORT, out / STUDY
     report.write_text(page.render(study), encoding="utf-8")
     described.write_bytes(msgspec.json.format(msgspec.json.encode(study.described), indent=1))
-    return (*files, *printing.write(study, gallery(study), out, printed=printed), described, report)
+    return (*files, *own, *printing.write(study, gallery(study), out, printed=printed), described, report)
 
 
 async def export(gathered: Gathered, blobs: PgBlobs, out: Path) -> str:
     """Write a sealed bundle into a folder; gives the hash of its manifest. Raises Unsealable and LogUnavailable."""
-    study = analysed(gathered, Links(place="bundle"))
+    texts = await folder_texts(gathered, blobs)
+    study = await asyncio.to_thread(analysed, gathered, Links(place="bundle"), texts)
     prompts = await _prompts(blobs, {turn.prompt_hash for turn in study.turns})
     files = write(study, out)
     contents = Contents(
         experiment=gathered.experiment,
         runs=gathered.runs,
         prompts=prompts,
+        folder=texts,
         models=study.models,
         made_at=study.made_at,
         definitions=study.definitions,
@@ -124,9 +155,10 @@ async def _main(experiment: str, out: Path) -> None:
     pool = await open_pool(settings.database_url, role=settings.database_role)
     try:
         gathered = await gather(PostgresLog(pool), experiment)
-        write(analysed(gathered), out)
+        blobs = PgBlobs(pool)
+        write(analysed(gathered, texts=await folder_texts(gathered, blobs)), out)
         bundle = out / "bundle"
-        await export(gathered, PgBlobs(pool), bundle)
+        await export(gathered, blobs, bundle)
         packed(bundle, out / BUNDLE)
     finally:
         await pool.close()

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from importlib.resources import files
 
-from playmolt_agora.report import confirmatory, exploratory, markup, prose, provenance
+from playmolt_agora.report import markup, prose, provenance
+from playmolt_agora.report.chapters import confirmatory, exploratory, own
 from playmolt_agora.report.gallery import gallery
 from playmolt_agora.report.sections import Section
 from playmolt_agora.report.study import Study, has_stage1, rows
@@ -17,6 +18,7 @@ def render(study: Study) -> str:
     confirming = (confirmatory.registration(study), confirmatory.results(study, drawn), confirmatory.exclusions(study))
     exploring = exploratory.sections(study, drawn)
     sources = _sources(study)
+    mine = (own.section(study.own),) if study.own else ()
     style = files("playmolt_agora.report").joinpath("page.css").read_text("utf-8")
     title = markup.escaped(f"{study.name}: report")
     return "".join(
@@ -27,13 +29,14 @@ def render(study: Study) -> str:
             f"<title>{title}</title><style>{style}</style></head><body>",
             '<a class="skip" href="#content">Skip to the results</a>',
             _header(study),
-            _contents((*confirming, *exploring, sources)),
+            _contents((*confirming, *exploring, *mine, sources)),
             '<main id="content" tabindex="-1">',
             *(_section(section, "confirmatory") for section in confirming),
             '<div class="divide" role="note"><h2 id="exploratory">Exploratory part</h2>',
             markup.paragraph(prose.EXPLORATORY),
             "</div>",
             *(_section(section, "exploratory") for section in exploring),
+            *(_section(section, "exploratory") for section in mine),
             _section(sources, "sources"),
             "</main></body></html>\n",
         )

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
-from playmolt_schemas.agora.turn import Language, Parent, PhaseName, TurnRecord
+from playmolt_schemas.agora.turn import Language, Parent, TurnRecord
+
+from playmolt_agora.own_measures.own import Own
 
 Table = Mapping[str, Sequence[Any]]
 """Ordered columns; all of one length. Null is None."""
@@ -23,7 +25,7 @@ class RunNote(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     cell: str
     number: int
-    phase: PhaseName
+    phase: str
     language: Language
     first: int = 1
     last: int
@@ -134,6 +136,8 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     looks: int = 0
     links: Links = Links()
     plan: Mapping[str, Any] = {}
+    own: Own | None = None
+    """What came with the plan, where it has a folder."""
 
     @property
     def described(self) -> dict[str, Any]:
@@ -148,7 +152,14 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
             "plan": self.plan,
             "models": self.models,
             "deviations": self.deviations,
+            "own_measures": _declared(self.own),
         }
+
+
+def _declared(own: Own | None) -> dict[str, Any]:
+    """Keys and labels of the tables of one's own, for readers of the tables."""
+    held = [each.declared for each in own.measures if each.declared and each.table is not None] if own else []
+    return {each.table: {"keys": each.keys, "labels": each.labels} for each in held}
 
 
 def has_stage1(study: Study) -> bool:

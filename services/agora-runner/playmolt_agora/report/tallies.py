@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from playmolt_schemas.agora.turn import ACTIONS, VALID_CODES, Language, TurnRecord
 
-from playmolt_agora.measures.data.arms import ARMS, arm_of, place_of
+from playmolt_agora.measures.data.arms import arm_of, place_of, rank_of
 
 BINS: Final = 10
 """Pieces of time in the plots over time, fewer where a run has fewer turns; the windows of Instruction Drift are those
@@ -29,9 +29,14 @@ Cell = tuple[str, str, Language, str]
 """Arm, persona condition (`""` outside Phase 2), language, model (`""` over all models)."""
 
 
+def base_of(turn: TurnRecord) -> str | None:
+    """The action as measures count it; turns from before it was told apart say the action alone."""
+    return turn.action_base or turn.action
+
+
 def is_valid(turn: TurnRecord) -> bool:
     """Whether a turn is valid in the sense of measures.md, section 0."""
-    return turn.parse_code in VALID_CODES and turn.action in ACTIONS
+    return turn.parse_code in VALID_CODES and base_of(turn) in ACTIONS
 
 
 def piece_of(turn: TurnRecord) -> int:
@@ -41,7 +46,7 @@ def piece_of(turn: TurnRecord) -> int:
 
 def action_mix(turns: Iterable[TurnRecord]) -> dict[Cell, Mix]:
     """Count attempted actions on valid turns by cell and piece of time."""
-    return _mixes((turn, turn.model, str(turn.action)) for turn in turns if is_valid(turn))
+    return _mixes((turn, turn.model, str(base_of(turn))) for turn in turns if is_valid(turn))
 
 
 def occupancy(turns: Iterable[TurnRecord]) -> dict[Cell, Mix]:
@@ -73,10 +78,10 @@ def _mixes(seen: Iterable[tuple[TurnRecord, str, str]]) -> dict[Cell, Mix]:
     return {cell: Mix(counts[cell]) for cell in sorted(counts, key=_order)}
 
 
-def _order(cell: Cell) -> tuple[int, int, str, str]:
+def _order(cell: Cell) -> tuple[tuple[int, str], int, str, str]:
     phase, condition, language, model = cell
     return (
-        ARMS.index(phase), 0 if condition != "no_persona" else 1, language, model,
+        rank_of(phase), 0 if condition != "no_persona" else 1, language, model,
     )  # fmt: skip
 
 
@@ -98,7 +103,7 @@ def networks(turns: Sequence[TurnRecord]) -> dict[tuple[str, Language, str], Net
             ties[arm, turn.language, str(turn.action)][turn.agent, turn.target] += 1
     return {
         (phase, language, action): Network(tuple(sorted(agents[phase, language])), ties[phase, language, action])
-        for phase, language in sorted(agents, key=lambda key: (ARMS.index(key[0]), key[1]))
+        for phase, language in sorted(agents, key=lambda key: (rank_of(key[0]), key[1]))
         for action in ("support", "whisper")
     }
 

@@ -6,11 +6,11 @@ Every change of energy, influence and treasury stands in an `effect_applied` (or
 
 from typing import Any, ClassVar, Final
 
+from msgspec import UNSET, UnsetType
 from playmolt_core.game.decider import Event, stored_types
 from playmolt_schemas.agora.feed import Outcome, PauseCode
 from playmolt_schemas.agora.turn import Effect, RunSpec, Seat, TurnRecord
 
-from playmolt_agora.world.ranks import Rank
 from playmolt_agora.world.worlds import Rules
 
 
@@ -68,13 +68,17 @@ class CallMade(Event, frozen=True, kw_only=True):
 class AgentActed(Event, frozen=True, kw_only=True):
     """An agent took its turn with a valid reply; the attempt need not have succeeded.
 
-    `value` is the rate or amount of a skill; `heard_by` names those to whom a whisper leaked.
+    `value` is the rate or amount of a skill; `heard_by` names those to whom a whisper leaked, and in a world that says
+    who hears those who heard the act. `weight` is what the utterance weighs where ranks act; `private`: it was
+    whispered, whatever the world calls it, and what it said is nobody's but the operator's.
     """
 
     type: ClassVar[str] = "agent_acted"
     record: TurnRecord
     value: int | None = None
     heard_by: tuple[str, ...] = ()
+    weight: int | UnsetType = UNSET
+    private: bool | UnsetType = UNSET
 
 
 class TurnFailed(Event, frozen=True, kw_only=True):
@@ -122,8 +126,8 @@ class RankChanged(Event, frozen=True, kw_only=True):
     type: ClassVar[str] = "rank_changed"
     turn: int
     agent: str
-    before: Rank
-    rank: Rank
+    before: str
+    rank: str
 
 
 class MarketSettled(Event, frozen=True, kw_only=True):
@@ -147,6 +151,28 @@ class MarketSettled(Event, frozen=True, kw_only=True):
     treasury: int
     next_pool: int
     shadow: bool
+    effect_applied: Effect
+    effect_shadow: Effect
+
+
+class ResourceSettled(Event, frozen=True, kw_only=True):
+    """A resource grew again at the end of a turn, as far as its maximum lets it."""
+
+    type: ClassVar[str] = "resource_settled"
+    turn: int
+    name: str
+    before: int
+    regrown: int
+    after: int
+
+
+class ActContested(Event, frozen=True, kw_only=True):
+    """Residents whose rank allows it contested an act of the architect, which is undone."""
+
+    type: ClassVar[str] = "act_contested"
+    turn: int
+    by: tuple[str, ...]
+    undone: str
     effect_applied: Effect
     effect_shadow: Effect
 
@@ -206,6 +232,8 @@ EVENTS: Final = stored_types(
     TaxChanged,
     RankChanged,
     MarketSettled,
+    ResourceSettled,
+    ActContested,
     AgentDied,
     RunPaused,
     RunResumed,

@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
+from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
 from playmolt_core.game.game import Changes, Fold
 from playmolt_schemas.agora.turn import Effect, TurnRecord
 
 from playmolt_agora.run.events import (
+    ActContested,
     AgentActed,
     AgentDied,
     BillboardPosted,
@@ -19,6 +21,7 @@ from playmolt_agora.run.events import (
     GameAborted,
     MarketSettled,
     RankChanged,
+    ResourceSettled,
     RunEnded,
     RunOpened,
     RunPaused,
@@ -27,15 +30,18 @@ from playmolt_agora.run.events import (
     TurnFailed,
     WhisperLeaked,
 )
-from playmolt_agora.run.state import ACTS, Act, Agent, Billboard, Owed, Pause, Stage, State, shown
-from playmolt_agora.world import skills, visibility
+from playmolt_agora.run.state import ACTS, Act, Agent, Billboard, Contestable, Owed, Pause, Stage, State, shown
+from playmolt_agora.world import contest, ranks, resources, skills, visibility
+from playmolt_agora.world.own_world import CONTEST
 
 
 def evolve(state: State, event: Event, at: datetime) -> State:
     changes = _FOLDS[type(event)](state, event, at)
     witnessed = visibility.of(state, event)
     if witnessed:
-        changes["agents"] = visibility.heard(changes.get("agents", state.agents), witnessed)
+        changes["agents"] = visibility.heard(
+            changes.get("agents", state.agents), witnessed, visibility.kept(state.rules)
+        )
     after = replace(state, version=state.version + 1, **changes)
     stage = _stage(after)
     return after if stage == after.stage else replace(after, stage=stage)
@@ -58,13 +64,26 @@ def _stage(state: State) -> Stage:
         if stage == "acting" and state.acted >= len(state.order):
             stage = "market" if state.rules.market else "evening"
     if stage == "evening" and dying(state) is None:
-        return "opening" if state.living and state.turn < state.run.turns else "finished"
+        stage = "regrowth"
+    if stage == "regrowth" and (state.settled or 0) >= len(state.resources or ()):
+        return "finished" if _is_last(state) else "opening"
     return stage
+
+
+def _is_last(state: State) -> bool:
+    """Whether this turn was the last one: all are taken, nobody lives, or the world's end has come."""
+    own, living = state.rules.own, len(state.living)
+    if not living or state.turn >= state.run.turns:
+        return True
+    return own is not UNSET and resources.exhausted(own, state.resources or {}, living)
 
 
 def _opened(_: State, event: RunOpened, at: datetime) -> Changes:
     rules = event.rules
     start = rules.energy.start * rules.unit
+    own, influence = rules.own, rules.own.influence if rules.own else 0
+    rank = ranks.rank_of(rules, influence) if own else ranks.FIRST
+    held = {name: each.start for name, each in own.resources.items()} if own and own.resources else UNSET
     return {
         "phase": "running",
         "spec": event.spec,
@@ -73,7 +92,11 @@ def _opened(_: State, event: RunOpened, at: datetime) -> Changes:
         "world": event.world,
         "content_version": event.content_version,
         "replayed": event.replayed,
-        "agents": {seat.agent: Agent(place=seat.home, energy=start, shadow=start) for seat in event.seats},
+        "agents": {
+            seat.agent: Agent(place=seat.home, energy=start, shadow=start, influence=influence, rank=rank)
+            for seat in event.seats
+        },
+        "resources": held,
         "tax_rate": rules.tax_rate,
         "pool": rules.pool * rules.unit,
         "due": at,
@@ -89,6 +112,8 @@ def _epoch(state: State, event: EpochStarted, at: datetime) -> Changes:
         "crisis": event.crisis,
         "gini": event.gini.get("energy"),
         "agents": _affected(state.agents, event.effect_applied, Effect()),
+        "resources": _held(state, event.effect_applied),
+        "settled": 0 if state.resources else UNSET,
         "stage": "crisis" if event.crisis else "morning",
         "due": at,
     }
@@ -108,11 +133,14 @@ def _acted(state: State, event: AgentActed, at: datetime) -> Changes:
     actor = agents[record.agent]
     if record.place_after != actor.place:
         agents[record.agent] = replace(actor, place=record.place_after)
-    changes = _taken(state, record, at) | {
+    changes = _taken(state, record, at, private=bool(event.private)) | {
         "agents": agents,
         "treasury": state.treasury + record.effect_applied.treasury + record.effect_shadow.treasury,
-        "owed": _owed(event),
+        "owed": _owed(state, event),
+        "resources": _held(state, record.effect_applied),
     }
+    if record.success and ranks.act(state.rules):
+        changes |= _contestable(state, event)
     if record.success and record.action == "trade":
         changes["trades"] = state.trades | {record.agent: state.trades.get(record.agent, 0) + 1}
     if record.success and record.action == "support":
@@ -124,15 +152,16 @@ def _failed(state: State, event: TurnFailed, at: datetime) -> Changes:
     return _taken(state, event.record, at)
 
 
-def _taken(state: State, record: TurnRecord, at: datetime) -> Changes:
+def _taken(state: State, record: TurnRecord, at: datetime, *, private: bool = False) -> Changes:
     valid = record.action is not None
+    whispered = private or record.action == "whisper"
     act = Act(
         turn=record.turn,
         agent=record.agent,
         action=record.action,
         target=record.target,
         place=record.place_before,
-        content=None if record.action == "whisper" or record.content is None else shown(record.content),
+        content=None if whispered or record.content is None else shown(record.content),
         success=record.success,
         code=None if valid else record.parse_code,
     )
@@ -145,10 +174,30 @@ def _taken(state: State, record: TurnRecord, at: datetime) -> Changes:
     }
 
 
-def _owed(event: AgentActed) -> Owed | None:
-    """What follows is kept in the state, so that a fork may branch off between an act and its consequence."""
+def _contestable(state: State, event: AgentActed) -> Changes:
+    """A subsidy that may be contested, or one more who contests; tax and billboard are events of their own."""
     record = event.record
-    if event.heard_by:
+    if record.action == "grant_subsidy":
+        act = Contestable(
+            kind="subsidy", turn=record.turn, agent=record.agent, target=str(record.target), amount=event.value or 0
+        )
+        return {"contestable": act}
+    if record.action == CONTEST and state.contestable:
+        return {"contestable": contest.with_contest(state.contestable, record.agent)}
+    return {}
+
+
+def _held(state: State, effect: Effect) -> Any:
+    """The resources after an effect; UNSET in a world without."""
+    if not state.resources:
+        return UNSET
+    return state.resources | {name: state.resources[name] + step for name, step in effect.resources.items()}
+
+
+def _owed(state: State, event: AgentActed) -> Owed | None:
+    """What follows is kept in the state, so that a fork may branch off between an act and its consequence."""
+    record, own = event.record, state.rules.own
+    if event.heard_by and record.action == "whisper" and not (own and "whisper" in own.actions):
         return Owed(kind="leak", agent=record.agent, target=str(record.target), heard_by=event.heard_by)
     if record.success and record.action == "build_billboard":
         text = skills.text_of(record.target, record.content)
@@ -181,12 +230,45 @@ def _leaked(_: State, __: WhisperLeaked, ___: datetime) -> Changes:
     return {"owed": None}
 
 
-def _posted(_: State, event: BillboardPosted, __: datetime) -> Changes:
-    return {"owed": None, "billboard": Billboard(agent=event.agent, content=shown(event.content), until=event.until)}
+def _posted(state: State, event: BillboardPosted, _: datetime) -> Changes:
+    changes: Changes = {
+        "owed": None,
+        "billboard": Billboard(agent=event.agent, content=shown(event.content), until=event.until),
+    }
+    if ranks.act(state.rules):
+        changes["contestable"] = Contestable(
+            kind="billboard", turn=event.turn, agent=event.agent, billboard=state.billboard
+        )
+    return changes
 
 
-def _taxed(_: State, event: TaxChanged, __: datetime) -> Changes:
-    return {"owed": None, "tax_rate": event.rate}
+def _taxed(state: State, event: TaxChanged, _: datetime) -> Changes:
+    changes: Changes = {"owed": None, "tax_rate": event.rate}
+    if ranks.act(state.rules):
+        changes["contestable"] = Contestable(kind="tax", turn=event.turn, agent=event.agent, amount=event.before)
+    return changes
+
+
+def _contested(state: State, event: ActContested, _: datetime) -> Changes:
+    changes: Changes = {
+        "contestable": UNSET,
+        "agents": _affected(state.agents, event.effect_applied, event.effect_shadow),
+        "treasury": state.treasury + event.effect_applied.treasury + event.effect_shadow.treasury,
+    }
+    act = state.contestable
+    if act and act.kind == "tax":
+        changes["tax_rate"] = act.amount
+    if act and act.kind == "billboard":
+        changes["billboard"] = act.billboard
+    return changes
+
+
+def _resource(state: State, event: ResourceSettled, _: datetime) -> Changes:
+    return {
+        "resources": (state.resources or {}) | {event.name: event.after},
+        "settled": (state.settled or 0) + 1,
+        "stage": "regrowth",
+    }
 
 
 def _ranked(state: State, event: RankChanged, _: datetime) -> Changes:
@@ -245,6 +327,8 @@ _FOLDS: Final[Mapping[type[Event], Fold]] = {
     TaxChanged: _taxed,
     RankChanged: _ranked,
     MarketSettled: _settled,
+    ResourceSettled: _resource,
+    ActContested: _contested,
     AgentDied: _died,
     RunPaused: _paused,
     RunResumed: _resumed,

@@ -25,7 +25,7 @@ def faults(spec: RunSpec, events: Sequence[Event], content: str | None) -> Itera
         return
     if spec.parent is None:
         yield FieldFault("parent", "must name the run, the version and the change")
-    for name in ("phase", "set", "language", "seed", "number", "turns", "rules"):
+    for name in ("phase", "set", "language", "seed", "number", "turns", "rules", "world", "files"):
         if getattr(spec, name) != getattr(parent, name):
             yield FieldFault(name, "must be the parent's")
     if [(seat.agent, seat.home) for seat in spec.seats] != [(seat.agent, seat.home) for seat in parent.seats]:

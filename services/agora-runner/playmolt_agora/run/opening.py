@@ -1,9 +1,11 @@
 """What a run may be opened with, and event 1 of it."""
 
 from collections.abc import Iterator
+from typing import Final, get_args
 
+import msgspec
 from msgspec.structs import replace
-from playmolt_schemas.agora.turn import RunSpec, Seat
+from playmolt_schemas.agora.turn import Persona, RunSpec, Seat
 from playmolt_schemas.codes import FieldFault
 
 from playmolt_agora.run.events import RunOpened
@@ -11,13 +13,14 @@ from playmolt_agora.turn import scenes
 from playmolt_agora.world import chance, places, worlds
 from playmolt_agora.world.worlds import Rules
 
+PERSONAS: Final[tuple[str, ...]] = get_args(Persona)
 TURNS_MAX = 1000
-SEATS_MAX = 100
+SEATS_MAX = 200
 
 
 def opened(spec: RunSpec, content_version: str, texts_version: str) -> RunOpened | tuple[FieldFault, ...]:
     """Event 1 of a run, or every fault of its spec."""
-    rules = worlds.rules(spec.phase, spec.rules)
+    rules = rules_of(spec)
     if not isinstance(rules, Rules):
         return rules
     faults = tuple(_faults(spec, rules))
@@ -33,10 +36,24 @@ def opened(spec: RunSpec, content_version: str, texts_version: str) -> RunOpened
     )
 
 
+def rules_of(spec: RunSpec) -> Rules | tuple[FieldFault, ...]:
+    """The rules of a run: its room's own, or those of a packaged world with the plan's changes."""
+    if not spec.world:
+        return worlds.rules(spec.packaged, spec.rules)
+    try:
+        return msgspec.convert(spec.world, Rules)
+    except msgspec.ValidationError as error:
+        return (FieldFault("world", str(error)),)
+
+
 def faults(spec: RunSpec) -> tuple[FieldFault, ...]:
     """Every fault for which a run with this spec could never be opened."""
-    rules = worlds.rules(spec.phase, spec.rules)
+    rules = rules_of(spec)
     return tuple(_faults(spec, rules)) if isinstance(rules, Rules) else rules
+
+
+def _speaks_phase2(spec: RunSpec, rules: Rules) -> bool:
+    return spec.packaged == "phase2" and not rules.own
 
 
 def _placed(spec: RunSpec, rules: Rules) -> tuple[Seat, ...]:
@@ -56,7 +73,7 @@ def _faults(spec: RunSpec, rules: Rules) -> Iterator[FieldFault]:
     if "epochs" in spec.rules and rules.epochs != spec.turns:
         yield FieldFault("rules.epochs", f"says {rules.epochs}, but the run has {spec.turns} turns: set `turns`")
     for seat in spec.seats:
-        if spec.phase == "phase2" and seat.persona and seat.persona not in scenes.LEVELS:
+        if _speaks_phase2(spec, rules) and seat.persona in PERSONAS and seat.persona not in scenes.LEVELS:
             yield FieldFault("seats.persona", f"{seat.persona} has no text in Phase 2, only {', '.join(scenes.LEVELS)}")
     homes = [seat.home for seat in spec.seats]
     for home in sorted(set(homes)):

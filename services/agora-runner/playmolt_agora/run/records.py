@@ -1,20 +1,25 @@
 """A turn as it is recorded: who, where, what was attempted, what came of it (agora.md, Turn)."""
 
-from playmolt_schemas.agora.turn import ACTIONS, SKILLS, VALID_CODES, Effect, TurnRecord
+from msgspec import UNSET, UnsetType
+from playmolt_schemas.agora.turn import ACTIONS, SKILLS, VALID_CODES, Effect, FnClass, TurnRecord
 
 from playmolt_agora.measures.data import coding
 from playmolt_agora.run.state import State
 from playmolt_agora.turn import scenes
 from playmolt_agora.turn.reply import Parsed, TurnReply
-from playmolt_agora.world import acts, places
+from playmolt_agora.world import acts, contest, own_acts, places
 from playmolt_agora.world.acts import Deed, Try
+from playmolt_agora.world.own_world import CONTEST
 
 
 def parsed(state: State, agent: str, found: Parsed) -> Parsed:
     """A reply as the world takes it: an action that is not the agent's is no act, whatever read it."""
     if found.code not in VALID_CODES:
         return Parsed(code=found.code)
-    if found.action in ACTIONS or (found.action in SKILLS and _architect(state, agent)):
+    action = str(found.action)
+    if acts.known(state, action) or (action in SKILLS and _architect(state, agent)):
+        return found
+    if action == CONTEST and contest.is_open(state, agent):
         return found
     return Parsed(code="invalid_action")
 
@@ -24,6 +29,7 @@ def record(state: State, agent: str, reply: TurnReply, found: Parsed, deed: Deed
     spec, seat, place = state.run, state.seat(agent), state.agents[agent].place
     applied, shadow = acts.effects(state, deed) if deed else (Effect(), Effect())
     cues = coding.cues(found.thought, spec.language)
+    base = base_of(state, found.action)
     return TurnRecord(
         experiment=spec.experiment,
         run=spec.run,
@@ -60,8 +66,8 @@ def record(state: State, agent: str, reply: TurnReply, found: Parsed, deed: Deed
         effect_shadow=shadow,
         resource_effect=applied.energy.get(agent, 0),
         null_effect=acts.null_effect(state, deed, applied),
-        fn_class=coding.fn_class(found.action),
-        dissoc=coding.dissoc(cues, valid=found.valid, action=found.action, target=found.target),
+        fn_class=_class_of(state, found.action),
+        dissoc=coding.dissoc(cues, valid=found.valid, action=base, target=found.target),
         decoding=spec.decoding,
         sampling=spec.sampling,
         tokens=reply.tokens,
@@ -73,7 +79,30 @@ def record(state: State, agent: str, reply: TurnReply, found: Parsed, deed: Deed
         exploratory=spec.exploratory,
         cue_s=cues.s,
         cue_o=cues.o,
+        action_base=base,
+        amount=deed.amount if deed else None,
+        resources=_after(state, applied),
     )
+
+
+def base_of(state: State, action: str | None) -> str | None:
+    """An action as measures count it; None for what is none of theirs."""
+    own = state.rules.own
+    if action is None:
+        return None
+    return own_acts.base_of(own, action) if own else action if action in ACTIONS else None
+
+
+def _class_of(state: State, action: str | None) -> FnClass | None:
+    own = state.rules.own
+    return own_acts.class_of(own, action) if own and action is not None else coding.fn_class(action)
+
+
+def _after(state: State, applied: Effect) -> dict[str, int] | UnsetType:
+    """What the resources hold after an act."""
+    if not state.resources:
+        return UNSET
+    return {name: held + applied.resources.get(name, 0) for name, held in state.resources.items()}
 
 
 def judged(state: State, agent: str, found: Parsed) -> Deed | None:

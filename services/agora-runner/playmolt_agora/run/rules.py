@@ -5,6 +5,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any, Final
 
+from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_core.game.decider import (
     Accepted,
@@ -43,8 +44,9 @@ from playmolt_agora.run.fold import evolve
 from playmolt_agora.run.state import State
 from playmolt_agora.turn import texts
 from playmolt_agora.turn.reply import Parsed
-from playmolt_agora.world import chance, epoch, places, worlds
+from playmolt_agora.world import chance, epoch, hearing, places, ranks, worlds
 from playmolt_agora.world.acts import Deed
+from playmolt_agora.world.own_world import OwnWorld
 from playmolt_agora.world.worlds import Rules
 
 DETAIL_CHARS: Final = 2000
@@ -183,12 +185,31 @@ def _taken(state: State, command: commands.TakeTurn) -> Decision:
     record = records.record(state, agent, reply, found, deed)
     if deed is None:
         return Accepted((*calls, TurnFailed(record=record)))
-    acted = AgentActed(record=record, value=deed.value, heard_by=_heard_by(state, agent, found, deed))
+    acted = AgentActed(
+        record=record,
+        value=deed.value,
+        heard_by=_heard_by(state, agent, found, deed),
+        weight=ranks.weight_of(state.rules, state.agents[agent].influence) if _weighs(state) else UNSET,
+        private=True if _whispers(state, found.action) else UNSET,
+    )
     return Accepted((*calls, acted))
+
+
+def _whispers(state: State, action: str | None) -> bool:
+    """Whether an act of the world's own is a whisper; the packaged one is known by its name."""
+    own = state.rules.own
+    return own is not UNSET and action in own.actions and own.actions[action].does == "whisper"
+
+
+def _weighs(state: State) -> bool:
+    return bool(state.rules.own) or ranks.act(state.rules)
 
 
 def _heard_by(state: State, agent: str, found: Parsed, deed: Deed) -> tuple[str, ...]:
     """Draw whether a whisper leaks to the others there; one of them who is an Observer makes it likelier."""
+    own = state.rules.own
+    if own and deed.success and found.action in own.actions:
+        return _hearers(state, own, agent, found, deed)
     if found.action != "whisper" or not deed.success:
         return ()
     others = tuple(name for name in places.beside(state.agents, agent) if name != found.target)
@@ -199,6 +220,18 @@ def _heard_by(state: State, agent: str, found: Parsed, deed: Deed) -> tuple[str,
     if any(state.seat(name).persona == "observer" for name in others):
         probability += Fraction(rules.leak_observer)
     return others if chance.leaks(state.run, state.turn, agent, probability) else ()
+
+
+def _hearers(state: State, own: OwnWorld, agent: str, found: Parsed, deed: Deed) -> tuple[str, ...]:
+    """The others who hear an act of the world's own."""
+    action = own.actions[str(found.action)]
+    if action.does == "whisper":
+        return (str(found.target),)
+    if not action.heard:
+        return ()
+    places_of = {name: state.agents[name].place for name in state.living}
+    here = places_of[agent]
+    return hearing.hearers(own, tuple(state.agents), places_of, agent, frozenset((here, deed.place or here)))
 
 
 def _paused(state: State, command: commands.PauseRun) -> Decision:

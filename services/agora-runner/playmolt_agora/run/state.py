@@ -8,17 +8,17 @@ from datetime import datetime
 from typing import Final, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from playmolt_schemas.agora.feed import Outcome, PauseCode, RunPhase
 from playmolt_schemas.agora.turn import ParseCode, RunSpec, Seat
 
 from playmolt_agora.turn.scene import Happening
 from playmolt_agora.world import ranks
-from playmolt_agora.world.ranks import Rank
 from playmolt_agora.world.worlds import Rules, preset
 
-Stage = Literal["opening", "crisis", "morning", "acting", "market", "evening", "finished"]
+Stage = Literal["opening", "crisis", "morning", "acting", "market", "evening", "regrowth", "finished"]
 """Where a run is in its epoch: about to begin one, a crisis to tell, deaths by decay, agents acting, the pool to
-share out, deaths at the end, all turns taken."""
+share out, deaths at the end, resources to grow again, all turns taken."""
 
 RECENT: Final = 10
 HISTORY: Final = 20
@@ -38,7 +38,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     energy: int
     shadow: int
     influence: int = 0
-    rank: Rank = ranks.FIRST
+    rank: str = ranks.FIRST
     alive: bool = True
     died: int | None = None
     supporters: dict[str, int] = {}
@@ -77,6 +77,18 @@ class Billboard(msgspec.Struct, frozen=True, kw_only=True):
     agent: str
     content: str
     until: int
+
+
+class Contestable(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest act of the architect that may be contested, with what stood before it; `by` have contested it."""
+
+    kind: Literal["tax", "subsidy", "billboard"]
+    turn: int
+    agent: str
+    target: str = ""
+    amount: int = 0
+    billboard: Billboard | None = None
+    by: tuple[str, ...] = ()
 
 
 class Pause(msgspec.Struct, frozen=True, gc=False):
@@ -120,6 +132,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     pauses: int = 0
     """How often it has paused for its model since the last turn was taken."""
     outcome: Outcome | None = None
+    resources: dict[str, int] | UnsetType = UNSET
+    """What the resources of a world hold that has some."""
+    settled: int | UnsetType = UNSET
+    """How many of them have grown again in this turn."""
+    contestable: Contestable | UnsetType = UNSET
 
     @property
     def paused(self) -> PauseCode | None:

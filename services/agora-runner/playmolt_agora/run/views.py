@@ -8,6 +8,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
 from playmolt_schemas.agora.feed import (
+    ActContestedMessage,
     ActView,
     AgentActedMessage,
     AgentDiedMessage,
@@ -19,6 +20,7 @@ from playmolt_schemas.agora.feed import (
     Progress,
     ProgressMessage,
     RankChangedMessage,
+    ResourceSettledMessage,
     RunEndedMessage,
     RunPausedMessage,
     RunResumedMessage,
@@ -32,6 +34,7 @@ from playmolt_schemas.agora.turn import TurnRecord
 from playmolt_schemas.games.game_messages import GameAbortedMessage, PublicMessage
 
 from playmolt_agora.run.events import (
+    ActContested,
     AgentActed,
     AgentDied,
     BillboardPosted,
@@ -40,6 +43,7 @@ from playmolt_agora.run.events import (
     GameAborted,
     MarketSettled,
     RankChanged,
+    ResourceSettled,
     RunEnded,
     RunPaused,
     RunResumed,
@@ -99,6 +103,7 @@ def run(state: State, seat: str | None = None) -> RunView:
         crisis=state.crisis,
         acts=tuple(_act(act) for act in state.acts),
         progress=Progress(done=state.taken, total=len(state.seats) * spec.turns),
+        resources=state.resources,
         own=_seat(state, seat) if seat in state.agents else UNSET,
     )
 
@@ -165,7 +170,7 @@ def _acted(event: AgentActed) -> PublicMessage:
         action=str(record.action),
         target=record.target,
         location=record.place_before,
-        content=None if record.action == "whisper" else record.content,
+        content=None if event.private or record.action == "whisper" else record.content,
         success=record.success,
     )
 
@@ -192,6 +197,16 @@ def _ranked(event: RankChanged) -> PublicMessage:
 
 def _settled(event: MarketSettled) -> PublicMessage:
     return MarketSettledMessage(shadow=event.shadow)
+
+
+def _resource(event: ResourceSettled) -> PublicMessage:
+    return ResourceSettledMessage(
+        turn=event.turn, name=event.name, before=event.before, regrown=event.regrown, after=event.after
+    )
+
+
+def _contested(event: ActContested) -> PublicMessage:
+    return ActContestedMessage(turn=event.turn, by=event.by, undone=event.undone)
 
 
 def _died(event: AgentDied) -> PublicMessage:
@@ -224,6 +239,8 @@ _PUBLIC: Final[Mapping[type[Event], Callable[[Any], PublicMessage]]] = {
     TaxChanged: _taxed,
     RankChanged: _ranked,
     MarketSettled: _settled,
+    ResourceSettled: _resource,
+    ActContested: _contested,
     AgentDied: _died,
     RunPaused: _paused,
     RunResumed: _resumed,

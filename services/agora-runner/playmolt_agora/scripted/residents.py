@@ -25,6 +25,8 @@ ALIASES: Final[tuple[str, ...]] = (
 )
 """The model aliases that stand for a profile."""
 _HUNGRY: Final = 50
+_FIRST: Final = 2
+"""Messages of a request that is the first of its turn."""
 _STRAY: Final = 2
 """Of a weight of a hundred, what is left where the act cannot succeed: models try all the same."""
 _SKILL_PERCENT: Final = 8
@@ -60,7 +62,9 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slips: _Slips
 
 
-class _Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a scripted model says, in one language."""
+
     intro: tuple[str, ...]
     outro: tuple[str, ...]
     garbled: tuple[str, ...]
@@ -78,10 +82,10 @@ class _Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     profiles: Mapping[str, Profile]
     personas: Mapping[Persona, _Weights]
     homes: Mapping[Persona, tuple[str, ...]]
-    ko: _Phrases
-    en: _Phrases
+    ko: Phrases
+    en: Phrases
 
-    def phrases(self, language: Language) -> _Phrases:
+    def phrases(self, language: Language) -> Phrases:
         return self.ko if language == "ko" else self.en
 
 
@@ -109,6 +113,43 @@ def cast() -> Cast:
     return whole
 
 
+def profile(alias: str) -> Profile:
+    return _script().profiles[alias]
+
+
+def phrases(language: Language) -> Phrases:
+    return _script().phrases(language)
+
+
+def in_form(profile: Profile, turn: ScriptedTurn, reply: Mapping[str, str | None], language: Language) -> Said:
+    """A reply in the form that the profile's slips give it, where the act itself has been chosen."""
+    words, slip = phrases(language), _slip(profile, turn, again=len(turn.request.messages) > _FIRST)
+    text = msgspec.json.encode(reply).decode()
+    if slip == "refusal":
+        return Said(words.refusals[turn.draw("refusals", len(words.refusals))], refusal=True)
+    if slip == "garbled":
+        return Said(words.garbled[turn.draw("garbled", len(words.garbled))])
+    if slip == "fenced":
+        return Said(f"```json\n{text}\n```")
+    if slip == "prose":
+        intro, outro = (getattr(words, name) for name in ("intro", "outro"))
+        return Said(f"{intro[turn.draw('intro', len(intro))]}\n{text}\n{outro[turn.draw('outro', len(outro))]}")
+    return Said(text)
+
+
+def _slip(profile: Profile, turn: ScriptedTurn, *, again: bool) -> str | None:
+    """Draw in which other form to answer; who is asked again mostly takes care."""
+    if again and turn.draw("careful", 5):
+        return None
+    slips: Mapping[str, int] = msgspec.structs.asdict(profile.slips)
+    rest = turn.draw("slip", 1000)
+    for slip, share in slips.items():
+        if rest < share:
+            return slip
+        rest -= share
+    return None
+
+
 def _answer(alias: str, turn: ScriptedTurn) -> Said:
     seen = parse_prompt(turn.request.messages)
     return generic(turn) if seen is None else _Player(_script().profiles[alias], seen, turn).answer()
@@ -116,11 +157,11 @@ def _answer(alias: str, turn: ScriptedTurn) -> Said:
 
 class _Player:
     def __init__(self, profile: Profile, seen: ParsedPrompt, turn: ScriptedTurn) -> None:
-        self._profile, self._seen, self._draw = profile, seen, turn.draw
+        self._profile, self._seen, self._draw, self._turn = profile, seen, turn.draw, turn
         self._words = _script().phrases(seen.language)
 
     def answer(self) -> Said:
-        slip = self._slip()
+        slip = _slip(self._profile, self._turn, again=self._seen.again)
         if slip == "refusal":
             return Said(self._one("refusals"), refusal=True)
         if slip == "garbled":
@@ -136,18 +177,6 @@ class _Player:
         if slip == "prose":
             return Said(f"{self._one('intro')}\n{text}\n{self._one('outro')}")
         return Said(text)
-
-    def _slip(self) -> str | None:
-        """Draw in which other form to answer; who is asked again mostly takes care."""
-        if self._seen.again and self._draw("careful", 5):
-            return None
-        slips: Mapping[str, int] = msgspec.structs.asdict(self._profile.slips)
-        rest = self._draw("slip", 1000)
-        for slip, share in slips.items():
-            if rest < share:
-                return slip
-            rest -= share
-        return None
 
     def _choice(self) -> _Choice:
         if (

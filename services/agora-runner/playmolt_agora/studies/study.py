@@ -50,9 +50,10 @@ class Study:
         self.plan: dict[str, Any] = described["plan"]
         self.models: list[dict[str, Any]] = described["models"]
         self.deviations: list[dict[str, Any]] = described["deviations"]
+        own: dict[str, Any] = described.get("own_measures", {})
         self.tables: Mapping[str, Table] = Named(
             "table",
-            {path.stem: Table(path.stem, partial(_parquet, path)) for path in sorted(folder.glob("*.parquet"))},
+            {path.stem: _table(path, own.get(path.stem, {})) for path in sorted(folder.glob("*.parquet"))},
         )
         self.figures: Mapping[str, Figure] = Named("figure", dict(self._figures()))
         self.turns = Table("turns", lambda: turns.read(folder / _TURNS))
@@ -76,6 +77,12 @@ class Study:
             data = Table(entry["name"], partial(_rows, entry["columns"], entry["rows"]))
             size = entry["width_mm"], entry["height_mm"]
             yield entry["name"], Figure(entry["name"], entry["title"], size, svg, data)
+
+
+def _table(path: Path, own: Mapping[str, Any]) -> Table:
+    """A table; one of a measure of the researcher's own says its keys and labels."""
+    texts = {name: (label["ko"], label["en"]) for name, label in own.get("labels", {}).items()}
+    return Table(path.stem, partial(_parquet, path), texts, own.get("keys", ()))
 
 
 def _parquet(path: Path) -> Any:

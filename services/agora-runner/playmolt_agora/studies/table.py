@@ -1,6 +1,6 @@
 """A table with labels, as Arrow, polars or pandas."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
@@ -28,11 +28,12 @@ class Column(NamedTuple):
 class Table:
     """A table that is read when it is first asked for."""
 
-    def __init__(self, name: str, read: Callable[[], Any], own: Labels | None = None) -> None:
-        """`read` gives a pyarrow Table; `own` labels those columns that a researcher has named."""
+    def __init__(self, name: str, read: Callable[[], Any], own: Labels | None = None, keys: Iterable[str] = ()) -> None:
+        """`read` gives a pyarrow Table; `own` labels those columns that a researcher has named, `keys` are theirs."""
         self.name = name
         self._read = read
         self._own = own or {}
+        self._keys = labels.keys_of(name) or frozenset(keys)
 
     def __len__(self) -> int:
         return int(self._arrow.num_rows)
@@ -42,11 +43,10 @@ class Table:
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        keys = labels.keys_of(self.name)
         found = []
         for field in self._arrow.schema:
             ko, en = self._own.get(field.name) or labels.of(field.name)
-            found.append(Column(field.name, str(field.type), field.name in keys, ko, en))
+            found.append(Column(field.name, str(field.type), field.name in self._keys, ko, en))
         return tuple(found)
 
     def to_arrow(self) -> Any:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Final
+from typing import Final, cast
 
 import msgspec
 from playmolt_core.llm.port import Message
@@ -94,7 +94,7 @@ def _persona(line: str) -> Persona | None:
 @cache
 def _openings() -> Mapping[str, Persona]:
     return {
-        text[:_OPENING_CHARS]: persona
+        text[:_OPENING_CHARS]: cast("Persona", persona)
         for language in texts.LANGUAGES
         for personas in texts.of(language).personas.values()
         for persona, text in personas.items()

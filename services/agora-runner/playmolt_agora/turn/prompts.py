@@ -15,10 +15,12 @@ import msgspec
 from playmolt_schemas.agora.turn import SKILLS, PhaseName
 from playmolt_schemas.canonical import canonical_json, digest
 
-from playmolt_agora.turn import texts
+from playmolt_agora.turn import own_prompts, texts
+from playmolt_agora.turn.offers import Offer, OwnScene
 from playmolt_agora.turn.scene import Happening, Scene
 from playmolt_agora.turn.texts import Texts
 from playmolt_agora.world import worlds
+from playmolt_agora.world.own_world import CONTEST
 
 _SLOT: Final = re.compile(r"\{(\w+)\}")
 _BANDS: Final = (("critical", 20), ("danger", 30), ("low", 49), ("fair", 99))
@@ -87,6 +89,9 @@ class _Writer:
         self._rules = {**_preset(scene.phase), **scene.rules}
 
     def system(self) -> str:
+        own = self._scene.own
+        if own is not None:
+            return own_prompts.filled(own_prompts.shell(own, self._scene.language), self._own_slots())
         shell = self._words.shells[self._scene.phase]
         if self._scene.phase != "stage1":
             return shell
@@ -94,10 +99,34 @@ class _Writer:
         return fill(whole, self._numbers())
 
     def user(self) -> str:
+        own = self._scene.own
+        if own is not None:
+            return own_prompts.filled(own_prompts.template(own, self._scene.language), self._own_slots())
         template = self._words.turns[self._scene.phase]
         if self._without_context():
             template = _CONTEXT.sub("", template, count=1)
         return _SLOT.sub(lambda match: self._slot(match[1]), template)
+
+    def _own_slots(self) -> Slots:
+        scene, said = self._scene, own_prompts.words(self._scene.language)
+        own = scene.own or OwnScene(place_title=scene.place)
+        return {
+            "agent_id": scene.agent,
+            "persona": self.persona_prompt(),
+            "turns": scene.turns,
+            "place": scene.place,
+            "place_title": own.place_title,
+            "energy": said.none if scene.energy is None else scene.energy,
+            "influence": scene.influence or 0,
+            "rank": own.rank_title or said.none,
+            "resources": own_prompts.resources(own, scene.language) or said.none,
+            "others": self.agents_here(),
+            "events": self.recent_events(),
+            "history": self.historical_summary(),
+            "actions": own_prompts.actions(own, scene.language),
+            "turn": scene.turn,
+            "residents": scene.residents,
+        }
 
     def _without_context(self) -> bool:
         scene = self._scene
@@ -109,10 +138,15 @@ class _Writer:
 
     def persona_prompt(self) -> str:
         scene = self._scene
+        if scene.persona_text is not None:
+            return scene.persona_text
+        if scene.own is not None and scene.persona not in self._words.personas["phase1"]:
+            return fill(own_prompts.words(scene.language).nobody, {"agent_id": scene.agent})
         if scene.persona is None or scene.persona_condition == "no_persona":
             return fill(self._words.nobody, {"agent_id": scene.agent})
-        persona = self._words.personas[scene.phase][scene.persona]
-        tipped = scene.phase == "stage1" and self._rules["texts"]["tips"]
+        personas = self._words.personas["phase1" if scene.own is not None else scene.phase]
+        persona = personas[scene.persona]
+        tipped = scene.phase == "stage1" and self._rules["texts"]["tips"] and scene.own is None
         return f"{persona}\n{self._own.tips[scene.persona]}" if tipped else persona
 
     def rank(self) -> str:
@@ -191,6 +225,10 @@ class _Writer:
             yield fill(line, {"unit": unit, "turn": each.turn, "text": self._happening(each)})
 
     def _happening(self, each: Happening) -> str:
+        plain = {name: one_line(value) if isinstance(value, str) else value for name, value in each.values.items()}
+        own = own_prompts.event_line(each.kind, plain, self._scene.own, self._scene.language)
+        if own is not None:
+            return own
         match each.kind:
             case "failed":
                 return self._own.reasons.get(str(each.values["reason"]), self._own.reasons["other"])
@@ -232,6 +270,8 @@ class _Writer:
             actions = [line.replace("- trade:", f"- {STARS}trade:") for line in actions]
         if self._scene.persona == "architect" and self._rules["list_architect_skills"]:
             actions += [fill(self._own.skills[skill], self._numbers()) for skill in SKILLS]
+        if self._scene.contests:
+            actions.append(own_prompts.action_line(Offer(name=CONTEST), self._scene.language))
         return "\n".join(actions)
 
     def _numbers(self) -> Slots:

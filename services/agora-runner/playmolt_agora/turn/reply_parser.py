@@ -16,10 +16,11 @@ from playmolt_core.llm.port import REPLY_BYTES
 from playmolt_schemas.agora.turn import ACTIONS, SKILLS, Language, ParseCode
 from playmolt_schemas.text import trimmed
 
-from playmolt_agora.turn import prompts, texts
+from playmolt_agora.turn import own_spelling, prompts, texts
 from playmolt_agora.turn.reply import Parsed
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.turn.spelling import AIMED, Named, spelling
+from playmolt_agora.world.own_world import CONTEST
 
 THOUGHT_CHARS: Final = 4000
 CONTENT_CHARS: Final = 2000
@@ -224,7 +225,7 @@ def _text(key: str, value: object) -> str | None:
 
 def _act(fields: Mapping[str, str | None], scene: Scene) -> _Act:
     spelt = fields["action"] or ""
-    named = spelling().action(spelt, scene.agents)
+    named = own_spelling.action(spelt, scene) if _has_own_names(scene) else spelling().action(spelt, scene.agents)
     if named is None:
         raise _Fault("invalid_action", "unknown_action", action=_quoted(spelt), actions=", ".join(_offered(scene)))
     action = named.action
@@ -249,14 +250,32 @@ def _target(spelt: str | None, action: str, scene: Scene) -> str | None:
     plain = _cut(storable(trimmed(spelt)), TARGET_CHARS)
     if not plain or spelling().is_nothing(plain):
         return None
-    if action in AIMED and plain not in scene.agents:
-        return spelling().target(plain, scene.agents)
+    if plain in scene.agents:
+        return plain
+    if scene.own is not None and action not in ACTIONS:
+        return own_spelling.target(plain, scene)
+    if action in AIMED:
+        return own_spelling.target(plain, scene) if scene.own else spelling().target(plain, scene.agents)
     return plain
 
 
+def _has_own_names(scene: Scene) -> bool:
+    return scene.own is not None or scene.contests
+
+
 def _offered(scene: Scene) -> tuple[str, ...]:
-    skilled = scene.persona == "architect" and scene.phase != "phase2"
-    return (*ACTIONS, *SKILLS) if skilled else ACTIONS
+    if scene.own is not None:
+        mine = (*(offer.name for offer in scene.own.offers), *(name for name in scene.own.labels))
+        plain = tuple(dict.fromkeys(mine)) if "idle" in mine else (*dict.fromkeys(mine), "idle")
+        return (*plain, *SKILLS) if _is_skilled(scene) else plain
+    contest = (CONTEST,) if scene.contests else ()
+    return (*ACTIONS, *SKILLS, *contest) if _is_skilled(scene) else (*ACTIONS, *contest)
+
+
+def _is_skilled(scene: Scene) -> bool:
+    if scene.own is not None and not scene.rules.get("skills"):
+        return False
+    return scene.persona == "architect" and scene.phase != "phase2"
 
 
 def _kept(text: str | None, limit: int) -> tuple[str | None, bool]:

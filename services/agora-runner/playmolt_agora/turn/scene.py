@@ -3,7 +3,10 @@
 from typing import Any
 
 import msgspec
-from playmolt_schemas.agora.turn import ConstraintLevel, Language, Persona, PersonaCondition, PhaseName
+from msgspec import UNSET, UnsetType
+from playmolt_schemas.agora.turn import ConstraintLevel, Language, PersonaCondition, PhaseName
+
+from playmolt_agora.turn.offers import OwnScene
 
 
 class Happening(msgspec.Struct, frozen=True, kw_only=True):
@@ -13,13 +16,16 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True):
     leaked {agent, target}, moved {agent, place, origin}, idled {agent}, failed {reason} (to the actor alone), feedback
     {action} (Phase 2, to the actor alone), billboard {agent, content}, tax {agent, rate}, subsidy {agent, target,
     amount}, rank {agent, rank}, market {pool, traders}, overflow {amount}, crisis {crisis}, death {agent},
-    happening {text} (a seed event of the plan).
+    happening {text} (a seed event of the plan), did {agent, action, target, amount} (an act of a world's own),
+    contested {agent}, undone {agents, act}.
     """
 
     turn: int
     kind: str
     importance: int
     values: dict[str, Any]
+    weight: int | UnsetType = UNSET
+    """How many events newer it counts, and one, where ranks act."""
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +39,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     phase: PhaseName
     language: Language
     agent: str
-    persona: Persona | None
+    persona: str | None
     persona_condition: PersonaCondition
     constraint_level: ConstraintLevel | None
     place: str
@@ -59,3 +65,9 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[Happening, ...] = ()
     history: tuple[Happening, ...] = ()
     rules: dict[str, Any] = {}
+    persona_text: str | None = None
+    """What a persona of the plan's folder is told."""
+    own: OwnScene | None = None
+    """What a world of the plan's folder shows beside."""
+    contests: bool = False
+    """Whether the agent may contest an act of the architect now."""

@@ -7,8 +7,9 @@ import msgspec
 from playmolt_schemas.agora.turn import ConstraintLevel, RunSpec, Seat
 
 from playmolt_agora.run.state import Agent, State
+from playmolt_agora.turn.own_scene import own_scene
 from playmolt_agora.turn.scene import Happening, Scene
-from playmolt_agora.world import places
+from playmolt_agora.world import contest, places
 
 LEVELS: Final[dict[str, ConstraintLevel]] = {"archivist": "high", "merchant": "mid", "jester": "low"}
 """How strongly Phase 2 instructs each persona that it has a text for."""
@@ -33,9 +34,10 @@ def scene(state: State, agent_id: str) -> Scene:
     spec, rules, seat = state.run, state.rules, state.seat(agent_id)
     agent = state.agents[agent_id]
     context = _context(state, agent)
-    events = agent.recent[-context.events :]
+    shown = rules.own.shown if rules.own else context.events
+    events = _weighed(agent.recent, shown)
     plain = Scene(
-        phase=spec.phase,
+        phase=spec.packaged,
         language=spec.language,
         agent=agent_id,
         persona=seat.persona,
@@ -50,15 +52,25 @@ def scene(state: State, agent_id: str) -> Scene:
         agents=state.living,
         context=context.name,
         events=events,
-        history=() if spec.phase == "phase2" else _history(agent.history, events, context),
+        history=() if spec.packaged == "phase2" and not rules.own else _history(agent.history, events, context),
         rules=msgspec.to_builtins(rules),
+        own=own_scene(state, agent_id),
+        contests=contest.is_open(state, agent_id),
     )
     return _with_society(state, agent, plain)
 
 
+def _weighed(recent: tuple[Happening, ...], shown: int) -> tuple[Happening, ...]:
+    """The events that are shown, newest last: each utterance counts as newer by its weight; of equals the newest."""
+    ranked = sorted(range(len(recent)), key=lambda at: (at + (recent[at].weight or 1) - 1, at))
+    return tuple(recent[at] for at in sorted(ranked[-shown:]))
+
+
 def constraint_level(spec: RunSpec, seat: Seat) -> ConstraintLevel | None:
-    """How strongly Phase 2 instructs a seat; None outside Phase 2."""
-    if spec.phase != "phase2":
+    """How strongly Phase 2 or a persona of the plan's folder instructs a seat; None elsewhere."""
+    if spec.levels and seat.persona in spec.levels:
+        return spec.levels[seat.persona]
+    if spec.packaged != "phase2" or spec.world:
         return None
     return LEVELS.get(seat.persona or "", "none") if spec.persona_condition == "with_persona" else "none"
 

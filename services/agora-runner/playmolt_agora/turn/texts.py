@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.agora.turn import Language, Persona, PhaseName
+from playmolt_schemas.agora.turn import Language, PhaseName
 from playmolt_schemas.canonical import digest
 
 _DATA: Final = files("playmolt_agora").joinpath("data")
@@ -36,7 +36,7 @@ class Own(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     status: Words
     warnings: Words
     reminder: Words
-    tips: Mapping[Persona, str]
+    tips: Mapping[str, str]
     skills: Words
     reask: Words
     faults: Words
@@ -52,7 +52,7 @@ class Texts(msgspec.Struct, frozen=True, kw_only=True):
     shells: Mapping[PhaseName, str]
     survival: str
     turns: Mapping[PhaseName, str]
-    personas: Mapping[PhaseName, Mapping[Persona, str]]
+    personas: Mapping[PhaseName, Mapping[str, str]]
     nobody: str
     actions: Words
     own: Own
@@ -92,7 +92,7 @@ def _read(language: Language) -> Texts:
         shells={phase: _block(f"shells/{phase}_{language}.md") for phase in PHASES},
         survival=_block(f"shells/survival_{language}.md"),
         turns={phase: _block(f"turns/{phase}_{language}.txt") for phase in PHASES},
-        personas=msgspec.convert({"stage1": by_phase["phase1"], **by_phase}, dict[PhaseName, dict[Persona, str]]),
+        personas=msgspec.convert({"stage1": by_phase["phase1"], **by_phase}, dict[PhaseName, dict[str, str]]),
         nobody=personas["nobody"][language],
         actions=_in_language(actions, language),
         own=msgspec.convert(table("texts.toml")[language], Own),

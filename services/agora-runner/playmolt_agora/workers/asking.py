@@ -21,12 +21,14 @@ from playmolt_schemas.agora.turn import RunSpec, Tokens
 from playmolt_schemas.canonical import canonical_json
 
 from playmolt_agora.experiment.budget import Charge, LimitReached
+from playmolt_agora.scripted import visitors
 from playmolt_agora.turn import prompts, reply_parser
 from playmolt_agora.turn.prompts import Prompt
 from playmolt_agora.turn.reply import Parsed, TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.workers.budget_reservations import BudgetReservations
 from playmolt_agora.workers.prompt_store import PromptStore
+from playmolt_agora.workers.room_texts import RoomTexts
 from playmolt_agora.workers.run_usage import held_by, is_call, with_call
 
 _ASKED_AGAIN: Final = frozenset(("parse_error", "invalid_action"))
@@ -99,6 +101,7 @@ class Asking:
         self._store = store
         self._reservations = reservations
         self._in_flight = in_flight
+        self._room_texts = RoomTexts(blobs)
 
     async def lost(self, spec: RunSpec, turn: int, agent: str, limits: Budget, logged: int) -> Lost | None:
         """The calls of a turn that went down with their process; what was reserved for them is given back.
@@ -120,6 +123,7 @@ class Asking:
         self, spec: RunSpec, scene: Scene, limits: Budget, lost: int = 0, logged: int = 0
     ) -> TurnReply | Halt:
         """Ask for one turn; `lost` calls of it went before, `logged` of it are in the log. Raises LogUnavailable."""
+        scene = await self._room_texts.dressed(spec, scene)
         prompt = prompts.render(scene)
         kept = prompts.prompt_text(prompt.system, prompt.user)
         await self._store.put(kept)
@@ -156,7 +160,7 @@ class Asking:
         key = None if is_scripted(request.alias) else self._key(spec, request, scene, place.ask)
         if key and (found := await self._blobs.reply(key)) is not None:
             return _cached(found)
-        model = self._model(spec, request.alias)
+        model = self._model(spec, request.alias, scene)
         if model is None:
             return Halt(code="model_away", detail=f"there is no model {request.alias!r} in the catalogue")
         size = sum(len(message.content.encode()) for message in request.messages)
@@ -211,9 +215,10 @@ class Asking:
             await self._in_flight.settled(spec.run)
         await self._reservations.settle(spec, limits, reserved, calls, attempts)
 
-    def _model(self, spec: RunSpec, alias: str) -> Model | None:
+    def _model(self, spec: RunSpec, alias: str, scene: Scene) -> Model | None:
         if is_scripted(alias):
-            return ScriptedModel(self._cast, f"{spec.seed}/{spec.cell}") if self._cast.knows(alias) else None
+            cast = self._cast if scene.own is None else visitors.cast(self._cast, alias, scene)
+            return ScriptedModel(cast, f"{spec.seed}/{spec.cell}") if self._cast.knows(alias) else None
         return self._models.get(alias)
 
     def _key(self, spec: RunSpec, request: ModelRequest, scene: Scene, ask: int) -> str:

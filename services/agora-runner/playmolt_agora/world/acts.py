@@ -11,18 +11,18 @@ import msgspec
 from playmolt_schemas.agora.turn import ACTIONS, Action, Effect
 
 from playmolt_agora.run.state import State
-from playmolt_agora.world import ledger, market, places, skills
+from playmolt_agora.world import contest, ledger, market, own_acts, places, skills
+from playmolt_agora.world.own_acts import Attempted, OwnReason
+from playmolt_agora.world.own_world import CONTEST, OwnAction, OwnWorld
 
 Reason = Literal[
-    "wrong_place",
-    "no_target",
+    OwnReason,
     "not_here",
     "unknown_place",
     "same_place",
-    "place_full",
-    "not_enough_energy",
     "not_enough_treasury",
     "bad_value",
+    "nothing_to_contest",
 ]
 
 
@@ -35,6 +35,8 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
     treasury: int = 0
     place: str | None = None
     value: int | None = None
+    amount: int | None = None
+    resources: dict[str, int] = {}
 
     @property
     def success(self) -> bool:
@@ -59,8 +61,19 @@ class Try(msgspec.Struct, frozen=True):
 
 
 def judged(attempt: Try, action: str) -> Deed:
-    """Judge an attempt of an action or a skill; LookupError for any other."""
+    """Judge an attempt of an action, a skill or an act of the world's own; LookupError for any other."""
+    own = attempt.state.rules.own
+    if own and action in own.actions:
+        return _own(attempt, own, own.actions[action])
     return _DEEDS[action](attempt)
+
+
+def known(state: State, action: str) -> bool:
+    """Whether an action is one of this world; skills are the architect's, a contest some ranks'."""
+    own = state.rules.own
+    if own and not own.packaged:
+        return action in own.actions or action == "idle"
+    return action in ACTIONS or bool(own and action in own.actions)
 
 
 def effects(state: State, deed: Deed) -> tuple[Effect, Effect]:
@@ -70,11 +83,12 @@ def effects(state: State, deed: Deed) -> tuple[Effect, Effect]:
         return Effect(), Effect()
     influence = deed.influence if rules.influence else {}
     if rules.energy.ledger == "none":
-        return Effect(influence=influence), Effect()
+        return Effect(influence=influence, resources=deed.resources), Effect()
     energy = ledger.moved(ledger.balances(state), deed.energy, rules.energy.max * rules.unit)
     if rules.energy.ledger == "real":
-        return Effect(energy=energy, influence=influence, treasury=deed.treasury), Effect()
-    return Effect(influence=influence), Effect(energy=energy, treasury=deed.treasury)
+        applied = Effect(energy=energy, influence=influence, treasury=deed.treasury, resources=deed.resources)
+        return applied, Effect()
+    return Effect(influence=influence, resources=deed.resources), Effect(energy=energy, treasury=deed.treasury)
 
 
 def null_effect(state: State, deed: Deed | None, applied: Effect) -> bool:
@@ -82,16 +96,59 @@ def null_effect(state: State, deed: Deed | None, applied: Effect) -> bool:
 
     Who paid and got as much back, at the maximum, is where it was, and yet paid.
     """
-    if any(applied.energy.values()) or any(applied.influence.values()):
+    if any(applied.energy.values()) or any(applied.influence.values()) or applied.resources:
         return False
     real = state.rules.energy.ledger == "real"
     return not (real and deed and deed.success and any(step < 0 for _, step in deed.energy))
 
 
-def feasible(state: State, agent: str) -> tuple[Action, ...]:
-    """The actions that could have succeeded with the right target (measures.md, 2)."""
-    attempt = Try(state, agent)
-    return tuple(action for action in ACTIONS if _possible(attempt, action))
+def feasible(state: State, agent: str) -> tuple[str, ...]:
+    """The actions that could have succeeded with the right target and amount (measures.md, 2)."""
+    attempt, own = Try(state, agent), state.rules.own
+    if not own:
+        return tuple(action for action in ACTIONS if _possible(attempt, action))
+    mine = _attempted(attempt)
+    packaged = (action for action in ACTIONS if known(state, action) and action not in own.actions)
+    return (
+        *(action for action in packaged if _possible(attempt, action)),
+        *(name for name, action in own.actions.items() if own_acts.possible(own, action, mine)),
+    )
+
+
+def _attempted(attempt: Try) -> Attempted:
+    """An attempt as the world's own acts are judged: whole energy where it is lived by."""
+    state, agent = attempt.state, attempt.state.agents[attempt.agent]
+    real = state.rules.energy.ledger == "real"
+    return Attempted(
+        place=agent.place,
+        beside=attempt.beside,
+        energy=agent.energy // state.rules.unit if real else None,
+        influence=agent.influence,
+        resources=state.resources or {},
+        full=frozenset(name for name in state.rules.places if places.full(state.rules, state.agents, name)),
+        target=attempt.target,
+        content=attempt.content,
+    )
+
+
+def _own(attempt: Try, own: OwnWorld, action: OwnAction) -> Deed:
+    found = own_acts.judged(own, action, _attempted(attempt))
+    if found.reason is not None:
+        return Deed(reason=found.reason, amount=found.amount)
+    unit, given = attempt.state.rules.unit, found.given
+    energy = [(attempt.agent, found.gained * unit)] if found.gained else []
+    influence = {attempt.agent: found.influence} if found.influence else {}
+    if action.target == "agent" and attempt.target is not None:
+        energy += [(attempt.target, int(given.energy) * unit)] if given.energy else []
+        influence |= {attempt.target: int(given.influence)} if given.influence else {}
+    return Deed(
+        energy=tuple(energy), influence=influence, place=found.goal, amount=found.amount, resources=found.resources
+    )
+
+
+def _contest(attempt: Try) -> Deed:
+    is_open = contest.is_open(attempt.state, attempt.agent)
+    return Deed() if is_open else Deed(reason="nothing_to_contest")
 
 
 def _possible(attempt: Try, action: Action) -> bool:
@@ -216,6 +273,7 @@ _DEEDS: Final[Mapping[str, Callable[[Try], Deed]]] = {
     "build_billboard": _build_billboard,
     "adjust_tax": _adjust_tax,
     "grant_subsidy": _grant_subsidy,
+    CONTEST: _contest,
 }
 
 

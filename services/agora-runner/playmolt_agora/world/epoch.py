@@ -1,6 +1,6 @@
 """What follows by itself: the epoch's order of stage1.md, one event at a time, each from the state alone."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -8,17 +8,21 @@ from playmolt_core.game.decider import Event
 from playmolt_schemas.agora.turn import Effect
 
 from playmolt_agora.run.events import (
+    ActContested,
     AgentDied,
     BillboardPosted,
     CrisisStarted,
     EpochStarted,
     RankChanged,
+    ResourceSettled,
     TaxChanged,
     WhisperLeaked,
 )
 from playmolt_agora.run.fold import dying
-from playmolt_agora.run.state import Owed, Stage, State
-from playmolt_agora.world import chance, ledger, market, ranks
+from playmolt_agora.run.state import Contestable, Owed, Stage, State
+from playmolt_agora.world import chance, contest, ledger, market, ranks, resources
+from playmolt_agora.world.own_world import OwnEvent
+from playmolt_agora.world.worlds import SeedEvent
 
 
 def next_event(state: State) -> Event | None:
@@ -27,6 +31,8 @@ def next_event(state: State) -> Event | None:
         return None
     if state.owed is not None:
         return _consequence(state, state.owed)
+    if (act := contest.undoing(state)) is not None:
+        return _undone(state, act)
     return _ranked(state) or _STAGES.get(state.stage, _wait)(state)
 
 
@@ -39,18 +45,36 @@ def decay(state: State, turn: int, crisis: str | None) -> int:
 
 def _epoch(state: State) -> EpochStarted:
     rules, spec, turn = state.rules, state.run, state.turn + 1
+    seeds = [each for each in rules.seed_events if each.turn == turn]
     crisis = chance.crisis(spec, turn, rules.crisis.p) if turn >= rules.crisis.from_ else None
     taken = decay(state, turn, crisis) if rules.energy.ledger == "real" else 0
     steps = [(name, -taken * rules.unit) for name in state.living]
+    happening = [each for each in rules.own.events if each.turn == turn] if rules.own else []
+    told: tuple[SeedEvent | OwnEvent, ...] = (*seeds, *happening)
     return EpochStarted(
         turn=turn,
         order=tuple(name for name in chance.order(spec, turn) if state.agents[name].alive),
         crisis=crisis,
         decay=taken,
-        effect_applied=Effect(energy=ledger.moved(ledger.balances(state), steps, rules.energy.max * rules.unit)),
+        effect_applied=Effect(
+            energy=ledger.moved(ledger.balances(state), steps, rules.energy.max * rules.unit),
+            resources=_given(state, happening),
+        ),
         gini=_gini(state),
-        happenings=tuple(each.told(spec.language) for each in rules.seed_events if each.turn == turn),
+        happenings=tuple(each.told(spec.language) for each in told),
     )
+
+
+def _given(state: State, happening: Sequence[OwnEvent]) -> dict[str, int]:
+    """What the happenings of a turn do to resources, one after the other."""
+    own, before = state.rules.own, state.resources
+    if not own or not before:
+        return {}
+    held = dict(before)
+    for each in happening:
+        for name, step in resources.changed(own, held, each.resources).items():
+            held[name] += step
+    return {name: value - before[name] for name, value in held.items() if value != before[name]}
 
 
 def _gini(state: State) -> dict[str, str]:
@@ -82,6 +106,21 @@ def _consequence(state: State, owed: Owed) -> WhisperLeaked | BillboardPosted | 
     )
 
 
+def _undone(state: State, act: Contestable) -> ActContested:
+    applied, shadow = contest.taken_back(state, act)
+    return ActContested(turn=state.turn, by=act.by, undone=act.kind, effect_applied=applied, effect_shadow=shadow)
+
+
+def _regrown(state: State) -> ResourceSettled | None:
+    """The next resource to grow again; None where all have."""
+    own, held = state.rules.own, state.resources
+    if not own or not held:
+        return None
+    name = list(own.resources)[state.settled or 0]
+    grown = resources.regrown(own.resources[name], held[name])
+    return ResourceSettled(turn=state.turn, name=name, before=held[name], regrown=grown, after=held[name] + grown)
+
+
 def _ranked(state: State) -> RankChanged | None:
     for name, agent in state.agents.items():
         rank = ranks.rank_of(state.rules, agent.influence)
@@ -108,4 +147,5 @@ _STAGES: Final[Mapping[Stage, Callable[[State], Event | None]]] = {
     "morning": _death,
     "market": market.settled,
     "evening": _death,
+    "regrowth": _regrown,
 }

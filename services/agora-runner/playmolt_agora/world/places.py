@@ -37,6 +37,8 @@ def full(rules: Rules, agents: Mapping[str, Agent], place: str) -> bool:
 
 def room_of(rules: Rules, place: str) -> int | None:
     """How many a place holds; None: as many as come."""
+    if rules.own:
+        return rules.own.places[place].capacity or None
     capacity = rules.capacity
     room = capacity.alley if is_alley(place) else capacity.market if place == MARKET else capacity.plaza
     return room or None

@@ -12,6 +12,7 @@ from playmolt_core.game.decider import Event
 from playmolt_schemas.agora.turn import TurnRecord
 
 from playmolt_agora.run.events import (
+    ActContested,
     AgentActed,
     AgentDied,
     BillboardPosted,
@@ -24,7 +25,10 @@ from playmolt_agora.run.events import (
 )
 from playmolt_agora.run.state import HISTORY, RECENT, Agent, State, shown
 from playmolt_agora.turn.scene import Happening
-from playmolt_agora.world import places
+from playmolt_agora.world import hearing, places, ranks
+from playmolt_agora.world.own_acts import hearing_is_own
+from playmolt_agora.world.own_world import CONTEST, OwnWorld
+from playmolt_agora.world.worlds import Rules
 
 Witnessed = tuple[Happening, tuple[str, ...]]
 """A happening and who sees it."""
@@ -36,14 +40,20 @@ def of(state: State, event: Event) -> list[Witnessed]:
     return happenings(state, event) if happenings else []
 
 
-def heard(agents: Mapping[str, Agent], witnessed: Iterable[Witnessed]) -> dict[str, Agent]:
-    """The agents with what they have just come to know; the dead learn nothing."""
+def kept(rules: Rules) -> int:
+    """How many events an agent's prompt may have to choose from: an utterance that weighs much stays longer."""
+    shown = rules.own.shown if rules.own else RECENT
+    return shown + ranks.heaviest(rules) - 1
+
+
+def heard(agents: Mapping[str, Agent], witnessed: Iterable[Witnessed], kept: int = RECENT) -> dict[str, Agent]:
+    """The agents with what they have just come to know, the newest `kept`; the dead learn nothing."""
     after = dict(agents)
     for happening, audience in witnessed:
         for name in audience:
             agent = after[name]
             if agent.alive:
-                recent = (*agent.recent[1 - RECENT :], happening)
+                recent = (*agent.recent[-kept:], happening)[-kept:]
                 after[name] = replace(agent, recent=recent, history=_remembered(agent.history, happening))
     return after
 
@@ -61,8 +71,39 @@ def _acted(state: State, event: AgentActed) -> list[Witnessed]:
     record = event.record
     if not record.success:
         return [_witnessed(state, "failed", {"reason": record.reason}, (record.agent,))]
+    own = state.rules.own
+    if own and str(record.action) in own.actions:
+        return _own_act(state, own, event)
     tell = _ACTS.get(str(record.action))
-    return tell(state, event) if tell else []
+    return [_weighed(each, event) for each in tell(state, event)] if tell else []
+
+
+def _weighed(witnessed: Witnessed, event: AgentActed) -> Witnessed:
+    """An utterance with what it weighs; one of usual weight is as it ever was."""
+    happening, audience = witnessed
+    if not event.weight or event.weight == 1 or happening.kind not in _SAID:
+        return witnessed
+    return replace(happening, weight=event.weight), audience
+
+
+def _own_act(state: State, own: OwnWorld, event: AgentActed) -> list[Witnessed]:
+    """An act of the world's own: whoever heard it, and the actor."""
+    record, action = event.record, own.actions[str(event.record.action)]
+    audience = tuple(name for name in state.living if name == record.agent or name in event.heard_by)
+    values: dict[str, Any] = {"agent": record.agent}
+    if action.does == "say":
+        kind, values = "spoke", values | {"content": shown(record.content), "place": record.place_before}
+    elif action.does == "whisper":
+        kind, values = "whispered", values | {"target": record.target, "content": shown(record.content)}
+    elif action.does == "move":
+        kind, values = "moved", values | {"place": record.place_after, "origin": record.place_before}
+    else:
+        kind = "did"
+        values |= {"action": record.action, "target": record.target, "amount": record.amount or None}
+    return [_weighed(_witnessed(state, kind, values, audience), event)]
+
+
+_SAID: Final = frozenset(("spoke", "whispered"))
 
 
 def _spoke(state: State, event: AgentActed) -> list[Witnessed]:
@@ -100,6 +141,10 @@ def _granted(state: State, event: AgentActed) -> list[Witnessed]:
     return [_public(state, "subsidy", values)]
 
 
+def _contested_it(state: State, event: AgentActed) -> list[Witnessed]:
+    return [_public(state, "contested", {"agent": event.record.agent})]
+
+
 _ACTS: Final[Mapping[str, Callable[[State, AgentActed], list[Witnessed]]]] = {
     "speak": _spoke,
     "whisper": _whispered,
@@ -108,13 +153,14 @@ _ACTS: Final[Mapping[str, Callable[[State, AgentActed], list[Witnessed]]]] = {
     "support": _supported,
     "idle": _idled,
     "grant_subsidy": _granted,
+    CONTEST: _contested_it,
 }
 
 
 def _answered(state: State, record: TurnRecord, kind: str, values: dict[str, Any]) -> list[Witnessed]:
     """In Phase 2 the actor is answered with the neutral sentence and nothing else; others see the act as ever."""
     around = _around(state, record)
-    if state.run.phase != "phase2":
+    if state.run.packaged != "phase2":
         return [_witnessed(state, kind, values, around)]
     others = tuple(name for name in around if name != record.agent)
     return [
@@ -134,9 +180,25 @@ def _settled(state: State, event: MarketSettled) -> list[Witnessed]:
 def _around(state: State, record: TurnRecord) -> tuple[str, ...]:
     """Everybody where an act is public, else those who stand where it happens."""
     where = (record.place_before, record.place_after)
+    own = state.rules.own
+    if own and hearing_is_own(own):
+        return tuple(
+            name for name in state.living if name == record.agent or name in others_hearing(state, own, record, where)
+        )
     if state.rules.event_visibility == "global" or any(places.is_public(place) for place in where):
         return state.living
     return tuple(name for name in state.living if state.agents[name].place in where)
+
+
+def others_hearing(state: State, own: OwnWorld, record: TurnRecord, where: tuple[str, str]) -> tuple[str, ...]:
+    """Who beside the actor hears an act by the world's own rule."""
+    seats = tuple(state.agents)
+    standing = {name: state.agents[name].place for name in state.living}
+    return hearing.hearers(own, seats, standing, record.agent, frozenset(where))
+
+
+def _undone(state: State, event: ActContested) -> list[Witnessed]:
+    return [_public(state, "undone", {"agents": event.by, "act": event.undone})]
 
 
 def _public(state: State, kind: str, values: dict[str, Any], turn: int | None = None) -> Witnessed:
@@ -182,6 +244,7 @@ def _died(state: State, event: AgentDied) -> list[Witnessed]:
 
 _WITNESSED_BY: Final[Mapping[type[Event], Callable[[State, Any], list[Witnessed]]]] = {
     AgentActed: _acted,
+    ActContested: _undone,
     EpochStarted: _begun,
     CrisisStarted: _crisis,
     WhisperLeaked: _leaked,

@@ -9,11 +9,13 @@ from importlib.resources import files
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 from playmolt_schemas.agora.turn import Language, PhaseName
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.text import unstorable
+
+from playmolt_agora.world.own_world import OwnWorld
 
 Whole = Annotated[int, Meta(ge=0, le=10_000)]
 Positive = Annotated[int, Meta(ge=1, le=10_000)]
@@ -165,6 +167,10 @@ class Rules(Strict, frozen=True, kw_only=True):
     ranks: Ranks
     history: History
     texts: Texts
+    ranks_act: bool | UnsetType = UNSET
+    """Whether ranks give speaking weight and let elders contest the architect, which the texts only say otherwise."""
+    own: OwnWorld | UnsetType = UNSET
+    """What a world of a plan's folder adds."""
 
     @property
     def unit(self) -> int:
@@ -185,6 +191,8 @@ _WEIGHTS: Final[Mapping[str, str]] = {
     "leaked": "leak",
     "supported": "support",
 }
+_OPTIONAL: Final = frozenset(("ranks_act",))
+"""Rules that the world files leave out, so that what was stored before there were any reads the same."""
 _OWN: Final = "is what makes the world and not to be changed: its prompts speak of it"
 _ELSEWHERE: Final[Mapping[str, str]] = {
     **dict.fromkeys(("places", "influence", "market", "skills"), _OWN),
@@ -195,7 +203,7 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
 
 @cache
 def preset(phase: PhaseName) -> Rules:
-    return msgspec.convert(_table(phase), Rules)
+    return msgspec.convert(table(phase), Rules)
 
 
 def rules(phase: PhaseName, overrides: Mapping[str, Any]) -> Rules | tuple[FieldFault, ...]:
@@ -203,16 +211,16 @@ def rules(phase: PhaseName, overrides: Mapping[str, Any]) -> Rules | tuple[Field
 
     Faults name every override that is unknown, of the wrong type or out of range.
     """
-    table = _table(phase)
-    flat = dict(_flat(stored(overrides)))
-    faults = [fault for name, value in flat.items() if (fault := _override(table, name, value))]
+    found_table = table(phase)
+    flat = dict(flattened(stored(overrides)))
+    faults = [fault for name, value in flat.items() if (fault := override(found_table, name, value))]
     if faults:
         return tuple(faults)
-    found = msgspec.convert(table, Rules)
-    return tuple(_ranges(found)) or found
+    found = msgspec.convert(found_table, Rules)
+    return tuple(ranges(found)) or found
 
 
-def version(phase: PhaseName, found: Rules, texts_version: str) -> str:
+def version(phase: str, found: Rules, texts_version: str) -> str:
     """Name a rule set with its texts: `stage1@<hash>`, another hash when either changes, or how rules are applied."""
     return f"{phase}@{digest([found, texts_version, RULES_VERSION])[:12]}"
 
@@ -228,10 +236,11 @@ def stored(value: Any) -> Any:
     return value
 
 
-def _table(phase: str) -> dict[str, Any]:
+def table(phase: str) -> dict[str, Any]:
+    """A packaged world's rules as plain values, to be changed."""
     own = tomllib.loads(_FILES.joinpath(f"{phase}.toml").read_text(encoding="utf-8"))
     base = own.pop(_LIKE, None)
-    return _merged(_table(base), own) if base else own
+    return _merged(table(base), own) if base else own
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -241,15 +250,15 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return whole
 
 
-def _flat(overrides: Mapping[str, Any], head: str = "") -> Iterator[tuple[str, Any]]:
+def flattened(overrides: Mapping[str, Any], head: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in overrides.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{head}{name}.")
+            yield from flattened(value, f"{head}{name}.")
         else:
             yield f"{head}{name}", value
 
 
-def _override(table: dict[str, Any], name: str, value: Any) -> FieldFault | None:
+def override(table: dict[str, Any], name: str, value: Any) -> FieldFault | None:
     """Set one rule in the table, or say why it cannot be."""
     *tables, last = name.split(".")
     place: Any = table
@@ -257,18 +266,21 @@ def _override(table: dict[str, Any], name: str, value: Any) -> FieldFault | None
         place = place.get(inner) if isinstance(place, dict) else None
     if (head := name.split(".", maxsplit=1)[0]) in _ELSEWHERE:
         return FieldFault(f"rules.{name}", _ELSEWHERE[head])
-    if not isinstance(place, dict) or last not in place or isinstance(place[last], dict):
+    known = isinstance(place, dict) and (last in place or name in _OPTIONAL)
+    if not known or isinstance(place.get(last), dict):
         return FieldFault(f"rules.{name}", "is no rule; the world files list all names")
-    before, place[last] = place[last], value
+    before = dict(place)
+    place[last] = value
     try:
         msgspec.convert(table, Rules)
     except msgspec.ValidationError as error:
-        place[last] = before
+        place.clear()
+        place.update(before)
         return FieldFault(f"rules.{name}", str(error).split(" - at ")[0])
     return None
 
 
-def _ranges(found: Rules) -> Iterator[FieldFault]:
+def ranges(found: Rules) -> Iterator[FieldFault]:
     if found.energy.start > found.energy.max:
         yield FieldFault("rules.energy.start", "must not be above energy.max")
     if Fraction(found.crisis.p) > 1:

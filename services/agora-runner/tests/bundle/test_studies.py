@@ -70,10 +70,10 @@ def test_every_column_has_labels() -> None:
 
 def test_measures_over_turns_are_those_of_the_analysis(study: playmolt_agora.Study, sealed: Path) -> None:
     frame = study.turns.to_polars()
+    amounts = pl.List(pl.Struct({"key": pl.String, "value": pl.Int64}))
     assert frame.schema["effect_applied"] == pl.Struct(
-        {"energy": pl.List(pl.Struct({"key": pl.String, "value": pl.Int64})),
-         "influence": pl.List(pl.Struct({"key": pl.String, "value": pl.Int64})), "treasury": pl.Int64}
-    )  # fmt: skip
+        {"energy": amounts, "influence": amounts, "treasury": pl.Int64, "resources": amounts}
+    )
     lines = [msgspec.json.decode(line) for line in (sealed / "turns.jsonl").read_bytes().splitlines()]
     for turns in (frame, study.turns.to_pandas(), lines, sealed / "turns.jsonl", study.turns):
         found = playmolt_agora.measure(turns, seed=study.seed, tables=["shares", "pcs", "tests"])

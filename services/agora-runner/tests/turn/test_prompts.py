@@ -8,10 +8,11 @@ from typing import Any, get_args
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from playmolt_agora.turn import prompts, texts
+from playmolt_agora.turn import own_prompts, prompts, texts
 from playmolt_agora.turn.prompts import prompt_hash, prompt_text, render
 from playmolt_agora.turn.scene import Happening, Scene
 from playmolt_agora.world.acts import Reason
+from playmolt_agora.world.own_acts import OwnReason
 from playmolt_schemas.agora.turn import Language
 
 Scenes = Callable[..., Scene]
@@ -167,9 +168,11 @@ def test_every_happening_is_one_line(happening: Happening, korean: str, english:
         assert prompt.user.split("\n").count(line) == 1
 
 
-def test_every_reason_of_the_world_has_its_line() -> None:
+def test_every_reason_of_a_world_has_its_line() -> None:
+    in_rooms = {*get_args(OwnReason), "nothing_to_contest"}
     for language in LANGUAGES:
-        assert set(texts.of(language).own.reasons) == {*get_args(Reason), "other"}
+        assert in_rooms <= set(own_prompts.words(language).reasons)
+        assert {*get_args(Reason), "other"} == {*texts.of(language).own.reasons, *in_rooms}
 
 
 @pytest.mark.parametrize(

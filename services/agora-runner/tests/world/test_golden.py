@@ -7,6 +7,7 @@ import msgspec
 import playmolt_schemas
 import pytest
 from playmolt_agora.run import commands
+from playmolt_agora.run.events import ResourceSettled
 from playmolt_agora.run.rules import Agora
 from playmolt_core.game.decider import EndGame, Event, read_event
 from playmolt_schemas.canonical import canonical_json
@@ -43,7 +44,27 @@ def every_event(runs: Any) -> list[Event]:
     run.play(choose)
     starved = runs(turns=1, rules={"energy": {"start": 5}}).play()
     aborted = runs(turns=1).when(EndGame(reason="Maintenance."))
-    return run.events + starved.events + aborted.events
+    return run.events + starved.events + aborted.events + contested(runs).of("act_contested") + [_settled()]
+
+
+def contested(runs: Any) -> Any:
+    """A run whose elders undo what the architect built."""
+    elders = {"influencer_01": "citizen_01", "archivist_01": "citizen_01"}
+    elders |= {"influencer_02": "citizen_02", "observer_01": "citizen_02"}
+
+    def acts(state: Any, agent: str) -> Any:
+        if state.turn > 1:
+            return ("contest" if agent in elders.values() else "idle", None, None)
+        if agent in elders:
+            return ("support", elders[agent], None)
+        return ("build_billboard", None, "Gather") if agent == "architect_01" else ("idle", None, None)
+
+    return runs(turns=3, rules={"ranks_act": True, "ranks": {"notable": 1, "elder": 2}}).play(acts)
+
+
+def _settled() -> Event:
+    """Of a world of a plan's folder; rooms/test_world.py plays them."""
+    return ResourceSettled(turn=2, name="grass", before=90, regrown=17, after=107)
 
 
 @pytest.mark.parametrize("path", sorted((GOLDEN / "former").glob("*.json")), ids=lambda path: path.stem)

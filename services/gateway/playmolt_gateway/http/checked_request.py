@@ -16,7 +16,7 @@ from playmolt_core.settings import Settings
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import RUN_TYPES, SESSION_TYPES, WATCHED_TYPES, type_of
-from playmolt_schemas.routes.route import Auth, NoFields, Route
+from playmolt_schemas.routes.route import Auth, Media, NoFields, Route
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope
@@ -201,6 +201,14 @@ def answer_response(answer: Answer, name: str = "report") -> Response:
     return json_response(answer.status, answer.body, extra)
 
 
+def _text(body: bytes) -> Any | Refusal:
+    """A body that is a text, as the engine is given it."""
+    try:
+        return msgspec.Raw(msgspec.json.encode(body.decode()))
+    except UnicodeDecodeError:
+        return bad_request("The body is no text in UTF-8.")
+
+
 async def _checked_body(
     services: Services, route: Route, caller: Caller, head: Head, request: Request
 ) -> Any | Refusal:
@@ -212,6 +220,9 @@ async def _checked_body(
     )
     if isinstance(body, Refusal):
         return body
+    if isinstance(route.request, Media):
+        text = _text(body)
+        return text if isinstance(text, Refusal) else (text, CommandId("", ""))
     if not body and (route.service or route.request is NoFields):
         body = b"{}"
     value = parse(body)

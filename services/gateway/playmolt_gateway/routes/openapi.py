@@ -155,7 +155,9 @@ def _operation(route: Route, schemas: _Schemas) -> dict[str, Any]:
     }
     if route.request is not None:
         required = bool(schemas.components.get(getattr(route.request, "__name__", ""), {}).get("properties", True))
-        operation["requestBody"] = {"required": required, "content": {JSON: {"schema": schemas.of(route.request)}}}
+        kind = route.request.content_type if isinstance(route.request, Media) else JSON
+        schema = {"type": "string"} if isinstance(route.request, Media) else schemas.of(route.request)
+        operation["requestBody"] = {"required": required, "content": {kind: {"schema": schema}}}
     return operation
 
 

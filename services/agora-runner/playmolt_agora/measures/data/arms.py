@@ -15,6 +15,11 @@ def arm_of(cell: str, phase: str) -> str:
     return COSTS_REAL if cell.startswith(f"{COSTS_REAL}/") else phase
 
 
+def rank_of(phase: str) -> tuple[int, str]:
+    """Where a phase stands in tables: the arms in their order, rooms behind them by name."""
+    return (ARMS.index(phase), "") if phase in ARMS else (len(ARMS), phase)
+
+
 def place_of(place: str) -> str:
     """Read the alleys as one."""
     return "alley" if place.startswith("alley") else place

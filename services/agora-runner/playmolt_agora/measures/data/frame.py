@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from playmolt_schemas.agora.turn import ACTIONS, VALID_CODES, ParseCode, TurnRecord
 
-from playmolt_agora.measures.data.arms import ARMS, PLACES, arm_of, place_of
+from playmolt_agora.measures.data.arms import ARMS, PLACES, arm_of, place_of, rank_of
 
 Bools = NDArray[np.bool_]
 Integers = NDArray[np.int64]
@@ -44,7 +44,7 @@ class Seat(msgspec.Struct, frozen=True, kw_only=True):
     def order(self) -> tuple[Any, ...]:
         """What rows of tables are sorted by."""
         return (
-            ARMS.index(self.phase),
+            rank_of(self.phase),
             self.set or "",
             self.run,
             self.model,
@@ -179,7 +179,7 @@ _ACTION: Final = {name: number for number, name in enumerate(ACTIONS)}
 _WIDTH: Final = 14
 
 
-_KNOWN: Final[dict[str, tuple[str, ...]]] = {"phase": ARMS, "parse_code": CODES, "dissoc": _CLASSES}
+_KNOWN: Final[dict[str, tuple[str, ...]]] = {"parse_code": CODES, "dissoc": _CLASSES}
 
 
 def _row(number: int, record: Mapping[str, Any] | TurnRecord) -> tuple[Any, ...]:
@@ -188,11 +188,26 @@ def _row(number: int, record: Mapping[str, Any] | TurnRecord) -> tuple[Any, ...]
         for name, known in _KNOWN.items():
             if fields[name] not in known:
                 raise ValueError(f"turn record {number} has {name} {fields[name]!r}; give one of {', '.join(known)}")
+        if fields["phase"] not in ARMS and not _is_room(fields):
+            raise ValueError(
+                f"turn record {number} has phase {fields['phase']!r}; give one of {', '.join(ARMS)}, or a room's name"
+            )
         return _seat(fields), *_acts(fields)
     except KeyError as missing:
         raise ValueError(
             f"turn record {number} has no field {missing}; give records with the fields of a turn, as in turns.jsonl"
         ) from missing
+
+
+def _is_room(fields: Mapping[str, Any]) -> bool:
+    """Whether a turn is of a room of the plan: its cell begins with the room's name."""
+    return str(fields.get("cell")).startswith(f"{fields['phase']}/")
+
+
+def _base(fields: Mapping[str, Any]) -> str | None:
+    """The action as measures count it; turns from before it was told apart say the action alone."""
+    base: str | None = fields.get("action_base") or fields["action"]
+    return base
 
 
 def _seat(fields: Mapping[str, Any]) -> Seat:
@@ -214,7 +229,7 @@ def _seat(fields: Mapping[str, Any]) -> Seat:
 def _acts(fields: Mapping[str, Any]) -> tuple[Any, ...]:
     return (
         fields["turn"],
-        fields["action"],
+        _base(fields),
         fields["parse_code"],
         fields["success"],
         len(fields["others_here"]),

@@ -7,7 +7,7 @@ from playmolt_schemas.agora.turn import ACTIONS
 
 from playmolt_agora.report.chart import SOFT, Drawing, Panel, Style, grid, legend, rounded_up, style, ticks
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import CONDITIONS, PHASES, WIDTH, Figure, drawn, in_order, shown_runs
+from playmolt_agora.report.plots.figure import CONDITIONS, WIDTH, Figure, drawn, in_order, phase_title, shown_runs
 from playmolt_agora.report.study import Study, rows
 
 _LEFT: Final = 230.0
@@ -152,7 +152,7 @@ def _grouped(found: Sequence[Line]) -> dict[str, list[Line]]:
 def _name(row: Line) -> str:
     condition = str(row.get("condition") or "")
     said = " ".join(CONDITIONS.get(part, part) for part in condition.split("/"))
-    phase = PHASES.get(row["phase"], row["phase"])
+    phase = phase_title(row["phase"])
     parts = (row["contrast"], phase, said if row["phase"] == "phase2" else condition.rpartition("/")[2])
     return " · ".join(str(part) for part in parts if part and part not in CONDITIONS)
 

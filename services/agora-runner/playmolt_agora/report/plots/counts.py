@@ -5,11 +5,11 @@ from typing import Any, Final, get_args
 
 from playmolt_schemas.agora.turn import VALID_CODES, ParseCode
 
-from playmolt_agora.measures.data.arms import ARMS
+from playmolt_agora.measures.data.arms import rank_of
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import HUES, Drawing, Panel, Style, legend
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import PHASES, WIDTH, Figure, percent, shown_runs, shown_turns
+from playmolt_agora.report.plots.figure import WIDTH, Figure, percent, phase_title, shown_runs, shown_turns
 from playmolt_agora.report.study import Study, rows
 from playmolt_agora.report.tallies import parse_codes
 
@@ -58,7 +58,7 @@ def dissoc_figure(study: Study) -> Figure:
     """Draw whether thoughts and acts agree, by phase, model and language."""
     found = sorted(rows(study.tables.get("dissoc")), key=_order)
     bars = {
-        f"{PHASES.get(row['phase'], row['phase'])} · {row['model']} · {row['language']}": [
+        f"{phase_title(row['phase'])} · {row['model']} · {row['language']}": [
             (name, row[name] or 0) for name, _, _ in _DISSOC
         ]
         for row in found
@@ -81,8 +81,8 @@ def dissoc_figure(study: Study) -> Figure:
     )
 
 
-def _order(row: Mapping[str, Any]) -> tuple[int, str, str]:
-    return ARMS.index(row["phase"]), row["model"], row["language"]
+def _order(row: Mapping[str, Any]) -> tuple[tuple[int, str], str, str]:
+    return rank_of(row["phase"]), row["model"], row["language"]
 
 
 def _bars(

@@ -47,6 +47,11 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     lines: tuple[tuple[object, ...], ...] = ()
 
 
+def phase_title(phase: str) -> str:
+    """What people call a phase; a room has its name."""
+    return PHASES.get(phase, phase)
+
+
 def drawn(
     name: str,
     title: str,

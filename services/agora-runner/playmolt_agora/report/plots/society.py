@@ -4,11 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from playmolt_agora.measures.data.arms import COSTS_REAL, arm_of
+from playmolt_agora.measures.data.arms import COSTS_REAL, arm_of, rank_of
 from playmolt_agora.report import prose
 from playmolt_agora.report.chart import HUES, INK, SOFT, Drawing, Panel, Style, grid, legend, rounded_up
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import PHASES, WIDTH, Figure, mean, shown_runs, shown_turns
+from playmolt_agora.report.plots.figure import WIDTH, Figure, mean, phase_title, shown_runs, shown_turns
 from playmolt_agora.report.study import RunNote, Study, rows
 from playmolt_agora.report.tallies import Network, networks
 
@@ -31,7 +31,7 @@ def whisper_figure(study: Study) -> Figure:
 def _network(study: Study, action: str) -> Figure:
     found = {key: tie for key, tie in networks(shown_turns(study)).items() if key[2] == action}
     title = f"Network of {action}s"
-    said = [f"{PHASES[phase]} {language}: {_busiest(tie)}" for (phase, language, _), tie in found.items()]
+    said = [f"{phase_title(phase)} {language}: {_busiest(tie)}" for (phase, language, _), tie in found.items()]
     alt = f"Circle diagrams and matrices of successful {action}s. {'; '.join(said)}." if said else "No turns."
     drawing = Drawing(WIDTH, 20 + (_CIRCLE + 60) * max(1, len(found)))
     for number, ((phase, language, _), tie) in enumerate(found.items()):
@@ -40,7 +40,7 @@ def _network(study: Study, action: str) -> Figure:
         drawn = {pair: times for pair, times in tie.ties.items() if times >= _THRESHOLD * total}
         few = len(tie.ties) - len(drawn)
         left_out = f", {few} pairs below 2 % of them not drawn" if few else ""
-        heading = f"{PHASES[phase]} · {language} · {total:,} {action}s{left_out}"
+        heading = f"{phase_title(phase)} · {language} · {total:,} {action}s{left_out}"
         drawing.text(10, top + 14, heading, size=11, bold=True)
         _circle(drawing, tie, drawn, 0.24 * WIDTH, top + 52 + _CIRCLE / 2, action)
         _matrix(drawing, tie, 0.6 * WIDTH, top + 48, action)
@@ -54,7 +54,7 @@ def _network(study: Study, action: str) -> Figure:
         runs=shown_runs(study),
         columns=("phase", "language", "from", "to", "times"),
         lines=tuple(
-            (PHASES[phase], language, sender, target, times)
+            (phase_title(phase), language, sender, target, times)
             for (phase, language, _), tie in found.items()
             for (sender, target), times in sorted(tie.ties.items(), key=lambda item: (-item[1], item[0]))
         ),
@@ -170,8 +170,11 @@ def _panels(study: Study, found: Sequence[dict[str, Any]], column: str, keys: Se
             key = (arm_of(note.cell, note.phase), *(str(row[name]) for name in keys))
             kinds.setdefault(key, {}).setdefault(note, []).append((float(row["epoch"]), float(row[column])))
     return [
-        (" · ".join((PHASES[key[0]], *key[1:])), [(run.language, sorted(points)) for run, points in kinds[key].items()])
-        for key in sorted(kinds, key=lambda key: (tuple(PHASES).index(key[0]), key[1:]))
+        (
+            " · ".join((phase_title(key[0]), *key[1:])),
+            [(run.language, sorted(points)) for run, points in kinds[key].items()],
+        )
+        for key in sorted(kinds, key=lambda key: (rank_of(key[0]), key[1:]))
     ]
 
 

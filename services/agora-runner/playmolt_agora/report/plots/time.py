@@ -10,11 +10,11 @@ from playmolt_agora.report.chart import SOFT, Drawing, Panel, Style, grid, legen
 from playmolt_agora.report.plots.figure import (
     ACTION_STYLES,
     CONDITIONS,
-    PHASES,
     PLACE_STYLES,
     WIDTH,
     Figure,
     percent,
+    phase_title,
     shown_runs,
     shown_turns,
 )
@@ -99,7 +99,7 @@ def _stack(panel: Panel, mix: Mix, names: Sequence[str], looks: Mapping[str, Sty
 
 def _heading(cell: Cell) -> str:
     phase, condition, language, _ = cell
-    return " · ".join(part for part in (PHASES[phase], language, CONDITIONS[condition]) if part)
+    return " · ".join(part for part in (phase_title(phase), language, CONDITIONS[condition]) if part)
 
 
 def _alt(mixes: Mapping[Cell, Mix], names: Sequence[str], noun: str) -> str:
@@ -120,7 +120,7 @@ def _most(mix: Mix, names: Sequence[str], position: int) -> str:
 
 def _lines(mixes: Mapping[Cell, Mix], names: Sequence[str]) -> tuple[tuple[object, ...], ...]:
     return tuple(
-        (PHASES[cell[0]], CONDITIONS[cell[1]] or None, cell[2], cell[3] or "all", position + 1,
+        (phase_title(cell[0]), CONDITIONS[cell[1]] or None, cell[2], cell[3] or "all", position + 1,
          sum(mix.counts[position].values()), *(mix.share(position, name) for name in names))
         for cell, mix in mixes.items()
         for position in range(len(mix.counts))

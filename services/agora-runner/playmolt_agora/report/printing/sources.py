@@ -28,7 +28,7 @@ def study_in(path: Path) -> Study:
     found = opened(path)
     if not (found.folder / _MANIFEST).is_file():
         return of_turns(found.folder / _TURNS, seed=found.seed)
-    return experiment_study.analysed(_gathered(found.folder))
+    return experiment_study.analysed(_gathered(found.folder), texts=_folder(found.folder))
 
 
 def of_turns(path: Path, seed: str) -> Study:
@@ -83,6 +83,13 @@ def _notes(turns: list[TurnRecord]) -> tuple[RunNote, ...]:
             )
         )
     return tuple(notes)
+
+
+def _folder(bundle: Path) -> dict[str, str]:
+    """The files of the plan's folder in a bundle, path → text."""
+    root = bundle / "folder"
+    files = sorted(path for path in root.rglob("*") if path.is_file())
+    return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in files}
 
 
 def _gathered(bundle: Path) -> Gathered:

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from playmolt_agora.measures import interaction
-from playmolt_agora.measures.data.arms import ARMS
-from playmolt_agora.report import confirmatory, markup, prose, provenance
+from playmolt_agora.measures.data.arms import rank_of
+from playmolt_agora.report import markup, prose, provenance
+from playmolt_agora.report.chapters import confirmatory
 from playmolt_agora.report.forks import Fork, forks
 from playmolt_agora.report.plots import ritual
 from playmolt_agora.report.plots.figure import Figure, mean, shown_rows, shown_runs
@@ -64,8 +65,8 @@ def _rates(study: Study, _: Mapping[str, Figure]) -> str:
     )
 
 
-def _cell_order(row: dict[str, Any]) -> tuple[int, str, str, str]:
-    return ARMS.index(row["phase"]), row["set"] or "", row["model"], row["language"]
+def _cell_order(row: dict[str, Any]) -> tuple[tuple[int, str], str, str, str]:
+    return rank_of(row["phase"]), row["set"] or "", row["model"], row["language"]
 
 
 def _tests(study: Study, drawn: Mapping[str, Figure]) -> str:

@@ -1,0 +1,57 @@
+"""Personas of a plan's folder."""
+
+from collections.abc import Sequence
+from typing import Annotated, Final, get_args
+
+import msgspec
+from msgspec import Meta
+from playmolt_schemas.agora.plan import Name
+from playmolt_schemas.agora.turn import ConstraintLevel, Language, Persona
+
+from playmolt_agora.folder import toml_file
+from playmolt_agora.folder.source import Source
+from playmolt_agora.world.own_world import Both
+
+PACKAGED: Final[tuple[str, ...]] = get_args(Persona)
+Text = Annotated[str, Meta(max_length=4000)]
+
+
+class OwnPersona(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A persona: what it is told, how strongly that instructs it, where it starts."""
+
+    title: Both = Both()
+    ko: Text = ""
+    en: Text = ""
+    constraint_level: ConstraintLevel = "none"
+    home: Name | None = None
+
+    def told(self, language: Language) -> str:
+        return (self.ko if language == "ko" else self.en).strip("\n")
+
+
+def read(source: Source, name: str, languages: Sequence[Language]) -> OwnPersona | None:
+    """Read a persona's file; None where it cannot be used, and then the source has the faults."""
+    path = f"personas/{name}.toml"
+    found = toml_file.read(source, path)
+    if found is None:
+        return None
+    persona = toml_file.converted(OwnPersona, found.values, found.at, "")
+    if isinstance(persona, list):
+        source.faults += persona
+        return None
+    source.faults += [
+        found.at.fault(language, f"has no text in {language}, which the plan speaks", "missing_text")
+        for language in languages
+        if not persona.told(language).strip()
+    ]
+    source.faults += [
+        found.at.fault(f"title.{language}", "has more than 60 characters")
+        for language in languages
+        if len(persona.title.told(language)) > 60
+    ]
+    return persona
+
+
+def of_text(text: str) -> OwnPersona:
+    """A persona of a text that was locked, hence read without a fault before."""
+    return msgspec.toml.decode(text, type=OwnPersona)

@@ -1,0 +1,115 @@
+"""The files of a plan's folder as texts, from a request or a lock. A file is read when it is used."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from playmolt_schemas.agora.plan import FaultCode, Folder, FolderFile, PlanFault
+from playmolt_schemas.canonical import digest
+from playmolt_schemas.text import unstorable
+
+FILE_BYTES: Final = 60 * 1024
+FILES_MOST: Final = 100
+FOLDER_BYTES: Final = 2 * 1024 * 1024
+_PLACES: Final = re.compile(
+    r"(worlds|personas|events)/[a-z][a-z0-9_]{0,31}\.toml|texts/[a-z][a-z0-9_]{0,31}\.(md|txt)|texts/symmetry\.toml"
+    r"|measures/[a-z][a-z0-9_]{0,31}\.py"
+)
+FOLDERS: Final = ("worlds", "personas", "texts", "events", "measures")
+
+
+class Source:
+    """Files by their path in the folder, from texts that are at hand."""
+
+    def __init__(self, texts: Mapping[str, str] | None = None) -> None:
+        self._texts: dict[str, str] = dict(texts or {})
+        self._broken: dict[str, PlanFault] = {}
+        self.used: dict[str, str] = {}
+        """What was read of it."""
+        self.faults: list[PlanFault] = []
+
+    def names(self) -> frozenset[str]:
+        return frozenset(self._texts)
+
+    def read(self, path: str) -> str | None:
+        """A file's text; None where there is none to use, and then a fault says why, once."""
+        if path in self.used:
+            return self.used[path]
+        if path in self._broken:
+            return None
+        text = self._text(path)
+        if isinstance(text, PlanFault):
+            self._broken[path] = text
+            self.faults.append(text)
+            return None
+        self.used[path] = text
+        return text
+
+    def _text(self, path: str) -> str | PlanFault:
+        if path not in self._texts:
+            return fault(path, "there is no such file in the plan's folder", "missing_file")
+        return checked(path, self._texts[path].encode("utf-8", "surrogatepass"))
+
+
+def checked(path: str, body: bytes) -> str | PlanFault:
+    """The text of a file's bytes, or why it is none that a plan may hold."""
+    if not _PLACES.fullmatch(path):
+        return fault(path, "is no name that a file of a plan's folder has", "missing_file")
+    if len(body) > FILE_BYTES:
+        return too_large(path, len(body))
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        return fault(path, "is no text in UTF-8", "not_text")
+    if text.startswith("\ufeff"):
+        return fault(path, "begins with a byte order mark", "not_text")
+    return fault(path, "holds NUL or a lone surrogate", "not_text") if unstorable(text) else text
+
+
+def too_large(path: str, size: int) -> PlanFault:
+    return fault(path, f"has {size:,} bytes; a file has at most {FILE_BYTES:,}", "file_too_large")
+
+
+def of_whole(texts: Mapping[str, str]) -> list[PlanFault]:
+    """The faults of all files together."""
+    size = sum(len(text.encode()) for text in texts.values())
+    faults = []
+    if len(texts) > FILES_MOST:
+        faults.append(
+            PlanFault("", f"the folder holds {len(texts)} files; at most {FILES_MOST} are taken", "too_many_files")
+        )
+    if size > FOLDER_BYTES:
+        message = f"the files of the folder come to {size:,} bytes; at most {FOLDER_BYTES:,} are taken"
+        faults.append(PlanFault("", message, "file_too_large"))
+    return faults
+
+
+def locked(texts: Mapping[str, str]) -> Folder:
+    """What the lock says of the files that a plan uses."""
+    files = tuple(
+        FolderFile(path=path, bytes=len(text.encode()), sha256=sha256(text)) for path, text in sorted(texts.items())
+    )
+    return Folder(hash=digest(files), files=files)
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def fault(path: str, message: str, code: FaultCode) -> PlanFault:
+    return PlanFault("", message, code, file=path)
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """Where a file's keys stand, for faults."""
+
+    path: str
+    lines: Mapping[str, int]
+
+    def fault(self, field: str, message: str, code: FaultCode = "out_of_range") -> PlanFault:
+        near = field
+        while near and near not in self.lines:
+            near = near[: max(near.rfind("."), near.rfind("["), 0)]
+        return PlanFault(field, message, code, file=self.path, line=self.lines.get(near))

@@ -1,0 +1,54 @@
+"""Shells and templates of a plan's folder, and all pairs of texts of a world."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.agora.turn import Language
+
+from playmolt_agora.folder.source import Placed, Source
+from playmolt_agora.folder.symmetry import Pair, both
+from playmolt_agora.turn.own_prompts import SLOT, SLOTS
+from playmolt_agora.world.own_world import Both, OwnWorld
+
+CHARS_MOST: Final = 20_000
+
+
+def of_world(source: Source, own: OwnWorld, at: Placed, languages: Sequence[Language]) -> list[Pair]:
+    """The pairs of a world's texts; what is wrong with a file goes to the source."""
+    pairs = [both(at.path, field, {"ko": text.ko, "en": text.en}, at.lines.get(field)) for field, text in _short(own)]
+    for part, files in (("shell", own.shell), ("template", own.template)):
+        read: dict[str, str] = {}
+        for language in languages:
+            if language in files:
+                path = f"texts/{files[language]}"
+                text = source.read(path)
+                if text is not None:
+                    source.faults += _faults(path, part, text)
+                    read[language] = text
+        if len(read) > 1:
+            pairs.append(both(" / ".join(f"texts/{files[language]}" for language in languages), "", read))
+    return pairs
+
+
+def _short(own: OwnWorld) -> Iterator[tuple[str, Both]]:
+    yield "title", own.title
+    for name, place in own.places.items():
+        yield f"places.{name}", place.title
+    for name, action in own.actions.items():
+        yield f"actions.{name}", action.label
+        yield f"actions.{name}", action.help
+    for number, rank in enumerate(own.ranks):
+        yield f"ranks[{number}]", rank.name
+
+
+def _faults(path: str, part: str, text: str) -> Iterator[PlanFault]:
+    if len(text) > CHARS_MOST:
+        yield PlanFault("", f"has {len(text):,} characters; at most {CHARS_MOST:,} are taken", file=path)
+    for number, line in enumerate(text.split("\n"), 1):
+        for slot in SLOT.findall(line):
+            if slot not in SLOTS:
+                message = f"{{{slot}}} is no slot; there are {', '.join(f'{{{name}}}' for name in SLOTS)}"
+                yield PlanFault("", message, "unknown_key", file=path, line=number)
+    if part == "template" and "{actions}" not in text:
+        yield PlanFault("", "lacks the slot {actions}: nobody would know what to do", "missing_text", file=path)

@@ -1,0 +1,79 @@
+"""A few turns of a run, played by scripted models without log and network: what measures are tried on."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+from playmolt_core.game.decider import Accepted, Command
+from playmolt_core.llm.port import Message, ModelRequest
+from playmolt_core.llm.scripted.model import ScriptedTurn
+from playmolt_schemas.agora.plan import Plan
+from playmolt_schemas.agora.turn import RunSpec, Tokens
+
+from playmolt_agora.folder.rooms import LockedRoom
+from playmolt_agora.plan import matrix
+from playmolt_agora.run import commands, effects
+from playmolt_agora.run.events import AgentActed, TurnFailed
+from playmolt_agora.run.rules import Agora
+from playmolt_agora.run.state import State
+from playmolt_agora.scripted import residents, visitors
+from playmolt_agora.turn import prompts, reply_parser, scenes
+from playmolt_agora.turn.reply import TurnReply
+from playmolt_agora.turn.scene import Scene
+from playmolt_agora.workers.room_texts import dressed
+
+TURNS: Final = 3
+_AT: Final = datetime(2000, 1, 1, tzinfo=UTC)
+_ALIAS: Final = "scripted"
+
+
+def records(plan: Plan, rooms: Sequence[LockedRoom], texts: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """The turns of each cell's first run, as `turns.jsonl` holds them."""
+    for cell in matrix.cells(plan, rooms):
+        if cell.runs:
+            yield from _played(matrix.spec(plan, "trial", cell, 1), texts)
+
+
+def _played(spec: RunSpec, texts: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    rules = Agora()
+    short = msgspec.structs.replace(spec, turns=min(TURNS, spec.turns))
+    state = rules.initial(spec.run)
+    commanded: Command = commands.OpenRun(spec=short)
+    while True:
+        decision = rules.decide(state, commanded, _AT)
+        if not isinstance(decision, Accepted):
+            return
+        for event in decision.events:
+            state = rules.evolve(state, event, _AT)
+            if isinstance(event, AgentActed | TurnFailed):
+                yield msgspec.to_builtins(event.record)
+        if state.next_agent is None:
+            return
+        commanded = commands.TakeTurn(effect_id=effects.effect_id(state) or "", reply=_reply(state, texts))
+
+
+def _reply(state: State, texts: Mapping[str, str]) -> TurnReply:
+    scene = dressed(scenes.scene(state, str(state.next_agent)), texts)
+    prompt = prompts.render(scene)
+    said = _said(scene, prompt, state)
+    return TurnReply(
+        parsed=reply_parser.read(said, scene),
+        raw_reply=said,
+        prompt_hash=prompts.prompt_hash(prompt.system, prompt.user),
+        model_asked=_ALIAS,
+        model_answered=_ALIAS,
+        attempt=1,
+        tokens=Tokens(0, 0, 0, 0),
+        cost="0",
+        latency_ms=0,
+        cache_hit=False,
+    )
+
+
+def _said(scene: Scene, prompt: prompts.Prompt, state: State) -> str:
+    messages = (Message("system", prompt.system), Message("user", prompt.user))
+    turn = ScriptedTurn(ModelRequest(alias=_ALIAS, messages=messages, schema_name="turn"), state.run.seed)
+    if scene.own is not None:
+        return visitors.answer(_ALIAS, scene, turn).text
+    return residents.characters()[_ALIAS](turn).text

@@ -1,0 +1,56 @@
+"""What the measures of a locked folder come to at analysis: each by itself, so that one that fails costs no other."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.agora.turn import TurnRecord
+
+from playmolt_agora.own_measures import declaration
+from playmolt_agora.own_measures.declaration import Declared
+from playmolt_agora.own_measures.own import OwnResult
+from playmolt_agora.own_measures.running import measured
+from playmolt_agora.report.tables_io import csv_text
+from playmolt_agora.studies.turns import table
+
+_PLACE = "measures/"
+
+
+def of(texts: Mapping[str, str], turns: Iterable[TurnRecord]) -> tuple[OwnResult, ...]:
+    """Run every measure of a folder's texts over turns."""
+    paths = sorted(path for path in texts if path.startswith(_PLACE))
+    if not paths:
+        return ()
+    laid = table(msgspec.to_builtins(turn) for turn in turns)
+    return tuple(_of(path.removeprefix(_PLACE).removesuffix(".py"), texts[path], laid) for path in paths)
+
+
+def write(results: Sequence[OwnResult], out: Path) -> tuple[Path, ...]:
+    """Write `measure_NAME.csv` and `.parquet` of every measure that held."""
+    files: list[Path] = []
+    for each in results:
+        if each.declared is not None and each.table is not None:
+            files += _written(each.declared, each.table, out)
+    return tuple(files)
+
+
+def _of(name: str, text: str, turns: Any) -> OwnResult:
+    declared = declaration.read(name, text)
+    if isinstance(declared, PlanFault):
+        return OwnResult(name=name, code=declared.code, detail=declared.message)
+    found = measured(declared, turns)
+    if found.code is not None:
+        place = f" (line {found.line})" if found.line else ""
+        return OwnResult(name=name, code=found.code, detail=f"{found.detail}{place}", declared=declared)
+    return OwnResult(name=name, rows=found.table.num_rows, table=found.table, declared=declared)
+
+
+def _written(declared: Declared, found: Any, out: Path) -> tuple[Path, Path]:
+    comma, parquet = out / f"{declared.table}.csv", out / f"{declared.table}.parquet"
+    comma.write_bytes(csv_text(found.to_pydict()).encode())
+    with parquet.open("wb") as file:  # as with the packaged tables
+        import_module("pyarrow.parquet").write_table(found, file)
+    return comma, parquet

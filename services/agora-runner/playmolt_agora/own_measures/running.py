@@ -1,0 +1,184 @@
+"""A measure run over turns in a process of its own: its table, or the code of what went wrong."""
+
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from playmolt_schemas.agora.plan import FaultCode
+
+from playmolt_agora.own_measures.declaration import Declared, Kind
+
+ROWS_MOST: Final = 1_000_000
+START_SECONDS: Final = 60.0
+"""The libraries that a measure may use take their time on a busy machine; that is not the measure's."""
+_CHILD: Final = Path(__file__).with_name("child.py")
+_LIBRARY: Final = Path(__file__).parent
+_ENVIRONMENT: Final = {"POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+_SHOWN: Final = 500
+
+
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """What a measure came to: a table (Arrow), or a code with its detail."""
+
+    table: Any = None
+    code: FaultCode | None = None
+    detail: str = ""
+    line: int | None = None
+
+
+class _Head(msgspec.Struct, frozen=True):
+    code: FaultCode | None
+    detail: str = ""
+    line: int | None = None
+
+
+def measured(declared: Declared, turns: Any, *, seconds: float | None = None) -> Measured:
+    """Run a measure over an Arrow table of turns; `seconds` instead of those that it declares."""
+    found = _Child(declared, turns).run(seconds or declared.seconds)
+    if found.code is not None:
+        return found
+    reason = _unlike(declared, found.table)
+    if reason is not None:
+        return Measured(code="measure_output", detail=reason)
+    return Measured(table=_laid_out(declared, found.table))
+
+
+class _Child:
+    """One process, fed and read by threads, so that neither side waits for a full pipe."""
+
+    def __init__(self, declared: Declared, turns: Any) -> None:
+        self._declared, self._turns = declared, turns
+        self._started, self._done = threading.Event(), threading.Event()
+        self._said = b""
+        self._told = b""
+
+    def run(self, seconds: float) -> Measured:
+        with tempfile.TemporaryDirectory(prefix="playmolt-measure-") as folder:
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-B", "-c", _program()], cwd=folder, env=_ENVIRONMENT,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            )  # fmt: skip
+            threads = [
+                threading.Thread(target=work, args=(process,), daemon=True)
+                for work in (self._feed, self._read, self._listen)
+            ]
+            for thread in threads:
+                thread.start()
+            try:
+                return self._waited(process, seconds)
+            finally:
+                process.kill()
+                process.wait()
+                for thread in threads:
+                    thread.join()
+                for pipe in (process.stdin, process.stdout, process.stderr):
+                    if pipe is not None:
+                        pipe.close()
+
+    def _waited(self, process: "subprocess.Popen[bytes]", seconds: float) -> Measured:
+        if not self._started.wait(START_SECONDS):
+            return Measured(code="measure_failed", detail="its process did not begin in time")
+        if not self._done.wait(seconds):
+            return Measured(code="measure_timeout", detail=f"took more than {seconds:g} seconds")
+        process.wait()
+        line, _, rest = self._said.partition(b"\n")
+        if not line:
+            return self._died(process.returncode)
+        head = msgspec.json.decode(line, type=_Head)
+        if head.code is not None:
+            return Measured(code=head.code, detail=head.detail, line=head.line)
+        return Measured(table=import_module("pyarrow").ipc.open_stream(rest).read_all())
+
+    def _died(self, status: int) -> Measured:
+        """A process that ended without a word: native code does so where it gets no memory."""
+        told = self._told.decode(errors="replace").strip()[-_SHOWN:]
+        if "memory" in told.lower() or "alloc" in told.lower():
+            detail = f"took more than {self._declared.memory_mb} MB"
+            return Measured(code="measure_memory", detail=detail)
+        return Measured(code="measure_failed", detail=f"its process ended with status {status}. {told}".strip())
+
+    def _feed(self, process: "subprocess.Popen[bytes]") -> None:
+        pipe = process.stdin
+        if pipe is None:
+            return
+        task = {
+            "text": self._declared.text,
+            "memory_mb": self._declared.memory_mb,
+            "seconds": self._declared.seconds,
+            "rows": ROWS_MOST,
+        }
+        try:
+            pipe.write(msgspec.json.encode(task) + b"\n")
+            with import_module("pyarrow").ipc.new_stream(pipe, self._turns.schema) as writer:
+                writer.write_table(self._turns)
+            pipe.flush()
+        except (OSError, ValueError):
+            pass  # it ended before it had read them, and its status says why
+
+    def _read(self, process: "subprocess.Popen[bytes]") -> None:
+        pipe = process.stdout
+        if pipe is not None:
+            first = pipe.readline()
+            self._started.set()
+            self._said = pipe.read() if first == b"started\n" else first + pipe.read()
+        self._done.set()
+
+    def _listen(self, process: "subprocess.Popen[bytes]") -> None:
+        if process.stderr is not None:
+            self._told = process.stderr.read()[-4000:]
+
+
+def _program() -> str:
+    """`-I` knows no folder of scripts: the child is named to it, with the module beside it."""
+    beside, child = repr(str(_LIBRARY)), repr(str(_CHILD))
+    return f"import sys, runpy; sys.path.insert(0, {beside}); runpy.run_path({child}, run_name='__main__')"
+
+
+def _unlike(declared: Declared, table: Any) -> str | None:
+    """In what a table differs from what was declared."""
+    if table.column_names != list(declared.columns):
+        return f"gave the columns {', '.join(table.column_names)}; declared are {', '.join(declared.columns)}"
+    for name, kind in declared.columns.items():
+        found = table.schema.field(name).type
+        if not _is_of(kind, found):
+            return f"column {name} is {found}; declared is {kind}"
+    keys = zip(*(table.column(key).to_pylist() for key in declared.keys), strict=True)
+    seen = set()
+    for key in keys:
+        if key in seen:
+            return f"two rows with the key {', '.join(map(str, key))}"
+        seen.add(key)
+    return None
+
+
+def _is_of(kind: Kind, found: Any) -> bool:
+    types = import_module("pyarrow").types
+    tests: Mapping[str, tuple[Any, ...]] = {
+        "str": (types.is_string, types.is_large_string, types.is_string_view),
+        "int": (types.is_integer,),
+        "float": (types.is_floating,),
+        "bool": (types.is_boolean,),
+    }
+    return any(test(found) for test in tests[kind])
+
+
+def _laid_out(declared: Declared, table: Any) -> Any:
+    """The table in its declared types, rows sorted by the keys, NaN as null."""
+    arrow = import_module("pyarrow")
+    compute = import_module("pyarrow.compute")
+    kinds = {"str": arrow.string(), "int": arrow.int64(), "float": arrow.float64(), "bool": arrow.bool_()}
+    columns = []
+    for name, kind in declared.columns.items():
+        column = table.column(name).cast(kinds[kind])
+        if kind == "float":
+            finite = compute.fill_null(compute.is_finite(column), False)
+            column = compute.if_else(finite, column, arrow.scalar(None, kinds[kind]))
+        columns.append(column)
+    laid = arrow.Table.from_arrays(columns, names=list(declared.columns))
+    return laid.sort_by([(key, "ascending") for key in declared.keys])

@@ -1,0 +1,1 @@
+"""The chapters of a report that its tables and figures stand in."""

@@ -1,0 +1,72 @@
+"""The section of what is the researcher's own: files, worlds, personas, events, measures with their tables."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from playmolt_agora.own_measures.own import Own, OwnResult
+from playmolt_agora.report import markup
+from playmolt_agora.report.sections import Section
+from playmolt_agora.world.worlds import Rules
+
+_DIGITS = 12
+_ROWS = 200
+TITLE = "The researcher's own"
+_ABOUT = (
+    "What stands here came with the plan and is not part of the software: it was locked with the plan, by hash. Rooms "
+    "are descriptive; PCS, H1, H2 and RI* are tested on the packaged phases alone, and no test over a measure of one's "
+    "own is registered."
+)
+
+
+def section(own: Own) -> Section:
+    return Section("own", TITLE, "".join(_parts(own)))
+
+
+def _parts(own: Own) -> Iterator[str]:
+    yield markup.paragraph(_ABOUT)
+    files = [(file.path, file.bytes, file.sha256[:_DIGITS]) for file in own.folder.files]
+    yield markup.table("Files of the plan's folder", ("file", "bytes", "hash"), files)
+    yield from _worlds(own)
+    yield from _texts(own, "personas", "Personas")
+    yield from _texts(own, "events", "Events")
+    for result in own.measures:
+        yield _measure(result)
+
+
+def _worlds(own: Own) -> Iterator[str]:
+    for room in {room.world: room for room in own.rooms}.values():
+        if room.rules is not UNSET:
+            rules = msgspec.to_builtins(msgspec.convert(room.rules, Rules))
+            lines = [(name, value) for name, value in _flat(rules) if value not in ("", {}, [], None)]
+            yield markup.folded(f"World {room.world}", markup.table(f"Rules of {room.world}", ("rule", "value"), lines))
+
+
+def _texts(own: Own, place: str, title: str) -> Iterator[str]:
+    paths = [path for path in own.texts if path.startswith(f"{place}/")]
+    if paths:
+        yield markup.table(title, ("file", "text"), [(path, own.texts[path]) for path in paths])
+
+
+def _measure(result: OwnResult) -> str:
+    head = f"<h3>{markup.escaped(f'Measure {result.name}')}</h3>"
+    if result.code is not None or result.declared is None:
+        return head + markup.paragraph(f"{result.code}: {result.detail}", "warning")
+    labels = {name: label["en"] for name, label in result.declared.labels.items()}
+    columns = [labels.get(name, name) for name in result.declared.columns]
+    lines = [tuple(row.values()) for row in result.table.slice(0, _ROWS).to_pylist()]
+    more = f" (the first {_ROWS} of {result.rows})" if (result.rows or 0) > _ROWS else ""
+    return head + markup.table(f"{result.declared.table}{more}", columns, lines)
+
+
+def _flat(value: Any, head: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping) and value:
+        for name, inner in value.items():
+            yield from _flat(inner, f"{head}.{name}" if head else str(name))
+    elif isinstance(value, list) and any(isinstance(each, Mapping) for each in value):
+        for number, inner in enumerate(value):
+            yield from _flat(inner, f"{head}[{number}]")
+    else:
+        yield head, ", ".join(map(str, value)) if isinstance(value, list) else value

@@ -1,0 +1,61 @@
+"""Files of plans' folders in the blob store: kept under their hash, and read when a plan that names them is locked."""
+
+import re
+from typing import Any, Final
+
+from playmolt_core.db.blobs import PgBlobs
+from playmolt_core.game.api import ApiReply, ApiRequest
+from playmolt_core.game.decider import Refused
+from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.text import unstorable
+
+from playmolt_agora.experiment.api import with_files
+from playmolt_agora.folder.source import FILE_BYTES, FILES_MOST, sha256
+
+_HASH: Final = re.compile(r"[0-9a-f]{64}")
+
+
+class Files:
+    """Keeps files and reads them again."""
+
+    def __init__(self, blobs: PgBlobs) -> None:
+        self._blobs = blobs
+
+    async def put(self, _: Any, request: ApiRequest) -> ApiReply | Refused:
+        """Keep a text under its hash. Raises LogUnavailable."""
+        text, named = request.body, request.params["sha256"]
+        if not isinstance(text, str) or unstorable(text):
+            return _refused("body", "must be a text without NUL and lone surrogates")
+        if len(text.encode()) > FILE_BYTES:
+            return _refused("body", f"has more than {FILE_BYTES} bytes")
+        if sha256(text) != named.lower():
+            return _refused("sha256", f"is not the hash of the body, which is {sha256(text)}")
+        await self._blobs.put([text])
+        return ApiReply(b"", 204)
+
+    async def complete(self, request: ApiRequest) -> Any | Refused:
+        """The body of `POST \u2026/experiments` with the texts in place of their hashes. Raises LogUnavailable."""
+        plan, files = with_files(request.body)
+        if not files:
+            return request.body
+        faults = [
+            FieldFault(f"files.{path}", "is no SHA-256 in hex")
+            for path, named in files.items()
+            if not isinstance(named, str) or not _HASH.fullmatch(named)
+        ]
+        if len(files) > FILES_MOST:
+            faults.append(FieldFault("files", f"has {len(files)} files; at most {FILES_MOST} are taken"))
+        if faults:
+            return Refused(Code.INVALID_REQUEST, "Mend the files and send it again.", tuple(faults))
+        texts = await self._blobs.texts(set(files.values()))
+        missing = [path for path, named in files.items() if named not in texts]
+        if missing:
+            told = tuple(
+                FieldFault(f"files.{path}", "put the text first: PUT /api/agora/files/HASH") for path in missing
+            )
+            return Refused(Code.INVALID_REQUEST, "Some files were not put yet.", told)
+        return {"plan": plan, "files": {path: texts[named] for path, named in files.items()}}
+
+
+def _refused(field: str, message: str) -> Refused:
+    return Refused(Code.INVALID_REQUEST, f"{field} {message}.", (FieldFault(field, message),))

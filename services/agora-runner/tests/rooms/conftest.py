@@ -1,0 +1,44 @@
+"""The worked example of docs/examples/commons: its plan, its files, and its runs in a test."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from playmolt_agora.folder import reading as folder_reading
+from playmolt_agora.folder.disk import Disk
+from playmolt_agora.folder.reading import FolderReading
+from playmolt_agora.folder.source import Source
+from playmolt_agora.plan import reading
+from playmolt_schemas.agora.plan import Plan
+
+COMMONS = Path(__file__).parents[4] / "docs" / "examples" / "commons"
+
+
+@pytest.fixture(scope="session")
+def commons() -> Path:
+    return COMMONS
+
+
+@pytest.fixture(scope="session")
+def plan(commons: Path) -> Plan:
+    found = reading.read((commons / "plan.yaml").read_text("utf-8"))
+    assert isinstance(found, Plan)
+    return found
+
+
+@pytest.fixture(scope="session")
+def folder(plan: Plan, commons: Path) -> FolderReading:
+    return folder_reading.read(plan, Disk(commons))
+
+
+@pytest.fixture
+def changed(plan: Plan, folder: FolderReading) -> Callable[[str, str, str], FolderReading]:
+    """Read the example with a part of one of its files replaced."""
+
+    def read(path: str, old: str, new: str) -> FolderReading:
+        text = folder.texts[path]
+        assert old in text
+        files: Mapping[str, str] = {**folder.texts, path: text.replace(old, new, 1)}
+        return folder_reading.read(plan, Source(files))
+
+    return read

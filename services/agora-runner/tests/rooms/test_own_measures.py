@@ -1,0 +1,96 @@
+"""Measures of the researcher's own: run over turns in a process of their own, which can do nothing else."""
+
+import socket
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from playmolt_agora.folder.reading import FolderReading
+from playmolt_agora.own_measures import declaration, rehearsal, trial
+from playmolt_agora.own_measures.declaration import Declared
+from playmolt_agora.own_measures.running import measured
+from playmolt_agora.studies.turns import table
+from playmolt_schemas.agora.plan import Plan
+
+HEAD = """\
+import polars as pl
+KEYS = ("run", "agent")
+COLUMNS = {"run": "str", "agent": "str", "acts": "int"}
+LABELS = {"acts": {"ko": "행동", "en": "Acts"}}
+SECONDS, MEMORY_MB = 20, 512
+
+
+def measure(turns):
+"""
+GOOD = '    return turns.group_by("run", "agent").agg(pl.len().cast(pl.Int64).alias("acts"))\n'
+
+
+def declared(body: str) -> Declared:
+    found = declaration.read("mine", HEAD + body)
+    assert isinstance(found, Declared), found
+    return found
+
+
+@pytest.fixture(scope="module")
+def turns(plan: Plan, folder: FolderReading) -> Any:
+    return table(rehearsal.records(plan, folder.rooms, folder.texts))
+
+
+def test_the_examples_shares_of_a_run_come_to_one(turns: Any, folder: FolderReading) -> None:
+    found = measured(folder.measures[0], turns)
+    assert found.code is None, found.detail
+    rows = found.table.to_pylist()
+    assert {row["agent"] for row in rows} == set(turns.column("agent").to_pylist())
+    for run in {row["run"] for row in rows}:
+        shares = [row["share"] for row in rows if row["run"] == run and row["share"] is not None]
+        assert not shares or sum(shares) == pytest.approx(1)
+
+
+def test_a_measure_sees_every_turn(turns: Any) -> None:
+    found = measured(declared(GOOD), turns)
+    assert sum(row["acts"] for row in found.table.to_pylist()) == turns.num_rows
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("    while True:\n        pass\n", "measure_timeout"),
+        ("    return 1 / 0\n", "measure_failed"),
+        ("    x = bytearray(4 * 1024 ** 3)\n" + GOOD, "measure_memory"),
+        ('    return turns.select("run", "agent")\n', "measure_output"),
+        ('    return turns.select("run", "agent", pl.lit(1).alias("acts"))\n', "measure_output"),
+        ('    open("kept", "w").write("x")\n' + GOOD, "measure_forbidden"),
+        ("    import os\n    os.system('true')\n" + GOOD, "measure_forbidden"),
+    ],
+    ids=["loops", "raises", "eats", "columns", "keys", "writes", "starts"],
+)
+def test_one_that_does_not_hold_is_a_code(turns: Any, body: str, code: str) -> None:
+    found = measured(declared(body), turns, seconds=6)
+    assert found.code == code, found.detail
+    assert found.table is None
+
+
+def test_one_that_calls_out_reaches_nobody(turns: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.2)
+        port = server.getsockname()[1]
+        call = f"    import socket\n    socket.create_connection(('127.0.0.1', {port}), 1)\n"
+        assert measured(declared(call + GOOD), turns).code == "measure_forbidden"
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+def test_a_fault_names_the_line_that_raised(turns: Any) -> None:
+    found = measured(declared("    first = 1\n    raise ValueError('of mine')\n"), turns)
+    assert (found.line, "of mine" in found.detail) == (HEAD.count("\n") + 2, True)
+
+
+def test_before_the_lock_each_is_tried_and_one_that_changes_is_refused(plan: Plan, folder: FolderReading) -> None:
+    drawn = GOOD.replace("pl.len()", "pl.lit(__import__('os').getpid())")
+    asked = trial.tried(plan, _with(folder, declared(drawn)))
+    assert [(fault.file, fault.code) for fault in asked.faults] == [("measures/mine.py", "measure_unstable")]
+    assert trial.tried(plan, _with(folder, declared(GOOD))).faults == ()
+
+
+def _with(folder: FolderReading, measure: Declared) -> FolderReading:
+    return replace(folder, measures=(measure,))
