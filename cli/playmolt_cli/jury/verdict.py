@@ -8,6 +8,7 @@ import click
 import msgspec
 from playmolt_core.log.opened_log import is_sealed
 from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.vault.vault import Erased
 from playmolt_jury.chain import ChainAway, ChainFault, NoVerdict, Verdict, compare, contract_of, read_chain, withheld
 from playmolt_jury.content import pack
 from playmolt_jury.transcript.shared_log import SharedRecord
@@ -78,7 +79,12 @@ def verify_verdict(
 
     Example: playmolt verify-verdict jury-… --json
     """
-    records = _copied(session_id, copy) if copy else _records(_named(session_id), url, key, data)
+    try:
+        records = _copied(session_id, copy) if copy else _records(_named(session_id), url, key, data)
+    except Erased as erased:
+        told = f"ERASED: nothing of {erased.stream} can be read any more; what it voted stands on the chain alone"
+        click.echo(msgspec.json.encode({"session": erased.stream, "erased": True}) if as_json else printable(told))
+        return
     session_id = records[0].stream
     if is_sealed(records[-1]):
         way = "take its owner's log (--url), or name the file of its keys in PLAYMOLT_SEAL_KEYS"

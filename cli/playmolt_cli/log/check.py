@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from playmolt_core.engine.messages import message
 from playmolt_core.game.decider import PUBLIC, Decider, read_event
+from playmolt_core.game.erasures import SessionErased
 from playmolt_core.game.fold import time_of
 from playmolt_core.log.opened_log import is_sealed
 from playmolt_core.log.port import EventLog, PublicRecord
@@ -31,6 +32,8 @@ class Checked(msgspec.Struct, frozen=True):
     streams: int
     events: int
     differences: list[Difference]
+    erased: int = 0
+    """Of so many sessions a record says that they were erased: nothing of them can be folded."""
 
 
 class Folds:
@@ -52,6 +55,7 @@ class Folds:
         self._states: dict[str, Any] = {}
         self._seen: set[str] = set()
         self.differences: dict[str, Difference] = {}
+        self.erased = 0
 
     @property
     def streams(self) -> int:
@@ -63,6 +67,7 @@ class Folds:
         if record.version > 1 and record.stream not in self._seen:
             return
         self._seen.add(record.stream)
+        self.erased += record.type == SessionErased.type
         if record.stream in self.differences or is_sealed(record):
             return
         try:
@@ -101,7 +106,7 @@ async def check(log: EventLog, deciders: Mapping[str, Decider[Any]], progress: C
             folds.take(stored)
         position = chunk[-1].record.position
         progress(position)
-    return Checked(folds.streams, position, list(folds.differences.values()))
+    return Checked(folds.streams, position, list(folds.differences.values()), folds.erased)
 
 
 def fold_records(records: Iterable[Record], deciders: Mapping[str, Decider[Any]]) -> Checked:
@@ -110,4 +115,4 @@ def fold_records(records: Iterable[Record], deciders: Mapping[str, Decider[Any]]
     for record in records:
         folds.take(PublicRecord(record=record, public=None, lobby=None, closes=closes(deciders, record)))
         events += 1
-    return Checked(folds.streams, events, list(folds.differences.values()))
+    return Checked(folds.streams, events, list(folds.differences.values()), folds.erased)

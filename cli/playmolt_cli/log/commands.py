@@ -160,7 +160,8 @@ def check(redecide: bool, files: Sequence[Path], data: Path | None, as_json: boo
     else:
         for difference in checked.differences:
             click.echo(f"DIFFERS  {difference.stream} event {difference.version}: {difference.problem}")
-        click.echo(f"{checked.events} events in {checked.streams} streams, {len(checked.differences)} differ")
+        gone = f", {checked.erased} erased" if checked.erased else ""
+        click.echo(f"{checked.events} events in {checked.streams} streams, {len(checked.differences)} differ{gone}")
     if checked.differences:
         raise SystemExit(1)
 
@@ -269,6 +270,8 @@ def stats(data: Path | None, as_json: bool) -> None:
     click.echo(f"{counted.streams} streams, {counted.events} events, {counted.bytes} bytes of data and metadata")
     if counted.archived.streams:
         click.echo(f"archived: {counted.archived.streams} streams, {counted.archived.events} events")
+    if counted.erased:
+        click.echo(f"erased: {counted.erased} sessions")
 
 
 @log.command()

@@ -15,6 +15,7 @@ from playmolt_core.game.fold import step, time_of
 from playmolt_core.log.opened_log import is_sealed
 from playmolt_core.log.verify import Break, Verdict
 from playmolt_core.vault.stream_key import StreamKey, hash_of_state
+from playmolt_core.vault.vault import Erased
 from playmolt_schemas.page_texts import PageLanguage
 from playmolt_schemas.records import Metadata, OpenedRecord, Record
 from rich.console import Console
@@ -129,7 +130,11 @@ def replay(
     """
     decider = rules_of(game_id)
     need_keys(data, opened=opened)
-    records, breaks, key = stored_game(decider, game_id, data, copy, opened=opened)
+    try:
+        records, breaks, key = stored_game(decider, game_id, data, copy, opened=opened)
+    except Erased:
+        _say_erased(game_id, as_json=as_json)
+        return
     for fault in breaks:
         click.echo(f"BREAK  {fault.stream or 'the copy'} event {fault.version}: {fault.problem}", err=as_json)
     diverged_at = next((fault.version for fault in breaks if fault.stream == game_id), None)
@@ -150,6 +155,14 @@ def replay(
         _tell(decider, teller, shown, speed, stepping, agreement, viewer, show_state=at is not None)
     if agreement.verdict == "DIVERGED":
         sys.exit(1)
+
+
+def _say_erased(game_id: str, *, as_json: bool) -> None:
+    if as_json:
+        told = {"game_id": game_id, "version": 0, "events": [], "state": None, "verdict": "ERASED"}
+        click.echo(msgspec.json.encode(told | {"diverged_at": None, "breaks": []}))
+    else:
+        click.echo(f"ERASED: nothing of {game_id} can be read any more; `playmolt log verify` checks its chain")
 
 
 def _list_sealed(game_id: str, records: Sequence[Record], breaks: Sequence[Break], *, as_json: bool) -> None:

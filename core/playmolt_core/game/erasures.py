@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Final, Literal
 import msgspec
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.records import Record
 from typing_extensions import override
 
 from playmolt_core.game.decider import Event, Refused, Viewer, stored_types
@@ -21,11 +22,21 @@ class SessionErased(Event, frozen=True, kw_only=True):
     """A session can be read no more. `version` and `hash` are those of its last record."""
 
     type: ClassVar[str] = "session_erased"
+    rests: ClassVar[bool] = True
     stream: str
     kind: SessionKind
     version: int
     hash: str
     by: ErasedBy
+
+
+_read = msgspec.json.Decoder(SessionErased).decode
+
+
+def erasure_in(record: Record) -> SessionErased | None:
+    """The erasure that a record of a log tells of. Raises MsgspecError for one that is none of ours."""
+    told = record.stream == STREAM and record.type == SessionErased.type
+    return _read(record.data) if told else None
 
 
 class Erasures(msgspec.Struct, frozen=True, gc=False, kw_only=True):

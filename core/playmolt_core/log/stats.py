@@ -4,6 +4,7 @@ from collections import defaultdict
 
 import msgspec
 
+from playmolt_core.game.erasures import SessionErased
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.reading import chunks
 from playmolt_core.log.register import Register, Totals
@@ -28,6 +29,8 @@ class Stats(msgspec.Struct, frozen=True):
     streams_by_game: dict[str, int]
     by_game: dict[str, dict[str, Amount]]
     archived: Totals = Totals(0, 0)
+    erased: int = 0
+    """So many of the sessions can be read no more."""
 
 
 async def stats(log: EventLog, register: Register | None = None) -> Stats:
@@ -50,4 +53,5 @@ async def stats(log: EventLog, register: Register | None = None) -> Stats:
         streams_by_game=dict(streams),
         by_game={game: dict(types) for game, types in amounts.items()},
         archived=await register.totals() if register else Totals(0, 0),
+        erased=amounts["erasure"][SessionErased.type].events,
     )

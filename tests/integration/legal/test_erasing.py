@@ -107,7 +107,33 @@ def test_the_command_erases_and_the_log_is_whole(running: Stack, clients: ExitSt
     assert msgspec.json.decode(playmolt(running, "erase", session, "--json"))["erased"][0]["again"] is True
     assert owner.client.get(f"/api/sessions/{session}").status_code == 410
     playmolt(running, "erase", "--due", "--json")
-    assert b'"breaks":[]' in playmolt(running, "log", "verify", "--json")
+    told = msgspec.json.decode(playmolt(running, "log", "verify", "--json"))
+    assert (told["breaks"], told["erased"] >= 1, told["diverged"]) == ([], True, 0)
+    assert told["streams"] == told["exact"] + told["unverified"] + told["erased"]
+
+
+def test_tools_say_what_was_erased_and_do_not_fail(running: Stack, clients: ExitStack, tmp_path: Path) -> None:
+    owner, copy = Person(running.run, clients), tmp_path / "log.jsonl"
+    session, jury = owner.opened("legal"), owner.opened("jury")
+    for path in (f"/api/sessions/{session}", f"/api/jury/sessions/{jury}"):
+        assert owner.client.delete(path).status_code == 200
+    assert msgspec.json.decode(playmolt(running, "replay", session, "--json"))["verdict"] == "ERASED"
+    assert b"erased" in playmolt(running, "log", "check")
+    assert msgspec.json.decode(playmolt(running, "log", "stats", "--json"))["erased"] >= 2
+    assert msgspec.json.decode(playmolt(running, "verify-verdict", jury, "--json")) == {"session": jury, "erased": True}
+    playmolt(running, "log", "export", "--running", "--out", str(copy))
+    manifest = msgspec.json.decode(copy.with_name("log.jsonl.manifest.json").read_bytes())
+    assert {session, jury} <= set(manifest["erased"])
+    assert b" ERASED" in playmolt(running, "log", "verify", str(copy))
+
+
+def test_after_a_restore_the_anchors_have_it_erased_again(running: Stack, clients: ExitStack, tmp_path: Path) -> None:
+    owner, place = Person(running.run, clients), str(tmp_path / "anchors.jsonl")
+    session = owner.opened("legal")
+    assert owner.client.delete(f"/api/sessions/{session}").status_code == 200
+    playmolt(running, "log", "anchor", "--out", place, "--key", str(running.folder.path / "anchor-key.pem"))
+    told = msgspec.json.decode(playmolt(running, "erase", "--again", place, "--json"))
+    assert {"id": session, "again": True}.items() <= next(e for e in told["erased"] if e["id"] == session).items()
 
 
 TOLD = "qzjxkvwqfpzgxjqk"

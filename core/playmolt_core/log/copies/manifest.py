@@ -1,11 +1,14 @@
 """What an export holds, in a file beside it: so that a game that was taken out of the copy is missed."""
 
 import hashlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 from playmolt_schemas.records import Record
+
+from playmolt_core.game.erasures import erasure_in
 
 _SUFFIX: Final = ".manifest.json"
 
@@ -29,6 +32,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     head: int
     digest: str
     streams: dict[str, Listed]
+    erased: list[str] = []
+    """The sessions that the export's records say were erased."""
 
 
 class NoManifest(ValueError):
@@ -42,6 +47,7 @@ class Listing:
         self._records = self._head = 0
         self._digest = hashlib.sha256()
         self._streams: dict[str, Listed] = {}
+        self._erased: list[str] = []
 
     def take(self, record: Record, *, over: bool) -> None:
         """Count the next record; `over`: its stream is, as long as this is its last."""
@@ -49,11 +55,15 @@ class Listing:
         self._head = record.position
         self._digest.update(_bytes(record.hash))
         self._streams[record.stream] = Listed(version=record.version, hash=record.hash, over=over)
+        with suppress(msgspec.MsgspecError):  # a copy may hold anything
+            if erasure := erasure_in(record):
+                self._erased.append(erasure.stream)
 
     def finish(self) -> Manifest:
         return Manifest(
-            records=self._records, head=self._head, digest=self._digest.hexdigest(), streams=dict(self._streams)
-        )
+            records=self._records, head=self._head, digest=self._digest.hexdigest(), streams=dict(self._streams),
+            erased=sorted(self._erased),
+        )  # fmt: skip
 
 
 def _bytes(digits: str) -> bytes:

@@ -1,12 +1,15 @@
 """Whether a copy of the log is whole: its chains, its states, the end of every game, and what its manifest lists."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from playmolt_core.game.decider import Decider
+from playmolt_core.game.erasures import erasure_in
 from playmolt_core.log.copies.files import NoRecords, records_in
 from playmolt_core.log.copies.manifest import Listed, Listing, Manifest, NoManifest, manifest_of
 from playmolt_core.log.verify import Break, Ended, Verification, Verifier, closes, rests
@@ -29,6 +32,7 @@ def verify_copies(paths: Iterable[Path], deciders: Deciders) -> Verification:
             exact=total.exact + each.exact,
             unverified=total.unverified + each.unverified,
             diverged=total.diverged + each.diverged,
+            erased=total.erased + each.erased,
             breaks=total.breaks + each.breaks,
             decided_again=total.decided_again + each.decided_again,
         )
@@ -37,6 +41,7 @@ def verify_copies(paths: Iterable[Path], deciders: Deciders) -> Verification:
 
 def _verified(path: Path, deciders: Deciders) -> Verification:
     verifier, listing = Verifier(deciders, hashes_required=True), Listing()
+    verifier.tell_erased(_erased_in(path))
     torn = manifest = None
     try:
         for record in records_in(path):
@@ -60,9 +65,22 @@ def _verified(path: Path, deciders: Deciders) -> Verification:
     return result if manifest is None else replace(result, breaks=result.breaks + _missing(held, manifest))
 
 
+def _erased_in(path: Path) -> Mapping[str, tuple[int, str]]:
+    """Where the sessions end that the file's own records say were erased: they come after what they tell of."""
+    ends = dict[str, tuple[int, str]]()
+    with suppress(NoRecords, msgspec.MsgspecError):
+        ends.update({told.stream: (told.version, told.hash) for each in records_in(path) if (told := erasure_in(each))})
+    return ends
+
+
 def _end_problem(end: Ended, held: Listed, manifest: Manifest | None, deciders: Deciders) -> str:
     if manifest is None:
-        whole = held.over or end.stream.partition("-")[0] not in deciders or end.stream.startswith("lobby-")
+        whole = (
+            held.over
+            or end.verdict == "ERASED"
+            or end.stream.partition("-")[0] not in deciders
+            or end.stream.startswith("lobby-")
+        )
         return "" if whole else "the copy ends here, and the game does not"
     listed = manifest.streams.get(end.stream)
     if listed is None:
