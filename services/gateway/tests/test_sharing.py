@@ -132,6 +132,20 @@ async def test_an_erased_session_has_no_page_any_more(platform: Any, owner: Any)
     assert (await platform.send("GET", page_of(url))).status_code == 410
 
 
+@pytest.mark.parametrize("ending", ["", "/check"])
+async def test_while_its_engine_is_away_a_page_says_so_in_the_readers_language(
+    platform: Any, owner: Any, ending: str
+) -> None:
+    engine, key = owner
+    address = page_of(await shared(platform, key, PATHS[LEGAL]))
+    engine.status = Code.UNAVAILABLE.status
+    answer = await platform.send("GET", f"{address}{ending}", params={"lang": "zh"})
+    assert (answer.status_code, answer.headers["content-type"]) == (503, "text/html; charset=utf-8")
+    assert int(answer.headers["retry-after"]) > 0
+    assert "暂时无法读取" in answer.text
+    assert "no-store" in answer.headers["cache-control"]
+
+
 async def test_the_head_is_told_to_who_only_looks_at_the_link(platform: Any, owner: Any) -> None:
     page = await platform.send("GET", page_of(await shared(platform, owner[1], PATHS[JURY])), params={"lang": "ko"})
     assert '<html lang="ko">' in page.text

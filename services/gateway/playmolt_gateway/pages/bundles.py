@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Final
 
 BUNDLED: Final = (
-    "lobby.js", "archive.js", "agent.js", "agora.js", "nowhere.js", "erased.js", "watch/page.js", "watch/embed.js",
-    "jury/page.js", "jury/check.js", "legal/page.js",
+    "lobby.js", "archive.js", "agent.js", "agora.js", "nowhere.js", "erased.js", "away.js",
+    "watch/page.js", "watch/embed.js", "jury/page.js", "jury/check.js", "legal/page.js",
 )  # fmt: skip
 _IMPORT: Final = re.compile(r'^import \{([^}]+)\} from "([^"]+)";\n', re.MULTILINE)
 _EXPORT: Final = re.compile(r"^export ((?:async function|function|class|const) (\w+))", re.MULTILINE)

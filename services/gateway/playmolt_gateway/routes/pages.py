@@ -33,6 +33,7 @@ _MODULES: Final[Mapping[str, str]] = {
     "agora": "agora.js",
     "nowhere": "nowhere.js",
     "erased": "erased.js",
+    "away": "away.js",
 }
 
 

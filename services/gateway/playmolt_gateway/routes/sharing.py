@@ -17,14 +17,14 @@ from starlette.responses import Response
 
 from playmolt_gateway.http.attachments import attachment
 from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, answer_response
-from playmolt_gateway.http.problems import Refusal, json_response
+from playmolt_gateway.http.problems import RETRY_SECONDS, Refusal, json_response
 from playmolt_gateway.pages.moments import drawn
 from playmolt_gateway.pages.shared import shared_response
 from playmolt_gateway.pages.shell import Head, head_of, page_response
 from playmolt_gateway.pictures.png import Theme, png
 from playmolt_gateway.pictures.scene import TALL, WIDE
 from playmolt_gateway.ports import GatewayBus
-from playmolt_gateway.routes.pages import asked_of, missing
+from playmolt_gateway.routes.pages import Asked, asked_of, missing
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{22}", re.ASCII)
 _NODE: Final = re.compile(r"https?://[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63}){0,10}(:[0-9]{1,5})?", re.ASCII)
@@ -82,7 +82,7 @@ async def page_shared(services: Services, request: CheckedRequest) -> Reply:
         return missing(services, asked)
     found = await _ask_for(services.bus, share, sharing.PAGE)
     if found.status == Code.UNAVAILABLE.status:
-        return answer_response(found)
+        return _away(services, asked)
     if found.status == Code.ERASED.status:
         return missing(services, asked, found.status, "erased")
     if found.status != 200:
@@ -107,6 +107,8 @@ async def page_check(services: Services, request: CheckedRequest) -> Reply:
     found = await _ask_for(services.bus, share, sharing.PAGE) if share else None
     if found is not None and found.status == Code.ERASED.status:
         return missing(services, asked, found.status, "erased")
+    if found is not None and found.status == Code.UNAVAILABLE.status:
+        return _away(services, asked)
     if found is None or found.status != 200 or not _page_of(found.body).log:
         return missing(services, asked)
     node = asked.values.get("node", "")
@@ -116,6 +118,14 @@ async def page_check(services: Services, request: CheckedRequest) -> Reply:
     )  # fmt: skip
     response.headers["cache-control"] = "private, no-store"
     response.headers["x-robots-tag"] = "noindex"
+    return response
+
+
+def _away(services: Services, asked: Asked) -> Response:
+    """The page that says that an engine does not answer now."""
+    response = missing(services, asked, Code.UNAVAILABLE.status, "away")
+    response.headers["retry-after"] = str(RETRY_SECONDS)
+    response.headers["cache-control"] = "no-store"
     return response
 
 
