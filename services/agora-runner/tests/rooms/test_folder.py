@@ -51,6 +51,14 @@ def test_another_byte_is_another_lock(folder: FolderReading, changed: Changed) -
         (PASTURE, "max = 200", "most = 200", "unknown_key"),
         (PASTURE, 'class = "A"', 'class = "D"', "out_of_range"),
         (GRABBER, 'home = "pasture"', 'house = "pasture"', "unknown_key"),
+        (PASTURE, "resource = { grass = 0 }", "resource = { grass = 120 }", "world_ends_at_once"),
+        (PASTURE, 'where = ["pasture"]\namount', 'where = ["moon"]\namount', "out_of_range"),
+        (
+            "measures/harvest_share.py",
+            "SECONDS, MEMORY_MB = 60, 512",
+            "SECONDS, MEMORY_MB = 6000, 512",
+            "measure_declaration",
+        ),
         ("measures/harvest_share.py", "def measure(turns):", "def measure(turns, other):", "measure_syntax"),
     ],
 )
