@@ -81,10 +81,13 @@ async def _read_on(stack: Stack, game_id: str, after: int, seen: list[bytes]) ->
 
 async def lobby(stack: Stack, told: list[dict[str, Any]], listening: asyncio.Event) -> None:
     """Keep what the lobby tells; a spectator that was killed just now is connected to once it is back."""
-    async for socket in connect(f"{stack.run.spectator.replace('http', 'ws')}/ws/lobby"):
-        listening.set()
-        async for message in socket:
-            told.append(json.loads(message))  # noqa: PERF401 -- others read the list meanwhile
+    while True:
+        with suppress(OSError, InvalidHandshake, ConnectionClosed):
+            async with connect(f"{stack.run.spectator.replace('http', 'ws')}/ws/lobby") as socket:
+                listening.set()
+                async for message in socket:
+                    told.append(json.loads(message))  # noqa: PERF401 -- others read the list meanwhile
+        await asyncio.sleep(0.05)
 
 
 async def opened(told: list[dict[str, Any]], game: GameType) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from playmolt_agora.world import hearing, resources
-from playmolt_agora.world.own_world import Hearing, Place, OwnWorld, Regrowth, Resource
+from playmolt_agora.world.own_world import Hearing, OwnWorld, Place, Regrowth, Resource
 
 SEATS = ("a", "b", "c", "d", "e")
 HERE = dict.fromkeys(SEATS, "hall")
