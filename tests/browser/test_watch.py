@@ -37,7 +37,11 @@ def stands_at(page: Page, version: int) -> None:
 def stands_at_the_end(page: Page) -> None:
     """Wait until a game that is over is read whole and shown at its end; before that its timeline is short."""
     expect(page.locator("main .row.apart .tag").first).to_have_text("Over")
-    stands_at(page, head(page))
+    # The head moves while the last events come in: only both together say that all is drawn.
+    page.wait_for_function(
+        "() => { const moment = document.querySelector('.timeline input');"
+        " return moment.value === moment.max && document.querySelector(`.log [data-v='${moment.max}'][aria-current]`); }"
+    )
 
 
 def test_a_game_is_found_in_the_lobby_and_watched_live_to_its_end(reader: Reader, bots: Bots, ada: Seat) -> None:
@@ -208,7 +212,11 @@ def test_an_experiment_is_checked_locked_run_watched_and_reported(reader: Reader
     page.get_by_role("link", name="Watch").first.click()
     page.wait_for_url("**/watch/agora-*")
     expect(page.locator("main .row.apart .tag").first).to_have_text("Over")
-    stands_at(page, head(page))
+    # The head moves while the last events come in: only both together say that all is drawn.
+    page.wait_for_function(
+        "() => { const moment = document.querySelector('.timeline input');"
+        " return moment.value === moment.max && document.querySelector(`.log [data-v='${moment.max}'][aria-current]`); }"
+    )
     expect(page.locator("#scene")).to_contain_text("Plaza")
     page.locator(".log button", has_text="Turn 2").click()
     expect(page.locator("#scene")).to_contain_text("2 / 3")

@@ -5,7 +5,8 @@ from importlib.resources import files
 from string import Template
 from typing import Final
 
-from playmolt_core.service.engine_module import Deployment, EngineModule
+from playmolt_core.db.logins import seals
+from playmolt_core.service.engine_module import EngineModule
 
 OWN: Final = ("deployment.yaml", "networkpolicy.yaml", "poddisruptionbudget.yaml")
 """What stands in an engine's folder of `deploy/k8s/base`, beside its kustomization."""
@@ -47,9 +48,10 @@ def _values(engine: EngineModule) -> Mapping[str, object]:
         "limit_memory": _quantity(asked.memory_limit),
         "fewest": asked.replicas[0],
         "most": asked.replicas[1],
-        "settings": "".join(_settings(asked)),
+        "settings": "".join(_settings(engine)),
         "triggers": "".join(_triggers(engine)),
         **{name: text if asked.models else "" for name, text in _MODELS.items()},
+        **{name: text if seals(engine.deciders) else "" for name, text in _SEAL.items()},
     }
 
 
@@ -58,10 +60,12 @@ def _quantity(value: str) -> str:
     return f'"{value}"' if value.isdecimal() else value
 
 
-def _settings(asked: Deployment) -> Iterator[str]:
-    if asked.models:
+def _settings(engine: EngineModule) -> Iterator[str]:
+    if engine.deployment.models:
         yield _CATALOGUE
-    for secret in asked.secrets:
+    if seals(engine.deciders):
+        yield _SEAL_KEYS
+    for secret in engine.deployment.secrets:
         yield _KEPT_SETTING.format(variable=secret.variable, secret=secret.secret, key=secret.key)
 
 
@@ -110,6 +114,25 @@ _MODELS: Final[Mapping[str, str]] = {
           protocol: TCP
 """,
 }
+_SEAL: Final[Mapping[str, str]] = {
+    # The file of keys is readable to the group alone.
+    "seal_group": "        fsGroup: 10001\n",
+    "seal_mount": """\
+            - name: seal-keys
+              mountPath: /etc/playmolt-seal
+              readOnly: true
+""",
+    "seal_volume": """\
+        - name: seal-keys
+          secret:
+            secretName: seal-keys
+            defaultMode: 288  # 0440
+""",
+}
+_SEAL_KEYS: Final = """\
+            - name: PLAYMOLT_SEAL_KEYS
+              value: /etc/playmolt-seal/seal-keys
+"""
 _CATALOGUE: Final = """\
             - name: PLAYMOLT_MODELS
               value: /etc/playmolt/models.toml
