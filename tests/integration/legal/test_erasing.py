@@ -142,9 +142,10 @@ PLANTED = TOLD[::-1]
 
 
 def found_in(running: Stack, text: str) -> set[str]:
-    """Where a text is: in files of the database, WAL, logs of processes, an export, figures."""
+    """Where a text is: in files of the database, of NATS, WAL, logs of processes, anchors, an export, figures."""
     held = re.compile(b"|".join(text[at : at + 6].encode() for at in range(len(text) - 5))).search
-    places = set()
+    places, anchors = set(), str(running.folder.path / "anchors.jsonl")
+    playmolt(running, "log", "anchor", "--out", anchors, "--key", str(running.folder.path / "anchor-key.pem"))
     for path in running.folder.path.rglob("*"):
         if path.is_file() and held(path.read_bytes()):
             places.add("wal" if "pg_wal" in path.parts else path.relative_to(running.folder.path).parts[0])
@@ -159,7 +160,7 @@ async def counsel_tells(gateway: str) -> tuple[str, dict[str, str]]:
     """A legal session with the text in every field that a person fills, and in a file."""
     padded = f"{TOLD} " + "The tenant paid the deposit. " * 200
     async with Counsel(gateway) as person:
-        await person.open(title=TOLD)
+        await person.open(title=TOLD, jurisdiction=TOLD, exclusions=[TOLD])
         upload = {"title": TOLD, "kind": "evidence", "media_type": "text/plain"}
         content = base64.b64encode(padded.encode()).decode()
         uploaded = await person.post(f"/api/sessions/{person.session}/evidence", upload | {"content": content})
@@ -191,11 +192,15 @@ async def counsel_tells(gateway: str) -> tuple[str, dict[str, str]]:
 
 
 async def overseer_tells(gateway: str) -> tuple[str, dict[str, str]]:
-    """A jury with the text in what a person says to jurors."""
+    """A jury with the text in what a person says to jurors, writes to one, and asks a witness in vain."""
     async with Overseer(gateway) as person:
         await person.open()
+        await person.to("investigation")
+        await person.refused(400, "invalid_request", "witnesses/lin_xia/talk", {"choice": TOLD})
         await person.to("persuasion")
         await person.did("chat/ophiuchus", {"text": f"There is reasonable doubt, {TOLD}."})
+        await person.to("deliberation")
+        await person.did("notes", {"juror_id": "radical", "text": f"Between us: {TOLD}"})
         return person.path(), person.headers
 
 
@@ -203,19 +208,29 @@ async def test_what_a_person_tells_is_found_nowhere_before_and_after_it_is_erase
     gateway = running.run.gateway
     sessions = [await counsel_tells(gateway), await overseer_tells(gateway)]
     planted = f"{PLANTED} " + "Something else stands here. " * 200
-    await run_sql(
-        running,
-        f"CREATE TABLE planted (packed text COMPRESSION pglz); INSERT INTO planted VALUES ('{planted}'); CHECKPOINT",
-    )
-    assert {"postgres", "wal"} <= found_in(running, PLANTED), "the search finds what is there, packed too"
+    for packing in await packings(running):
+        made = f"CREATE TABLE planted (packed text COMPRESSION {packing}); INSERT INTO planted VALUES ('{planted}')"
+        await run_sql(running, f"{made}; DELETE FROM planted; CHECKPOINT")
+        assert {"postgres", "wal"} <= found_in(running, PLANTED), f"the search finds a dead row packed by {packing}"
+        await run_sql(running, "DROP TABLE planted; CHECKPOINT")
     assert found_in(running, TOLD) == set()
     async with httpx.AsyncClient(base_url=gateway, timeout=30) as client:
         for path, headers in sessions:
             erased = await client.delete(path, headers=headers)
             assert erased.status_code == 200, erased.text
-    await run_sql(running, "DROP TABLE planted; CHECKPOINT")
+    await run_sql(running, "CHECKPOINT")
     assert found_in(running, TOLD) == set()
     assert b'"breaks":[]' in playmolt(running, "log", "verify", "--json")
+
+
+async def packings(running: Stack) -> list[str]:
+    """What this build of Postgres packs long values by: pglz, and lz4 where it has that."""
+    connection = await asyncpg.connect(running.run.database_url)
+    try:
+        asked = "SELECT enumvals FROM pg_settings WHERE name = 'default_toast_compression'"
+        return list(await connection.fetchval(asked))
+    finally:
+        await connection.close()
 
 
 async def run_sql(running: Stack, statements: str) -> None:
