@@ -39,8 +39,8 @@ def stands_at_the_end(page: Page) -> None:
     expect(page.locator("main .row.apart .tag").first).to_have_text("Over")
     # The head moves while the last events come in: only both together say that all is drawn.
     page.wait_for_function(
-        "() => { const moment = document.querySelector('.timeline input');"
-        " return moment.value === moment.max && document.querySelector(`.log [data-v='${moment.max}'][aria-current]`); }"
+        "() => { const at = document.querySelector('.timeline input');"
+        " return at.value === at.max && document.querySelector(`.log [data-v='${at.max}'][aria-current]`); }"
     )
 
 
@@ -211,12 +211,7 @@ def test_an_experiment_is_checked_locked_run_watched_and_reported(reader: Reader
 
     page.get_by_role("link", name="Watch").first.click()
     page.wait_for_url("**/watch/agora-*")
-    expect(page.locator("main .row.apart .tag").first).to_have_text("Over")
-    # The head moves while the last events come in: only both together say that all is drawn.
-    page.wait_for_function(
-        "() => { const moment = document.querySelector('.timeline input');"
-        " return moment.value === moment.max && document.querySelector(`.log [data-v='${moment.max}'][aria-current]`); }"
-    )
+    stands_at_the_end(page)
     expect(page.locator("#scene")).to_contain_text("Plaza")
     page.locator(".log button", has_text="Turn 2").click()
     expect(page.locator("#scene")).to_contain_text("2 / 3")
