@@ -31,7 +31,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     differences: tuple[str, ...]
     records: int
     withheld: int
-    """Of so many records of a shared log something is left out: their own hashes are taken as they are given."""
+    """Of so many records of a shared log the hash, or what a sealed one shows without its key, is taken as given."""
     verdict: str | None
     guilty: int
     not_guilty: int
@@ -47,7 +47,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
             f"contract {self.contract} on chain {self.chain_id}: "
             f"{verdict}, {self.guilty} to {self.not_guilty}, {len(self.transactions)} votes"
             + (
-                f"; of {self.withheld} records something is left out, their hashes are taken as given"
+                f"; of {self.withheld} records something is left out, and the rest of them is taken as given"
                 if self.withheld
                 else ""
             )

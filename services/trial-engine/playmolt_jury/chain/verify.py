@@ -8,7 +8,7 @@ import msgspec
 from playmolt_core.game.decider import Event
 from playmolt_core.log.chain import recomputed
 from playmolt_schemas.games.jury import VerdictName, VoteView
-from playmolt_schemas.records import ZERO_HASH, Record
+from playmolt_schemas.records import ZERO_HASH, OpenedRecord, Record
 
 from playmolt_jury.chain.port import Verdict, Voted
 from playmolt_jury.content.material import Found
@@ -83,8 +83,14 @@ def _unprovable(record: Record) -> bool:
 
 
 def withheld(records: Iterable[Record]) -> int:
-    """Of how many records of a shared log so much is left out that their hashes are taken as they are given."""
-    return sum(map(_unprovable, records))
+    """Of how many records of a shared log something is taken as it is given: the hash, or what a sealed one shows."""
+    return sum(map(_as_given, records))
+
+
+def _as_given(record: Record) -> bool:
+    """Without its key nobody can tell whether a sealed record shows what is stored of it."""
+    keyless = isinstance(record, OpenedRecord) and bool(record.sealed) and not record.seal_key
+    return keyless or _unprovable(record)
 
 
 def _contract(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Iterator[str]:

@@ -17,7 +17,7 @@ from playmolt_jury.transcript.shared_log import shared_log
 from playmolt_jury.transcript.transcript import Transcript, in_reading_order, transcript
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code
-from playmolt_schemas.records import ZERO_HASH, Metadata, Record
+from playmolt_schemas.records import ZERO_HASH, Metadata, OpenedRecord, Record
 from playmolt_schemas.routes import sharing
 
 SECRET = "Think of the girl who waits at the harbour."
@@ -157,3 +157,10 @@ def test_a_share_takes_no_fields(played: Any) -> None:
     refused = played.call(sharing.ASK, {"sections": []})
     assert isinstance(refused, Refused)
     assert refused.code is Code.INVALID_REQUEST
+
+
+def test_what_a_sealed_record_shows_without_its_key_is_counted_as_given(played: Any) -> None:
+    first, *_ = records(played)
+    fields = msgspec.structs.asdict(first) | {"sealed": "v1.AAAA"}
+    assert withheld([OpenedRecord(**fields, seal_key="AAAA")]) == 0
+    assert withheld([OpenedRecord(**fields)]) == 1

@@ -75,7 +75,7 @@ function visit(node) {
 /** Give [[what, whether it fits]]. */
 async function compared(records, said, node) {
   const began = records.findLast((record) => record.type === "phase_changed" && record.data.to === "vote");
-  const withheld = records.filter((record) => record.withheld?.length && !record.sealed).length;
+  const withheld = records.filter((record) => (record.sealed ? !record.seal_key : record.withheld?.length)).length;
   const hash = `0x${began?.hash}`;
   const points = [[t("onchain.log", { n: records.length, withheld }), (await firstBroken(records[0].stream, records)) === 0]];
   points.push([t("onchain.chain", { id: said.chain_id }), Number(await node.call("eth_chainId")) === said.chain_id]);
