@@ -27,7 +27,7 @@ from playmolt_agora.report.study import (
     Table,
 )
 from playmolt_agora.run import events as run_events
-from playmolt_agora.workers.run_usage import by_model
+from playmolt_agora.run.call_usage import by_model
 
 Runs = Mapping[str, Sequence[Record]]
 

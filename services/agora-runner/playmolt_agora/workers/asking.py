@@ -21,6 +21,7 @@ from playmolt_schemas.agora.turn import RunSpec, Tokens
 from playmolt_schemas.canonical import canonical_json
 
 from playmolt_agora.experiment.budget import Charge, LimitReached
+from playmolt_agora.run.call_usage import held_by, is_call, with_call
 from playmolt_agora.scripted import visitors
 from playmolt_agora.turn import prompts, reply_parser
 from playmolt_agora.turn.prompts import Prompt
@@ -29,7 +30,6 @@ from playmolt_agora.turn.scene import Scene
 from playmolt_agora.workers.budget_reservations import BudgetReservations
 from playmolt_agora.workers.prompt_store import PromptStore
 from playmolt_agora.workers.room_texts import RoomTexts
-from playmolt_agora.workers.run_usage import held_by, is_call, with_call
 
 _ASKED_AGAIN: Final = frozenset(("parse_error", "invalid_action"))
 _ANSWERED: Final = 200

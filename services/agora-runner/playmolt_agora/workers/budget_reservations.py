@@ -11,7 +11,7 @@ from playmolt_schemas.agora.turn import RunSpec
 
 from playmolt_agora.experiment import budget
 from playmolt_agora.experiment.budget import Charge, LimitReached
-from playmolt_agora.workers.run_usage import held_by, with_call
+from playmolt_agora.run.call_usage import held_by, with_call
 
 
 class BudgetReservations:

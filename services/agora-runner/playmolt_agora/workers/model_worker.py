@@ -18,6 +18,7 @@ from playmolt_schemas.canonical import digest
 from playmolt_agora.experiment import commands as experiments
 from playmolt_agora.experiment import preregistration
 from playmolt_agora.run import commands, effects
+from playmolt_agora.run.call_usage import by_model, lost_call, lost_of, with_call
 from playmolt_agora.run.effects import AgentTurn, RunReport
 from playmolt_agora.run.events import CallMade
 from playmolt_agora.run.state import State
@@ -25,17 +26,7 @@ from playmolt_agora.turn import scenes
 from playmolt_agora.turn.reply import TurnReply
 from playmolt_agora.workers.asking import Asking, Halt
 from playmolt_agora.workers.experiment_status import ExperimentStatuses
-from playmolt_agora.workers.run_usage import (
-    Notices,
-    acts_of,
-    by_model,
-    events_of,
-    lost_call,
-    lost_of,
-    requests_recorded,
-    spent_of,
-    with_call,
-)
+from playmolt_agora.workers.run_usage import Notices, acts_of, events_of, requests_recorded, spent_of
 
 PROGRESS_SECONDS: Final = 3.0
 """How often an experiment hears of the progress of a run."""

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from playmolt_agora.experiment import budget
 from playmolt_agora.experiment.views import cost_lines
+from playmolt_agora.run.call_usage import by_model, held_by, lost_call, with_call
 from playmolt_agora.workers.budget_reservations import BudgetReservations
-from playmolt_agora.workers.run_usage import by_model, held_by, lost_call, with_call
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.port import Usage
 from playmolt_schemas.agora.plan import Budget, Spent

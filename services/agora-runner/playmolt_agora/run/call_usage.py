@@ -1,0 +1,81 @@
+"""What model calls took, from their records: calls, tokens, money, and what a budget holds for them."""
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+from msgspec import UNSET
+from msgspec.structs import replace
+from playmolt_schemas.agora.plan import Spent
+
+from playmolt_agora.experiment import budget
+
+LOST: Final = "lost"
+_REFUSED: Final = "rate_limited"
+_FAILED: Final = frozenset(("server_error", "connection", "timeout", "malformed", "rejected", LOST))
+_TOLD_ERRORS: Final = frozenset(("server_error", "rejected", _REFUSED))
+_ERRORS: Final = 400
+_UNSENT: Final = "ConnectError"
+"""How the client names that there was nobody to connect to."""
+
+
+def with_call(spent: Spent, call: dict[str, Any]) -> Spent:
+    """Add a call as it is stored. A 429 is none; lost ones count each, at a cost that nobody knows."""
+    if not is_call(call):
+        return replace(spent, refused_calls=(spent.refused_calls or 0) + 1)
+    usage = call.get("usage") or {}
+    prompt, completion = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
+    calls = int(call.get("lost", 1))
+    failed = calls if call.get("outcome") in _FAILED else 0
+    charged = budget.added(spent, budget.Charge(calls=calls, tokens=prompt + completion, cost=cost_of(call)))
+    return replace(
+        charged,
+        failed_calls=charged.failed_calls + failed,
+        prompt_tokens=charged.prompt_tokens + prompt,
+        completion_tokens=charged.completion_tokens + completion,
+        cached_tokens=(charged.cached_tokens or 0) + (usage.get("cached_tokens") or 0) or UNSET,
+        reasoning_tokens=(charged.reasoning_tokens or 0) + (usage.get("reasoning_tokens") or 0) or UNSET,
+        held=budget.amount(Decimal(charged.held or 0) + Decimal(call.get("held") or 0)),
+    )
+
+
+def cost_of(call: dict[str, Any]) -> str | None:
+    """What a call cost; None where nobody can tell. An error that was answered without usage cost nothing."""
+    if call.get("cost") is not None:
+        return str(call["cost"])
+    return "0" if not call.get("usage") and _took_nothing(call) else None
+
+
+def held_by(call: dict[str, Any]) -> bool:
+    """Whether a call may have cost its worst case: a reply was given, and not what it took."""
+    answered = call.get("status") is not None and call["status"] < _ERRORS
+    usage = call.get("usage") or {}
+    untold = usage.get("prompt_tokens") is None or usage.get("completion_tokens") is None
+    return answered and untold and cost_of(call) is None
+
+
+def _took_nothing(call: dict[str, Any]) -> bool:
+    """An error, as a status or told in a 200, or nobody to connect to."""
+    if call.get("status") is None:
+        return call.get("outcome") == "connection" and _UNSENT in str(call.get("detail"))
+    return call["status"] >= _ERRORS or call.get("outcome") in _TOLD_ERRORS
+
+
+def by_model(spent: Mapping[str, Spent], call: dict[str, Any]) -> dict[str, Spent]:
+    """Add a call to what its model took. A lost one names none where its process ended before it was told."""
+    alias = str(call.get("alias") or "")
+    return {**spent, alias: with_call(spent.get(alias, Spent()), call)}
+
+
+def lost_call(lost: int, ask: int) -> dict[str, Any]:
+    """Requests that went down with their process, as they are stored; `ask` is the question's place in the ladder."""
+    return {"outcome": LOST, "lost": lost, "ask": ask, "detail": "the process that asked ended before it could tell"}
+
+
+def lost_of(calls: Iterable[dict[str, Any]]) -> int:
+    return sum(int(call["lost"]) for call in calls if call.get("outcome") == LOST)
+
+
+def is_call(call: dict[str, Any]) -> bool:
+    """Whether a request counts as one: a server that had no room (429) took none."""
+    return call.get("outcome") != _REFUSED
