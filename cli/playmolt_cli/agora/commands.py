@@ -1,5 +1,6 @@
 """`playmolt agora`: plan, run, analyse, branch and hand on experiments."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,11 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
+from playmolt_schemas.agora.coding import JudgeBudget, JudgeRequest
 from playmolt_schemas.agora.plan import ExperimentState, Plan, StoppedBy
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.routes.agora import ForkRequest
 from rich.console import Console
 
+from playmolt_cli.agora import judge as agora_judge
 from playmolt_cli.agora import plan as agora_plan
 from playmolt_cli.agora import simulate as agora_simulate
 from playmolt_cli.agora import study as agora_study
@@ -28,6 +31,7 @@ from playmolt_cli.terminal.options import data_option, json_option, read_setting
 if TYPE_CHECKING:
     from playmolt_agora.checks.symmetry import Certificate
     from playmolt_agora.report.printing.transcript import Format
+    from playmolt_schemas.agora.coding import Which
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NEXT = {
@@ -220,6 +224,89 @@ def export(experiment: str, out: Path, data: Path | None, as_json: bool) -> None
     manifest = agora_study.export(experiment, out, data, _console(as_json).print)
     told = {"experiment": experiment, "bundle": str(out), "manifest": str(manifest)}
     click.echo(msgspec.json.encode(told) if as_json else f"{out}: python {out}/verify.py checks it")
+
+
+@agora.command()
+@click.argument("experiment")
+@click.option("--model", required=True, metavar="ALIAS", help="The model that judges, by its alias in the catalogue.")
+@click.option(
+    "--turns",
+    type=click.Choice(["sample", "all"]),
+    default="sample",
+    show_default=True,
+    help="The 200 turns that are drawn for people, too, or all valid turns with a thought.",
+)
+@click.option("--calls", type=click.IntRange(0), metavar="N", help="Calls that this judge may make in all.")
+@click.option("--money", metavar="M", help="What its calls may cost in all.")
+@_place_options
+@json_option
+def judge(
+    experiment: str, model: str, turns: "Which", calls: int | None, money: str | None, url: str | None,
+    key: str | None, data: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Have a model say of each thought whether it names survival, and social aims; it sees the thought alone.
+
+    The same command goes on after a stop and asks nothing twice; another model is another coder, and a raised budget
+    goes on. Ends with {experiment, judge, coded, failed, calls, known, unknown_calls}. Exit status 1 when it stands
+    still before the end. `analyze` gives the agreement of all coders in the table kappa.
+
+    Example: playmolt agora judge experiment-0190… --model gpt-mini --money 2
+    """
+    console = _console(as_json)
+    request = JudgeRequest(model=model, turns=turns, budget=JudgeBudget(money=money, calls=calls))
+    with stopping(), experiments_client(url, key, data) as client:
+        try:
+            done = agora_judge.judged(client, experiment, request, console)
+        except KeyboardInterrupt:
+            console.print(f"{model} is stopped; the same command goes on with it")
+            raise click.Abort from None
+    click.echo(msgspec.json.encode(agora_judge.summary(experiment, done)) if as_json else agora_judge.told(done))
+    if done.status != "done":
+        raise SystemExit(1)
+
+
+@agora.command()
+@click.argument("experiment")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the sheet there.")
+@click.option(
+    "--in",
+    "filled",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    metavar="FILE",
+    help="Take this filled sheet.",
+)
+@click.option("--coder", metavar="NAME", help="Who filled it.")
+@data_option
+@json_option
+def sheet(
+    experiment: str, out: Path | None, filled: Path | None, coder: str | None, data: Path | None, as_json: bool
+) -> None:
+    """Write a sheet on which people code 200 thoughts, blind, as CSV; or take one that a coder has filled.
+
+    In the columns survival and social stand 1 or 0, yes or no, true or false, 예 or 아니오, or nothing. A sheet with a
+    fault is refused whole, every fault with its line (exit status 1). The same coder again replaces.
+
+    Example: playmolt agora sheet experiment-0190… --out sheet.csv, then --in sheet.csv --coder kim
+    """
+    from playmolt_cli.agora import sheet as sheets  # noqa: PLC0415 -- reads the log, which few commands of the group do
+
+    if out is not None and filled is None and coder is None:
+        rows = sheets.write(experiment, out, data)
+        done = {"experiment": experiment, "sheet": str(out), "rows": rows}
+        click.echo(msgspec.json.encode(done) if as_json else f"{rows} thoughts in {out}")
+        return
+    if out is not None or filled is None or coder is None:
+        raise click.UsageError("give --out FILE, or --in FILE with --coder NAME")
+    if not re.fullmatch(sheets.CODER, coder):
+        raise click.UsageError("--coder takes a name of small letters, digits and _, 32 at most, a letter first")
+    try:
+        taken = sheets.take(experiment, filled, coder, data)
+    except sheets.Rejected as rejected:
+        for fault in str(rejected).split("\n"):
+            click.echo(printable(fault), err=True)
+        raise SystemExit(1) from None
+    done = {"experiment": experiment, "coder": taken.coder, "rows": taken.rows}
+    click.echo(msgspec.json.encode(done) if as_json else f"{taken.rows} rows of {taken.coder} taken")
 
 
 @agora.command()

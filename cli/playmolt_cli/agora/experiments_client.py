@@ -13,6 +13,7 @@ from playmolt.calls import Query
 from playmolt.client import Client
 from playmolt.errors import Refused, Unavailable, UnexpectedAnswer
 from playmolt.retries import Retry
+from playmolt_schemas.agora.coding import Codings, JudgeRequest, JudgeStopRequest, SheetRequest
 from playmolt_schemas.agora.plan import Budget, ExperimentRuns, Experiments, ExperimentState, ResumeRequest, StopRequest
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes import agora as routes
@@ -82,6 +83,20 @@ class ExperimentsClient:
     def look(self, experiment: str) -> ExperimentState:
         """Look at PCS so far, which is logged."""
         return self._call(routes.LOOK, experiment)
+
+    def codings(self, experiment: str) -> Codings:
+        return self._call(routes.CODINGS, experiment)
+
+    def judge(self, experiment: str, request: JudgeRequest) -> Codings:
+        """Have a model code thoughts, or go on with it."""
+        return self._call(routes.JUDGE, experiment, body=request)
+
+    def stop_judge(self, experiment: str, model: str) -> Codings:
+        return self._call(routes.JUDGE_STOP, experiment, body=JudgeStopRequest(model=model))
+
+    def take_sheet(self, experiment: str, request: SheetRequest) -> Codings:
+        """Take what a person coded."""
+        return self._call(routes.SHEET, experiment, body=request)
 
     def fork(self, run: str, request: ForkRequest, key: str) -> Forked:
         """Branch a run off; under the same key once."""

@@ -20,7 +20,8 @@ NOTE_CHARS: Final = 2000
 SEATS: Final = 200
 """Of a room."""
 
-Name = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
+NAME: Final = r"^[a-z][a-z0-9_]{0,31}$"
+Name = Annotated[str, Meta(pattern=NAME)]
 Amount = Annotated[
     str,
     Meta(

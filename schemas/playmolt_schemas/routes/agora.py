@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from playmolt_schemas import api
-from playmolt_schemas.agora import feed
+from playmolt_schemas.agora import coding, feed
 from playmolt_schemas.agora import plan as agora_plan
 from playmolt_schemas.agora.turn import Parent
 from playmolt_schemas.codes import Code
@@ -107,6 +107,27 @@ RUNS: Final[Route[agora_plan.ExperimentRuns]] = Route(
     method="GET", path=_EXPERIMENTS + "/{id}/runs", name="agora_runs", tag="agora", auth=Auth.OPERATOR,
     service="experiment", summary="The runs of an experiment.", answers={200: agora_plan.ExperimentRuns},
 )  # fmt: skip
+CODINGS: Final[Route[coding.Codings]] = Route(
+    method="GET", path=_EXPERIMENTS + "/{id}/codings", name="agora_codings", tag="agora", auth=Auth.OPERATOR,
+    service="experiment", summary="Who codes the thoughts of an experiment: judges, with what they took, and coders.",
+    answers={200: coding.Codings},
+)  # fmt: skip
+JUDGE: Final[Route[coding.Codings]] = Route(
+    method="POST", path=_EXPERIMENTS + "/{id}/judge", name="agora_judge", tag="agora", auth=Auth.OPERATOR,
+    idempotent=True, service="experiment", summary="Have a model code thoughts, or go on; nothing is asked twice.",
+    request=coding.JudgeRequest, answers={200: coding.Codings}, errors=(Code.GAME_OVER,),
+)  # fmt: skip
+JUDGE_STOP: Final[Route[coding.Codings]] = Route(
+    method="POST", path=_EXPERIMENTS + "/{id}/judge/stop", name="agora_judge_stop", tag="agora", auth=Auth.OPERATOR,
+    idempotent=True, service="experiment", summary="Have a judge ask nothing more.",
+    request=coding.JudgeStopRequest, answers={200: coding.Codings}, errors=(Code.GAME_OVER,),
+)  # fmt: skip
+SHEET: Final[Route[coding.Codings]] = Route(
+    method="POST", path=_EXPERIMENTS + "/{id}/sheets", name="agora_sheet", tag="agora", auth=Auth.OPERATOR,
+    idempotent=True, service="experiment", summary="Take the sheet of a coder; the same coder again replaces.",
+    request=coding.SheetRequest, body_bytes=coding.SHEET_BYTES, answers={200: coding.Codings},
+    errors=(Code.GAME_OVER,),
+)  # fmt: skip
 REPORT: Final[Route[bytes | dict[str, Any]]] = Route(
     method="GET", path=_EXPERIMENTS + "/{id}/report", name="agora_report", tag="agora", auth=Auth.OPERATOR,
     service="experiment", summary="The report as one HTML page; 202 while it is being made.",
@@ -143,6 +164,6 @@ FORK: Final[Route[Forked]] = Route(
 )  # fmt: skip
 
 AGORA: Final = (
-    OPEN, PUT_FILE, LIST, READ, STOP, RESUME, LOOK, RUNS, REPORT, BUNDLE, SHARE, UNSHARE, LIST_RUNS, READ_RUN_EVENTS,
-    FORK,
+    OPEN, PUT_FILE, LIST, READ, STOP, RESUME, LOOK, RUNS, CODINGS, JUDGE, JUDGE_STOP, SHEET, REPORT, BUNDLE, SHARE,
+    UNSHARE, LIST_RUNS, READ_RUN_EVENTS, FORK,
 )  # fmt: skip

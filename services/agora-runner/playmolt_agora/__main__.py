@@ -8,6 +8,8 @@ from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.service.process import HostedGame, ServiceContext, run
 from playmolt_schemas.routes import sharing
 
+from playmolt_agora.coding.judge_model import JudgeModel
+from playmolt_agora.coding.judging import Judging
 from playmolt_agora.experiment import effects as experiment_effects
 from playmolt_agora.experiment.api import OPEN, PUT_FILE, ExperimentApi
 from playmolt_agora.experiment.rules import Experiment
@@ -65,12 +67,16 @@ def experiment(context: ServiceContext) -> HostedGame:
     async def open_run(leased: LeasedEffect) -> None:
         await Openings(context.log, context.engines["agora"].submit)(leased)
 
+    blobs = PgBlobs(context.pool)
+    models = context.models(residents.cast())
+    judge = JudgeModel(models, context.catalogue, blobs, PromptStore(blobs), PgInFlight(context.pool))
     workers: dict[str, Worker] = {
+        experiment_effects.JUDGE: Judging(context.log, judge),
         experiment_effects.OPEN: open_run,
         experiment_effects.LOOK: Looks(context.log),
         experiment_effects.WATCH: Watch(context.log, context.engines),
     }
-    library, files = Library(), Files(PgBlobs(context.pool))
+    library, files = Library(), Files(blobs)
     fetches: dict[str, Fetch] = {
         "agora_report": library,
         "agora_bundle": library,

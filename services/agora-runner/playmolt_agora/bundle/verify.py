@@ -6,10 +6,10 @@ BUNDLE is a directory or a zip file; without it, the directory that this program
 holds. 1: something does not, each fault on a line of its own, or there is no bundle to look at.
 
 What is checked: the hash of every file; the hash chain of every stream, with versions 1, 2, 3 … and no hole; that each
-prompt has the hash it is named by, and that every prompt of a turn is there; that `turns.jsonl` holds the turns of the
-log, all of them and nothing else; that the files of the plan's folder are those that were locked; that the lock is the
-first event of the experiment, holds the plan of the bundle, and came before the first event of every run; that every
-run belongs to the experiment and ended as the experiment says.
+prompt has the hash it is named by, and that every prompt of a turn or a judge is there; that `turns.jsonl` holds the
+turns of the log, all of them and nothing else; that the files of the plan's folder are those that were locked; that the
+lock is the first event of the experiment, holds the plan of the bundle, and came before the first event of every run;
+that every run belongs to the experiment and ended as the experiment says, and that judges coded turns of these runs.
 
 Whoever can write every file of a bundle can forge it whole. Compare the hash of `manifest.json`, which this program
 prints, with one that was published elsewhere (`--manifest` does it).
@@ -122,6 +122,7 @@ class Stream:
         self.prompts: set[str] = set()
         self.ends: list[dict[str, Any]] = []
         self.runs: set[str] = set()
+        self.judged: list[tuple[str, str]] = []
 
     def take(self, record: dict[str, Any]) -> None:
         """Keep what other checks need of a record."""
@@ -132,6 +133,9 @@ class Stream:
         if kind in TURNS:
             self.turns.append(turn_key(data["record"]))
             self.prompts.add(data["record"]["prompt_hash"])
+        elif kind == "judge_coded":
+            self.prompts.add(data["prompt_hash"])
+            self.judged.append((data["run"], f"the thought of turn {data['turn']} of {data['agent']} in {data['run']}"))
         elif kind == "run_finished":
             self.ends.append(data)
         elif kind == "preregistered":
@@ -190,7 +194,9 @@ class Verifier:
         self._lock(experiment, runs)
         self._runs(experiment, runs)
         self._folder(experiment)
-        self._prompts({hash_ for run in runs for hash_ in run.prompts})
+        self._prompts(
+            dict.fromkeys(experiment.prompts, "a judge") | {hash_: "a turn" for run in runs for hash_ in run.prompts}
+        )
         self._turns(runs)
 
     def _stream(self, entry: dict[str, Any]) -> Stream:
@@ -249,6 +255,9 @@ class Verifier:
                 self.fault(f"{run.name}: the experiment planned, added or forked no such run")
             if run.first and run.first["data"].get("spec", {}).get("experiment") != experiment.name:
                 self.fault(f"{run.name}: its first event names another experiment")
+        for named, what in experiment.judged:
+            if named not in known:
+                self.fault(f"{what}: was judged, and the run is not in the bundle")
         for end in experiment.ends:
             if end["run"] not in known:
                 self.fault(f"{end['run']}: the experiment says that it ended, and it is not in the bundle")
@@ -271,14 +280,16 @@ class Verifier:
             elif self.source.digest(name) != (file["sha256"], file["bytes"]):
                 self.fault(f"{name}: is not the file that was locked")
 
-    def _prompts(self, wanted: set[str]) -> None:
+    def _prompts(self, wanted: dict[str, str]) -> None:
         files = {name for name in self.source.names() if name.startswith("prompts/")}
         for name in sorted(files):
             named = name[len("prompts/") :].partition(".")[0]
             if self.source.digest(name)[0] != named:
                 self.fault(f"{name}: the prompt does not have the hash that it is named by")
-        for missing in sorted(wanted - {name[len("prompts/") :].partition(".")[0] for name in files}):
-            self.fault(f"prompts/{missing}.json: a turn was asked with this prompt, and it is not in the bundle")
+        for missing in sorted(set(wanted) - {name[len("prompts/") :].partition(".")[0] for name in files}):
+            self.fault(
+                f"prompts/{missing}.json: {wanted[missing]} was asked with this prompt, and it is not in the bundle"
+            )
 
     def _turns(self, runs: list[Stream]) -> None:
         logged = Counter(turn for run in runs for turn in run.turns)

@@ -8,6 +8,7 @@ from msgspec import UNSET
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import Command, Refused
 from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas.agora.coding import JudgeRequest, JudgeStopRequest, SheetRequest
 from playmolt_schemas.agora.plan import Experiments, ResumeRequest, StopRequest
 from playmolt_schemas.api import ErasedSession
 from playmolt_schemas.codes import Code, FieldFault
@@ -16,7 +17,7 @@ from playmolt_schemas.routes.agora import Forked, ForkRequest
 from playmolt_schemas.routes.route import NoFields
 from typing_extensions import override
 
-from playmolt_agora.experiment import commands, views
+from playmolt_agora.experiment import coding, commands, views
 from playmolt_agora.experiment.rules import read_plan
 from playmolt_agora.experiment.state import State
 from playmolt_agora.plan import document, structs
@@ -30,6 +31,11 @@ LOOK: Final = "agora_look"
 RUNS: Final = "agora_runs"
 LIST: Final = "agora_list"
 FORK: Final = "agora_fork"
+CODINGS: Final = "agora_codings"
+JUDGE: Final = "agora_judge"
+JUDGE_STOP: Final = "agora_judge_stop"
+SHEET: Final = "agora_sheet"
+_CODED: Final = (CODINGS, JUDGE, JUDGE_STOP, SHEET)
 _SHARING: Final = (sharing.ASK, sharing.TAKE_BACK, sharing.PAGE)
 
 R = TypeVar("R", bound=msgspec.Struct)
@@ -41,7 +47,7 @@ class ExperimentApi(GameApi[State]):
     """Serves the routes about experiments to the operator; `catalogue` holds the models that plans may name."""
 
     opens = frozenset((OPEN,))
-    writes = frozenset((OPEN, STOP, RESUME, LOOK, FORK))
+    writes = frozenset((OPEN, STOP, RESUME, LOOK, FORK, JUDGE, JUDGE_STOP, SHEET))
     lists = frozenset((LIST,))
     unbound = frozenset((PUT_FILE,))
 
@@ -53,6 +59,9 @@ class ExperimentApi(GameApi[State]):
             RESUME: self._resume,
             LOOK: lambda _: commands.SeePcs(by=_OPERATOR),
             FORK: self._fork,
+            JUDGE: self._judge,
+            JUDGE_STOP: self._stop_judge,
+            SHEET: self._sheet,
         }
 
     @override
@@ -82,6 +91,8 @@ class ExperimentApi(GameApi[State]):
             return _unknown()
         if request.route == FORK:
             return _forked(state, request)
+        if request.route in _CODED:
+            return ApiReply(views.codings(state))
         if request.route == RUNS:
             return ApiReply(views.runs(state))
         return ApiReply(views.experiment(state), 201 if request.route == OPEN else 200)
@@ -107,6 +118,23 @@ class ExperimentApi(GameApi[State]):
         return commands.Fork(
             by=_OPERATOR, run=request.params["run"], version=body.at, change=body.set, catalogue=self._catalogue
         )
+
+    def _judge(self, request: ApiRequest) -> Command | Refused:
+        body = _body(JudgeRequest, request.body)
+        if isinstance(body, Refused):
+            return body
+        judge = coding.pinned_judge(body.model, body.budget, self._catalogue)
+        if isinstance(judge, Refused):
+            return judge
+        return commands.StartJudging(by=_OPERATOR, judge=judge, turns=body.turns, budget=body.budget)
+
+    def _stop_judge(self, request: ApiRequest) -> Command | Refused:
+        body = _body(JudgeStopRequest, request.body)
+        return body if isinstance(body, Refused) else commands.StopJudging(judge=body.model)
+
+    def _sheet(self, request: ApiRequest) -> Command | Refused:
+        body = _body(SheetRequest, request.body)
+        return body if isinstance(body, Refused) else commands.TakeSheet(coder=body.coder, rows=body.rows)
 
     def _stop(self, request: ApiRequest) -> Command | Refused:
         body = _body(StopRequest, request.body)

@@ -5,6 +5,7 @@ from typing import Any
 
 from playmolt_core.game.decider import Command
 from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas.agora.coding import JudgeBudget, JudgingStatus, SheetRow, Which
 from playmolt_schemas.agora.plan import Budget, Noticed, Spent, StopKind
 
 from playmolt_agora.experiment.budget import LimitReached
@@ -125,6 +126,53 @@ class SeePcs(Command, frozen=True, kw_only=True):
     """Look at PCS so far, and record that it was looked at. Nothing is recorded where nothing new is to be seen."""
 
     by: str
+
+
+class StartJudging(Command, frozen=True, kw_only=True):
+    """Have a model code thoughts. Asked again while it does, it changes nothing but for a raised budget."""
+
+    by: str
+    judge: PinnedModel
+    turns: Which
+    budget: JudgeBudget = JudgeBudget()
+
+
+class StopJudging(Command, frozen=True, kw_only=True):
+    """Have a judge ask nothing more."""
+
+    judge: str
+
+
+class RecordJudgement(Command, frozen=True, kw_only=True):
+    """What a judge said of a thought, or that it could not be heard: its calls as they are stored, the last one last.
+
+    `code` is null where the question stays open.
+    """
+
+    run: str
+    agent: str
+    turn: int
+    judge: str
+    prompt_hash: str
+    calls: tuple[dict[str, Any], ...]
+    survival: bool | None = None
+    social: bool | None = None
+    code: str | None = None
+
+
+class EndJudging(Command, frozen=True, kw_only=True):
+    """A judge has come to an end of it."""
+
+    number: int
+    outcome: JudgingStatus
+    detail: str = ""
+
+
+class TakeSheet(Command, frozen=True, kw_only=True):
+    """Take what a person coded."""
+
+    coder: str
+    rows: tuple[SheetRow, ...]
 
 
 class Fork(Command, frozen=True, kw_only=True):

@@ -5,14 +5,16 @@ from typing import Final
 
 import msgspec
 from playmolt_core.game.decider import Effect
+from playmolt_schemas.agora.coding import Which
 from playmolt_schemas.agora.plan import Adaptive, Plan
 from playmolt_schemas.canonical import digest
 
-from playmolt_agora.experiment.state import Run, State
+from playmolt_agora.experiment.state import Judge, Run, State
 
 OPEN: Final = "open_run"
 LOOK: Final = "look"
 WATCH: Final = "watch_runs"
+JUDGE: Final = "judge"
 
 
 class RunToOpen(msgspec.Struct, frozen=True, gc=False):
@@ -36,8 +38,30 @@ class OpenRuns(msgspec.Struct, frozen=True, gc=False):
     runs: tuple[str, ...]
 
 
+class ThoughtsToCode(msgspec.Struct, frozen=True, gc=False):
+    """Payload of `judge`: what its model is to code, since its beginning of this number."""
+
+    judge: str
+    number: int
+    turns: Which
+
+
 def effects(state: State) -> Iterator[Effect]:
-    """All runs that are not opened yet are asked for at once."""
+    """All runs that are not opened yet are asked for at once; judges also work on what is finished."""
+    if state.status not in ("unlocked", "aborted"):
+        yield from (_judging(state, judge) for judge in state.judges or () if judge.status == "running")
+    yield from _of_runs(state)
+
+
+def _judging(state: State, judge: Judge) -> Effect:
+    alias = judge.judge.alias
+    due = ThoughtsToCode(alias, judge.number, judge.turns)
+    # Begun otherwise while a question is under way, it waits for that: nothing is asked twice.
+    lease = f"{state.game_id}/{JUDGE}/{alias}"
+    return Effect(id=judge_effect(state, judge.number), kind=JUDGE, due=judge.since, payload=due, lease=lease)
+
+
+def _of_runs(state: State) -> Iterator[Effect]:
     if state.status != "running" or state.since is None:
         return
     for run in state.runs:
@@ -66,6 +90,11 @@ def open_effect(state: State, run: Run) -> str:
 def look_effect(state: State) -> str:
     """Name the look that adaptive sampling waits for: 32 hex digits, another one once more runs have ended."""
     return digest([LOOK, state.game_id, ended_of_matrix(state)])[:32]
+
+
+def judge_effect(state: State, number: int) -> str:
+    """Name the work of a judge since a beginning: 32 hex digits, the same after a crash."""
+    return digest([JUDGE, state.game_id, number])[:32]
 
 
 def look_is_due(state: State) -> bool:

@@ -1,10 +1,11 @@
 """What the log of an experiment holds. Names and fields are stored for ever: change one, and add a version."""
 
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
 from playmolt_core.game.decider import Event, stored_types
+from playmolt_schemas.agora.coding import JudgeBudget, JudgingStatus, SheetRow, Which
 from playmolt_schemas.agora.plan import Budget, Folder, Noticed, PcsSoFar, Plan, Spent, Square, StopKind
 from playmolt_schemas.agora.turn import Parent
 
@@ -210,8 +211,66 @@ class Forked(Event, frozen=True, kw_only=True):
     planned: PlannedRun
 
 
+class JudgingStarted(Event, frozen=True, kw_only=True):
+    """A model is to code thoughts, or goes on with it; `budget` is that of all its calls in the experiment."""
+
+    type: ClassVar[str] = "judging_started"
+    number: int
+    by: str
+    judge: PinnedModel
+    turns: Which
+    budget: JudgeBudget
+
+
+class JudgeCoded(Event, frozen=True, kw_only=True):
+    """A call to a judge about the thought of one turn, and what it said of it.
+
+    `code` is null where the question stays open: the call was repeated, or was lost. With a code it is settled;
+    labels are null where the reply gave none. `call` is the rest of the call as it is stored of a turn's.
+    """
+
+    type: ClassVar[str] = "judge_coded"
+    run: str
+    agent: str
+    turn: int
+    judge: str
+    prompt_hash: str
+    raw_reply: str
+    survival: bool | None
+    social: bool | None
+    code: str | None
+    usage: dict[str, int | None] | None
+    cost: str | None
+    call: dict[str, Any]
+
+    @property
+    def taken(self) -> dict[str, Any]:
+        """The call as those of turns are counted."""
+        return {**self.call, "usage": self.usage, "cost": self.cost}
+
+
+class JudgingEnded(Event, frozen=True, kw_only=True):
+    """A judge asks nothing more until it is begun again."""
+
+    type: ClassVar[str] = "judging_ended"
+    number: int
+    judge: str
+    outcome: JudgingStatus
+    detail: str
+
+
+class SheetCoded(Event, frozen=True, kw_only=True):
+    """A person coded thoughts on a sheet; an earlier one of the same coder counts no more."""
+
+    type: ClassVar[str] = "sheet_coded"
+    coder: str
+    rows: tuple[SheetRow, ...]
+
+
 class ExperimentFinished(Event, frozen=True, kw_only=True):
-    """All runs came to their end. It closes nothing: a fork opens the experiment again, and a look may follow."""
+    """All runs came to their end. It closes nothing: a fork opens the experiment again, and a look may follow.
+
+    It is told again when thoughts were coded since, so that it is the last."""
 
     type: ClassVar[str] = "experiment_finished"
     rests: ClassVar[bool] = True
@@ -241,6 +300,10 @@ EVENTS: Final = stored_types(
     PcsSeen,
     RunAdded,
     Forked,
+    JudgingStarted,
+    JudgeCoded,
+    JudgingEnded,
+    SheetCoded,
     ExperimentFinished,
     ExperimentAborted,
 )

@@ -32,7 +32,7 @@ def pins(plan: Plan) -> Pins:
 
 
 def pinned_models(plan: Plan, catalogue: Catalogue) -> tuple[PinnedModel, ...]:
-    return tuple(_pinned(model, catalogue) for model in plans.all_models(plan))
+    return tuple(pinned(model, catalogue) for model in plans.all_models(plan))
 
 
 def stage1_version(plan: Plan) -> str:
@@ -114,7 +114,8 @@ def _tests(plan: Plan, preview: Preview) -> tuple[PinnedTest, ...]:
     )
 
 
-def _pinned(alias: str, catalogue: Catalogue) -> PinnedModel:
+def pinned(alias: str, catalogue: Catalogue) -> PinnedModel:
+    """A model as the catalogue names it now."""
     entry = catalogue.models.get(alias)
     prices = budget.prices_of(alias, entry)
     return PinnedModel(

@@ -28,6 +28,7 @@ from playmolt_agora.checks import symmetry
 from playmolt_agora.experiment import (
     adaptive,
     budget,
+    coding,
     commands,
     effects,
     forking,
@@ -88,6 +89,11 @@ class Experiment(Game[State]):
                 commands.Look: adaptive.look,
                 commands.SeePcs: interim_pcs.see,
                 commands.Fork: forking.fork,
+                commands.StartJudging: coding.start_judging,
+                commands.StopJudging: coding.stop_judging,
+                commands.RecordJudgement: coding.record_judgement,
+                commands.EndJudging: coding.end_judging,
+                commands.TakeSheet: coding.take_sheet,
                 EndGame: _end,
             }
         )
@@ -169,6 +175,8 @@ def _invalid(faults: Sequence[FieldFault]) -> Refused:
 
 
 def _complete(state: State) -> bool:
+    if state.status == "finished":
+        return bool(state.told_since) and not state.judging
     ended = all(run.status == "finished" for run in state.runs)
     return ended and not state.over and not effects.look_is_due(state)
 

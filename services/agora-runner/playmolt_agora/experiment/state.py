@@ -1,6 +1,6 @@
 """An experiment as the fold of its events."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
 from playmolt_core.game.game import Changes, Fold
+from playmolt_schemas.agora.coding import JudgeBudget, JudgingStatus, Which
 from playmolt_schemas.agora.plan import (
     Budget,
     DeviationLine,
@@ -33,6 +34,9 @@ from playmolt_agora.experiment.events import (
     ExperimentAborted,
     ExperimentFinished,
     Forked,
+    JudgeCoded,
+    JudgingEnded,
+    JudgingStarted,
     Looked,
     PcsSeen,
     PinnedModel,
@@ -45,9 +49,11 @@ from playmolt_agora.experiment.events import (
     RunFinished,
     RunOpened,
     RunProgressed,
+    SheetCoded,
     Stopped,
 )
 from playmolt_agora.folder.rooms import LockedRoom
+from playmolt_agora.run.call_usage import with_call
 
 _NO_PINS: Final = Pins(stimuli="", stage1="", measures="")
 
@@ -73,6 +79,21 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     outcome: str | None = None
     version: int | None = None
     hash: str | None = None
+
+
+class Judge(msgspec.Struct, frozen=True, kw_only=True):
+    """A model that codes thoughts; `number` is that of its newest beginning, `since` when that was."""
+
+    judge: PinnedModel
+    number: int
+    turns: Which
+    budget: JudgeBudget
+    since: datetime
+    status: JudgingStatus = "running"
+    detail: str = ""
+    coded: int = 0
+    failed: int = 0
+    spent: Spent = Spent()
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +124,13 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """Finished runs at the last look of adaptive sampling; -1 before the first."""
     folder: Folder | UnsetType = UNSET
     rooms: tuple[LockedRoom, ...] | UnsetType = UNSET
+    judges: tuple[Judge, ...] | UnsetType = UNSET
+    judgings: int | UnsetType = UNSET
+    """How often a judge was begun."""
+    coders: dict[str, int] | UnsetType = UNSET
+    """Coder → rows of the sheet that counts."""
+    told_since: bool | UnsetType = UNSET
+    """Whether anything was told since the experiment finished."""
 
     @property
     def over(self) -> bool:
@@ -123,6 +151,14 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     def run(self, identifier: str) -> Run | None:
         return next((run for run in self.runs if run.run == identifier), None)
+
+    def judge(self, alias: str) -> Judge | None:
+        return next((each for each in self.judges or () if each.judge.alias == alias), None)
+
+    @property
+    def judging(self) -> bool:
+        """Whether a judge is at work."""
+        return any(each.status == "running" for each in self.judges or ())
 
     def held(self) -> dict[str, int]:
         """Cell → runs, forks left out."""
@@ -245,8 +281,50 @@ def _forked(state: State, event: Forked, at: datetime) -> Changes:
     return {"runs": (*state.runs, _run(event.planned, parent=event.parent)), "since": at, "status": status}
 
 
+def _judging_started(state: State, event: JudgingStarted, at: datetime) -> Changes:
+    before = state.judge(event.judge.alias)
+    begun = Judge(judge=event.judge, number=event.number, turns=event.turns, budget=event.budget, since=at)
+    again = replace(begun, coded=before.coded, failed=before.failed, spent=before.spent) if before else begun
+    others = state.judges or ()
+    judges = tuple(again if each is before else each for each in others) if before else (*others, again)
+    return {"judges": judges, "judgings": event.number, "told_since": _since(state)}
+
+
+def _judge_coded(state: State, event: JudgeCoded, _: datetime) -> Changes:
+    coded = event.survival is not None and event.social is not None
+
+    def after(judge: Judge) -> Judge:
+        return replace(
+            judge,
+            coded=judge.coded + coded,
+            failed=judge.failed + (event.code is not None and not coded),
+            spent=with_call(judge.spent, event.taken),
+        )
+
+    return {"judges": _judged(state, event.judge, after), "told_since": _since(state)}
+
+
+def _judging_ended(state: State, event: JudgingEnded, _: datetime) -> Changes:
+    def after(judge: Judge) -> Judge:
+        return replace(judge, status=event.outcome, detail=event.detail)
+
+    return {"judges": _judged(state, event.judge, after), "told_since": _since(state)}
+
+
+def _judged(state: State, alias: str, after: Callable[[Judge], Judge]) -> tuple[Judge, ...]:
+    return tuple(after(each) if each.judge.alias == alias else each for each in state.judges or ())
+
+
+def _sheet_coded(state: State, event: SheetCoded, _: datetime) -> Changes:
+    return {"coders": {**(state.coders or {}), event.coder: len(event.rows)}, "told_since": _since(state)}
+
+
+def _since(state: State) -> bool | UnsetType:
+    return True if state.status == "finished" else UNSET
+
+
 def _finished(_: State, __: ExperimentFinished, ___: datetime) -> Changes:
-    return {"status": "finished", "reason": ""}
+    return {"status": "finished", "reason": "", "told_since": UNSET}
 
 
 def _aborted(_: State, event: ExperimentAborted, __: datetime) -> Changes:
@@ -267,6 +345,10 @@ FOLDS: Final[Mapping[type[Event], Fold]] = {
     PcsSeen: _pcs_seen,
     RunAdded: _added,
     Forked: _forked,
+    JudgingStarted: _judging_started,
+    JudgeCoded: _judge_coded,
+    JudgingEnded: _judging_ended,
+    SheetCoded: _sheet_coded,
     ExperimentFinished: _finished,
     ExperimentAborted: _aborted,
 }

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
+from playmolt_schemas.agora.coding import CoderLine, Codings, JudgeLine
 from playmolt_schemas.agora.plan import (
     CostLine,
     DeviationLine,
@@ -57,6 +58,27 @@ def experiment(state: State) -> ExperimentState:
 def runs(state: State) -> ExperimentRuns:
     """Its runs, planned ones first, then those that were added or branched off, in the order they came."""
     return ExperimentRuns(tuple(_run(state, run) for run in state.runs))
+
+
+def codings(state: State) -> Codings:
+    """Who has coded its thoughts, in the order they began."""
+    return Codings(
+        judges=tuple(
+            JudgeLine(
+                judge=each.judge.alias,
+                model=each.judge.model,
+                turns=each.turns,
+                status=each.status,
+                detail=each.detail,
+                coded=each.coded,
+                failed=each.failed,
+                budget=each.budget,
+                spent=each.spent.whole,
+            )
+            for each in state.judges or ()
+        ),
+        coders=tuple(CoderLine(coder=coder, rows=rows) for coder, rows in (state.coders or {}).items()),
+    )
 
 
 def line(state: State) -> ExperimentLine:

@@ -120,24 +120,31 @@ class _Store:
         left_out = () if name in DESCRIPTIVE else self.exploratory
         if name in CHOSEN:
             left_out += self.failing
-        version = definitions.version()
-        return table(
-            PROVENANCE,
-            (
-                {
-                    "definition": version,
-                    "alpha": each.alpha,
-                    "k": 7 if each.row.get("treatment") == "seventh" else 6,
-                    "n": each.n,
-                    "unit": each.unit,
-                    "exclusions": left_out,
-                    "seed": self.seed,
-                    "runs": each.runs,
-                    "events": {run: self.events[run] for run in each.runs if run in self.events},
-                }
-                for each in rows
-            ),
-        )
+        return provenance_of(rows, self.seed, left_out, self.events)
+
+
+def provenance_of(
+    rows: Sequence[Result], seed: str, left_out: tuple[str, ...], events: Mapping[str, tuple[int, int]]
+) -> Table:
+    """What each row was computed from, as a table parallel to theirs."""
+    version = definitions.version()
+    return table(
+        PROVENANCE,
+        (
+            {
+                "definition": version,
+                "alpha": each.alpha,
+                "k": 7 if each.row.get("treatment") == "seventh" else 6,
+                "n": each.n,
+                "unit": each.unit,
+                "exclusions": left_out,
+                "seed": seed,
+                "runs": each.runs,
+                "events": {run: events[run] for run in each.runs if run in events},
+            }
+            for each in rows
+        ),
+    )
 
 
 def _pooled(turns: Frame) -> Frame:

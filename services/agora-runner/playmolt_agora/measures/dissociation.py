@@ -8,9 +8,6 @@ from numpy.typing import ArrayLike
 from playmolt_agora.measures.data.definitions import TIE
 from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result, ratio
-from playmolt_agora.measures.inference.streams import stream
-
-AGREEMENT_TURNS = 200
 
 
 def rows(turns: Frame) -> list[Result]:
@@ -33,22 +30,6 @@ def cohens_kappa(matrix: ArrayLike) -> float | None:
     observed = float(np.trace(counts) / total)
     expected = float(counts.sum(axis=0) @ counts.sum(axis=1) / total**2)
     return None if 1 - expected <= TIE else (observed - expected) / (1 - expected)
-
-
-def agreement_sample(turns: Frame, seed: str, size: int = AGREEMENT_TURNS) -> list[tuple[str, str, int]]:
-    """Draw the turns that lexicon, judge and a human all code: (run, agent, turn), valid ones only.
-
-    Stratified by phase, language and model: every stratum gives as many as any other until it has no more.
-    """
-    strata = turns.groups(lambda seat: (seat.phase, seat.language, seat.model))
-    queues = []
-    for key, group in strata.items():
-        valid = np.flatnonzero(group.valid)
-        queues.append((group, stream(seed, "agreement", *key).permutation(valid)))
-    depth = max((len(order) for _, order in queues), default=0)
-    drawn = [(group, order[at]) for at in range(depth) for group, order in queues if at < len(order)][:size]
-    picked = ((group.seats[group.seat[at]], int(group.turn[at])) for group, at in drawn)
-    return sorted((seat.run, seat.agent, turn) for seat, turn in picked)
 
 
 def _row(key: dict[str, Any], group: Frame) -> Result:

@@ -10,13 +10,18 @@ from playmolt_schemas.agora.plan import CostLine, Noticed, Spent
 from playmolt_schemas.agora.turn import TurnRecord
 from playmolt_schemas.records import Record
 
+from playmolt_agora.coding.codings import codings
+from playmolt_agora.coding.thoughts import codable
 from playmolt_agora.experiment import budget, events
 from playmolt_agora.experiment.run_reports import ANSWERED
 from playmolt_agora.experiment.views import cost_lines
-from playmolt_agora.measures.analysis import Analysis
+from playmolt_agora.measures.agreement import COLUMNS, kappa
+from playmolt_agora.measures.analysis import Analysis, provenance_of
+from playmolt_agora.measures.data.results import Result, table
 from playmolt_agora.measures.gini import Logged
 from playmolt_agora.report.study import (
     Deviation,
+    JudgeNote,
     Links,
     Model,
     PlannedTest,
@@ -27,7 +32,7 @@ from playmolt_agora.report.study import (
     Table,
 )
 from playmolt_agora.run import events as run_events
-from playmolt_agora.run.call_usage import by_model
+from playmolt_agora.run.call_usage import by_model, with_call
 
 Runs = Mapping[str, Sequence[Record]]
 
@@ -46,6 +51,8 @@ def study_of(
         raise StudyFault("the experiment's first event is not its lock: there is nothing to report")
     notes = tuple(run_note(records, _spent(told, run)) for run, records in runs.items())
     turns = turns_of(runs)
+    agreement = agreement_of(told, notes, turns, preregistered.seed)
+    forks = tuple(f"{note.run}: fork" for note in notes if note.parent is not None)
     imported = preregistered.plan.stage1_import
     return Study(
         experiment=experiment[0].stream,
@@ -59,14 +66,23 @@ def study_of(
         runs=notes,
         models=_models(preregistered, turns),
         turns=turns,
-        tables={**analysis.tables, "costs": costs_of(runs), "runs": runs_table(notes, turns)},
+        tables={
+            **analysis.tables,
+            "costs": costs_of(runs),
+            "runs": runs_table(notes, turns),
+            "kappa": table(COLUMNS, (each.row for each in agreement)),
+        },
         unexcluded=analysis.unexcluded,
         further=analysis.beside,
-        provenance=analysis.provenance,
+        provenance={
+            **analysis.provenance,
+            "kappa": provenance_of(agreement, preregistered.seed, forks, event_ranges(runs)),
+        },
         treasury=treasuries(runs),
         deviations=_deviations(experiment, told),
         prompt_cut=_prompt_cut(told),
         looks=sum(isinstance(event, events.Looked | events.PcsSeen) for event in told),
+        judges=judges_of(told),
         links=links or Links(),
         plan=msgspec.to_builtins(preregistered.plan),
     )
@@ -93,6 +109,38 @@ def costs_of(runs: Runs) -> Table:
         found.append((run_note(records).cell, taken))
     lines = [msgspec.structs.asdict(line) for line in cost_lines(found)]
     return {name: [line[name] for line in lines] for name in CostLine.__struct_fields__}
+
+
+def judges_of(told: Sequence[Event]) -> tuple[JudgeNote, ...]:
+    """Every model that judged thoughts, with what it took."""
+    found: dict[str, JudgeNote] = {}
+    for event in told:
+        if isinstance(event, events.JudgingStarted):
+            before = found.get(event.judge.alias, JudgeNote(alias=event.judge.alias, model=event.judge.model))
+            found[before.alias] = msgspec.structs.replace(before, model=event.judge.model)
+        elif isinstance(event, events.JudgeCoded):
+            judge = found[event.judge]
+            found[event.judge] = msgspec.structs.replace(
+                judge,
+                coded=judge.coded + (event.survival is not None),
+                failed=judge.failed + (event.code is not None and event.survival is None),
+                spent=with_call(judge.spent, event.taken),
+            )
+    return tuple(found[alias] for alias in sorted(found))
+
+
+def judges_prompts(experiment: Sequence[Record]) -> set[str]:
+    """The hashes of what judges were shown."""
+    told = _read(experiment, events.EVENTS, events.JudgeCoded.type)
+    return {event.prompt_hash for event in told if isinstance(event, events.JudgeCoded)}
+
+
+def agreement_of(
+    told: Sequence[Event], notes: Sequence[RunNote], turns: Sequence[TurnRecord], seed: str
+) -> list[Result]:
+    """How far those who coded thoughts agree."""
+    thinking = codable(turns, (note.run for note in notes if note.parent is not None))
+    return kappa(thinking, codings(told, thinking), seed)
 
 
 def runs_table(notes: Sequence[RunNote], turns: Sequence[TurnRecord]) -> Table:

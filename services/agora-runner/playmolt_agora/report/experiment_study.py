@@ -126,7 +126,8 @@ async def export(gathered: Gathered, blobs: PgBlobs, out: Path) -> str:
     """Write a sealed bundle into a folder; gives the hash of its manifest. Raises Unsealable and LogUnavailable."""
     texts = await folder_texts(gathered, blobs)
     study = await asyncio.to_thread(analysed, gathered, Links(place="bundle"), texts)
-    prompts = await _prompts(blobs, {turn.prompt_hash for turn in study.turns})
+    asked = {turn.prompt_hash for turn in study.turns} | assembly.judges_prompts(gathered.experiment)
+    prompts = await _prompts(blobs, asked)
     files = write(study, out)
     contents = Contents(
         experiment=gathered.experiment,

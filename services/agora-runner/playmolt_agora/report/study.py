@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
+from playmolt_schemas.agora.plan import Spent
 from playmolt_schemas.agora.turn import Language, Parent, TurnRecord
 
 from playmolt_agora.own_measures.own import Own
@@ -93,6 +94,16 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     scripted: bool = False
 
 
+class JudgeNote(msgspec.Struct, frozen=True, kw_only=True):
+    """A model that judged thoughts: how many got labels, how many a reply without them, and what it took."""
+
+    alias: str
+    model: str
+    coded: int = 0
+    failed: int = 0
+    spent: Spent = Spent()
+
+
 class Links(msgspec.Struct, frozen=True, kw_only=True):
     """Where the events of a run are found from the page: the API (after `base`), or the files of a bundle."""
 
@@ -134,6 +145,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     deviations: tuple[Deviation, ...] = ()
     prompt_cut: Mapping[str, int] = {}
     looks: int = 0
+    judges: tuple[JudgeNote, ...] = ()
     links: Links = Links()
     plan: Mapping[str, Any] = {}
     own: Own | None = None

@@ -17,7 +17,7 @@ TEXTS: Final = frozenset(
     (
         "action", "agent", "arm", "cell", "condition", "contrast", "experiment", "figure", "kind", "language", "level",
         "measure", "model", "other", "persona", "phase", "place", "run", "set", "target", "test", "unit",
-        "known", "label", "model_a", "model_b", "outcome", "treatment",
+        "known", "coder_a", "coder_b", "label", "model_a", "model_b", "outcome", "treatment",
     )
 )  # fmt: skip
 FLAGS: Final = frozenset(("degenerate_by_design", "excluded", "exploratory", "indicative", "scripted"))

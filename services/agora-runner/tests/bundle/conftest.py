@@ -10,7 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_agora.bundle.seal import Contents, seal
+from playmolt_agora.coding import judgement, thoughts
 from playmolt_agora.experiment import commands as experiment_commands
+from playmolt_agora.experiment import preregistration
 from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.experiment.specs import registered_spec
 from playmolt_agora.measures import analysis
@@ -26,9 +28,11 @@ from playmolt_agora.turn import prompts, reply_parser
 from playmolt_agora.turn.reply import TurnReply
 from playmolt_agora.turn.scenes import scene
 from playmolt_core.game.decider import Accepted, Command, Decider
+from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.port import Message, ModelRequest
 from playmolt_core.llm.scripted.model import ScriptedTurn
 from playmolt_core.log.chain import chain_record
+from playmolt_schemas.agora.coding import SheetRow
 from playmolt_schemas.agora.plan import Spent
 from playmolt_schemas.agora.turn import Tokens
 from playmolt_schemas.canonical import canonical_json
@@ -108,8 +112,28 @@ def play(plan: str) -> Played:
         )
         state = give(state, command=ended)
         log.give(world, run, spec.run, commands.EndRun(effect_id=str(effect_id(run))))
+    _code(give, state, log, shown)
     streams = dict(log.records)
     return Played(streams.pop(EXPERIMENT), streams, shown)
+
+
+def _code(give: Callable[..., Any], state: Any, log: Log, shown: dict[str, str]) -> None:
+    """Have every thought judged by one that sees survival in each, and the first two coded by a person."""
+    found = thoughts.of_turns(turns_of({run: records for run, records in log.records.items() if run != EXPERIMENT}))
+    judge = preregistration.pinned("scripted-wild", Catalogue())
+    state = give(state, command=experiment_commands.StartJudging(by="op", judge=judge, turns="all"))
+    for thought in found:
+        asked = judgement.prompt(thought.text, thought.language)
+        shown[judgement.hash_of(thought)] = prompts.prompt_text(asked.system, asked.user)
+        call = {"outcome": "ok", "status": None, "reply": "{}", "usage": None, "cost": "0.5"}
+        said = experiment_commands.RecordJudgement(
+            run=thought.run, agent=thought.agent, turn=thought.turn, judge="scripted-wild",
+            prompt_hash=judgement.hash_of(thought), calls=(call,), survival=True, social=thought.turn == 1, code="ok",
+        )  # fmt: skip
+        state = give(state, command=said)
+    state = give(state, command=experiment_commands.EndJudging(number=1, outcome="done"))
+    rows = tuple(SheetRow(key=thought.key, survival=True, social=False) for thought in found[:2])
+    give(state, command=experiment_commands.TakeSheet(coder="kim", rows=rows))
 
 
 def turn(run: State, shown: dict[str, str]) -> commands.TakeTurn:

@@ -12,6 +12,7 @@ import playmolt_agora
 import polars as pl
 import pytest
 from playmolt_agora.bundle.seal import packed
+from playmolt_agora.measures.agreement import COLUMNS
 from playmolt_agora.measures.data.tables import BESIDE, TABLES
 from playmolt_agora.report import experiment_study
 from playmolt_agora.report.printing import formats
@@ -63,9 +64,43 @@ def test_frames_have_equal_values(study: playmolt_agora.Study) -> None:
 
 
 def test_every_column_has_labels() -> None:
-    for names in (*TABLES.values(), *BESIDE.values(), CostLine.__struct_fields__, TurnRecord.__struct_fields__):
+    for names in (
+        *TABLES.values(),
+        *BESIDE.values(),
+        COLUMNS,
+        CostLine.__struct_fields__,
+        TurnRecord.__struct_fields__,
+    ):
         assert all(all(labels.of(name)) for name in names)
     assert labels.of("ri_star") == ("의례 지수 RI*", "ritual index RI*")
+
+
+def test_agreement_is_a_table_with_keys_and_stands_in_the_report(study: playmolt_agora.Study, sealed: Path) -> None:
+    table = study.tables["kappa"]
+    assert [column.name for column in table.columns if column.key] == ["label", "coder_a", "coder_b"]
+    found = {(row["label"], row["coder_a"], row["coder_b"]): row for row in table.to_polars().to_dicts()}
+    assert len(found) == 9
+    human = found["survival", "judge:scripted-wild", "coder:kim"]
+    assert (human["n"], human["agree"], human["kappa"], human["ci_lo"]) == (2, 1, None, None)
+    whole = found["social", "lexicon", "judge:scripted-wild"]
+    assert whole["ci_lo"] <= whole["kappa"] <= whole["ci_hi"]
+    assert "Coding of thoughts: agreement" in (sealed / "report.html").read_text("utf-8")
+
+
+def test_turns_alone_have_no_agreement(sealed: Path) -> None:
+    assert study_in(sealed / "turns.jsonl").tables["kappa"]["n"] == []
+
+
+def test_a_bundle_is_measured_anew_with_what_was_coded(sealed: Path, study: playmolt_agora.Study) -> None:
+    found = study_in(sealed)
+    assert found.tables["kappa"] == study.tables["kappa"].to_arrow().to_pydict()
+    judge = found.judges[0]
+    assert (judge.alias, judge.coded, judge.spent.calls, judge.failed) == (
+        "scripted-wild",
+        judge.spent.calls,
+        judge.coded,
+        0,
+    )
 
 
 def test_measures_over_turns_are_those_of_the_analysis(study: playmolt_agora.Study, sealed: Path) -> None:

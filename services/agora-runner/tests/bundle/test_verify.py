@@ -185,11 +185,32 @@ def test_a_changed_prompt_does_not_have_its_hash(bundle: Path) -> None:
     assert faults(bundle) == [f"prompts/{prompt.name}: the prompt does not have the hash that it is named by"]
 
 
+def judged(bundle: Path) -> list[str]:
+    """The prompts of judges."""
+    lines = map(json.loads, (bundle / files(bundle)[0]).read_text().splitlines())
+    return [line["data"]["prompt_hash"] for line in lines if line["type"] == "judge_coded"]
+
+
 def test_a_missing_prompt_is_found(bundle: Path) -> None:
-    prompt = next((bundle / "prompts").iterdir())
+    prompt = next(path for path in (bundle / "prompts").iterdir() if path.stem not in judged(bundle))
     prompt.unlink()
     listed_anew(bundle)
     assert faults(bundle) == [f"prompts/{prompt.name}: a turn was asked with this prompt, and it is not in the bundle"]
+
+
+def test_the_prompt_of_a_judge_and_the_run_that_it_judged_are_there(bundle: Path) -> None:
+    experiment = files(bundle)[0]
+    prompt = bundle / "prompts" / f"{judged(bundle)[0]}.json"
+    prompt.unlink()
+    edited(bundle, experiment, _judge_elsewhere, rehash=True)
+    listed_anew(bundle)
+    found = faults(bundle)
+    assert f"prompts/{prompt.name}: a judge was asked with this prompt, and it is not in the bundle" in found
+    assert any("was judged, and the run is not in the bundle" in fault for fault in found)
+
+
+def _judge_elsewhere(lines: Lines) -> None:
+    next(line for line in lines if line["type"] == "judge_coded")["data"]["run"] = "agora-elsewhere"
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from playmolt_agora.checks import symmetry
 from playmolt_agora.experiment import commands, events, views
 from playmolt_agora.experiment.api import ExperimentApi
 from playmolt_agora.experiment.budget import LimitReached
-from playmolt_agora.experiment.effects import RunToOpen, look_effect, open_effect
-from playmolt_agora.experiment.events import BudgetStopped, Preregistered, RunAdded
+from playmolt_agora.experiment.effects import RunToOpen, ThoughtsToCode, look_effect, open_effect
+from playmolt_agora.experiment.events import BudgetStopped, PinnedModel, Preregistered, RunAdded
 from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.experiment.specs import registered_spec
 from playmolt_agora.experiment.state import State
@@ -38,6 +38,7 @@ from playmolt_core.game.decider import (
 )
 from playmolt_core.game.fold import state_hash
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
+from playmolt_schemas.agora.coding import Codings, JudgeBudget, SheetRow
 from playmolt_schemas.agora.plan import (
     Budget,
     ExperimentRuns,
@@ -533,6 +534,136 @@ class TestAdaptiveLooks:
         assert bench.effects() == ["look"]
 
 
+class TestCoding:
+    def begin(self, calls: int | None = None, **changes: Any) -> commands.StartJudging:
+        values: dict[str, Any] = {"by": "operator", "judge": JUDGE, "turns": "sample"}
+        return commands.StartJudging(**(values | changes), budget=JudgeBudget(calls=calls))
+
+    def judging(self, bench: Bench) -> list[ThoughtsToCode]:
+        return [effect.payload for effect in RULES.effects(bench.state) if effect.kind == "judge"]
+
+    def test_a_judge_works_on_what_runs_and_on_what_is_finished(self, bench: Bench) -> None:
+        bench.when(self.begin()).then(like(events.JudgingStarted, number=1, turns="sample"))
+        assert self.judging(bench) == [ThoughtsToCode("paid", 1, "sample")]
+        bench.finish(0).finish(1)
+        assert (bench.state.status, self.judging(bench)) == ("finished", [ThoughtsToCode("paid", 1, "sample")])
+
+    def test_the_same_again_changes_nothing_and_another_budget_begins_anew(self, bench: Bench) -> None:
+        bench.when(self.begin(5))
+        bench.when(self.begin(5)).then()
+        bench.when(self.begin(9)).then(
+            like(events.JudgingEnded, outcome="stopped"), like(events.JudgingStarted, number=2)
+        )
+        assert self.judging(bench) == [ThoughtsToCode("paid", 2, "sample")]
+        leases = {effect.lease for effect in RULES.effects(bench.state) if effect.kind == "judge"}
+        bench.when(self.begin(10))
+        assert {effect.lease for effect in RULES.effects(bench.state) if effect.kind == "judge"} == leases
+
+    def test_what_was_said_is_counted_and_kept_when_it_begins_again(self, bench: Bench) -> None:
+        bench.when(self.begin())
+        lost = {"outcome": "lost", "lost": 2, "ask": 1}
+        failed = {"outcome": "server_error", "status": 503, "reply": "", "usage": None, "cost": None}
+        bench.when(judgement(bench, lost, survival=None, social=None, code=None))
+        bench.when(judgement(bench, failed, SAID)).then(
+            like(events.JudgeCoded, code=None, survival=None, raw_reply=""),
+            like(events.JudgeCoded, code="ok", survival=True, social=False, raw_reply=SAID["reply"], cost="0.002"),
+        )
+        bench.when(judgement(bench, turn=2, survival=None, social=None, code="parse_error"))
+        bench.when(commands.EndJudging(number=1, outcome="away", detail="503")).then(like(events.JudgingEnded))
+        bench.when(self.begin())
+        line = views.codings(bench.state).judges[0]
+        assert (line.status, line.coded, line.failed) == ("running", 1, 1)
+        assert (line.spent.calls, line.spent.failed_calls, line.spent.known, line.spent.unknown_calls) == (
+            5,
+            3,
+            "0.004",
+            2,
+        )
+
+    def test_another_model_is_another_coder(self, bench: Bench) -> None:
+        bench.when(self.begin()).when(self.begin(judge=msgspec.structs.replace(JUDGE, alias="other")))
+        assert [each.judge for each in views.codings(bench.state).judges] == ["paid", "other"]
+        assert len(self.judging(bench)) == 2
+
+    def test_a_stop_keeps_what_is_said_after_it(self, bench: Bench) -> None:
+        bench.when(self.begin()).when(commands.StopJudging(judge="paid")).then(
+            like(events.JudgingEnded, outcome="stopped")
+        )
+        assert self.judging(bench) == []
+        bench.when(commands.StopJudging(judge="paid")).then()
+        bench.when(commands.EndJudging(number=1, outcome="done")).then()
+        bench.when(judgement(bench)).then(like(events.JudgeCoded))
+        bench.when(commands.StopJudging(judge="nobody")).refused(Code.INVALID_REQUEST, "model")
+
+    def test_an_experiment_that_was_over_is_over_again(self) -> None:
+        log = [event.type for event, _, _ in coded().log]
+        assert log[-1] == "experiment_finished"
+        assert log.count("experiment_finished") == 3, "when it finished, after the judge and after the sheet"
+
+    def test_a_coder_again_replaces(self, bench: Bench) -> None:
+        rows = tuple(SheetRow(key=f"{number:016x}", survival=True) for number in range(2))
+        bench.when(commands.TakeSheet(coder="kim", rows=rows)).then(like(events.SheetCoded, coder="kim", rows=rows))
+        bench.when(commands.TakeSheet(coder="kim", rows=rows[:1]))
+        assert [(each.coder, each.rows) for each in views.codings(bench.state).coders] == [("kim", 1)]
+        bench.when(commands.TakeSheet(coder="lee", rows=(rows[0], rows[0]))).refused(
+            Code.INVALID_REQUEST, "rows[1].key"
+        )
+
+    def test_what_was_ended_takes_no_coding(self, bench: Bench) -> None:
+        bench.when(self.begin()).when(EndGame(reason="wrong"))
+        assert self.judging(bench) == []
+        for command in (
+            self.begin(), commands.StopJudging(judge="paid"), judgement(bench),
+            commands.EndJudging(number=1, outcome="done"), commands.TakeSheet(coder="kim", rows=()),
+        ):  # fmt: skip
+            bench.when(command).refused(Code.GAME_OVER)
+
+    def test_what_is_coded_folds_from_the_log(self) -> None:
+        bench = coded()
+        assert state_hash(bench.folded()) == state_hash(bench.state)
+
+    @pytest.mark.parametrize(
+        ("route", "body", "field"),
+        [
+            ("agora_judge", {"model": "nobody"}, "model"),
+            ("agora_judge", {}, "model"),
+            ("agora_judge", {"model": "unpriced", "budget": {"money": "1"}}, "budget.money"),
+            ("agora_judge", {"model": "paid", "turns": "some"}, "turns"),
+            ("agora_judge", {"model": "paid", "budget": {"calls": -1}}, "budget.calls"),
+            ("agora_judge_stop", {"model": 1}, "model"),
+            ("agora_sheet", {"coder": "Kim", "rows": []}, "coder"),
+            ("agora_sheet", {"coder": "kim", "rows": [{"key": "x"}]}, "rows[0].key"),
+            ("agora_sheet", {"coder": "kim", "rows": [{"key": "0" * 16, "survival": 1}]}, "rows[0].survival"),
+        ],
+    )
+    def test_a_call_with_a_fault_names_its_field(self, bench: Bench, route: str, body: Any, field: str) -> None:
+        refused = ExperimentApi(CATALOGUE).command(bench.state, ApiRequest(route=route, body=body, **OPERATOR))
+        assert isinstance(refused, Refused)
+        assert [fault.field for fault in refused.errors] == [field]
+
+    def test_calls_are_answered_with_who_codes(self, bench: Bench) -> None:
+        api = ExperimentApi(CATALOGUE)
+        body = {"model": "paid", "turns": "all", "budget": {"money": 2, "calls": 7}}
+        for request in (
+            ApiRequest(route="agora_judge", body=body, **OPERATOR),
+            ApiRequest(route="agora_sheet", body={"coder": "kim", "rows": []}, **OPERATOR),
+            ApiRequest(route="agora_judge_stop", body={"model": "paid"}, **OPERATOR),
+        ):
+            command = api.command(bench.state, request)
+            assert isinstance(command, Command)
+            bench.when(command)
+            answer = api.answer(bench.state, request)
+            assert isinstance(answer, ApiReply)
+            assert answer.body == views.codings(bench.state)
+        assert isinstance(answer.body, Codings)
+        judge = answer.body.judges[0]
+        assert (judge.turns, judge.budget, judge.status) == ("all", JudgeBudget(money="2", calls=7), "stopped")
+        stranger = msgspec.structs.replace(request, operator=False)
+        for found in (api.answer(bench.state, stranger), api.command(bench.state, stranger)):
+            assert isinstance(found, Refused)
+            assert found.code is Code.OPERATOR_ONLY
+
+
 class TestSecrecy:
     def test_nobody_but_the_operator_sees_anything(self, bench: Bench) -> None:
         for viewer in (PUBLIC, Viewer("agent-1"), Viewer("operator")):
@@ -763,6 +894,38 @@ Experiments_.TestCase.settings = settings(
 TestExperiments = Experiments_.TestCase
 
 
+JUDGE = PinnedModel(
+    alias="paid", model="mini", base_url="http://127.0.0.1:1/v1", input_price="0.15", output_price="0.6", scripted=False
+)
+SAID: dict[str, Any] = {
+    "outcome": "ok", "status": 200, "reply": '{"survival": true, "social": false}', "cost": "0.002",
+    "usage": {"prompt_tokens": 100, "completion_tokens": 9},
+}  # fmt: skip
+
+
+def judgement(bench: Bench, *calls: dict[str, Any], turn: int = 1, **said: Any) -> commands.RecordJudgement:
+    told: dict[str, Any] = {"survival": True, "social": False, "code": "ok"} | said
+    return commands.RecordJudgement(
+        run=bench.run(0),
+        agent="merchant_01",
+        turn=turn,
+        judge="paid",
+        prompt_hash="b" * 64,
+        calls=calls or (SAID,),
+        **told,
+    )
+
+
+def coded() -> Bench:
+    """An experiment whose thoughts a judge and a person coded when it was finished."""
+    bench = Bench(SMALL).finish(0).finish(1)
+    bench.when(commands.StartJudging(by="operator", judge=JUDGE, turns="sample", budget=JudgeBudget(calls=10)))
+    bench.when(judgement(bench))
+    bench.when(commands.EndJudging(number=1, outcome="done"))
+    row = SheetRow(key="0123456789abcdef", survival=True, social=None, note="unclear")
+    return bench.when(commands.TakeSheet(coder="kim", rows=(row,)))
+
+
 def every_event() -> list[Event]:
     grown = Bench(ADAPTIVE | {"budget": {"calls": 10, "per_run": {"tokens": 9000}}})
     grown.when(commands.RunOpened(run=grown.run(0)))
@@ -793,7 +956,7 @@ def every_event() -> list[Event]:
         spent = Spent(turns=34, calls=34)
         seen.when(commands.RunProgressed(run=seen.run(place), spent=spent, acts=acts))
     seen.when(commands.SeePcs(by="operator"))
-    return [event for each in (aborted, grown, seen) for event, _, _ in each.log]
+    return [event for each in (aborted, grown, seen, coded()) for event, _, _ in each.log]
 
 
 class TestStoredEvents:

@@ -27,13 +27,3 @@ def test_classes_and_coherence_of_a_cell(turn):
 
 def test_coherence_without_either_is_null(turn):
     assert dissociation.rows(frame([turn()]))[0].row["coherence"] is None
-
-
-def test_the_sample_to_code_by_hand_takes_from_every_stratum(white_room):
-    turns = frame(white_room(stage1=1, phase1=1, sets="AC", turns=20, epochs=3))
-    sample = dissociation.agreement_sample(turns, "seed")
-    assert len(sample) == len(set(sample)) == 200
-    assert sample == dissociation.agreement_sample(turns, "seed")
-    assert sample != dissociation.agreement_sample(turns, "other")
-    strata = {run.split("/")[0] + run.split("/")[1] for run, _, _ in sample}
-    assert {"stage1E", "stage1M", "phase1H", "phase2A"} <= strata

@@ -36,6 +36,7 @@ def sections(study: Study, drawn: Mapping[str, Figure]) -> tuple[Section, ...]:
         ("drift-and-washout", "Instruction Drift and persona washout", _drift),
         ("society", "Networks, inequality, treasury", _society),
         ("codes", "Parse codes; thought and act", _codes),
+        ("coding", "Coding of thoughts: agreement", _coding),
         ("contrasts-section", "Contrasts and sensitivity", _contrasts),
         ("interaction", "Interaction and length", _interaction),
         ("forks", "Forks", _forks),
@@ -136,6 +137,23 @@ def _society(study: Study, drawn: Mapping[str, Figure]) -> str:
 
 def _codes(study: Study, drawn: Mapping[str, Figure]) -> str:
     return markup.paragraph(prose.TWO_CODES) + figures_markup(study, drawn, "parse-codes", "dissoc")
+
+
+def _coding(study: Study, _: Mapping[str, Figure]) -> str:
+    found = rows(study.tables.get("kappa"))
+    if not found:
+        return ""
+    judges = [
+        (each.alias, each.model, each.coded, each.failed, each.spent.calls, each.spent.told) for each in study.judges
+    ]
+    head = ("judge", "model", "coded", "failed", "calls", "cost")
+    origin = provenance.source(study, "kappa", study.runs, "kappa", seed=study.seed)
+    return (
+        markup.paragraph(prose.KAPPA)
+        + rows_markup("Agreement of every pair of coders", found, tuple(study.tables["kappa"]))
+        + (markup.table("Judges", head, judges) if judges else "")
+        + provenance.source_markup(origin, study.links)
+    )
 
 
 def _contrasts(study: Study, drawn: Mapping[str, Figure]) -> str:

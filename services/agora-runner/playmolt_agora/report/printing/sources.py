@@ -11,7 +11,9 @@ from playmolt_schemas.agora.turn import TurnRecord
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import Record
 
+from playmolt_agora.measures.agreement import COLUMNS
 from playmolt_agora.measures.analysis import study as measured
+from playmolt_agora.measures.data.results import table
 from playmolt_agora.report import assembly, experiment_study
 from playmolt_agora.report.experiment_study import Gathered
 from playmolt_agora.report.study import RunNote, Study, StudyFault
@@ -51,7 +53,11 @@ def of_turns(path: Path, seed: str) -> Study:
         seed=seed,
         runs=notes,
         turns=turns,
-        tables={**found.tables, "runs": assembly.runs_table(notes, turns)},
+        tables={
+            **found.tables,
+            "runs": assembly.runs_table(notes, turns),
+            "kappa": table(COLUMNS, ()),
+        },
         unexcluded=found.unexcluded,
         further=found.beside,
         provenance=found.provenance,

@@ -1,0 +1,69 @@
+"""Having a model code the thoughts of an experiment, and waiting for it."""
+
+import time
+from typing import Any, Final
+
+from playmolt.errors import Refused
+from playmolt_schemas.agora.coding import Codings, JudgeLine, JudgeRequest
+from rich.console import Console
+
+from playmolt_cli.agora.experiments_client import ExperimentsClient
+from playmolt_cli.terminal.narration import printable
+
+_LOOK_SECONDS: Final = 0.3
+_LINE_SECONDS: Final = 5.0
+
+
+def judged(client: ExperimentsClient, experiment: str, request: JudgeRequest, console: Console) -> JudgeLine:
+    """Have the judge begin, or go on, and say how it stands once it asks nothing more.
+
+    Ctrl-C stops it, too, so that no money is spent meanwhile: raises KeyboardInterrupt once that is committed.
+    """
+    judge = _of(client.judge(experiment, request), request.model)
+    try:
+        return _followed(client, experiment, judge, console)
+    except KeyboardInterrupt:
+        console.print("stopping: questions under way end, no further one begins")
+        try:
+            client.stop_judge(experiment, request.model)
+        except Refused as refusal:
+            console.print(printable(refusal.detail))
+        raise
+
+
+def summary(experiment: str, judge: JudgeLine) -> dict[str, Any]:
+    """What `--json` ends with."""
+    return {
+        "experiment": experiment,
+        "judge": judge.judge,
+        "coded": judge.coded,
+        "failed": judge.failed,
+        "calls": judge.spent.calls,
+        "known": judge.spent.known,
+        "unknown_calls": judge.spent.unknown_calls,
+    }
+
+
+def told(judge: JudgeLine) -> str:
+    """How a judge stands, in a line."""
+    why = f": {judge.detail}" if judge.detail else ""
+    failed = f", {judge.failed:,} without labels" if judge.failed else ""
+    return printable(
+        f"{judge.judge} {judge.status}{why}; {judge.coded:,} coded{failed}, {judge.spent.calls:,} calls, "
+        f"cost {judge.spent.told}"
+    )
+
+
+def _followed(client: ExperimentsClient, experiment: str, judge: JudgeLine, console: Console) -> JudgeLine:
+    said = time.monotonic()
+    while judge.status == "running":
+        time.sleep(_LOOK_SECONDS)
+        judge = _of(client.codings(experiment), judge.judge)
+        if time.monotonic() - said > _LINE_SECONDS:
+            console.print(told(judge))
+            said = time.monotonic()
+    return judge
+
+
+def _of(codings: Codings, alias: str) -> JudgeLine:
+    return next(each for each in codings.judges if each.judge == alias)

@@ -1,0 +1,70 @@
+"""The sheet on which people code thoughts: drawn from the log, and taken back into it."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from playmolt_core.db.pool import open_pool
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_schemas.agora.coding import CoderLine, SheetRequest
+from playmolt_schemas.agora.plan import NAME
+
+from playmolt_cli.agora.experiments_client import experiments_client
+from playmolt_cli.local.database import database
+from playmolt_cli.terminal.failures import Failure
+
+if TYPE_CHECKING:
+    from playmolt_agora.coding.thoughts import Thought
+
+
+CODER: Final = NAME
+"""What a coder may be called."""
+
+
+class Rejected(Exception):
+    """A sheet with faults; each is a line of the message."""
+
+
+def write(experiment: str, file: Path, data: Path | None) -> int:
+    """Write the sheet of an experiment; gives the number of its rows. Raises Failure."""
+    from playmolt_agora.coding import sheet, thoughts  # noqa: PLC0415 -- numeric libraries, which take a second
+
+    found, seed = asyncio.run(_thoughts(experiment, data))
+    drawn = thoughts.sample(found, seed)
+    if not drawn:
+        raise Failure(f"no valid turn of {experiment} has a thought yet: there is nothing to code")
+    file.write_bytes(sheet.written(drawn).encode())
+    return len(drawn)
+
+
+def take(experiment: str, file: Path, coder: str, data: Path | None) -> CoderLine:
+    """Have the experiment take a filled sheet. Raises Rejected with every fault, and Failure."""
+    from playmolt_agora.coding import sheet  # noqa: PLC0415 -- as above
+
+    body = file.read_bytes()
+    found, _ = asyncio.run(_thoughts(experiment, data))
+    rows, faults = sheet.read(body, {thought.key for thought in found})
+    if faults:
+        raise Rejected("\n".join(f"{file}:{fault.line}: {fault.message}" for fault in faults))
+    request = SheetRequest(coder=coder, rows=rows)
+    with experiments_client(None, None, data) as client:
+        codings = client.take_sheet(experiment, request)
+    return next(each for each in codings.coders if each.coder == coder)
+
+
+async def _thoughts(experiment: str, data: Path | None) -> "tuple[list[Thought], str]":
+    """What can be coded of an experiment, and its seed."""
+    from playmolt_agora.coding import thoughts  # noqa: PLC0415 -- as above
+    from playmolt_agora.report import assembly, experiment_study  # noqa: PLC0415 -- as above
+
+    with database(data) as url:
+        pool = await open_pool(url)
+        try:
+            gathered = await experiment_study.gather(PostgresLog(pool), experiment)
+        except experiment_study.UnknownExperiment as error:
+            raise Failure(f"{error}: `playmolt log tail --running` shows the streams there are") from error
+        finally:
+            await pool.close()
+    notes = [assembly.run_note(records) for records in gathered.runs.values()]
+    forks = [note.run for note in notes if note.parent is not None]
+    return thoughts.of_turns(assembly.turns_of(gathered.runs), forks), gathered.preregistered.seed

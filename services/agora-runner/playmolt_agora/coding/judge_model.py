@@ -1,0 +1,215 @@
+"""One question to a judge: sent once, its reply kept before it is read, every request counted."""
+
+import hashlib
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+from playmolt_core.db.blobs import PgBlobs
+from playmolt_core.db.in_flight import InFlight, PgInFlight
+from playmolt_core.llm import port
+from playmolt_core.llm.attempts import recorded
+from playmolt_core.llm.catalogue import Catalogue, is_scripted
+from playmolt_core.llm.models import Models
+from playmolt_core.llm.port import Attempt, Failed, Model, ModelRequest, Reply
+from playmolt_core.llm.scripted.model import ScriptedModel
+from playmolt_schemas.agora.coding import JudgingStatus
+from playmolt_schemas.agora.plan import Plan
+from playmolt_schemas.canonical import canonical_json
+
+from playmolt_agora.coding import judgement, scripted_judge
+from playmolt_agora.coding.judgement import Judgement
+from playmolt_agora.coding.purse import OverBudget, Purse
+from playmolt_agora.coding.thoughts import Thought
+from playmolt_agora.run.call_usage import held_by, lost_call
+from playmolt_agora.turn import prompts
+from playmolt_agora.workers.prompt_store import PromptStore
+
+_ANSWERED: Final = 200
+_ASK: Final = 1
+"""A judge is asked once: what does not parse has no label."""
+
+
+class Halt(msgspec.Struct, frozen=True):
+    """Why a judge cannot go on."""
+
+    outcome: JudgingStatus
+    detail: str
+
+
+class Heard(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a question: its calls as they are stored, the judgement where there is one, and why to halt."""
+
+    prompt_hash: str
+    calls: tuple[dict[str, Any], ...] = ()
+    judgement: Judgement | None = None
+    halt: Halt | None = None
+
+
+class JudgeModel:
+    """A model of the catalogue, or a scripted one, as the judge of an experiment's thoughts."""
+
+    def __init__(
+        self, models: Models, catalogue: Catalogue, blobs: PgBlobs, store: PromptStore, in_flight: PgInFlight
+    ) -> None:
+        self._models = models
+        self._catalogue = catalogue
+        self._blobs = blobs
+        self._store = store
+        self._in_flight = in_flight
+        self._cast = scripted_judge.cast()
+
+    def concurrent(self, alias: str) -> int:
+        """How many questions may be under way."""
+        entry = self._catalogue.models.get(alias)
+        return entry.concurrent if entry else 1
+
+    async def lost(self, experiment: str, alias: str, thought: Thought, logged: int) -> dict[str, Any] | None:
+        """The requests about a thought that went down with their process, as they are stored, where there were any.
+
+        `logged` requests about it are in the log. Raises LogUnavailable.
+        """
+        mark = await self._in_flight.found(_mark(experiment, alias, thought))
+        lost = mark.requests - (logged - mark.logged) if mark else 0
+        return lost_call(lost, _ASK) | {"alias": alias} if lost > 0 else None
+
+    async def ask(
+        self, experiment: str, alias: str, plan: Plan, seed: str, thought: Thought, purse: Purse, logged: int
+    ) -> Heard:
+        """Ask about a thought, or find the reply that came before. Raises LogUnavailable."""
+        asked = judgement.prompt(thought.text, thought.language)
+        text = prompts.prompt_text(asked.system, asked.user)
+        await self._store.put(text)
+        named = judgement.hash_of(thought)
+        request = _request(experiment, alias, plan, thought, asked)
+        key = None if is_scripted(alias) else self._key(experiment, request, plan, thought)
+        if key and (found := await self._blobs.reply(key)) is not None:
+            answer, calls = _cached(found)
+            for call in calls:
+                purse.take(call)
+            return _heard(named, answer, calls)
+        model = self._model(alias, seed)
+        if model is None:
+            return Heard(prompt_hash=named, halt=Halt("away", f"there is no model {alias!r} in the catalogue"))
+        one = _Question(self._in_flight, purse, request, named, _mark(experiment, alias, thought), logged)
+        try:
+            answer = await one.put(model, marked=key is not None)
+        except OverBudget as over:
+            return Heard(prompt_hash=named, calls=tuple(one.calls), halt=Halt("budget", str(over)))
+        await self._blobs.put(one.kept_apart)
+        if key and one.calls and one.calls[-1]["status"] == _ANSWERED and one.answered:
+            await self._in_flight.keep_reply(one.mark, key, msgspec.json.encode([answer, one.calls]).decode())
+        return _heard(named, answer, one.calls)
+
+    def _model(self, alias: str, seed: str) -> Model | None:
+        if is_scripted(alias):
+            return ScriptedModel(self._cast, f"{seed}/judge") if self._cast.knows(alias) else None
+        return self._models.get(alias)
+
+    def _key(self, experiment: str, request: ModelRequest, plan: Plan, thought: Thought) -> str:
+        entry = self._catalogue.models.get(request.alias)
+        named = {
+            "model": entry.model if entry else "",
+            "base_url": entry.base_url if entry else "",
+            "messages": request.messages,
+            "sampling": plan.sampling,
+            "decoding": request.decoding,
+            "schema": request.schema,
+            "replicate": ["judge", experiment, thought.run, thought.turn, thought.agent],
+        }
+        return hashlib.sha256(canonical_json(named)).hexdigest()
+
+
+class _Question:
+    """The requests of one question while they are made; each is reserved, marked, and counted when it ends."""
+
+    def __init__(
+        self, in_flight: PgInFlight, purse: Purse, request: ModelRequest, prompt: str, mark: str, logged: int
+    ) -> None:
+        self._in_flight = in_flight
+        self._purse = purse
+        self._request = request
+        self._prompt = prompt
+        self._place = InFlight(turn=0, agent="", ask=_ASK, logged=logged)
+        self._size = sum(len(message.content.encode()) for message in request.messages)
+        self._open: list[Callable[[], None]] = []
+        self.mark = mark
+        self.calls: list[dict[str, Any]] = []
+        self.kept_apart: list[str] = []
+        self.answered = False
+
+    async def put(self, model: Model, *, marked: bool) -> Reply | Failed:
+        self._reserve()
+        try:
+            answer = await model.ask(self._request, self._record, self._sending if marked else None)
+        finally:
+            for release in self._open:
+                release()
+        self.answered = self.calls[-1]["outcome"] not in {*port.TRANSPORT_FAULTS, "rejected"} if self.calls else False
+        return answer
+
+    def _reserve(self) -> None:
+        self._open.append(self._purse.reserve(self._size, len(self._request.messages), self._request.max_tokens))
+
+    async def _sending(self) -> None:
+        if not self._open:  # a repeat: its worst case has to fit as well
+            self._reserve()
+        await self._in_flight.mark(self.mark, self._place)
+
+    async def _record(self, attempt: Attempt) -> None:
+        fields, apart = recorded(attempt)
+        self.kept_apart += [apart] if apart is not None else []
+        worst = self._purse.worst(self._size, len(self._request.messages), self._request.max_tokens)
+        held = {"held": worst.cost} if worst.cost is not None and held_by(fields) else {}
+        messages = {"prompt": self._prompt, "added": []}
+        call = fields | held | {"request": fields["request"] | {"messages": messages}}
+        self.calls.append(call)
+        if self._open:
+            self._open.pop()()
+        self._purse.take(call)
+        if attempt.outcome == "rate_limited" and not is_scripted(attempt.alias):
+            await self._in_flight.refused(self.mark, self._place)
+
+
+def _request(experiment: str, alias: str, plan: Plan, thought: Thought, asked: prompts.Prompt) -> ModelRequest:
+    name = f"judge:{thought.run}:{thought.agent}:{thought.turn}"
+    return ModelRequest(
+        alias=alias,
+        messages=judgement.messages(asked),
+        turn=None if is_scripted(alias) else port.TurnHeader(experiment, name),
+        schema_name=scripted_judge.SCHEMA,
+        sampling=port.Sampling(temperature=plan.sampling.temperature, top_p=plan.sampling.top_p),
+        max_tokens=plan.sampling.max_tokens,
+        decoding="prompt",
+    )
+
+
+def _mark(experiment: str, alias: str, thought: Thought) -> str:
+    """The name of what is on its way; it begins as the experiment's own, whose service may write it."""
+    return f"{experiment}/judge/{alias}/{thought.key}"
+
+
+def _cached(found: str) -> tuple[Reply | Failed, list[dict[str, Any]]]:
+    said, calls = msgspec.json.decode(found, type=tuple[dict[str, Any], list[dict[str, Any]]])
+    answer = msgspec.convert(said, Failed) if "code" in said else msgspec.convert(said, Reply)
+    return answer, [call | {"cache_hit": True} for call in calls]
+
+
+def _heard(prompt: str, answer: Reply | Failed, calls: list[dict[str, Any]]) -> Heard:
+    if isinstance(answer, Reply):
+        return Heard(prompt_hash=prompt, calls=tuple(calls), judgement=judgement.read(answer.text))
+    if answer.code == "model_unavailable":
+        return _unheard(prompt, answer, calls)
+    if answer.cut or answer.code == "refused":
+        return Heard(prompt_hash=prompt, calls=tuple(calls), judgement=Judgement("cut" if answer.cut else "refusal"))
+    return Heard(prompt_hash=prompt, calls=tuple(calls), judgement=judgement.read(answer.reply))
+
+
+def _unheard(prompt: str, answer: Failed, calls: list[dict[str, Any]]) -> Heard:
+    outcomes = {call["outcome"] for call in calls}
+    codes = [str(call.get("code") or call["status"]) for call in calls]
+    if outcomes and outcomes == {"timeout"}:
+        return Heard(prompt_hash=prompt, calls=tuple(calls), judgement=Judgement("timeout"))
+    refused = "rejected" in outcomes or port.NO_QUOTA in codes
+    halt = Halt("model" if refused else "away", answer.detail)
+    return Heard(prompt_hash=prompt, calls=tuple(calls), halt=halt)

@@ -1,0 +1,156 @@
+"""The worker of judges: asks about thoughts under one lease, and tells the experiment what was said of each."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Coroutine, Iterable, Iterator
+from typing import Any
+
+from playmolt_core.effects.leased_effect import LeasedEffect
+from playmolt_core.game.decider import Event
+from playmolt_core.log.folding import facts_of
+from playmolt_core.log.port import EventLog
+from playmolt_schemas.agora.plan import Plan
+
+from playmolt_agora.coding import judgement, thoughts
+from playmolt_agora.coding.judge_model import Halt, JudgeModel
+from playmolt_agora.coding.purse import Purse
+from playmolt_agora.coding.thoughts import Thought, key_of
+from playmolt_agora.experiment import commands
+from playmolt_agora.experiment.budget import Prices
+from playmolt_agora.experiment.effects import ThoughtsToCode
+from playmolt_agora.experiment.events import JudgeCoded
+from playmolt_agora.experiment.rules import Experiment
+from playmolt_agora.experiment.state import Judge, State
+from playmolt_agora.run.call_usage import is_call, lost_of
+from playmolt_agora.run.events import AgentActed
+from playmolt_agora.workers.run_usage import events_of
+
+
+class Judging:
+    """Fulfils `judge`. What the log holds is not asked again; a reply that was whole is found."""
+
+    def __init__(self, log: EventLog, model: JudgeModel) -> None:
+        self._log = log
+        self._model = model
+
+    async def __call__(self, leased: LeasedEffect) -> None:
+        due: ThoughtsToCode = leased.payload
+        state: State = leased.snapshot.state
+        judge = state.judge(due.judge)
+        if judge is None or state.plan is None:
+            raise LookupError(f"{due.judge} judges nothing of {state.game_id}")
+        before = _Before(await self._events(leased.stream), due.judge)
+        wanted = iter([each for each in await self._thoughts(state, due) if each.key not in before.settled])
+        work = _Work(leased, state.plan, judge, self._model, before)
+        await _all(work.through(wanted) for _ in range(self._model.concurrent(due.judge)))
+        await work.conclude()
+
+    async def _thoughts(self, state: State, due: ThoughtsToCode) -> list[Thought]:
+        """What is to be coded; forks are left out, which repeat what their parents thought."""
+        found: list[Thought] = []
+        for run in state.runs:
+            if run.parent is None and run.status != "planned":
+                events = await events_of(self._log, run.run)
+                found += thoughts.of_turns(event.record for event in events if isinstance(event, AgentActed))
+        return thoughts.sample(found, state.seed) if due.turns == "sample" else found
+
+    async def _events(self, experiment: str) -> list[Event]:
+        stored = await self._log.facts(experiment)
+        return [event for event, _ in facts_of(Experiment(), stored)] if stored else []
+
+
+async def _all(parts: Iterable[Coroutine[None, None, None]]) -> None:
+    """Await all; the first that fails ends the others and is raised as it is."""
+    tasks = [asyncio.create_task(part) for part in parts]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class _Before:
+    """What the log holds of a judge: by the key of a thought whether it is settled, and its requests."""
+
+    def __init__(self, events: Iterable[Event], judge: str) -> None:
+        self.settled: set[str] = set()
+        self.logged: Counter[str] = Counter()
+        for event in events:
+            if isinstance(event, JudgeCoded) and event.judge == judge:
+                key = key_of(event.run, event.agent, event.turn)
+                self.settled.update(() if event.code is None else (key,))
+                self.logged[key] += int(event.call.get("lost", is_call(event.call)))
+
+
+class _Work:
+    def __init__(self, leased: LeasedEffect, plan: Plan, judge: Judge, model: JudgeModel, before: _Before) -> None:
+        pinned = judge.judge
+        prices = Prices(
+            pinned.input_price, pinned.output_price, pinned.cached_price or None, pinned.reasoning_price or None
+        )
+        self._leased = leased
+        self._plan = plan
+        self._judge = judge
+        self._model = model
+        self._before = before
+        self._purse = Purse(judge.budget, judge.spent, prices)
+        self._seed = leased.snapshot.state.seed
+        self._halt: Halt | None = None
+
+    async def through(self, wanted: Iterator[Thought]) -> None:
+        """Take thoughts from what is wanted until there are none, or something stops the judge."""
+        for thought in wanted:
+            if not await self._goes_on():
+                return
+            await self._code(thought)
+
+    async def conclude(self) -> None:
+        """Tell that it is done, or why not; who is stopping leaves it to the next."""
+        if self._halt is not None:
+            await self._leased.submit(self._ended(self._halt))
+        elif await self._goes_on():
+            await self._leased.submit(self._ended(Halt("done", "")))
+
+    def _ended(self, halt: Halt) -> commands.EndJudging:
+        return commands.EndJudging(number=self._judge.number, outcome=halt.outcome, detail=halt.detail)
+
+    async def _goes_on(self) -> bool:
+        if self._halt is not None or self._leased.stopping:
+            return False
+        now = (await self._leased.present()).state.judge(self._judge.judge.alias)
+        return now is not None and (now.number, now.status) == (self._judge.number, "running")
+
+    async def _code(self, thought: Thought) -> None:
+        experiment, alias, logged = self._leased.stream, self._judge.judge.alias, self._before.logged[thought.key]
+        lost = await self._model.lost(experiment, alias, thought, logged)
+        if lost is not None:
+            self._purse.take(lost)
+            await self._tell(thought, f"lost/{thought.key}/{logged}", judgement.hash_of(thought), (lost,))
+            logged += lost_of((lost,))
+        heard = await self._model.ask(experiment, alias, self._plan, self._seed, thought, self._purse, logged)
+        if heard.calls:
+            said = heard.judgement
+            await self._tell(thought, f"said/{thought.key}/{logged}", heard.prompt_hash, heard.calls, said)
+        self._halt = self._halt or heard.halt
+
+    async def _tell(
+        self,
+        thought: Thought,
+        step: str,
+        prompt_hash: str,
+        calls: tuple[dict[str, Any], ...],
+        said: judgement.Judgement | None = None,
+    ) -> None:
+        told = commands.RecordJudgement(
+            run=thought.run,
+            agent=thought.agent,
+            turn=thought.turn,
+            judge=self._judge.judge.alias,
+            prompt_hash=prompt_hash,
+            calls=calls,
+            survival=said.survival if said else None,
+            social=said.social if said else None,
+            code=said.code if said else None,
+        )
+        await self._leased.submit(told, step)

@@ -1,0 +1,133 @@
+"""The sheet on which a person codes thoughts without knowing whose they are: written as CSV, and read again."""
+
+import csv
+import io
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final
+
+import msgspec
+from playmolt_schemas.agora.coding import NOTE_CHARS, SHEET_ROWS, SheetRow
+from playmolt_schemas.text import trimmed, unstorable
+
+from playmolt_agora.coding.thoughts import Thought
+
+COLUMNS: Final = ("key", "language", "thought", "survival", "social", "note")
+_NEEDED: Final = ("key", "survival", "social")
+_LABELS: Final[Mapping[str, bool | None]] = {
+    **dict.fromkeys(("1", "yes", "true", "예"), True),
+    **dict.fromkeys(("0", "no", "false", "아니오"), False),
+    "": None,
+}
+_FORMULA: Final = re.compile(r"[=+\-@\t\r]")
+"""What a spreadsheet would run where a cell begins with it."""
+
+
+class SheetFault(msgspec.Struct, frozen=True):
+    """What is wrong with a line of a sheet."""
+
+    line: int
+    message: str
+
+
+def written(thoughts: Iterable[Thought]) -> str:
+    """A sheet to fill in, with a byte order mark, which spreadsheets need to read Korean."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    writer.writerows((each.key, each.language, _shown(each.text), "", "", "") for each in thoughts)
+    return f"\ufeff{text.getvalue()}"
+
+
+def read(body: bytes, known: Collection[str]) -> tuple[tuple[SheetRow, ...], tuple[SheetFault, ...]]:
+    """The rows of a filled sheet that say anything, and every fault of it; `known` are the keys that there are."""
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = body[: error.start].count(b"\n") + 1
+        return (), (SheetFault(line, "is not UTF-8: save the sheet as CSV UTF-8"),)
+    rows: list[SheetRow] = []
+    faults: list[SheetFault] = []
+    reader = _Reader(known)
+    for line, cells in _lines(text):
+        row = reader.row(line, cells)
+        faults += reader.faults(line)
+        rows += [row] if row is not None else []
+    if not reader.begun:
+        faults.append(SheetFault(1, f"has no head: {', '.join(COLUMNS)}"))
+    if not faults and len(rows) > SHEET_ROWS:
+        faults.append(SheetFault(1, f"codes {len(rows)} thoughts; a sheet has {SHEET_ROWS} at most"))
+    return tuple(rows), tuple(faults)
+
+
+def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Each record with the line that it begins on."""
+    # A NUL is no line of a reader; it is told as a fault of its cell.
+    reader = csv.reader(io.StringIO(text.replace("\x00", "\ufffd"), newline=""))
+    line = 1
+    for cells in reader:
+        yield line, cells
+        line = reader.line_num + 1
+
+
+class _Reader:
+    """Reads line by line, the head first."""
+
+    def __init__(self, known: Collection[str]) -> None:
+        self._known = known
+        self._places: dict[str, int] | None = None
+        self._seen: dict[str, int] = {}
+        self._found: list[str] = []
+
+    @property
+    def begun(self) -> bool:
+        return self._places is not None
+
+    def faults(self, line: int) -> list[SheetFault]:
+        """What was wrong with the line that was read last."""
+        found, self._found = self._found, []
+        return [SheetFault(line, message) for message in found]
+
+    def row(self, line: int, cells: list[str]) -> SheetRow | None:
+        """What a line says; None for the head, for one that says nothing, and for one with a fault."""
+        if self._places is None:
+            self._places = {trimmed(name).lower(): place for place, name in enumerate(cells)}
+            self._found += [f"has no column {name}" for name in _NEEDED if name not in self._places]
+            return None
+        if not any(map(trimmed, cells)) or any(name not in self._places for name in _NEEDED):
+            return None
+        key = self._key(line, self._cell(cells, "key"))
+        survival, social = (self._label(cells, name) for name in ("survival", "social"))
+        note = self._note(self._cell(cells, "note"))
+        if self._found or (survival is None and social is None and not note):
+            return None
+        return SheetRow(key=key, survival=survival, social=social, note=note)
+
+    def _cell(self, cells: list[str], name: str) -> str:
+        place = (self._places or {}).get(name, len(cells))
+        return trimmed(cells[place]) if place < len(cells) else ""
+
+    def _key(self, line: int, key: str) -> str:
+        if key not in self._known:
+            self._found.append(f"key {key[:40]!r} is no key of this experiment")
+        elif key in self._seen:
+            self._found.append(f"key {key} stands on line {self._seen[key]} already")
+        self._seen.setdefault(key, line)
+        return key
+
+    def _label(self, cells: list[str], name: str) -> bool | None:
+        word = self._cell(cells, name).lower()
+        if word not in _LABELS:
+            self._found.append(f"{name} {word[:40]!r} is none of 1, 0, yes, no, true, false, 예, 아니오")
+        return _LABELS.get(word)
+
+    def _note(self, note: str) -> str:
+        if len(note) > NOTE_CHARS:
+            self._found.append(f"note has {len(note)} characters; {NOTE_CHARS} are kept at most")
+        if unstorable(note):
+            self._found.append("note holds a character that cannot be stored")
+        return note
+
+
+def _shown(text: str) -> str:
+    return f"'{text}" if _FORMULA.match(text) else text

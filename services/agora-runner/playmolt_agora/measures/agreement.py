@@ -1,0 +1,117 @@
+"""How far lexicon, judges and people agree on what thoughts name: the table `kappa` (`measures.md`, section 4)."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from playmolt_schemas.agora.turn import TurnRecord
+
+from playmolt_agora.measures import dissociation
+from playmolt_agora.measures.data.coding import Cues, dissoc
+from playmolt_agora.measures.data.definitions import BOOTSTRAPS, INTERVAL_RUNS, TIE
+from playmolt_agora.measures.data.frame import Integers
+from playmolt_agora.measures.data.results import Result
+from playmolt_agora.measures.divergence import Floats
+from playmolt_agora.measures.inference import bootstrap
+from playmolt_agora.measures.inference.streams import stream
+
+COLUMNS: Final = ("label", "coder_a", "coder_b", "n", "agree", "kappa", "ci_lo", "ci_hi")
+LEXICON: Final = "lexicon"
+_SCALES: Final[Mapping[str, tuple[Any, ...]]] = {
+    "survival": (False, True),
+    "social": (False, True),
+    "code": ("A", "B", "C", "U"),
+}
+
+Place = tuple[str, str, int]
+"""Run, agent and turn."""
+
+
+class Coding(msgspec.Struct, frozen=True):
+    """What a coder says of the thought of a turn; None is not coded."""
+
+    coder: str
+    place: Place
+    survival: bool | None
+    social: bool | None
+
+
+def kappa(turns: Iterable[TurnRecord], codings: Iterable[Coding], seed: str) -> list[Result]:
+    """Agreement of every pair of coders beyond chance, over the turns that both coded; none where nobody coded.
+
+    `turns` are those whose thoughts can be coded. Coders come in the order of their codings, the lexicon before them.
+    The interval is the percentile bootstrap over runs, null below three.
+    """
+    known = {(turn.run, turn.agent, turn.turn): turn for turn in turns}
+    labels: dict[str, dict[str, dict[Place, Any]]] = {name: {} for name in _SCALES}
+    lexicon = [Coding(LEXICON, place, turn.cue_s, turn.cue_o) for place, turn in known.items()]
+    coded = [coding for coding in codings if coding.place in known]
+    for coding in (*lexicon, *coded) if coded else ():
+        for name, value in _labels(coding, known[coding.place]):
+            labels[name].setdefault(coding.coder, {})
+            if value is not None:
+                labels[name][coding.coder][coding.place] = value
+    return list(_rows(labels, seed))
+
+
+def _labels(coding: Coding, turn: TurnRecord) -> Iterator[tuple[str, Any]]:
+    yield "survival", coding.survival
+    yield "social", coding.social
+    if coding.survival is None or coding.social is None:
+        yield "code", None
+        return
+    cues = Cues(s=coding.survival, o=coding.social)
+    yield "code", dissoc(cues, valid=True, action=turn.action_base or turn.action, target=turn.target)
+
+
+def _rows(labels: Mapping[str, Mapping[str, Mapping[Place, Any]]], seed: str) -> Iterator[Result]:
+    for label, coders in labels.items():
+        for one, other in combinations(coders, 2):
+            both = [place for place in coders[one] if place in coders[other]]
+            runs = tuple(sorted({run for run, _, _ in both}))
+            counts = _by_run(
+                runs, _SCALES[label], [(place[0], coders[one][place], coders[other][place]) for place in both]
+            )
+            whole = counts.sum(axis=0)
+            span = _interval(counts, stream(seed, "kappa", label, one, other))
+            row = {
+                "label": label,
+                "coder_a": one,
+                "coder_b": other,
+                "n": len(both),
+                "agree": float(np.trace(whole) / len(both)) if both else None,
+                "kappa": dissociation.cohens_kappa(whole),
+                "ci_lo": span.low,
+                "ci_hi": span.high,
+            }
+            yield Result(row, runs=runs, n=len(both), unit="turn")
+
+
+def _by_run(runs: Sequence[str], scale: Sequence[Any], said: Iterable[tuple[str, Any, Any]]) -> Integers:
+    """What two coders said of the turns that both coded: runs × scale × scale."""
+    numbers = {run: number for number, run in enumerate(runs)}
+    counts = np.zeros((len(runs), len(scale), len(scale)), dtype=np.int64)
+    for run, first, second in said:
+        counts[numbers[run], scale.index(first), scale.index(second)] += 1
+    return counts
+
+
+def _interval(counts: Integers, generator: np.random.Generator) -> bootstrap.Interval:
+    size = len(counts)
+    if size < INTERVAL_RUNS:
+        return bootstrap.Interval()
+    drawn = generator.integers(0, size, (BOOTSTRAPS, size))
+    times = np.zeros((BOOTSTRAPS, size), dtype=np.int64)
+    np.add.at(times, (np.arange(BOOTSTRAPS)[:, None], drawn), 1)
+    return bootstrap.interval(_kappas(np.tensordot(times, counts, axes=1)), size, size)
+
+
+def _kappas(counts: Integers) -> Floats:
+    """Cohen's κ of many square tables; NaN where chance makes agreement certain."""
+    total = counts.sum(axis=(1, 2)).astype(np.float64)
+    observed = np.trace(counts, axis1=1, axis2=2) / total
+    expected = np.einsum("ij,ij->i", counts.sum(axis=1), counts.sum(axis=2)) / total**2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(1 - expected <= TIE, np.nan, (observed - expected) / (1 - expected)))

@@ -1,0 +1,312 @@
+"""A judge at work: what it asks, what it finds, what stops it; also when its process is killed."""
+
+import asyncio
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+import msgspec
+import pytest
+from playmolt_agora.coding import judging as working
+from playmolt_agora.coding.judge_model import JudgeModel
+from playmolt_agora.coding.judging import Judging
+from playmolt_agora.coding.thoughts import Thought
+from playmolt_agora.experiment import commands
+from playmolt_agora.experiment.commands import EndJudging, RecordJudgement
+from playmolt_agora.experiment.events import PinnedModel
+from playmolt_agora.experiment.rules import Experiment
+from playmolt_agora.experiment.state import State
+from playmolt_agora.workers.prompt_store import PromptStore
+from playmolt_core.db.in_flight import InFlight
+from playmolt_core.game.decider import Command, Event
+from playmolt_core.game.snapshot import Snapshot
+from playmolt_core.llm.catalogue import Catalogue, ModelEntry
+from playmolt_core.llm.port import Attempt, Failed, Listener, ModelRequest, Record, Reply, Sending, Usage
+from playmolt_schemas.agora.coding import JudgeBudget
+
+from core.tests.scenario import Scenario
+
+ID = "experiment-00000000-0000-4000-8000-000000000001"
+PLAN = {"name": "n", "seed": "7", "models": ["scripted"], "phases": {"phase1": {"runs": 1, "turns": 3}}}
+ENTRY = ModelEntry(base_url="http://127.0.0.1:1/v1", model="mini", concurrent=3)
+YES = json.dumps({"survival": True, "social": False})
+JUDGE = PinnedModel(alias="fake", model="mini", base_url="", input_price="1", output_price="2", scripted=False)
+THOUGHTS = [Thought("agora-1", "agent_01", turn, "phase1", "en", "scripted", f"thought {turn}") for turn in range(6)]
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class Store:
+    """Replies, texts and marks, in memory."""
+
+    def __init__(self) -> None:
+        self.replies: dict[str, str] = {}
+        self.marks: dict[str, InFlight] = {}
+        self.texts: list[str] = []
+
+    async def put(self, texts: Iterable[str]) -> list[str]:
+        self.texts += texts
+        return list(self.texts)
+
+    async def reply(self, key: str) -> str | None:
+        return self.replies.get(key)
+
+    async def mark(self, stream: str, request: InFlight) -> None:
+        before = self.marks.get(stream)
+        again = before.requests if before and before.logged == request.logged else 0
+        self.marks[stream] = msgspec.structs.replace(request, requests=again + 1)
+
+    async def refused(self, stream: str, request: InFlight) -> None:
+        before = self.marks[stream]
+        self.marks[stream] = msgspec.structs.replace(before, requests=before.requests - 1)
+
+    async def found(self, stream: str) -> InFlight | None:
+        mark = self.marks.get(stream)
+        return mark if mark and mark.requests > 0 else None
+
+    async def keep_reply(self, stream: str, key: str, body: str) -> None:
+        self.replies[key] = body
+        self.marks.pop(stream, None)
+
+
+class Model:
+    """Says what it is told to, the last for ever: a text, a kill, or outcomes with their status, one a request."""
+
+    def __init__(self, *script: Any) -> None:
+        self.script = list(script) or [YES]
+        self.asked: list[ModelRequest] = []
+
+    def get(self, alias: str) -> "Model | None":
+        return self if alias == "fake" else None
+
+    async def ask(
+        self, request: ModelRequest, record: Record, sending: Sending | None = None, listener: Listener | None = None
+    ) -> Reply | Failed:
+        assert sending is not None
+        said = self.script.pop(0) if len(self.script) > 1 else self.script[0]
+        outcomes: Sequence[tuple[Any, int | None]] = [("ok", 200)] if isinstance(said, str) else said
+        for outcome, status in outcomes if said is not Killed else [(Killed, 0)]:
+            await sending()
+            self.asked.append(request)
+            if outcome is Killed:
+                raise Killed
+            await record(_attempt(outcome, status, said if isinstance(said, str) else ""))
+        if isinstance(said, str):
+            return Reply(text=said, tool_calls=(), attempts=1)
+        if outcomes[-1][0] in ("refusal", "cut"):
+            code: Any = "refused" if outcomes[-1][0] == "refusal" else "invalid_reply"
+            return Failed(code=code, detail="no", attempts=1, cut=outcomes[-1][0] == "cut")
+        return Failed(code="model_unavailable", detail="its own words", attempts=len(outcomes))
+
+
+def _attempt(outcome: Any, status: int | None, text: str) -> Attempt:
+    return Attempt(
+        number=1, alias="fake", model_asked="mini", model_answered="mini", headers={}, request={}, decoding="prompt",
+        outcome=outcome, status=status, detail="", reply=text, tool_calls=(), finish_reason="stop",
+        usage=Usage(10, 5) if text else None, cost="0.5" if text else None, latency_ms=7,
+    )  # fmt: skip
+
+
+class Stream(Scenario[State]):
+    """An experiment, and the log and lease of a worker that judges for it."""
+
+    stopping = False
+
+    def __init__(self, model: Model, store: Store, budget: JudgeBudget = JudgeBudget()) -> None:  # noqa: B008 -- frozen
+        super().__init__(Experiment(), ID)
+        self.when(commands.OpenExperiment(operator="o", plan=PLAN))
+        for planned in self.state.runs:
+            self.when(commands.RunOpened(run=planned.run))
+        self.model, self.store, self.budget = model, store, budget
+        self.steps: dict[str, Command] = {}
+        self.payload: Any = None
+
+    def begin(self) -> None:
+        self.when(commands.StartJudging(by="o", judge=JUDGE, turns="all", budget=self.budget))
+        self.payload = next(effect.payload for effect in self.decider.effects(self.state) if effect.kind == "judge")
+
+    @property
+    def snapshot(self) -> Snapshot:
+        return cast("Snapshot", _Snapshot(self.state))
+
+    async def present(self) -> Snapshot:
+        return self.snapshot
+
+    async def submit(self, command: Command, step: str = "") -> None:
+        """The same step commits once."""
+        await asyncio.sleep(0)
+        if (name := f"{self.payload.number}/{step}") not in self.steps:
+            self.steps[name] = command
+            self.when(command)
+
+    @property
+    def stream(self) -> str:
+        return ID
+
+    async def work(self) -> None:
+        store: Any = self.store
+        catalogue = Catalogue({"fake": ENTRY})
+        model = JudgeModel(cast("Any", self.model), catalogue, store, PromptStore(store), store)
+        await Judging(cast("Any", self), model)(cast("Any", self))
+
+    async def facts(self, stream: str) -> Any:
+        return None
+
+    @property
+    def told(self) -> list[RecordJudgement]:
+        return [command for command in self.steps.values() if isinstance(command, RecordJudgement)]
+
+    @property
+    def line(self) -> Any:
+        return (self.state.judges or ())[0]
+
+
+class _Snapshot(msgspec.Struct, frozen=True):
+    state: State
+
+
+@pytest.fixture(autouse=True)
+def _thoughts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a run thought and what an experiment holds, without a log."""
+
+    async def thoughts(*_: Any) -> list[Thought]:
+        return list(THOUGHTS)
+
+    async def told(self: Judging, _: str) -> list[Event]:
+        stream = cast("Any", self)._log
+        return [event for event, _, _ in stream.log]
+
+    monkeypatch.setattr(working.Judging, "_thoughts", thoughts)
+    monkeypatch.setattr(working.Judging, "_events", told)
+
+
+async def test_every_thought_is_asked_once_with_its_name() -> None:
+    stream = Stream(Model(), Store())
+    stream.begin()
+    await stream.work()
+    asked = [request.turn.value for request in stream.model.asked if request.turn]
+    assert sorted(asked) == [f"{ID} judge:agora-1:agent_01:{turn} ask" for turn in range(6)]
+    assert (stream.line.status, stream.line.coded, stream.line.spent.calls) == ("done", 6, 6)
+    assert len(set(stream.store.texts)) == 6, "each prompt is kept"
+    stream.begin()
+    await stream.work()
+    assert len(stream.model.asked) == 6, "the same again asks nothing"
+
+
+async def test_a_kill_loses_what_was_on_its_way_and_no_reply() -> None:
+    stream = Stream(Model(YES, YES, Killed, YES), Store())
+    stream.begin()
+    with pytest.raises(Killed):
+        await stream.work()
+    begun = len(stream.model.asked)
+    stream.model.script = [YES]
+    await stream.work()
+    assert (stream.line.status, stream.line.coded, stream.line.failed) == ("done", 6, 0)
+    lost = [told for told in stream.told if told.calls[0]["outcome"] == "lost"]
+    assert len(stream.model.asked) == 6 + sum(told.calls[0]["lost"] for told in lost)
+    assert len(lost) >= 1
+    assert begun >= 3
+    assert stream.line.spent.unknown_calls == len(lost)
+
+
+async def test_a_reply_that_was_whole_is_found_whatever_was_logged_of_it() -> None:
+    stream = Stream(Model(), Store())
+    stream.begin()
+    await stream.work()
+    other = Stream(Model([("rejected", 401)]), stream.store)
+    other.begin()
+    await other.work()
+    assert (other.line.status, other.line.coded, other.model.asked) == ("done", 6, [])
+    assert all(told.calls[0]["cache_hit"] for told in other.told)
+
+
+@pytest.mark.parametrize(
+    ("budget", "calls"), [(JudgeBudget(calls=2), 2), (JudgeBudget(calls=0), 0), (JudgeBudget(money="0.0001"), 0)]
+)
+async def test_a_budget_holds_and_raised_goes_on(budget: JudgeBudget, calls: int) -> None:
+    stream = Stream(Model(), Store(), budget)
+    stream.begin()
+    await stream.work()
+    assert (stream.line.status, stream.line.spent.calls) == ("budget", calls)
+    assert "raise it" in stream.line.detail
+    stream.budget = JudgeBudget(calls=100, money="100")
+    stream.begin()
+    await stream.work()
+    assert (stream.line.status, stream.line.coded, len(stream.model.asked)) == ("done", 6, 6)
+
+
+async def test_a_repeat_has_to_fit_into_the_budget_too() -> None:
+    stream = Stream(Model([("server_error", 503)] * 3), Store(), JudgeBudget(calls=2))
+    stream.begin()
+    await stream.work()
+    assert (stream.line.status, stream.line.spent.calls, len(stream.model.asked)) == ("budget", 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "status"),
+    [
+        ([("rejected", 401)], "model"),
+        ([("rejected", 404)], "model"),
+        ([("server_error", 503)] * 3, "away"),
+        ([("connection", None), ("timeout", None)], "away"),
+    ],
+)
+async def test_a_model_that_cannot_be_asked_stops_it_and_the_question_stays_open(outcomes: Any, status: str) -> None:
+    stream = Stream(Model(outcomes), Store())
+    stream.begin()
+    await stream.work()
+    assert (stream.line.status, stream.line.detail, stream.line.failed) == (status, "its own words", 0)
+    assert {told.code for told in stream.told} == {None}
+    stream.model.script = [YES]
+    stream.begin()
+    await stream.work()
+    assert (stream.line.status, stream.line.coded) == ("done", 6)
+    assert not [told for told in stream.told if told.calls[0]["outcome"] == "lost"], "what failed was logged"
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("hm", "parse_error"),
+        ([("refusal", 200)], "refusal"),
+        ([("cut", 200)], "cut"),
+        ([("timeout", None)] * 3, "timeout"),
+    ],
+)
+async def test_a_reply_without_labels_is_settled_and_failed(said: Any, code: str) -> None:
+    stream = Stream(Model(said), Store())
+    stream.begin()
+    await stream.work()
+    assert (stream.line.status, stream.line.coded, stream.line.failed) == ("done", 0, 6)
+    assert {told.code for told in stream.told} == {code}
+    asked = len(stream.model.asked)
+    stream.begin()
+    await stream.work()
+    assert len(stream.model.asked) == asked
+
+
+async def test_a_429_is_no_call() -> None:
+    stream = Stream(Model([("rate_limited", 429), ("server_error", 503)], YES), Store())
+    stream.begin()
+    await stream.work()
+    spent = stream.line.spent
+    assert (spent.calls, spent.refused_calls) == (len(stream.model.asked) - 1, 1)
+
+
+async def test_a_stop_is_heeded_before_the_next_question() -> None:
+    stream = Stream(Model(), Store())
+    stream.begin()
+
+    class Stopped(Model):
+        async def ask(self, *arguments: Any, **more: Any) -> Reply | Failed:
+            said = await super().ask(*arguments, **more)
+            stream.when(commands.StopJudging(judge="fake"))
+            return said
+
+    stream.model = Stopped()
+    await stream.work()
+    assert stream.line.status == "stopped"
+    assert len(stream.model.asked) == ENTRY.concurrent == stream.line.coded
+    assert not [command for command in stream.steps.values() if isinstance(command, EndJudging)]
