@@ -112,7 +112,8 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     `schema` is the JSON Schema of the reply (None: plain text). The runtime adds no word to the prompt unless tools
     have to be spelt out for a server that knows none, so the prompt itself has to say what form the reply takes.
     `tool_choice` is `auto`, `none`, `required` or a tool's name. `told` is a speech that its listeners may be told as
-    it comes, where the model's server streams.
+    it comes, where the model's server streams. A `patient` request waits for room, for two minutes in all, where its
+    provider has none (429): that is no attempt.
     """
 
     alias: str
@@ -127,6 +128,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = {}
     decoding: DecodingChoice = "best"
     told: bool | UnsetType = UNSET
+    patient: bool | UnsetType = UNSET
 
     def all_headers(self) -> dict[str, str]:
         """The request's own headers and that of its turn."""
@@ -233,6 +235,6 @@ class Model(Protocol):
     ) -> Reply | Failed:
         """Records every attempt; `listener` hears those that stream.
 
-        Transport faults are tried again up to 3 times; a refusal, an empty or too
-        large reply is not: those are for a repair. Raises LogUnavailable when the shared limits cannot be read."""
+        Transport faults are tried again up to 3 times, but that a patient request waits a 429 out; a refusal, an empty
+        or too large reply is not: those are for a repair. Raises LogUnavailable when the shared limits are away."""
         ...

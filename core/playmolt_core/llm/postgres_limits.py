@@ -6,7 +6,17 @@ from typing_extensions import override
 
 from playmolt_core.db.pool import Pool
 from playmolt_core.db.queries import queries
-from playmolt_core.llm.limits import LEASE_SECONDS, WINDOW_SECONDS, Admission, Allowance, ModelLimits
+from playmolt_core.llm.limits import (
+    FIRST_HOLD_SECONDS,
+    LEASE_SECONDS,
+    MOST_HOLD_SECONDS,
+    STRETCH,
+    WINDOW_SECONDS,
+    Admission,
+    Allowance,
+    Heard,
+    ModelLimits,
+)
 
 _SQL = queries("model_limits")
 
@@ -34,6 +44,7 @@ class PgModelLimits(ModelLimits):
             allowance.requests_per_minute,
             allowance.tokens_per_minute,
             tokens,
+            allowance.provider or None,
         )
         return float(wait) if wait else admission
 
@@ -42,5 +53,14 @@ class PgModelLimits(ModelLimits):
         return bool(await self._pool.value(_SQL["hold"], uuid.UUID(admission.id), self.lease_seconds))
 
     @override
-    async def release(self, admission: Admission, tokens: int | None) -> None:
-        await self._pool.value(_SQL["give_back"], uuid.UUID(admission.id), tokens)
+    async def release(self, admission: Admission, tokens: int | None, heard: Heard | None = None) -> None:
+        await self._pool.value(
+            _SQL["give_back"],
+            uuid.UUID(admission.id),
+            tokens,
+            None if heard is None else heard.refused,
+            None if heard is None else heard.wait,
+            STRETCH,
+            FIRST_HOLD_SECONDS,
+            MOST_HOLD_SECONDS,
+        )

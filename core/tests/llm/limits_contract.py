@@ -5,7 +5,16 @@ import time
 from collections.abc import Awaitable, Callable
 
 import pytest
-from playmolt_core.llm.limits import Admission, Allowance, ModelLimits, NoCapacity, permitted
+from playmolt_core.llm.limits import (
+    FIRST_HOLD_SECONDS,
+    STRETCH,
+    Admission,
+    Allowance,
+    Heard,
+    ModelLimits,
+    NoCapacity,
+    permitted,
+)
 
 WINDOW = LEASE = 4.0
 """Half of it is longer than a busy machine stands still."""
@@ -123,3 +132,58 @@ class LimitsContract:
             async with permitted(limits, "m", ONE_AT_ONCE, 1):
                 raise ValueError("oops")
         await admitted(limits, ONE_AT_ONCE)
+
+
+SHARED = Allowance(concurrent=8, provider="p")
+REFUSED, ANSWERED = Heard(refused=True), Heard(refused=False)
+
+
+class LearningContract:
+    """What a provider takes at once, learnt from its refusals."""
+
+    async def test_a_refusal_halves_what_a_provider_is_asked_at_once_by_all_its_aliases(
+        self, limits: ModelLimits, sleep: Sleep
+    ) -> None:
+        held = [await admitted(limits, SHARED) for _ in range(4)]
+        await limits.release(held[0], None, REFUSED)
+        await sleep(FIRST_HOLD_SECONDS + 0.05)
+        await wait_for(limits, SHARED)
+        await limits.release(held[1], None)
+        await limits.release(held[2], None)
+        await admitted(limits, SHARED, alias="another")
+        await wait_for(limits, SHARED)
+        await admitted(limits, Allowance(concurrent=8, provider="q"))
+
+    async def test_refusals_of_calls_that_were_under_way_together_halve_once(
+        self, limits: ModelLimits, sleep: Sleep
+    ) -> None:
+        for each in [await admitted(limits, SHARED) for _ in range(8)]:
+            await limits.release(each, None, REFUSED)
+        await sleep(FIRST_HOLD_SECONDS + 0.05)
+        for _ in range(4):
+            await admitted(limits, SHARED)
+        await wait_for(limits, SHARED)
+
+    async def test_nobody_asks_a_provider_before_it_said(self, limits: ModelLimits, sleep: Sleep) -> None:
+        await limits.release(await admitted(limits, SHARED), None, Heard(refused=True, wait=WINDOW / 2))
+        assert WINDOW / 4 < await wait_for(limits, SHARED) <= WINDOW / 2
+        await sleep(WINDOW / 2 + 0.05)
+        await admitted(limits, SHARED)
+
+    async def test_a_stretch_of_a_full_house_allows_one_more(self, limits: ModelLimits, sleep: Sleep) -> None:
+        await limits.release(await admitted(limits, SHARED), None, REFUSED)
+        await sleep(FIRST_HOLD_SECONDS + 0.05)
+        for _ in range(STRETCH):
+            only = await admitted(limits, SHARED)
+            await wait_for(limits, SHARED)
+            await limits.release(only, None, ANSWERED)
+        await admitted(limits, SHARED)
+        await admitted(limits, SHARED)
+        await wait_for(limits, SHARED)
+
+    async def test_refusals_in_a_row_are_waited_for_ever_longer(self, limits: ModelLimits, sleep: Sleep) -> None:
+        for refusals in range(4):
+            await limits.release(await admitted(limits, SHARED), None, REFUSED)
+            wait, longest = await wait_for(limits, SHARED), FIRST_HOLD_SECONDS * 2**refusals
+            assert longest / 4 < wait <= longest
+            await sleep(wait + 0.01)

@@ -8,6 +8,7 @@ from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.openai.model import OpenAIModel
 from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, TurnHeader
 
+from core.tests.clock import Clock
 from core.tests.llm.fake_server import FakeServer, Step, fenced, huge, reply, status
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
@@ -26,12 +27,11 @@ async def ask(*steps: Step, **parts: Any) -> tuple[Answered | Failed, FakeServer
     async def record(attempt: Attempt) -> None:
         attempts.append(attempt)
 
-    async def no_wait(_: float) -> None:
-        return
+    clock = Clock()
 
     async with FakeServer(*steps) as server:
         server.otherwise = reply("nobody should ask for this")
-        model = OpenAIModel(server.entry(), "", MemoryLimits(), sleep=no_wait)
+        model = OpenAIModel(server.entry(), "", MemoryLimits(clock=clock), sleep=clock.sleep)
         answer = await ask_object(model, REQUEST, record, **parts)
         await model.close()
         return answer, server, attempts

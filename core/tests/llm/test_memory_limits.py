@@ -6,10 +6,10 @@ import pytest
 from playmolt_core.llm.limits import MemoryLimits, ModelLimits
 
 from core.tests.clock import Clock
-from core.tests.llm.limits_contract import LEASE, WINDOW, LimitsContract, Sleep
+from core.tests.llm.limits_contract import LEASE, WINDOW, LearningContract, LimitsContract, Sleep
 
 
-class TestMemoryLimits(LimitsContract):
+class TestMemoryLimits(LimitsContract, LearningContract):
     @pytest.fixture
     def clock(self) -> Clock:
         return Clock()

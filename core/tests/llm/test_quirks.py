@@ -12,6 +12,7 @@ from playmolt_core.llm.parsing import Parsed, parse_object
 from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, Reply
 from playmolt_schemas.canonical import canonical_json
 
+from core.tests.clock import Clock
 from core.tests.llm.fake_server import FakeServer, reply, truncated
 from core.tests.llm.quirks import QUIRKS, by_alias
 
@@ -32,10 +33,8 @@ async def asked(server: FakeServer, alias: str, *, words: bool) -> tuple[Reply |
     async def record(attempt: Attempt) -> None:
         attempts.append(attempt)
 
-    async def no_wait(_: float) -> None:
-        return
-
-    model = OpenAIModel(server.entry(alias, model=alias), "", MemoryLimits(), sleep=no_wait)
+    clock = Clock()
+    model = OpenAIModel(server.entry(alias, model=alias), "", MemoryLimits(clock=clock), sleep=clock.sleep)
     question = ModelRequest(alias=alias, messages=(Message("user", "q"),), schema=None if words else SCHEMA)
     try:
         return await model.ask(question, record), attempts

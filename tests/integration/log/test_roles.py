@@ -31,6 +31,7 @@ TABLES = {
     "limits.bucket": "full_at",
     "limits.opening": "at",
     "limits.model_call": "tokens",
+    "limits.provider": "allowed",
     "limits.budget": "calls",
     "lease.effect": "attempt",
     "lease.in_flight": "requests",

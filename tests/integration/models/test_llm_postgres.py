@@ -13,7 +13,7 @@ from playmolt_core.llm.limits import Allowance, ModelLimits
 from playmolt_core.llm.postgres_limits import PgModelLimits
 
 from core.tests.effects.leases_contract import LeasesContract
-from core.tests.llm.limits_contract import LEASE, WINDOW, LimitsContract, Sleep
+from core.tests.llm.limits_contract import LEASE, WINDOW, LearningContract, LimitsContract, Sleep
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def sleep() -> Sleep:
     return asyncio.sleep
 
 
-class TestPgModelLimits(LimitsContract):
+class TestPgModelLimits(LimitsContract, LearningContract):
     @pytest.fixture
     def limits(self, pool: Pool) -> ModelLimits:
         return PgModelLimits(pool, window_seconds=WINDOW, lease_seconds=LEASE)
@@ -59,7 +59,7 @@ async def test_calls_that_are_over_are_forgotten(database_url: str, pool: Pool) 
     await connection.close()
 
 
-@pytest.mark.parametrize("table", ["limits.model_call", "lease.effect"])
+@pytest.mark.parametrize("table", ["limits.model_call", "limits.provider", "lease.effect"])
 async def test_an_engine_reaches_the_tables_through_their_functions_only(pool: Pool, table: str) -> None:
     for statement in (f"SELECT 1 FROM {table}", f"DELETE FROM {table}", f"TRUNCATE {table}"):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):

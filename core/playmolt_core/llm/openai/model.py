@@ -1,6 +1,7 @@
-"""A model behind an OpenAI-compatible server: bounded retries, and what the server can do found out by asking."""
+"""A model behind an OpenAI-compatible server: bounded repeats, and what the server can do found out by asking."""
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable
 from typing import Final
 from urllib.parse import urlsplit
@@ -9,7 +10,7 @@ import msgspec
 from typing_extensions import override
 
 from playmolt_core.llm.catalogue import ModelEntry
-from playmolt_core.llm.limits import MAX_WAIT_SECONDS, ModelLimits, NoCapacity, permitted
+from playmolt_core.llm.limits import MAX_WAIT_SECONDS, Heard, ModelLimits, NoCapacity, permitted
 from playmolt_core.llm.openai.ability import first_form, learned, other_form
 from playmolt_core.llm.openai.connection import Connection
 from playmolt_core.llm.openai.judging import heard_in, judged
@@ -45,6 +46,7 @@ _FAILURES: Final[dict[AttemptOutcome, FailureCode]] = {
 }
 _TOKEN_BYTES: Final = 12
 """No tokenizer packs so many bytes of a prompt into one token: a server that counts fewer has cut the prompt."""
+_ERRORS: Final = 500
 _log = log("model")
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -58,6 +60,7 @@ class OpenAIModel(Model):
         self._limits = limits
         self._sleep = sleep
         self._connection = Connection(entry, key)
+        self._allowance = msgspec.structs.replace(entry.allowance, provider=provider_of(entry.base_url, key))
         self._known = Form(
             decoding=entry.decoding or DECODINGS[0], system=entry.system or "system", stream=entry.stream
         )
@@ -70,13 +73,21 @@ class OpenAIModel(Model):
         longest = self._entry.reply_tokens or request.max_tokens
         request = msgspec.structs.replace(request, max_tokens=min(request.max_tokens, longest))
         form, retries, number = first_form(request, self._known), 0, 0
+        patience, refused = MAX_WAIT_SECONDS, None
         while True:
             number += 1
             try:
-                attempt = await self._attempt(request, form, number, sending, listener)
+                attempt, waited = await self._attempt(request, form, number, sending, listener, patience)
             except NoCapacity as busy:
+                if refused is not None:
+                    return self._result(request, form, refused)
                 return Failed(code="model_unavailable", detail=f"{busy}; raise its limits", attempts=number - 1)
             await record(attempt)
+            if request.patient and _is_refused(attempt):
+                # The limits hold the next one back until its provider may be asked again.
+                patience -= 0.0 if refused is None else waited
+                refused = attempt
+                continue
             if _is_repeated(attempt) and retries < len(RETRY_SECONDS):
                 pause = RETRY_SECONDS[retries] if attempt.retry_after_ms is None else attempt.retry_after_ms / 1000
                 retries += 1
@@ -92,13 +103,19 @@ class OpenAIModel(Model):
         await self._connection.close()
 
     async def _attempt(
-        self, request: ModelRequest, form: Form, number: int, sending: Sending | None, listener: Listener | None
-    ) -> Attempt:
+        self,
+        request: ModelRequest,
+        form: Form,
+        number: int,
+        sending: Sending | None,
+        listener: Listener | None,
+        patience: float,
+    ) -> tuple[Attempt, float]:
         entry, body, headers = self._entry, body_of(request, self._entry.model, form), request.all_headers()
         address = urlsplit(entry.base_url)
         port = address.port or (443 if address.scheme == "https" else 80)
         tokens = expected_tokens(request)
-        async with permitted(self._limits, entry.alias, entry.allowance, tokens, MAX_WAIT_SECONDS) as permit:
+        async with permitted(self._limits, entry.alias, self._allowance, tokens, patience, sleep=self._sleep) as permit:
             with attempt_span(request, "openai", entry.model, address.hostname or "", port) as span:
                 if sending is not None:
                     await sending()
@@ -129,7 +146,8 @@ class OpenAIModel(Model):
                 )
                 finish(span, attempt)
             permit.tokens = said.usage.total if said.usage else None
-        return attempt
+            permit.heard = _heard(attempt)
+        return attempt, permit.waited
 
     def _warnings(self, usage: Usage | None, sent: int) -> tuple[str, ...]:
         """PROMPT_CUT from the second reply in a row on whose prompt was counted too small."""
@@ -164,6 +182,23 @@ class OpenAIModel(Model):
         if attempt.outcome == "rejected":
             return "; change the request or take another model"
         return f" ({attempt.number} requests); try again later" if attempt.outcome in TRANSPORT_FAULTS else ""
+
+
+def provider_of(base_url: str, key: str) -> str:
+    """Who shares the room of a server: all that ask it with one key, which is not told."""
+    return hashlib.sha256(f"{base_url.rstrip('/')}\n{key}".encode()).hexdigest()
+
+
+def _heard(attempt: Attempt) -> Heard | None:
+    """A connection that broke or an answer that did not come in time tells nothing of room."""
+    if _is_refused(attempt):
+        wait = attempt.retry_after_ms
+        return Heard(refused=True, wait=None if wait is None else wait / 1000)
+    return Heard(refused=False) if attempt.status is not None and attempt.status < _ERRORS else None
+
+
+def _is_refused(attempt: Attempt) -> bool:
+    return attempt.outcome == "rate_limited" and attempt.code != NO_QUOTA
 
 
 def _is_repeated(attempt: Attempt) -> bool:

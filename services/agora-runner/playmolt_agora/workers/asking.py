@@ -182,8 +182,8 @@ class Asking:
             held = {"held": reserved.cost} if reserved.cost is not None and held_by(fields) else {}
             attempts.append(_stored(fields | held, digest, request))
             if attempt.outcome == "rate_limited":
-                await self._in_flight.refused(spec.run, marked)
-            if attempt.outcome in _REPEATED:
+                await self._in_flight.refused(spec.run, marked)  # it took nothing: what was reserved is for the next
+            elif attempt.outcome in _REPEATED:
                 again = await self._reservations.reserve(spec, limits, request.alias, size)
                 if isinstance(again, LimitReached):
                     raise _OverBudget(again)
@@ -251,6 +251,7 @@ def _request(spec: RunSpec, scene: Scene, prompt: Prompt) -> ModelRequest:
         sampling=port.Sampling(temperature=spec.sampling.temperature, top_p=spec.sampling.top_p),
         max_tokens=spec.sampling.max_tokens,
         decoding=spec.decoding,
+        patient=True,
     )
 
 

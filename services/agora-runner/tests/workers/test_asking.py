@@ -13,6 +13,7 @@ from playmolt_agora.turn.scene import Scene
 from playmolt_agora.workers.asking import Asking, Halt, Lost
 from playmolt_agora.workers.budget_reservations import BudgetReservations
 from playmolt_agora.workers.prompt_store import PromptStore
+from playmolt_core.db.budgets import Short
 from playmolt_core.db.in_flight import InFlight
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.port import (
@@ -337,3 +338,39 @@ async def test_a_reply_without_room_is_a_code_of_its_own_and_not_asked_for_again
     found = await turn(asking, scene_of(), reask=2)
     assert (found.parsed.code, found.parsed.valid) == ("cut", False)
     assert len(model.asked) == 1
+
+
+async def test_429s_are_no_attempts_cost_nothing_and_need_no_budget_of_their_own(
+    model: Model, marks: Marks, scene_of: Callable[..., Scene]
+) -> None:
+    room = OneCall()
+    blobs: Any = marks.blobs
+    asking = Asking(
+        cast("Any", model),
+        residents.cast(),
+        CATALOGUE,
+        blobs,
+        PromptStore(blobs),
+        BudgetReservations(cast("Any", room), CATALOGUE),
+        cast("Any", marks),
+    )
+    model.script = [[("rate_limited", 429)] * 5, ACT]
+    found = await asking.turn(spec(), scene_of(), Budget(calls=1))
+    assert isinstance(found, TurnReply)
+    assert (found.parsed.code, found.attempt, room.calls) == ("ok", 1, 1)
+    assert marks.marks == {}
+
+
+class OneCall:
+    """An account that holds one call."""
+
+    calls = 0
+
+    async def reserve(self, accounts: Any, tokens: int, money: Decimal) -> Short | None:
+        if self.calls:
+            return Short(account="experiment-1", calls=self.calls, tokens=0, money=Decimal(0))
+        self.calls = 1
+        return None
+
+    async def settle(self, accounts: Any, *, calls: int = 0, tokens: int = 0, money: Decimal) -> None:
+        self.calls += calls
