@@ -1,7 +1,11 @@
 """The rules of every game that the log may hold."""
 
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
+from playmolt_core.db.content.packs import PgPacks
+from playmolt_core.db.pool import NotPermitted, Pool
 from playmolt_core.game.decider import Decider
 from playmolt_core.game.erasures import ErasureRules
 from playmolt_core.game.lobby import LobbyRules
@@ -15,6 +19,21 @@ def deciders() -> dict[str, Decider[Any]]:
     Rules are imported here and not before: a command that reads no log, `up` before all, need not wait for them.
     """
     return {"lobby": LobbyRules(), "erasure": ErasureRules(), **{game: decider_of(game) for game in games()}}
+
+
+async def with_packs(rules: Mapping[str, Decider[Any]], pool: Pool) -> None:
+    """Have the packs of a database's sessions in the rules of the jury, as far as this login may read them."""
+    jury: Any = rules.get("jury")
+    if jury is None:
+        return
+    from playmolt_jury.content.pack import assembled  # noqa: PLC0415 -- as late as the rules themselves
+
+    packs = PgPacks(pool)
+    with suppress(NotPermitted):
+        for digest in await packs.played():
+            files = await packs.files(digest)
+            if files is not None:
+                jury.cases.keep(assembled(files))
 
 
 def decider_of(game: str) -> Decider[Any]:

@@ -377,6 +377,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     packs: Annotated[
         str, _env("PLAYMOLT_PACKS", "Folders of cases that juries hear beside the shipped one, `:` between them.")
     ] = ""
+    jury_cases: Annotated[
+        Literal["operator", "keys"],
+        _env("PLAYMOLT_JURY_CASES", "Who may bring cases over HTTP: the operator alone, or any key, up to 20 of them."),
+    ] = "operator"
     jury_show_stances: Annotated[
         bool, _env("PLAYMOLT_JURY_SHOW_STANCES", "Whether overseers see jurors' stances as numbers before the verdict.")
     ] = False

@@ -10,6 +10,7 @@ from playmolt_jury.content.faults import Fault
 from playmolt_jury.content.pack_folder import check_folder, folder_files, read_folder
 from playmolt_schemas.games.game_messages import GameLanguage
 from playmolt_schemas.games.jury import Language, VerdictName
+from playmolt_schemas.games.packs import digest_of
 
 from playmolt_cli.content import entries, playing, template
 from playmolt_cli.content.template import PackGame
@@ -65,7 +66,7 @@ def check(folder: Path | None, as_json: bool) -> None:
     """
     files = pack.shipped_files() if folder is None else folder_files(folder)[0]
     faults = pack.check(files) if folder is None else _faults(folder)
-    digest = pack.digest_of(files)
+    digest = digest_of(files)
     if as_json:
         click.echo(msgspec.json.encode({"ok": not faults, "faults": faults, "digest": digest}))
     else:

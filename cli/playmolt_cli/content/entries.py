@@ -9,10 +9,11 @@ from typing import Any, Final
 import msgspec
 from playmolt_jury.content import shapes
 from playmolt_jury.content.faults import Fault, Flaw, Lines, located
-from playmolt_jury.content.pack import PACK, Files, PackFrame, frame_flaws, limit_flaws
+from playmolt_jury.content.pack import PACK, PackFrame, frame_flaws, limit_flaws
 from playmolt_jury.content.pack_folder import folder_files
 from playmolt_jury.content.text_check import TITLE_CHARS, bounded
 from playmolt_jury.content.toml_lines import lines_of
+from playmolt_schemas.games.packs import Files
 from playmolt_schemas.games.trial import Case
 
 from playmolt_cli.content.template import PackGame, file_of

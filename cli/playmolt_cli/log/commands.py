@@ -25,7 +25,7 @@ from playmolt_schemas.text import on_one_line
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from playmolt_cli.games import deciders
+from playmolt_cli.games import deciders, with_packs
 from playmolt_cli.log.anchor import anchor, compared_with_anchors
 from playmolt_cli.log.archive import archive
 from playmolt_cli.log.check import Checked, fold_records
@@ -167,11 +167,14 @@ def check(redecide: bool, files: Sequence[Path], data: Path | None, as_json: boo
 
 
 def _check_decisions(files: Sequence[Path], data: Path | None, as_json: bool) -> None:
-    async def work(event_log: PostgresLog) -> Redecided:
-        with progress(await event_log.position()) as done:
-            return await redecide_everything(event_log, deciders(), done)
+    rules = deciders()
 
-    redecided = redecide_records(records_of(files), deciders()) if files else with_log(data, work, opened=True)
+    async def work(event_log: PostgresLog, pool: Pool) -> Redecided:
+        await with_packs(rules, pool)
+        with progress(await event_log.position()) as done:
+            return await redecide_everything(event_log, rules, done)
+
+    redecided = redecide_records(records_of(files), rules) if files else with_database(data, work, opened=True)
     if as_json:
         click.echo(msgspec.json.encode(redecided))
     else:

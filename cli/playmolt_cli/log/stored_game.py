@@ -5,6 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from playmolt_core.db.pool import Pool
 from playmolt_core.game.decider import Decider
 from playmolt_core.game.fold import step
 from playmolt_core.log.port import Archived
@@ -14,8 +15,8 @@ from playmolt_core.vault.stream_key import StreamKey
 from playmolt_schemas.identifiers import type_of
 from playmolt_schemas.records import Record
 
-from playmolt_cli.games import deciders
-from playmolt_cli.log.reading import records_of, verified_files, with_log
+from playmolt_cli.games import deciders, with_packs
+from playmolt_cli.log.reading import records_of, verified_files, with_database, with_log
 from playmolt_cli.terminal.failures import Failure
 
 
@@ -52,10 +53,11 @@ def stored_game(
     if copy is not None:
         return (*_copied(copy, game_id), None)
 
-    async def work(log: PostgresLog) -> tuple[Sequence[Record], StreamKey | None]:
+    async def work(log: PostgresLog, pool: Pool) -> tuple[Sequence[Record], StreamKey | None]:
+        await with_packs({decider.game: decider}, pool)
         return await _stored_one(log, game_id), log.key_of(game_id)
 
-    records, key = with_log(data, work, opened=opened)
+    records, key = with_database(data, work, opened=opened)
     return records, _breaks(decider, records, key), key
 
 

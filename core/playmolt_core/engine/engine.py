@@ -17,7 +17,7 @@ from playmolt_core.engine.erasing import Eraser, Erasing
 from playmolt_core.engine.pending_call import PendingCall, Respond
 from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.engine.reads.reads import Reads
-from playmolt_core.engine.stream_cache import StreamCache
+from playmolt_core.engine.stream_cache import Prepare, StreamCache
 from playmolt_core.engine.writes.completing import Complete, Completing
 from playmolt_core.engine.writes.writes import Writes
 from playmolt_core.game.api import GameApi
@@ -47,9 +47,10 @@ class Engine:
         fetches: Mapping[str, Fetch] | None = None,
         eraser: Eraser | None = None,
         completes: Mapping[str, Complete] | None = None,
+        prepare: Prepare | None = None,
     ) -> None:
         self.decider = decider
-        self.streams = StreamCache(decider, event_log, settings.hot_games)
+        self.streams = StreamCache(decider, event_log, settings.hot_games, prepare)
         self.writes = Writes(decider, event_log, self.streams, settings, on_commit, api, self._told_of_erased)
         self._completing = Completing(completes or {}, self.writes.take, settings.effects_at_once)
         self.committed = CommittedReads(event_log, self.streams, self.writes.committing)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from itertools import islice
 from typing import Any
 
@@ -14,6 +15,8 @@ from playmolt_core.log.port import EventLog
 
 _LOBBY_RULES = LobbyRules()
 _READING = 32
+Prepare = Callable[[Any], Awaitable[None]]
+"""Fetches what rules need in memory for a state. Raises LogUnavailable."""
 AWAY_SECONDS = 0.2
 """How long to wait before a log that was away is asked again."""
 
@@ -21,10 +24,11 @@ AWAY_SECONDS = 0.2
 class StreamCache:
     """A bounded cache of entries, least recently used first out; an entry with uncommitted changes stays."""
 
-    def __init__(self, decider: Decider[Any], log: EventLog, limit: int) -> None:
+    def __init__(self, decider: Decider[Any], log: EventLog, limit: int, prepare: Prepare | None = None) -> None:
         self._decider = decider
         self._log = log
         self._limit = limit
+        self._prepare = prepare
         self._entries: OrderedDict[str, CachedStream] = OrderedDict()
         self._reads = asyncio.Semaphore(_READING)
 
@@ -62,5 +66,8 @@ class StreamCache:
         async with self._reads:
             stored = await self._log.facts(stream, commands=True)
         if stored is not None:
-            return read_stream(decider, stream, stored)
+            entry = read_stream(decider, stream, stored)
+            if self._prepare and decider is self._decider:
+                await self._prepare(entry.committed.state)
+            return entry
         return fresh_stream(decider, stream) if is_lobby(stream) else None

@@ -17,8 +17,9 @@ from playmolt_core.ops.connections import HEAD_BYTES, HEAD_TOO_LARGE, HEADER_LIN
 
 BREAK_OFF: Final = "playmolt.break_off"
 """The extension of an ASGI scope that ends an answer without its end: no message of ASGI says so."""
-MESSAGE_BYTES: Final = 1024 * 1024
-"""What a connection may send of one body, its chunks' extensions and trailers included, wanted or not."""
+MESSAGE_BYTES: Final = 2 * 1024 * 1024
+"""What a connection may send of one body, its chunks' extensions and trailers included, wanted or not:
+more than the longest body of a route."""
 _PIECE: Final = 4 * 1024
 """So much is parsed at once: what is parsed is a request, with all that belongs to one."""
 _LINE_EXTRA: Final = len(": \r\n")

@@ -22,6 +22,7 @@ from playmolt_core.effects.postgres_leases import PgLeases
 from playmolt_core.effects.postgres_outages import PgOutages
 from playmolt_core.engine.engine import Engine
 from playmolt_core.engine.reads.api_queries import Fetch
+from playmolt_core.engine.stream_cache import Prepare
 from playmolt_core.engine.writes.completing import Complete
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Decider
@@ -90,6 +91,8 @@ class HostedGame(msgspec.Struct, frozen=True):
     """Routes whose answer has to be fetched from somewhere, once the api lets the caller have it."""
     completes: Mapping[str, Complete] = {}
     """Routes whose body names what lies elsewhere, and has to be read before rules can decide on it."""
+    prepare: Prepare | None = None
+    """Fetches what rules need in memory for a stream that was read from the log."""
 
 
 Build = Callable[[ServiceContext], HostedGame]
@@ -101,7 +104,7 @@ def _engine(hosted: HostedGame, context: ServiceContext, bus: EngineBus) -> Engi
     return Engine(
         decider, context.log, context.settings, bus.notify_committed,
         api=api, workers=hosted.workers, leases=PgLeases(context.pool), outages=context.outages(decider.game),
-        fetches=hosted.fetches, completes=hosted.completes,
+        fetches=hosted.fetches, completes=hosted.completes, prepare=hosted.prepare,
         eraser=SessionEraser(context.pool) if decider.game in SEALED_TYPES else None,
     )  # fmt: skip
 

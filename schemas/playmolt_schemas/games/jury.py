@@ -3,9 +3,10 @@
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.api import ModelAlias, Request, Schema
+from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.games.game_messages import SessionMessage
 from playmolt_schemas.text import SPEECH, told
 
@@ -32,6 +33,12 @@ class OpenJuryRequest(Request, frozen=True, kw_only=True):
     language: Language
     model: ModelAlias = "scripted"
     case: Annotated[str, told(CASE_CHARS, description="The id of a case; left out: the shipped one.")] | None = None
+
+
+class BringCaseRequest(Request, frozen=True, kw_only=True):
+    """`POST /api/jury/cases`: the files of a pack, path to text."""
+
+    files: Annotated[dict[str, str], Meta(min_length=1)]
 
 
 class PhaseRequest(Request, frozen=True, kw_only=True):
@@ -121,6 +128,47 @@ class JurySession(msgspec.Struct, frozen=True, kw_only=True):
     failed: FailedVote | None = None
     case: JuryCase | None = None
     jurors: tuple[JurorView, ...]
+
+
+class CaseView(msgspec.Struct, frozen=True, kw_only=True):
+    """A case that a session may name: how large it is, and nothing of what stands in it.
+
+    `by` is who brought it: an agent's id, "operator", or null for the shipped one, which has no `created_at` either.
+    """
+
+    id: str
+    title: str
+    languages: tuple[Language, ...]
+    jurors: int
+    evidence: int
+    witnesses: int
+    endings: int
+    digest: str
+    by: str | None
+    created_at: str | None
+    shipped: bool
+
+
+class CasesView(msgspec.Struct, frozen=True):
+    """`GET /api/jury/cases`: the shipped case, the operator's, and the caller's own; the operator sees all."""
+
+    cases: tuple[CaseView, ...]
+
+
+class CaseFault(FieldFault, frozen=True):
+    """What is wrong with a file of a case: `field` is `files.PATH`, `line` that of the table or key."""
+
+    line: int = 1
+    code: str = ""
+
+
+class CaseBrought(msgspec.Struct, frozen=True, kw_only=True):
+    """`POST /api/jury/cases`."""
+
+    id: str
+    title: str
+    digest: str
+    languages: tuple[Language, ...]
 
 
 class JurySessions(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from typing import Any, Final, Literal
 
 from playmolt_schemas import api
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games import jury
+from playmolt_schemas.games import jury, packs
 from playmolt_schemas.records import OpenedRecord
 from playmolt_schemas.routes.route import (
     EVENT_STREAM,
@@ -146,6 +146,21 @@ ERASE: Final[Route[api.SessionErased]] = Route(
     method="DELETE", path=_ONE, name="jury_erase", tag="jury", auth=Auth.ANY, service="jury",
     summary="Erase a session for good; said again, it says the same.", answers={200: api.SessionErased},
 )  # fmt: skip
+_CASES: Final = "/api/jury/cases"
+CASES: Final[Route[jury.CasesView]] = Route(
+    method="GET", path=_CASES, name="jury_cases", tag="jury", auth=Auth.ANY, service="jury",
+    summary="The cases that a session may name.", answers={200: jury.CasesView},
+)  # fmt: skip
+BRING_CASE: Final[Route[jury.CaseBrought]] = Route(
+    method="POST", path=_CASES, name="jury_bring_case", tag="jury", auth=Auth.ANY, service="jury",
+    summary="Bring a case of one's own; the same files again change nothing.",
+    request=jury.BringCaseRequest, body_bytes=packs.BODY_BYTES, patient=True,
+    answers={201: jury.CaseBrought, 200: jury.CaseBrought}, errors=(Code.OPERATOR_ONLY, Code.INVALID_FORM),
+)  # fmt: skip
+DROP_CASE: Final[Route[None]] = Route(
+    method="DELETE", path=_CASES + "/{case}", name="jury_drop_case", tag="jury", auth=Auth.ANY, service="jury",
+    summary="Offer a case no more; sessions that play it go on.", answers={204: None},
+)  # fmt: skip
 
 JURY: Final = (
     OPEN,
@@ -172,4 +187,7 @@ JURY: Final = (
     SHARE,
     UNSHARE,
     ERASE,
+    CASES,
+    BRING_CASE,
+    DROP_CASE,
 )

@@ -223,9 +223,13 @@ class Alive(msgspec.Struct, frozen=True):
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """What the gateway needs, part by part."""
+    """What the gateway needs, part by part.
+
+    `missing_packs`: digests of cases that sessions play and no engine has; all else goes on.
+    """
 
     parts: dict[str, bool]
+    missing_packs: tuple[str, ...] | UnsetType = UNSET
 
 
 ACTIONS: Final = OneOf(tuple(action for game in BOT_GAMES.values() for action in game.actions.values()))

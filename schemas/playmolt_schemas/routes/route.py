@@ -189,6 +189,11 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
         return self.method == "POST" and self.service == "legal" and self.path.endswith("/evidence")
 
     @property
+    def brings(self) -> bool:
+        """Whether its body holds the files of a case."""
+        return self.method == "POST" and self.path.endswith("/cases")
+
+    @property
     def run(self) -> bool:
         """Whether it is about one run of an experiment, named in the path."""
         return "/runs/{id}" in self.path

@@ -11,6 +11,7 @@ from typing import Final
 import uvloop
 from playmolt_core.bus.client import connect
 from playmolt_core.db.accounts import PgAccounts
+from playmolt_core.db.content.packs import PgPacks
 from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.pool import open_pool
@@ -40,7 +41,9 @@ async def run(settings: Settings, fd: int | None) -> None:
         bus = await connect(settings, service="gateway")
         stack.push_async_callback(bus.close)
         accounts, callbacks = PgAccounts(pool), PgCallbacks(pool)
-        gateway = build(settings, bus, pool, accounts, PgProjections(pool), PgLimits(pool), PgShares(pool), callbacks)
+        gateway = build(
+            settings, bus, pool, accounts, PgProjections(pool), PgLimits(pool), PgShares(pool), callbacks, PgPacks(pool)
+        )
         await gateway.listen()
         caller = CallbackClient(private=bool(settings.callback_private))
         stack.push_async_callback(caller.close)

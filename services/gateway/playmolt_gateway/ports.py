@@ -13,6 +13,7 @@ from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGa
 from playmolt_core.db.shares import Share
 from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
 from playmolt_core.ops.metrics import Sample
+from playmolt_schemas.games.packs import Files
 
 AWAY: Final = (ConnectionError, TimeoutError, OSError)
 """What a dependency raises when it does not answer."""
@@ -169,6 +170,18 @@ class Limits(Protocol):
 
     async def give_session_up(self, session: str) -> None:
         """Keep no place any more for a session that was not opened."""
+        ...
+
+
+class Packs(Protocol):
+    """Cases that people bring."""
+
+    async def bring(self, digest: str, files: Files) -> None:
+        """Lay files down for an engine to check."""
+        ...
+
+    async def missing(self) -> Sequence[str]:
+        """Digests of packs that sessions play and no engine has."""
         ...
 
 

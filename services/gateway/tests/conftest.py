@@ -32,6 +32,7 @@ from playmolt_gateway.http.app import Gateway, build
 from playmolt_gateway.http.serving import listening, serve
 from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call
+from playmolt_schemas.games.packs import Files
 from playmolt_schemas.identifiers import ENGINES
 from playmolt_schemas.identity import slug_of
 
@@ -165,6 +166,8 @@ class TwinStore:
         self.takes = 0
         self.shares: dict[str, tuple[str, Share]] = {}
         self.share_keys: dict[tuple[str, str], str] = {}
+        self.packs: dict[str, Files] = {}
+        self.missing_packs: list[str] = []
         self.away = False
         self.read_only = False
         self.lookups = 0
@@ -341,6 +344,14 @@ class TwinStore:
         self.buckets[key] = used
         return 0.0
 
+    async def bring(self, digest: str, files: Files) -> None:
+        self.check()
+        self.packs[digest] = files
+
+    async def missing(self) -> list[str]:
+        self.check()
+        return self.missing_packs
+
     async def open_session(self, owner: str, game: str, session: str, most: int) -> bool:
         self.check()
         held = [name for name, holder in self.sessions.items() if holder == f"{owner} {game}"]
@@ -361,7 +372,7 @@ class Platform:
         self.bus = TwinBus()
         self.store = TwinStore()
         values: dict[str, Any] = {"operator_key": OPERATOR_KEY, "stuck_seconds": 600} | settings
-        self.gateway: Gateway = build(Settings(**values), self.bus, *[self.store] * 6)
+        self.gateway: Gateway = build(Settings(**values), self.bus, *[self.store] * 7)
         transport = httpx.ASGITransport(app=self.gateway, raise_app_exceptions=True)
         self.client = httpx.AsyncClient(transport=transport, base_url="http://gateway")
         self.operator = {"Authorization": f"Bearer {OPERATOR_KEY}"}

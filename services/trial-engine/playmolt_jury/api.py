@@ -1,7 +1,9 @@
 """The jury's calls: from a route to a command, from a state to an answer. Each session is its owner's alone."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
+import msgspec
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import Command, Refused, Viewer
 from playmolt_schemas.api import ErasedSession
@@ -18,26 +20,40 @@ from playmolt_jury.state import FailedCall, State
 ApiAnswer = ApiReply | Refused
 
 
+OPEN: Final = "jury_open"
+CASES: Final = "jury_cases"
+BRING_CASE: Final = "jury_bring_case"
+DROP_CASE: Final = "jury_drop_case"
+
+
+class Opening(msgspec.Struct, frozen=True, kw_only=True):
+    """The body of a call that opens a session, completed by the cases that its caller may name."""
+
+    body: Any
+    brought: tuple[commands.NamedCase, ...]
+
+
 class JuryApi(GameApi[State]):
     """Serves the routes `jury_*`; their path parts are `juror_id`, `witness_id` and `evidence_id`.
 
     `aliases` are the models that a session may name.
     """
 
-    opens = frozenset(("jury_open",))
+    opens = frozenset((OPEN,))
     writes = frozenset(
         (
-            "jury_open", "jury_phase", "jury_evidence", "jury_talk", "jury_chat", "jury_present", "jury_next",
+            OPEN, "jury_phase", "jury_evidence", "jury_talk", "jury_chat", "jury_present", "jury_next",
             "jury_notes", "jury_vote", "jury_retry",
         )
     )  # fmt: skip
     lists = frozenset(("jury_list",))
+    unbound = frozenset((CASES, BRING_CASE, DROP_CASE))
 
     def __init__(self, jury: Jury, aliases: tuple[str, ...] = ("scripted",)) -> None:
         self._jury = jury
         self._aliases = aliases
         self._commands: Mapping[str, Callable[[ApiRequest], Command]] = {
-            "jury_open": self._open,
+            OPEN: self._open,
             "jury_phase": _phase,
             "jury_evidence": _evidence,
             "jury_talk": _talk,
@@ -49,7 +65,7 @@ class JuryApi(GameApi[State]):
             "jury_retry": _retry,
         }
         self._answers: Mapping[str, Callable[[State, ApiRequest], ApiAnswer]] = {
-            "jury_open": self._opened,
+            OPEN: self._opened,
             "jury_read": self._session,
             "jury_phase": self._session,
             "jury_dossier": self._dossier,
@@ -105,9 +121,13 @@ class JuryApi(GameApi[State]):
         return view
 
     def _open(self, request: ApiRequest) -> Command:
+        body, brought = request.body, ()
+        if isinstance(body, Opening):
+            body, brought = body.body, body.brought
         return commands.OpenJury(
-            agent_id=request.agent_id, name=request.name, seed=request.seed, body=request.body, aliases=self._aliases
-        )
+            agent_id=request.agent_id, name=request.name, seed=request.seed, body=body, aliases=self._aliases,
+            brought=brought,
+        )  # fmt: skip
 
     def _opened(self, state: State, _: ApiRequest) -> ApiAnswer:
         return ApiReply(self._view(state), status=201)

@@ -4,19 +4,29 @@ from typing import Any
 
 import msgspec
 from playmolt_core.game.decider import Command
-from playmolt_schemas.games.jury import FailureCode, TopicImpact
+from playmolt_schemas.games.jury import FailureCode, Language, TopicImpact
 
 from playmolt_jury.events import RequestKind
 
 
+class NamedCase(msgspec.Struct, frozen=True, kw_only=True):
+    """A case that a session may name beside those of the process, and its pack."""
+
+    id: str
+    digest: str
+    languages: tuple[Language, ...]
+
+
 class OpenJury(Command, frozen=True, kw_only=True):
-    """`POST /api/jury/sessions`: the body as it came; `aliases` are the models there are."""
+    """`POST /api/jury/sessions`: the body as it came; `aliases` are the models there are, `brought` the cases that
+    somebody brought for the caller to name."""
 
     agent_id: str
     name: str = ""
     seed: str
     body: Any
     aliases: tuple[str, ...] = ("scripted",)
+    brought: tuple[NamedCase, ...] = ()
 
 
 class OwnerCommand(Command, frozen=True, kw_only=True):

@@ -4,18 +4,20 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from playmolt_core.db.content.packs import PgPacks
 from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.llm.catalogue import SCRIPTED
 from playmolt_core.llm.scripted.model import Cast
 from playmolt_core.service.process import HostedGame, ServiceContext
 
-from playmolt_jury.api import JuryApi
+from playmolt_jury.api import OPEN, JuryApi
 from playmolt_jury.chain import Chain, ChainAway, connect, deployer_key, preload
 from playmolt_jury.content import game
 from playmolt_jury.content.pack import Pack
 from playmolt_jury.content.pack_folder import read_folder
 from playmolt_jury.effects import CHAIN_EFFECT, TURN_EFFECT
 from playmolt_jury.jurors import scripted
+from playmolt_jury.workers.brought_cases import BroughtCases
 from playmolt_jury.workers.chain_worker import ChainWorker
 from playmolt_jury.workers.library import Library
 from playmolt_jury.workers.model_worker import ModelWorker
@@ -30,7 +32,8 @@ def packs(paths: str) -> Iterator[Pack]:
 def build(context: ServiceContext) -> HostedGame:
     """Raises ValueError for a chain without a key that pays, and for a pack that cannot be played."""
     settings = context.settings
-    jury = game.jury(packs(settings.packs), show_stances=settings.jury_show_stances)
+    jury = game.jury(packs(settings.packs), show_stances=settings.jury_show_stances, kept=settings.hot_games)
+    brought = BroughtCases(jury.cases, PgPacks(context.pool))
     key = deployer_key(settings.evm_rpc_url, settings.evm_deployer_key)
 
     async def chain() -> Chain:
@@ -44,4 +47,5 @@ def build(context: ServiceContext) -> HostedGame:
         TURN_EFFECT: ModelWorker(jury, models, context.texts.put, preload),
         CHAIN_EFFECT: ChainWorker(chain, context.log),
     }
-    return HostedGame(jury, JuryApi(jury, aliases), workers, Library(jury, context.log).fetches())
+    fetches = {**Library(jury, context.log).fetches(), **brought.fetches()}
+    return HostedGame(jury, JuryApi(jury, aliases), workers, fetches, {OPEN: brought.complete}, brought.prepare)

@@ -195,13 +195,16 @@ class Jury(Game[State]):
     def _open(self, state: State, command: commands.OpenJury) -> Decision:
         if state.version:
             return Refused(Code.ALREADY_STARTED, "This session exists already. Open another one.")
+        brought = {each.id: each for each in command.brought}
         cases = {pack.id: tuple(pack.materials) for pack in self.cases.offered()}
+        cases |= {each.id: each.languages for each in command.brought}
         request = bodies.read_opening(command.body, command.aliases, cases, self.cases.shipped.id)
         if not isinstance(request, OpenJuryRequest):
             return invalid(request)
-        pack = self.cases.named(request.case or "")
+        named = brought.get(request.case or "")
+        pack = (self.cases.of(named.digest) if named else None) or self.cases.named(request.case or "")
         if pack is None:
-            raise LookupError(f"the case {request.case} was read and is not there")
+            return pack_away(named.digest if named else "")
         material = pack.materials[request.language]
         opened = JuryOpened(
             owner=command.agent_id,

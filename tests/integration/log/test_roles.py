@@ -41,6 +41,10 @@ TABLES = {
     "blob.text": "body",
     "blob.reply": "body",
     "vault.key": "wrapped",
+    "pack.files": "files",
+    "pack.offer": "about",
+    "pack.played": "digest",
+    "pack.missing": "at",
     "projection.score": "points",
     "projection.result": "points",
     "projection.rating": "points",
@@ -83,6 +87,14 @@ FUNCTIONS = {
     "vault.outdated": "SELECT vault.outdated('k', 1)",
     "vault.seals": "SELECT vault.seals()",
     "vault.needed": "SELECT vault.needed()",
+    "pack.bring": f"SELECT pack.bring('{'a' * 64}', '')",
+    "pack.read": "SELECT pack.read('a')",
+    "pack.offer": "SELECT pack.offer('a', 'b', 'c', '{}', 0)",
+    "pack.offers": "SELECT pack.offers('a')",
+    "pack.withdraw": "SELECT pack.withdraw('a', 'b')",
+    "pack.play": "SELECT pack.play('jury-1', 'a', NULL)",
+    "pack.miss": "SELECT pack.miss('a')",
+    "pack.sweep": "SELECT pack.sweep('')",
     "CREATE": "CREATE TABLE log.mine (a integer)",
     "SCHEMA": "CREATE SCHEMA mine",
     "OWNER": "SET ROLE playmolt_owner",
@@ -115,7 +127,7 @@ ALLOWED = {
         ("SELECT", "account.share_key"), ("INSERT", "account.share_key"),
         ("SELECT", "account.api_key"), ("INSERT", "account.api_key"), ("UPDATE", "account.api_key"),
         *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"), "limits.take",
-        "limits.open_session", "limits.give_session_up",
+        "limits.open_session", "limits.give_session_up", "pack.bring", ("SELECT", "pack.missing"),
     },
     "playmolt_reader": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), ("SELECT", "log.outcome"),
@@ -172,6 +184,17 @@ async def test_a_role_may_do_just_what_is_listed(database_url: str, login: async
     assert may == ALLOWED[role] | _ANYBODY
 
 
+@pytest.mark.parametrize(("game", "may"), [("jury", True), ("ox", False)])
+async def test_packs_are_for_who_plays_juries(
+    database_url: str, login: asyncpg.Connection, game: str, may: bool
+) -> None:
+    for role in ("playmolt_engine", f"playmolt_game_{game}"):
+        await _grant(database_url, login, role)
+    readable = ("pack.read", "pack.offers", "pack.withdraw", "pack.play", "pack.miss", "pack.sweep")
+    assert {await _may(login, FUNCTIONS[name]) for name in readable} == {may}
+    assert not await _may(login, FUNCTIONS["pack.bring"])
+
+
 async def test_a_login_without_a_role_may_do_nothing(login: asyncpg.Connection) -> None:
     assert {key for key, statement in TRIES if await _may(login, statement)} == _ANYBODY
 
@@ -222,10 +245,10 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
     rows = await connection.fetch(
         "SELECT p.oid::regprocedure::text AS name, p.proconfig FROM pg_proc AS p JOIN pg_namespace AS n"
         " ON n.oid = p.pronamespace WHERE p.prosecdef"
-        " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob', 'vault')"
+        " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob', 'vault', 'pack')"
     )
     await connection.close()
-    assert len(rows) == 36
+    assert len(rows) == 44
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

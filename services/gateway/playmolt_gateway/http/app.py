@@ -22,7 +22,7 @@ from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Service
 from playmolt_gateway.http.cors import AnyoneMayRead
 from playmolt_gateway.http.problems import Refusal, bug_response, refusal_response
 from playmolt_gateway.mcp.endpoint import McpEndpoint, is_mcp
-from playmolt_gateway.ports import Accounts, Callbacks, Database, GatewayBus, Limits, Projections, Shares
+from playmolt_gateway.ports import Accounts, Callbacks, Database, GatewayBus, Limits, Packs, Projections, Shares
 from playmolt_gateway.routes import (
     action,
     admin,
@@ -74,7 +74,7 @@ def _handler(route: Route) -> Handler:
         return sharing.share if route.method == "POST" else sharing.unshare
     for whether, handler in (
         (route.erases, sessions.erase), (route.draws, sharing.draw_session), (route.streams, feeds.stream_events),
-        (route.uploads, uploads.add_evidence),
+        (route.uploads, uploads.add_evidence), (route.brings, uploads.bring_case),
     ):  # fmt: skip
         if whether:
             return handler
@@ -181,8 +181,9 @@ def build(
     limits: Limits,
     shares: Shares,
     callbacks: Callbacks,
+    packs: Packs,
 ) -> Gateway:
-    services = Services(settings, bus, database, accounts, projections, limits, shares, callbacks)
+    services = Services(settings, bus, database, accounts, projections, limits, shares, callbacks, packs)
     api = FastAPI(title="PlayMolt", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     api.state.services = services
     api.add_exception_handler(HTTPException, _framework_refusal)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
+from playmolt_core.ops.http_protocol import MESSAGE_BYTES
 from playmolt_schemas.codes import Code
 from playmolt_schemas.limits import BODY_BYTES, BODY_VALUES, EXPONENT_DIGITS, NUMBER_CHARS
 from starlette.types import Receive
@@ -19,8 +20,6 @@ BODY_SECONDS: Final = 30
 _SWEEP_SECONDS: Final = 1.0
 NESTED: Final = 100
 """Arrays and objects inside each other: what every later step can walk through without running out of stack."""
-_DISCARDED_BYTES: Final = 1024 * 1024
-"""A longer body, or one that does not tell its length, ends the connection instead of being read to its end."""
 
 _TOO_DEEP: Final = bad_request(f"The body is nested too deeply; {NESTED} levels are taken.")
 _TOO_MANY: Final = bad_request(f"The body holds too many values; {BODY_VALUES} are taken, of all levels together.")
@@ -38,10 +37,12 @@ _decode = msgspec.json.Decoder().decode
 
 
 def too_large(length: int | None, most: int = BODY_BYTES) -> Refusal:
+    """A body beyond what a connection may send, or one that does not tell its length, ends the connection instead of
+    being read to its end."""
     return Refusal(
         Code.BODY_TOO_LARGE,
         f"A body may have {most} bytes. Send a shorter one.",
-        close=length is None or length > _DISCARDED_BYTES,
+        close=length is None or length > MESSAGE_BYTES,
     )
 
 
@@ -49,7 +50,7 @@ def _encoded(length: int | None) -> Refusal:
     return Refusal(
         Code.UNSUPPORTED_ENCODING,
         "A body is read as it is sent. Send it without Content-Encoding.",
-        close=length is None or length > _DISCARDED_BYTES,
+        close=length is None or length > MESSAGE_BYTES,
     )
 
 

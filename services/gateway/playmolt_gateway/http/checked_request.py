@@ -46,7 +46,7 @@ from playmolt_gateway.http.problems import (
 from playmolt_gateway.http.queries import parse_query
 from playmolt_gateway.http.waiting import LongPoll, Waits
 from playmolt_gateway.pages.rows import Rows
-from playmolt_gateway.ports import AWAY, Accounts, Callbacks, Database, GatewayBus, Limits, Projections, Shares
+from playmolt_gateway.ports import AWAY, Accounts, Callbacks, Database, GatewayBus, Limits, Packs, Projections, Shares
 from playmolt_gateway.uploads.pdf import PdfReaders
 
 _log = log("gateway")
@@ -68,6 +68,7 @@ class Services:
         limits: Limits,
         shares: Shares,
         callbacks: Callbacks,
+        packs: Packs,
     ) -> None:
         self.settings = settings
         self.callbacks = callbacks
@@ -76,6 +77,7 @@ class Services:
         self.accounts = accounts
         self.projections = projections
         self.shares = shares
+        self.packs = packs
         self.keys = Keys(accounts, bus)
         self.authenticator = Authenticator(self.keys, settings.operator_key, settings.house_key)
         self.rates = Rates(settings, limits)

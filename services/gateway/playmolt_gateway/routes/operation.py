@@ -5,6 +5,7 @@ from http import HTTPStatus
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 from playmolt_core.ops.metrics import Sample
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code, problem
@@ -46,10 +47,11 @@ async def readyz(services: Services, request: CheckedRequest) -> Reply:
         parts["feeds"] = services.bus.feeds_move()
     parts["accepting"] = not services.waits.closed
     if all(parts.values()):
-        return json_response(HTTPStatus.OK, msgspec.json.encode(Ready(parts)))
-    missing = ", ".join(name for name, there in parts.items() if not there)
+        missing = await services.soon(services.packs.missing()) if request.query.own is None else ()
+        return json_response(HTTPStatus.OK, msgspec.json.encode(Ready(parts, tuple(missing) or UNSET)))
+    away = ", ".join(name for name, there in parts.items() if not there)
     reason = {"reason": services.database.reason} if services.database.reason else {}
-    document = msgspec.to_builtins(problem(Code.UNAVAILABLE, f"Not ready: {missing}. `playmolt doctor` says more."))
+    document = msgspec.to_builtins(problem(Code.UNAVAILABLE, f"Not ready: {away}. `playmolt doctor` says more."))
     body = msgspec.json.encode({"type": "about:blank", **document, "parts": parts, **reason})
     return json_response(Code.UNAVAILABLE.status, body, [(b"retry-after", b"%d" % RETRY_SECONDS)])
 

@@ -33,7 +33,7 @@ class _GameCall(msgspec.Struct):
 async def pass_on(services: Services, request: CheckedRequest) -> Reply:
     """Pass a call on; where its answer needs a model or the chain, wait for it a while."""
     if request.route.method != "POST" and not request.route.writes:
-        return await _whole(services, request)
+        return await read_whole(services, request)
     poll = services.poll(request)
     if isinstance(poll, Refusal):
         return poll
@@ -88,7 +88,7 @@ def _submit(services: Services, request: CheckedRequest, op: Op, offset: int = 0
     )  # fmt: skip
 
 
-async def _whole(services: Services, request: CheckedRequest) -> Reply:
+async def read_whole(services: Services, request: CheckedRequest) -> Reply:
     """Read an answer, in as many parts as it takes; wait a while for one that is still being made."""
     answer = await _made(services, request)
     body, last = answer.body, answer

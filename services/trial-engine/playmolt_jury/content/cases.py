@@ -1,18 +1,28 @@
-"""The cases that can be played: the shipped one, and what was brought along."""
+"""The cases that can be played: the shipped one, what was brought along in folders, and what sessions play."""
 
+from collections import OrderedDict
 from collections.abc import Iterable
+from typing import Final
 
 from playmolt_jury.content.material import Language, Material
 from playmolt_jury.content.pack import Pack
 
+KEPT: Final = 10_000
+
 
 class Cases:
-    """Sessions name a case when they open, and go on with the very pack they were opened with."""
+    """Sessions name a case when they open, and go on with the very pack they were opened with.
 
-    def __init__(self, shipped: Pack, others: Iterable[Pack] = ()) -> None:
+    Of what is kept for sessions there are at most `kept` packs, the one longest unused going first: as many as an
+    engine has sessions in memory are enough, since whoever decides on one asks for its pack.
+    """
+
+    def __init__(self, shipped: Pack, others: Iterable[Pack] = (), *, kept: int = KEPT) -> None:
         self.shipped = shipped
-        self._packs = {shipped.digest: shipped}
         self._offered = {shipped.id: shipped}
+        self._own = {shipped.digest: shipped}
+        self._kept: OrderedDict[str, Pack] = OrderedDict()
+        self._most = kept
         for pack in others:
             self.offer(pack)
 
@@ -20,23 +30,32 @@ class Cases:
         """New sessions may name it. The shipped case keeps its id; ValueError for another one that claims it."""
         if pack.id == self.shipped.id and pack.digest != self.shipped.digest:
             raise ValueError(f"the id {pack.id} is the shipped case's: choose another")
-        self.keep(pack)
         self._offered[pack.id] = pack
+        self._own[pack.digest] = pack
 
     def keep(self, pack: Pack) -> None:
         """Sessions that were opened with it go on."""
-        self._packs[pack.digest] = pack
+        self._kept[pack.digest] = pack
+        self._kept.move_to_end(pack.digest)
+        while len(self._kept) > self._most:
+            self._kept.popitem(last=False)
 
     def offered(self) -> tuple[Pack, ...]:
+        """The shipped case and those of folders."""
         return tuple(self._offered.values())
 
     def named(self, case: str) -> Pack | None:
-        """The case of that id; the shipped one where none is named."""
+        """The offered case of that id; the shipped one where none is named."""
         return self._offered.get(case) if case else self.shipped
 
     def of(self, digest: str) -> Pack | None:
         """The pack of a session; sessions from before packs play the shipped case."""
-        return self._packs.get(digest) if digest else self.shipped
+        if not digest:
+            return self.shipped
+        if digest in self._kept:
+            self._kept.move_to_end(digest)
+            return self._kept[digest]
+        return self._own.get(digest)
 
     def material(self, digest: str, language: Language) -> Material:
         """LookupError when this process has not the pack of that digest."""

@@ -8,7 +8,7 @@ from playmolt_schemas.canonical import digest
 from playmolt_schemas.games.jury import Language
 
 from playmolt_jury.content import pack
-from playmolt_jury.content.cases import Cases
+from playmolt_jury.content.cases import KEPT, Cases
 from playmolt_jury.content.pack import Pack
 from playmolt_jury.rules import Jury
 
@@ -17,9 +17,9 @@ _DATA_FILES: Final = (
 )  # fmt: skip
 
 
-def jury(packs: Iterable[Pack] = (), *, show_stances: bool = False) -> Jury:
-    """The rules with all content loaded; raises ValueError naming what is wrong with it."""
-    return Jury(Cases(pack.shipped(), packs), version(), show_stances=show_stances)
+def jury(packs: Iterable[Pack] = (), *, show_stances: bool = False, kept: int = KEPT) -> Jury:
+    """The rules with all content loaded; raises ValueError naming what is wrong with it. `kept` as in `Cases`."""
+    return Jury(Cases(pack.shipped(), packs, kept=kept), version(), show_stances=show_stances)
 
 
 def version() -> str:

@@ -1,17 +1,16 @@
 """A case as a folder: its files, what is wrong with them, and what is played of them (jury.md, Bring your own)."""
 
-import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files as package_files
 from importlib.resources.abc import Traversable
 from typing import Any, Final, Literal, get_args
 
 import msgspec
-from playmolt_schemas.canonical import digest
+from playmolt_schemas.games.packs import FILE_BYTES, FILES_MOST, PACK_BYTES, Files, digest_of
 
 from playmolt_jury.content import structure_check, text_check
 from playmolt_jury.content.content import (
@@ -29,15 +28,10 @@ from playmolt_jury.content.text_check import Words
 from playmolt_jury.content.toml_lines import lines_of
 from playmolt_jury.persuasion import lexicon
 
-FILES_MOST: Final = 64
-FILE_BYTES: Final = 256 * 1024
-PACK_BYTES: Final = 1024 * 1024
 PACK, STRUCTURE = "pack.toml", "structure.toml"
 _ID: Final = re.compile(r"[a-z0-9-]{3,40}")
 _LINE: Final = re.compile(r"at line (\d+)")
 _LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
-Files = Mapping[str, bytes]
-"""Contents by path, `/` between folders."""
 
 
 class PackFrame(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -58,6 +52,7 @@ class Pack(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     structure: Structure
     materials: dict[Language, Material]
+    files: Files = {}
 
 
 class PackFaulty(ValueError):
@@ -66,10 +61,6 @@ class PackFaulty(ValueError):
     def __init__(self, faults: tuple[Fault, ...]) -> None:
         self.faults = faults
         super().__init__("\n".join(map(str, faults)))
-
-
-def digest_of(files: Files) -> str:
-    return digest({path: hashlib.sha256(content).hexdigest() for path, content in files.items()})
 
 
 @cache
@@ -89,6 +80,16 @@ def read(files: Files) -> Pack:
     if faults:
         raise PackFaulty(faults)
     return reading.pack()
+
+
+def assembled(files: Files) -> Pack:
+    """The pack of files that were found sound before. Raises LookupError, TypeError or ValueError if they are not."""
+    return _Reading(files).pack()
+
+
+def taken(files: Files) -> Fault:
+    """The fault of a pack whose id is another's; it has to be a pack without others."""
+    return _Reading(files).taken()
 
 
 def check(files: Files) -> tuple[Fault, ...]:
@@ -136,6 +137,11 @@ class _Reading:
         found = (located(flaw, self._lines.get(flaw.file, {})) for flaw in flaws)
         return tuple(sorted({*self._faults, *found}))
 
+    def taken(self) -> Fault:
+        """That the id belongs to another pack."""
+        told = "the id belongs to a case of the platform or its operator: choose another"
+        return located(Flaw(PACK, ("id",), "twice", told), self._lines[PACK])
+
     def pack(self) -> Pack:
         """There must be no faults."""
         frame, shared = built(self._values[PACK], PackFrame), built(self._values[STRUCTURE], Structure)
@@ -144,7 +150,12 @@ class _Reading:
             for language, words in self._words.items()
         }
         return Pack(
-            id=frame.id, title=frame.title, digest=digest_of(self._files), structure=shared, materials=materials
+            id=frame.id,
+            title=frame.title,
+            digest=digest_of(self._files),
+            structure=shared,
+            materials=materials,
+            files=self._files,
         )
 
     def _parse(self, path: str, content: bytes) -> None:
@@ -237,4 +248,4 @@ def _is_json(content: bytes) -> bool:
     return True
 
 
-__all__ = ["Files", "Pack", "PackFaulty", "check", "digest_of", "read", "shipped", "shipped_files"]
+__all__ = ["Pack", "PackFaulty", "assembled", "check", "read", "shipped", "shipped_files", "taken"]

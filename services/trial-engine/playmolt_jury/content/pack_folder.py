@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+from playmolt_schemas.games.packs import FILE_BYTES, FILES_MOST, Files
+
 from playmolt_jury.content import pack
 from playmolt_jury.content.faults import Fault
-from playmolt_jury.content.pack import FILE_BYTES, FILES_MOST, Files, Pack, PackFaulty
+from playmolt_jury.content.pack import Pack, PackFaulty
 
 
 def folder_files(folder: Path) -> tuple[Files, list[Fault]]:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import pytest
 from playmolt_jury.content import pack
 from playmolt_jury.content.faults import Fault
-from playmolt_jury.content.pack import FILE_BYTES, FILES_MOST, Files
 from playmolt_jury.content.pack_folder import folder_files
 from playmolt_jury.content.toml_lines import lines_of
+from playmolt_schemas.games.packs import FILE_BYTES, FILES_MOST, Files, digest_of
 
 STRUCTURE, CASE, EVIDENCE = "structure.toml", "en/case.toml", "en/evidence.toml"
 JURORS, OSEI = "en/jurors.toml", "en/witness_osei.toml"
@@ -289,8 +289,8 @@ def test_a_list_of_words_is_read_as_one(files: Files) -> None:
 
 
 def test_another_byte_is_another_digest(files: Files) -> None:
-    assert pack.digest_of({**files, CASE: files[CASE] + b"\n"}) != pack.digest_of(files)
-    assert pack.digest_of(dict(reversed(files.items()))) == pack.digest_of(files)
+    assert digest_of({**files, CASE: files[CASE] + b"\n"}) != digest_of(files)
+    assert digest_of(dict(reversed(list(files.items())))) == digest_of(files)
 
 
 def test_a_link_is_no_file_of_a_pack(tmp_path: Path, files: Files) -> None:

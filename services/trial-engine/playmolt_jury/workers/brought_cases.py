@@ -1,0 +1,195 @@
+"""Cases that people bring: checked, offered, and brought into memory before rules ask for them."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol
+
+import msgspec
+from playmolt_core.db.content.packs import OPERATOR, Offer, Offering
+from playmolt_core.engine.reads.api_queries import Fetch
+from playmolt_core.game.api import ApiReply, ApiRequest
+from playmolt_core.game.decider import Refused
+from playmolt_core.ops.telemetry import log
+from playmolt_schemas.codes import Code
+from playmolt_schemas.games.jury import CaseBrought, CaseFault, CasesView, CaseView
+from playmolt_schemas.games.packs import CASES_OF_A_KEY, Files
+from playmolt_schemas.identifiers import rfc3339
+
+from playmolt_jury.api import BRING_CASE, CASES, DROP_CASE, Opening
+from playmolt_jury.commands import NamedCase
+from playmolt_jury.content import pack
+from playmolt_jury.content.cases import Cases
+from playmolt_jury.content.faults import Fault
+from playmolt_jury.content.pack import Pack, PackFaulty
+from playmolt_jury.state import State
+
+_log = log("brought_cases")
+_LOOK_AGAIN_SECONDS: Final = 15.0
+_BY_OPERATOR: Final = "operator"
+_about_of = msgspec.json.Decoder(CaseView).decode
+
+
+class Packs(Protocol):
+    """What lies in Postgres; see `PgPacks`."""
+
+    async def files(self, digest: str) -> Files | None: ...
+
+    async def offer(self, owner: str, case: str, digest: str, about: bytes) -> Offering: ...
+
+    async def offers(self, owner: str | None) -> Sequence[Offer]: ...
+
+    async def withdraw(self, owner: str | None, case: str) -> bool: ...
+
+    async def play(self, stream: str, digest: str, files: Files | None = None) -> bool: ...
+
+    async def miss(self, digest: str) -> None: ...
+
+    async def sweep(self, faulty: str = "") -> None: ...
+
+
+class BroughtCases:
+    """Serves the routes about cases, and has packs in memory for the sessions that play them.
+
+    Every method raises LogUnavailable.
+    """
+
+    def __init__(self, cases: Cases, packs: Packs) -> None:
+        self._cases = cases
+        self._packs = packs
+        self._missed: dict[str, asyncio.Task[None]] = {}
+
+    def fetches(self) -> Mapping[str, Fetch]:
+        return {CASES: self._list, BRING_CASE: self._bring, DROP_CASE: self._drop}
+
+    async def complete(self, request: ApiRequest) -> Any | Refused:
+        """The body of a call that opens a session, with the cases that its caller may name. The pack of the one that it
+        names is in memory then, and kept for as long as the session."""
+        offers = {offer.id: offer for offer in await self._packs.offers(request.agent_id)}
+        for each in self._cases.offered():
+            offers.pop(each.id, None)
+        case = request.body.get("case") if isinstance(request.body, dict) else None
+        case = case if isinstance(case, str) else ""
+        played = await self._loaded(offers[case].digest) if case in offers else self._cases.named(case)
+        if played is not None and request.stream:
+            await self._play(request.stream, played)
+        brought = tuple(
+            NamedCase(id=offer.id, digest=offer.digest, languages=_about_of(offer.about).languages)
+            for offer in offers.values()
+        )
+        return Opening(body=request.body, brought=brought)
+
+    async def prepare(self, state: State) -> None:
+        """Have the pack of a session in memory. One that is nowhere is told in the log and by /readyz, and looked for
+        again from time to time: the session waits for it."""
+        if not state.pack:
+            return
+        found = await self._loaded(state.pack)
+        if found is None:
+            await self._miss(state)
+        else:
+            await self._play(state.game_id, found)
+
+    async def _play(self, stream: str, found: Pack) -> None:
+        """Keep a pack for a session; its files are sent where they do not lie in Postgres yet, as those of folders."""
+        if not await self._packs.play(stream, found.digest):
+            await self._packs.play(stream, found.digest, found.files)
+
+    async def _loaded(self, digest: str) -> Pack | None:
+        known = self._cases.of(digest)
+        files = await self._packs.files(digest) if known is None else None
+        if files is None:
+            return known
+        try:
+            # What was checked when it was brought is not judged again: it is played as it was.
+            found = await asyncio.to_thread(pack.assembled, files)
+        except (LookupError, TypeError, ValueError) as error:
+            _log.exception("pack_unreadable", digest=digest, error=type(error).__name__)
+            return None
+        self._cases.keep(found)
+        return found
+
+    async def _miss(self, state: State) -> None:
+        _log.error("pack_missing", stream=state.game_id, digest=state.pack)
+        await self._packs.miss(state.pack)
+        if state.pack not in self._missed:
+            self._missed[state.pack] = asyncio.create_task(self._look_again(state.pack, state.game_id))
+
+    async def _look_again(self, digest: str, stream: str) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+            try:
+                found = await self._loaded(digest)
+                if found is not None:
+                    await self._play(stream, found)
+                    break
+            except ConnectionError:
+                continue
+        del self._missed[digest]
+
+    async def _list(self, _: Any, request: ApiRequest) -> ApiReply | Refused:
+        own = [self._view(each) for each in self._cases.offered()]
+        taken = {each.id for each in own}
+        offers = await self._packs.offers(None if request.operator else request.agent_id)
+        brought = [
+            msgspec.structs.replace(_about_of(each.about), by=each.owner or _BY_OPERATOR, created_at=rfc3339(each.at))
+            for each in offers
+            if each.id not in taken
+        ]
+        return ApiReply(CasesView((*own, *brought)))
+
+    def _view(self, each: Pack) -> CaseView:
+        shipped = each is self._cases.shipped
+        return msgspec.structs.replace(_view(each), by=None if shipped else _BY_OPERATOR, shipped=shipped)
+
+    async def _bring(self, _: Any, request: ApiRequest) -> ApiReply | Refused:
+        """Check what the gateway laid down, and offer it."""
+        await self._packs.sweep()
+        digest = request.body["digest"]
+        files = await self._packs.files(digest)
+        if files is None:
+            return Refused(Code.UNAVAILABLE, "The files are not there any more. Send them again.")
+        try:
+            found = await asyncio.to_thread(pack.read, files)
+        except PackFaulty as error:
+            await self._packs.sweep(digest)
+            return _faulty(error.faults)
+        return await self._offered(found, OPERATOR if request.operator else request.agent_id)
+
+    async def _offered(self, found: Pack, owner: str) -> ApiReply | Refused:
+        reserved = self._cases.named(found.id)
+        if reserved is not None:
+            said: Offering = "same" if reserved.digest == found.digest else "taken"
+        else:
+            said = await self._packs.offer(owner, found.id, found.digest, msgspec.json.encode(_view(found)))
+        if said in ("taken", "full"):
+            await self._packs.sweep(found.digest)
+        if said == "taken":
+            return _faulty((await asyncio.to_thread(pack.taken, found.files),))
+        if said == "full":
+            told = f"A key may bring {CASES_OF_A_KEY} cases. Delete one, then send this again."
+            return Refused(Code.RATE_LIMITED, told)
+        languages = tuple(found.materials)
+        body = CaseBrought(id=found.id, title=found.title, digest=found.digest, languages=languages)
+        return ApiReply(body, 201 if said == "new" else 200)
+
+    async def _drop(self, _: Any, request: ApiRequest) -> ApiReply | Refused:
+        owner = None if request.operator else request.agent_id
+        if not await self._packs.withdraw(owner, request.params["case"]):
+            return Refused(Code.NOT_FOUND, "You have brought no such case. GET /api/jury/cases lists what there is.")
+        await self._packs.sweep()
+        return ApiReply(b"", 204)
+
+
+def _view(each: Pack) -> CaseView:
+    shared = each.structure
+    return CaseView(
+        id=each.id, title=each.title, languages=tuple(each.materials), jurors=len(shared.jurors),
+        evidence=len(shared.evidence), witnesses=len(shared.witnesses), endings=len(shared.endings),
+        digest=each.digest, by=None, created_at=None, shipped=False,
+    )  # fmt: skip
+
+
+def _faulty(faults: Sequence[Fault]) -> Refused:
+    told = "; ".join(map(str, faults[:5]))
+    errors = tuple(CaseFault(f"files.{each.file}", each.message, each.line, each.code) for each in faults)
+    return Refused(Code.INVALID_FORM, f"Mend the files and send them again: {told}.", errors)
