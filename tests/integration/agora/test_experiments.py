@@ -1,6 +1,7 @@
 """Agora experiments on a whole platform, with scripted models and with one over HTTP that fails in every way."""
 
 import asyncio
+import hashlib
 import json
 import signal
 import threading
@@ -34,6 +35,7 @@ from tests.integration.agora.experiment_operator import (
 )
 from tests.integration.contract import judged
 
+COMMONS = Path(__file__).parents[3] / "docs" / "examples" / "commons"
 UNKNOWN = "experiment-00000000-0000-0000-0000-000000000000"
 
 
@@ -498,6 +500,39 @@ async def test_pcs_is_looked_at_on_the_way_and_every_look_is_logged(running: Sta
         assert (kinds.count("pcs_seen"), kinds[-1]) == (len(state["looks"]), "experiment_finished")
         without = await operator.finished(plan())
         assert (await operator.post(without, "look")).status_code == 400
+
+
+async def test_files_are_put_under_their_hash_and_a_plan_names_them(running: Stack, server: FakeServer) -> None:
+    texts = {
+        path.relative_to(COMMONS).as_posix(): path.read_text("utf-8")
+        for path in COMMONS.rglob("*.*")
+        if path.name != "plan.yaml"
+    }
+    named = {path: hashlib.sha256(text.encode()).hexdigest() for path, text in texts.items()}
+    room = {"name": "pasture", "world": "pasture", "runs": 1, "turns": 1, "seats": [{"persona": "elder", "count": 2}]}
+    body = plan("scripted") | {"phases": {}, "rooms": [room], "measures": []}
+    async with Operator(running) as operator:
+        early = await operator.call("POST", EXPERIMENTS, {"plan": body, "files": named})
+        assert (early.status_code, early.json()["code"]) == (400, "invalid_request")
+        assert {fault["field"] for fault in early.json()["errors"]} == {f"files.{path}" for path in texts}
+        for path, text in texts.items():
+            for _ in range(2):
+                assert (await put(running, text, named[path])).status_code == 204
+        for text, sha256, key in (("a", named["worlds/pasture.toml"], None), ("x" * 61_441, "0" * 64, None)):
+            refused = await put(running, text, sha256, key)
+            assert (refused.status_code, refused.json()["code"]) == (400, "invalid_request")
+        assert (await put(running, "a", hashlib.sha256(b"a").hexdigest(), "nobody")).status_code == 401
+        experiment = await operator.open({"plan": body, "files": named})
+        state = await operator.until(experiment, "finished")
+        locked = {file["path"]: file["sha256"] for file in state["folder"]["files"]}
+        assert locked == {path: named[path] for path in ("personas/elder.toml", "worlds/pasture.toml")}
+        assert state["spent"]["turns"] == 2
+
+
+async def put(running: Stack, text: str, sha256: str, key: str | None = None) -> httpx.Response:
+    headers = {"Authorization": f"Bearer {key or running.run.operator_key}", "Content-Type": "text/plain"}
+    async with httpx.AsyncClient(base_url=running.run.gateway, headers=headers) as client:
+        return await client.put(f"/api/agora/files/{sha256}", content=text.encode())
 
 
 async def test_a_fork_replays_without_calls_and_goes_on_with_one_change(running: Stack, server: FakeServer) -> None:

@@ -30,19 +30,20 @@ class OwnPersona(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 def read(source: Source, name: str, languages: Sequence[Language]) -> OwnPersona | None:
-    """Read a persona's file; None where it cannot be used, and then the source has the faults."""
+    """Read a persona's file as far as it is sound; None where there is nothing to read. The source gets the faults."""
     path = f"personas/{name}.toml"
     found = toml_file.read(source, path)
     if found is None:
         return None
-    persona = toml_file.converted(OwnPersona, found.values, found.at, "")
-    if isinstance(persona, list):
-        source.faults += persona
+    persona, faults = toml_file.partly(OwnPersona, found.values, found.at, "")
+    source.faults += faults
+    if persona is None:
         return None
+    wrong = {fault.field for fault in faults}
     source.faults += [
         found.at.fault(language, f"has no text in {language}, which the plan speaks", "missing_text")
         for language in languages
-        if not persona.told(language).strip()
+        if not persona.told(language).strip() and language not in wrong
     ]
     source.faults += [
         found.at.fault(f"title.{language}", "has more than 60 characters")

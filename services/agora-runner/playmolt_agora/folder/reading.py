@@ -8,10 +8,10 @@ from msgspec import UNSET
 from playmolt_schemas.agora.plan import SEATS, Folder, Plan, PlanFault, RoomPlan, RoomSeat
 from playmolt_schemas.agora.turn import ConstraintLevel, Language
 
-from playmolt_agora.folder import happenings, personas, symmetry, texts, world_checks, world_file
+from playmolt_agora.folder import happenings, personas, symmetry, texts, toml_file, world_checks, world_file
 from playmolt_agora.folder.personas import OwnPersona
 from playmolt_agora.folder.rooms import LockedRoom, LockedSeat
-from playmolt_agora.folder.source import Source, locked, of_whole, sha256
+from playmolt_agora.folder.source import Placed, Source, locked, of_whole, sha256
 from playmolt_agora.folder.symmetry import Compared
 from playmolt_agora.folder.world_file import World
 from playmolt_agora.measures.data.arms import ARMS
@@ -78,9 +78,10 @@ class _Reader:
         homes = frozenset(home for seat in room.seats if (home := self._home(seat)) is not None)
         world = self._world(room.world, languages, homes)
         events = tuple(event for name in room.events for event in self._events_of(name, languages))
-        if len(self.faults) + len(self._source.faults) > before or (world is None and room.world not in _PACKAGED):
+        if world is None and room.world not in _PACKAGED:
             return None
-        return self._locked(room, at, world, events, languages)
+        made = self._locked(room, at, world, events, languages)
+        return made if len(self.faults) + len(self._source.faults) == before else None
 
     def measures(self) -> Iterator[Declared]:
         names = self._plan.measures
@@ -127,7 +128,7 @@ class _Reader:
         if name not in self._personas:
             found = self._personas[name] = personas.read(self._source, name, languages)
             if found is not None and len(languages) > 1:
-                self.pairs.append(symmetry.both(path, "ko", {"ko": found.ko, "en": found.en}))
+                self.pairs += self._pair(path, "ko", found.ko, found.en)
         return self._personas[name]
 
     def _world(self, name: str, languages: Sequence[Language], homes: frozenset[str]) -> World | None:
@@ -135,7 +136,8 @@ class _Reader:
             self._taken(f"worlds/{name}.toml")
             return None
         if name not in self._worlds:
-            found = self._worlds[name] = world_file.read(self._source, name, languages, self._homes(name) | homes)
+            found = world_file.read(self._source, name, languages, self._homes(name) | homes)
+            self._worlds[name] = found if found is not None and found.sound else None
             if found is not None:
                 self._texts_of(found, languages)
         return self._worlds[name]
@@ -165,11 +167,14 @@ class _Reader:
             found = self._events[name] = happenings.read(self._source, name, languages)
             if len(languages) > 1:
                 path = f"events/{name}.toml"
-                self.pairs += [
-                    symmetry.both(path, f"event[{number}]", {"ko": event.ko, "en": event.en})
-                    for number, event in enumerate(found)
-                ]
+                for number, event in enumerate(found):
+                    self.pairs += self._pair(path, f"event[{number}]", event.ko, event.en)
         return self._events[name]
+
+    def _pair(self, path: str, field: str, ko: str, en: str) -> list[symmetry.Pair]:
+        """A pair of texts with its line; none where one of them is missing, which is a fault of its own."""
+        line = Placed(path, toml_file.lines(self._source.used[path])).line(field)
+        return [symmetry.both(path, field, {"ko": ko, "en": en}, line)] if ko.strip() and en.strip() else []
 
     def _taken(self, path: str) -> None:
         if path in self._source.names():

@@ -109,7 +109,11 @@ class Placed(msgspec.Struct, frozen=True):
     lines: Mapping[str, int]
 
     def fault(self, field: str, message: str, code: FaultCode = "out_of_range") -> PlanFault:
+        return PlanFault(field, message, code, file=self.path, line=self.line(field))
+
+    def line(self, field: str) -> int | None:
+        """The line of a key, or of the nearest that it lies in."""
         near = field
         while near and near not in self.lines:
             near = near[: max(near.rfind("."), near.rfind("["), 0)]
-        return PlanFault(field, message, code, file=self.path, line=self.lines.get(near))
+        return self.lines.get(near)

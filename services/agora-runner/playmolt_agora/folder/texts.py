@@ -16,30 +16,38 @@ CHARS_MOST: Final = 20_000
 
 def of_world(source: Source, own: OwnWorld, at: Placed, languages: Sequence[Language]) -> list[Pair]:
     """The pairs of a world's texts; what is wrong with a file goes to the source."""
-    pairs = [both(at.path, field, {"ko": text.ko, "en": text.en}, at.lines.get(field)) for field, text in _short(own)]
+    # A text that is missing or no text is a fault of its own.
+    faulty = tuple(fault.field for fault in source.faults if fault.file == at.path)
+    pairs = [
+        both(at.path, field, {"ko": text.ko, "en": text.en}, at.line(field))
+        for field, name, text in _short(own)
+        if not any(each == f"{field}{name}" or each.startswith(f"{field}{name}.") for each in faulty)
+    ]
     for part, files in (("shell", own.shell), ("template", own.template)):
         read: dict[str, str] = {}
         for language in languages:
             if language in files:
                 path = f"texts/{files[language]}"
                 text = source.read(path)
-                if text is not None:
-                    source.faults += _faults(path, part, text)
+                faults = [] if text is None else list(_faults(path, part, text))
+                source.faults += faults
+                if text is not None and not faults:
                     read[language] = text
         if len(read) > 1:
             pairs.append(both(" / ".join(f"texts/{files[language]}" for language in languages), "", read))
     return pairs
 
 
-def _short(own: OwnWorld) -> Iterator[tuple[str, Both]]:
-    yield "title", own.title
+def _short(own: OwnWorld) -> Iterator[tuple[str, str, Both]]:
+    """The entry that a text stands in, its key there, and both languages of it."""
+    yield "title", "", own.title
     for name, place in own.places.items():
-        yield f"places.{name}", place.title
+        yield f"places.{name}", ".title", place.title
     for name, action in own.actions.items():
-        yield f"actions.{name}", action.label
-        yield f"actions.{name}", action.help
+        yield f"actions.{name}", ".label", action.label
+        yield f"actions.{name}", ".help", action.help
     for number, rank in enumerate(own.ranks):
-        yield f"ranks[{number}]", rank.name
+        yield f"ranks[{number}]", ".name", rank.name
 
 
 def _faults(path: str, part: str, text: str) -> Iterator[PlanFault]:

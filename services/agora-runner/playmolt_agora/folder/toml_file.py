@@ -60,33 +60,42 @@ def lines(text: str) -> dict[str, int]:
 
 def converted(kind: type[S], values: Any, at: Placed, field: str) -> S | list[PlanFault]:
     """Values as a struct; else a fault for each key that is unknown, of another type or out of range."""
+    found, faults = partly(kind, values, at, field)
+    return found if found is not None and not faults else faults
+
+
+def partly(kind: type[S], values: Any, at: Placed, field: str) -> tuple[S | None, list[PlanFault]]:
+    """As much of a struct as its keys are sound, and every fault; None where one that it needs is not."""
     if not isinstance(values, Mapping):
-        return [at.fault(field, "is no table", "wrong_type")]
-    left, faults = dict(values), []
+        return None, [at.fault(field, "is no table", "wrong_type")]
     fields = {each.encode_name: each for each in msgspec.structs.fields(kind)}
-    for name in [name for name in left if name not in fields]:
-        faults.append(at.fault(_join(field, name), f"no such key; there are {', '.join(fields)}", "unknown_key"))
-        del left[name]
-    for name, value in left.items():
-        faults += _converted(fields[name].type, value, at, _join(field, name))
-    if faults:
-        return faults
+    sound: dict[str, Any] = {}
+    faults: list[PlanFault] = []
+    for name, value in values.items():
+        if name not in fields:
+            faults.append(at.fault(_join(field, name), f"no such key; there are {', '.join(fields)}", "unknown_key"))
+            continue
+        found, wrong = _value(fields[name].type, value, at, _join(field, name))
+        sound |= dict.fromkeys([name], *found) if found else {}
+        faults += wrong
     try:
-        return msgspec.convert(left, kind)
+        return msgspec.convert(sound, kind), faults
     except msgspec.ValidationError as error:
-        return [_fault(error, at, field)]
+        # What it lacks may be what is at fault, or stand there under a name that is none.
+        return None, faults or [_fault(error, at, field)]
 
 
-def _converted(kind: Any, value: Any, at: Placed, field: str) -> list[PlanFault]:
+def _value(kind: Any, value: Any, at: Placed, field: str) -> tuple[tuple[Any, ...], list[PlanFault]]:
+    """The value in a tuple, nothing where there is none, and the faults."""
     parts = [part for part in (kind, *get_args(kind)) if isinstance(part, type) and issubclass(part, msgspec.Struct)]
     if parts and isinstance(value, Mapping):
-        found = converted(parts[0], value, at, field)
-        return found if isinstance(found, list) else []
+        found, faults = partly(parts[0], value, at, field)
+        return () if found is None else (msgspec.to_builtins(found),), faults
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        return [_fault(error, at, field)]
-    return []
+        return (), [_fault(error, at, field)]
+    return (value,), []
 
 
 def _fault(error: msgspec.ValidationError, at: Placed, field: str) -> PlanFault:

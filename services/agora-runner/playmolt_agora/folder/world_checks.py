@@ -16,56 +16,123 @@ _RATE_MOST = 10
 _TITLE_CHARS = 60
 
 
-def faults(rules: Rules, at: Placed, languages: Sequence[Language], homes: frozenset[str]) -> list[PlanFault]:
+class Spoilt:
+    """The keys of a world file with a fault: what rests on one of them cannot be worked out."""
+
+    def __init__(self, faults: Iterable[PlanFault]) -> None:
+        self._keys: set[str] = set()
+        self._misspelt: set[str] = set()
+        self.add(faults)
+
+    def add(self, faults: Iterable[PlanFault]) -> None:
+        for fault in faults:
+            if fault.code == "unknown_key":
+                self._misspelt.add(fault.field.rpartition(".")[0])
+            else:
+                self._keys.add(".".join(fault.field.split(".")[:3]))
+
+    def names(self, table: str) -> set[str]:
+        """The entries of a table that have a fault."""
+        return {key.split(".")[1] for key in self._keys if key.startswith(f"{table}.")}
+
+    def whole(self, table: str) -> bool:
+        """Whether nothing is known of a table."""
+        return bool({"", table} & self._keys)
+
+    def any(self, *keys: str) -> bool:
+        """Whether one of these, something in it, or what it is in is at fault."""
+        return any(
+            mine in ("", key) or mine.startswith(f"{key}.") or key.startswith(f"{mine}.")
+            for mine in self._keys
+            for key in keys
+        )
+
+    def explains(self, fault: PlanFault) -> bool:
+        """Whether a fault follows from another: a text is missing that may stand there under a name that is none."""
+        field = fault.field
+        misspelt = any(field.startswith(f"{entry}.") for entry in self._misspelt if entry)
+        return self.any(field) or (fault.code == "missing_text" and misspelt)
+
+
+def faults(
+    rules: Rules, at: Placed, languages: Sequence[Language], homes: frozenset[str], before: Iterable[PlanFault] = ()
+) -> list[PlanFault]:
+    """What is wrong with a world beside the faults that its file was read with."""
     own = rules.own
     if own is UNSET:
         return []
-    found = [*_named(own, at), *_numbers(rules, own, at), *_texts(own, at, languages)]
+    spoilt = Spoilt(before)
+    found = [
+        fault
+        for fault in (
+            *_named(own, at, spoilt),
+            *_numbers(rules, own, at, spoilt),
+            *_stocks(own, at),
+            *_texts(own, at, languages),
+        )
+        if not spoilt.explains(fault)
+    ]
     # What names nothing cannot be paid for or entered, either.
-    return found or [*_payable(rules, own, at), *_reachable(own, at, homes), *_endless(own, at)]
+    spoilt.add(found)
+    return [*found, *_payable(rules, own, at, spoilt), *_reachable(own, at, homes, spoilt), *_endless(own, at, spoilt)]
 
 
-def _named(own: OwnWorld, at: Placed) -> Iterator[PlanFault]:
+def _named(own: OwnWorld, at: Placed, spoilt: Spoilt) -> Iterator[PlanFault]:
     """What a file names and does not have."""
     if not own.places:
         yield at.fault("places", "a world has at least one place: [places.NAME]")
     if not own.packaged and not own.actions:
         yield at.fault("actions", "a world has at least one action: [actions.NAME]")
+    known_places, known_resources = {*own.places, *spoilt.names("places")}, {*own.resources, *spoilt.names("resources")}
+    if not spoilt.whole("places"):
+        yield from _unknown_places(own, at, known_places)
+    if not spoilt.whole("resources"):
+        for name, action in own.actions.items():
+            yield from _unknown(at, f"actions.{name}.take", action.take, known_resources, "resource")
+        yield from _unknown(at, "end.resource", own.end.resource, known_resources, "resource")
+
+
+def _unknown_places(own: OwnWorld, at: Placed, known: Iterable[str]) -> Iterator[PlanFault]:
     for name, place in own.places.items():
         to = () if place.to is UNSET else place.to
-        yield from _unknown(at, f"places.{name}.to", to, own.places, "place")
-        yield from _unknown(at, f"places.{name}.hears", place.hears, own.places, "place")
+        yield from _unknown(at, f"places.{name}.to", to, known, "place")
+        yield from _unknown(at, f"places.{name}.hears", place.hears, known, "place")
     for name, action in own.actions.items():
-        yield from _unknown(at, f"actions.{name}.where", action.where, own.places, "place")
-        yield from _unknown(at, f"actions.{name}.take", action.take, own.resources, "resource")
+        yield from _unknown(at, f"actions.{name}.where", action.where, known, "place")
     for name, resource in own.resources.items():
         where = () if resource.place is None else (resource.place,)
-        yield from _unknown(at, f"resources.{name}.place", where, own.places, "place")
-    yield from _unknown(at, "end.resource", own.end.resource, own.resources, "resource")
+        yield from _unknown(at, f"resources.{name}.place", where, known, "place")
 
 
 def _unknown(at: Placed, field: str, names: Iterable[str], known: Iterable[str], what: str) -> Iterator[PlanFault]:
-    there = tuple(known)
+    there = sorted(known)
     for name in names:
         if name not in there:
             yield at.fault(field, f"{name} is no {what} of this world; there are {', '.join(there) or 'none'}")
 
 
-def _numbers(rules: Rules, own: OwnWorld, at: Placed) -> Iterator[PlanFault]:
+def _numbers(rules: Rules, own: OwnWorld, at: Placed, spoilt: Spoilt) -> Iterator[PlanFault]:
+    unledgered = rules.energy.ledger == "none" and not spoilt.any("energy")
     for name, action in own.actions.items():
         field = f"actions.{name}"
         if action.amount is not None and action.amount.min > action.amount.max:
             yield at.fault(f"{field}.amount", "min must not be above max")
-        if action.amount is None and _uses_amount(action):
+        if action.amount is None and _uses_amount(action) and not spoilt.any(f"{field}.amount"):
             yield at.fault(field, "names `amount` without an amount = { min, max }")
-        if rules.energy.ledger == "none" and any(part.energy for part in (action.cost, action.gain, action.give)):
-            yield at.fault(field, "costs or gains energy, and energy.ledger is none")
+        for part in ("cost", "gain", "give"):
+            if unledgered and getattr(action, part).energy:
+                yield at.fault(f"{field}.{part}", "costs or gains energy, and energy.ledger is none")
+        if spoilt.any(f"{field}.target", f"{field}.does"):
+            continue
         if _moves(action.give) and action.target != "agent":
             yield at.fault(f"{field}.give", 'needs target = "agent"')
         if action.does == "move" and action.target != "place":
             yield at.fault(f"{field}.target", 'of what does = "move" is "place"')
         if action.does == "whisper" and action.target != "agent":
             yield at.fault(f"{field}.target", 'of what does = "whisper" is "agent"')
+
+
+def _stocks(own: OwnWorld, at: Placed) -> Iterator[PlanFault]:
     for name, resource in own.resources.items():
         if resource.start > resource.max:
             yield at.fault(f"resources.{name}.start", "must not be above max")
@@ -107,17 +174,19 @@ def _titled(field: str, text: Both, at: Placed, languages: Sequence[Language], *
             yield at.fault(f"{field}.{language}", f"has more than {_TITLE_CHARS} characters")
 
 
-def _payable(rules: Rules, own: OwnWorld, at: Placed) -> Iterator[PlanFault]:
+def _payable(rules: Rules, own: OwnWorld, at: Placed, spoilt: Spoilt) -> Iterator[PlanFault]:
     """Actions that nobody can ever pay: the whole world where a newcomer can pay none, each whose take is too much."""
     paid = False
     for name, action in own.actions.items():
+        if spoilt.any("energy", f"actions.{name}", *(f"resources.{taken}" for taken in action.take)):
+            continue
         least = 0 if action.amount is None else action.amount.min
         short = _beyond(rules, own, action, least)
         if short:
             yield at.fault(f"actions.{name}", short, "world_unpayable")
         elif name != "idle":
             paid = paid or _newcomer_pays(rules, own, action, least)
-    if not paid and not own.packaged:
+    if not paid and not own.packaged and not spoilt.any("actions", "energy", "influence", "resources"):
         for name in own.actions:
             if name != "idle":
                 message = "no newcomer can ever pay it, and there is no other action that one could"
@@ -145,7 +214,19 @@ def _least(value: int | str, least: int) -> int:
     return least if value == "amount" else int(value)
 
 
-def _reachable(own: OwnWorld, at: Placed, homes: frozenset[str]) -> Iterator[PlanFault]:
+def _reachable(own: OwnWorld, at: Placed, homes: frozenset[str], spoilt: Spoilt) -> Iterator[PlanFault]:
+    if own.places and not spoilt.any("places", "actions"):
+        yield from _entered(own, at, homes)
+    for name, action in own.actions.items():
+        if spoilt.any("places", f"actions.{name}", *(f"resources.{taken}" for taken in action.take)):
+            continue
+        where = action.where or tuple(own.places)
+        bound = {own.resources[taken].place for taken in action.take} - {None}
+        if not any(bound <= {place} for place in where):
+            yield at.fault(f"actions.{name}", "there is no place where it could be done", "world_unreachable")
+
+
+def _entered(own: OwnWorld, at: Placed, homes: frozenset[str]) -> Iterator[PlanFault]:
     """Places that nobody can stand in: somebody has to start there, or be able to move there."""
     entered = {next(iter(own.places)), *homes.intersection(own.places)}
     moving = own.packaged or any(action.does == "move" for action in own.actions.values())
@@ -160,16 +241,12 @@ def _reachable(own: OwnWorld, at: Placed, homes: frozenset[str]) -> Iterator[Pla
             yield at.fault(
                 f"places.{name}", "nobody can enter it: no place that can be entered leads to it", "world_unreachable"
             )
-    for name, action in own.actions.items():
-        where = action.where or tuple(own.places)
-        bound = {own.resources[taken].place for taken in action.take} - {None}
-        if not any(bound <= {place} for place in where):
-            yield at.fault(f"actions.{name}", "there is no place where it could be done", "world_unreachable")
 
 
-def _endless(own: OwnWorld, at: Placed) -> Iterator[PlanFault]:
+def _endless(own: OwnWorld, at: Placed, spoilt: Spoilt) -> Iterator[PlanFault]:
     held = {name: resource.start for name, resource in own.resources.items()}
-    below = [name for name, least in own.end.resource.items() if held[name] <= least]
+    known = {name: least for name, least in own.end.resource.items() if not spoilt.any("end", f"resources.{name}")}
+    below = [name for name, least in known.items() if held[name] <= least]
     for name in below:
         yield at.fault(
             f"end.resource.{name}", f"a run would end at once: {name} starts with {held[name]}", "world_ends_at_once"

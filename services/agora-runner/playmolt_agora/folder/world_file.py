@@ -1,9 +1,10 @@
 """A world file of a plan's folder: from TOML to the rules of a world, with every fault of it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, get_args
+from typing import Annotated, Any, Final, get_args
 
 import msgspec
+from msgspec import Meta
 from playmolt_schemas.agora.plan import Name, PlanFault
 from playmolt_schemas.agora.turn import SKILLS, Language, PhaseName
 from playmolt_schemas.canonical import canonical_json
@@ -39,12 +40,22 @@ _DOES: Final = {
 
 
 class World(msgspec.Struct, frozen=True):
-    """A world that was read: the packaged one it begins with, and all its rules."""
+    """A world that was read: the packaged one it begins with, and all its rules.
+
+    One that is not `sound` has faults: its rules hold what has none, and nothing can be played there.
+    """
 
     base: PhaseName
     rules: Rules
     turns: int
     at: Placed
+    sound: bool = True
+
+
+class _Influence(Strict, frozen=True, kw_only=True):
+    """What everybody begins with."""
+
+    start: Annotated[int, Meta(ge=0, le=10_000)] = 0
 
 
 class _Layers(msgspec.Struct):
@@ -55,7 +66,7 @@ class _Layers(msgspec.Struct):
 
 
 def read(source: Source, name: str, languages: Sequence[Language], homes: frozenset[str]) -> World | None:
-    """Read a world; None where it cannot be used, and then the source has every fault of it.
+    """Read a world; None where there is nothing to look at. The source gets every fault of it.
 
     `homes` are the places where somebody starts.
     """
@@ -65,16 +76,14 @@ def read(source: Source, name: str, languages: Sequence[Language], homes: frozen
     before = len(source.faults)
     at = layers.files[-1].at
     rules, turns = _rules(source, layers)
-    if rules is not None and len(source.faults) == before:
-        source.faults += world_checks.faults(rules, at, languages, homes)
-    if rules is None or len(source.faults) > before:
+    if rules is None:
         return None
+    source.faults += world_checks.faults(rules, at, languages, homes, source.faults[before:])
     if len(canonical_json(rules)) > WORLD_BYTES:
         source.faults.append(
             at.fault("", f"comes to more than {WORLD_BYTES} bytes with what it is like", "file_too_large")
         )
-        return None
-    return World(layers.base or "phase2", rules, turns, at)
+    return World(layers.base or "phase2", rules, turns, at, sound=len(source.faults) == before)
 
 
 def _layers(source: Source, name: str) -> _Layers | None:
@@ -148,13 +157,7 @@ def _applied(table: dict[str, Any], own: dict[str, Any], layer: toml_file.Toml, 
                 own[name] = value
     faults += _energy(table, left.pop("energy", {}), layer.at)
     if isinstance(left.get("influence"), dict):
-        start = left.pop("influence")
-        faults += [
-            layer.at.fault(f"influence.{key}", "no such key; there is start", "unknown_key")
-            for key in start
-            if key != "start"
-        ]
-        own["influence"] = start.get("start", 0)
+        own["influence"] = left.pop("influence")
     if isinstance(left.get("ranks"), list):
         own["ranks"] = left.pop("ranks")
     for name, value in worlds.flattened(left):
@@ -210,20 +213,19 @@ def _energy(table: dict[str, Any], energy: Any, at: Placed) -> list[PlanFault]:
 
 
 def _own_world(source: Source, own: dict[str, Any], table: Mapping[str, Any], at: Placed) -> OwnWorld | None:
-    """The own part, every table read by itself, so that each fault is told."""
-    before = len(source.faults)
+    """The own part as far as it is sound, every table read by itself, so that each fault is told."""
     read: dict[str, Any] = {"packaged": own["packaged"]}
     for name, kind in _NAMED.items():
         read[name] = _tables(source, own.get(name, {}), kind, at, name)
     for name, kind in (("title", Both), ("hearing", Hearing), ("end", End)):
         if name in own:
-            read |= _kept(source, name, toml_file.converted(kind, own[name], at, name))
+            read |= _kept(source, name, toml_file.partly(kind, own[name], at, name))
     for name in ("shell", "template"):
         read[name] = _files(source, own.get(name, {}), at, name)
     read["ranks"] = _ranks(source, own.get("ranks", []), at)
-    read["influence"] = own.get("influence", 0)
-    if len(source.faults) > before:
-        return None
+    influence, faults = toml_file.partly(_Influence, own.get("influence", {}), at, "influence")
+    source.faults += faults
+    read["influence"] = influence.start if influence else 0
     if own["packaged"]:
         read["places"] = {name: _packaged(name, place, table) for name, place in read["places"].items()}
     try:
@@ -255,7 +257,7 @@ def _tables(source: Source, values: Any, kind: type[Strict], at: Placed, field: 
             source.faults.append(at.fault(where, "is no name of one's own: a-z, then a-z, 0-9 and _, at most 32"))
             continue
         filled = {**_DOES.get(name, {}), **value} if field == "actions" and isinstance(value, dict) else value
-        read |= _kept(source, name, toml_file.converted(kind, filled, at, where))
+        read |= _kept(source, name, toml_file.partly(kind, filled, at, where))
     return read
 
 
@@ -267,9 +269,10 @@ def _is_name(name: str) -> bool:
     return True
 
 
-def _kept(source: Source, name: str, found: Strict | list[PlanFault]) -> dict[str, Any]:
-    if isinstance(found, list):
-        source.faults += found
+def _kept(source: Source, name: str, partly: tuple[Strict | None, list[PlanFault]]) -> dict[str, Any]:
+    found, faults = partly
+    source.faults += faults
+    if found is None:
         return {}
     if isinstance(found, OwnAction) and found.does in ("move", "whisper") and found.target == "none":
         found = msgspec.structs.replace(found, target="place" if found.does == "move" else "agent")

@@ -1,11 +1,14 @@
 """A plan's folder: what is read of it, every fault with its file and line, and a lock that names each byte."""
 
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from shutil import copytree
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from playmolt_agora.folder import reading as folder_reading
 from playmolt_agora.folder.disk import Disk
 from playmolt_agora.folder.reading import FolderReading
@@ -122,3 +125,70 @@ def test_what_no_plan_uses_is_named_and_not_locked(plan: Plan, commons: Path, tm
     assert found.faults == ()
     assert "worlds/other.toml" not in found.texts
     assert any("worlds/other.toml" in warning for warning in found.warnings)
+
+
+@pytest.fixture(scope="session")
+def rich(folder: FolderReading) -> dict[str, str]:
+    """The example's files with texts of its own, so that there is one of everything."""
+    world = folder.texts[PASTURE] + '\n[places.barn]\ntitle = { ko = "헛간", en = "Barn" }\n'
+    world = world.replace("turns = 40", f"turns = 40\n{TEMPLATES}")
+    return {
+        **folder.texts,
+        PASTURE: world,
+        "texts/turn_ko.md": "할 일:\n{actions}\n",
+        "texts/turn_en.md": "Do:\n{actions}\n",
+    }
+
+
+TEMPLATES = 'template = { ko = "turn_ko.md", en = "turn_en.md" }'
+MEASURE, SEASONS, STEWARD = "measures/harvest_share.py", "events/seasons.toml", "personas/steward.toml"
+EDITS = (
+    (PASTURE, "turns = 40", "turns = 4000", "out_of_range"),
+    (PASTURE, 'hears = ["well"]', 'hears = ["moon"]', "out_of_range"),
+    (PASTURE, "max = 200", 'max = "much"', "wrong_type"),
+    (PASTURE, 'class = "A"', 'class = "D"', "out_of_range"),
+    (PASTURE, "events = 12", "events = 12\nloud = true", "unknown_key"),
+    (PASTURE, 'title = { ko = "우물", en = "Well" }', 'title = { ko = "우물" }', "missing_text"),
+    (PASTURE, 'label = { ko = "이동하기", en = "Move" }', 'label = { ko = "이동하기" }', "asymmetric"),
+    (PASTURE, "cost = { influence", "cost = { energy = 1, influence", "out_of_range"),
+    (PASTURE, "speaking_weight = 3", "speaking_weight = 30", "out_of_range"),
+    (
+        PASTURE,
+        'title = { ko = "헛간", en = "Barn" }',
+        f'title = {{ ko = "헛간", en = "{"Barn" * 16}" }}',
+        "out_of_range",
+    ),
+    (GRABBER, 'home = "pasture"', 'house = "pasture"', "unknown_key"),
+    (GRABBER, "Harvest while you can.", "Harvest 3 while you can.", "asymmetric"),
+    (STEWARD, 'constraint_level = "high"', "constraint_level = 3", "wrong_type"),
+    (SEASONS, "turn = ", "turn = -", "out_of_range"),
+    (MEASURE, "SECONDS, MEMORY_MB = 60, 512", "SECONDS, MEMORY_MB = 6000, 512", "measure_declaration"),
+    ("texts/turn_en.md", "{actions}", "{acts} {actions}", "unknown_key"),
+)
+
+
+def edited(files: Mapping[str, str], edits: Iterable[tuple[str, str, str, str]]) -> dict[str, str]:
+    found = dict(files)
+    for path, old, new, _ in edits:
+        assert old in found[path], (path, old)
+        found[path] = found[path].replace(old, new, 1)
+    return found
+
+
+def test_the_rich_folder_has_no_fault(plan: Plan, rich: dict[str, str]) -> None:
+    assert folder_reading.read(plan, Source(rich)).faults == ()
+
+
+@settings(max_examples=60)
+@given(chosen=st.sets(st.sampled_from(EDITS), min_size=1))
+def test_however_many_faults_there_are_each_is_told_once_with_its_line(
+    plan: Plan, rich: dict[str, str], chosen: set[tuple[str, str, str, str]]
+) -> None:
+    files = edited(rich, chosen)
+    found = folder_reading.read(plan, Source(files))
+    told = Counter((fault.file, fault.line, fault.code) for fault in found.faults)
+    for path, _, new, code in chosen:
+        last = files[path][: files[path].index(new) + len(new)].count("\n") + 1
+        near = [line for file, line, each in told if (file, each) == (path, code) and line is not None]
+        assert any(0 <= last - line <= 5 for line in near), (path, new, code, found.faults)
+    assert sum(told.values()) == len(chosen), found.faults

@@ -6,11 +6,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from playmolt_agora.folder import reading as folder_reading
 from playmolt_agora.folder.reading import FolderReading
+from playmolt_agora.folder.source import Source
 from playmolt_agora.plan import matrix
 from playmolt_agora.run import commands
 from playmolt_agora.run.effects import effect_id
 from playmolt_agora.run.rules import Agora
+from playmolt_agora.turn import scenes
 from playmolt_agora.turn.reply import Parsed, TurnReply
 from playmolt_core.game.decider import Accepted, read_event
 from playmolt_core.game.fold import state_hash
@@ -125,3 +128,30 @@ def test_an_empty_pasture_ends_the_run(plan: Plan, folder: FolderReading) -> Non
         room.answer("harvest" if grazes and left else "idle", None, str(left))
     assert room.state.resources["grass"] == 0
     assert room.state.turn < 40
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 10**6))
+def test_an_utterance_counts_as_newer_by_the_weight_of_its_speaker(
+    plan: Plan, folder: FolderReading, seed: int
+) -> None:
+    def room(events: int) -> Room:
+        path = "worlds/pasture.toml"
+        text = folder.texts[path].replace("events = 12", f"events = {events}").replace("from = 15", "from = 6")
+        return Room(plan, folder_reading.read(plan, Source({**folder.texts, path: text})), 4)
+
+    all_of_it, few = room(50), room(3)
+    draw = random.Random(seed)
+    while (agent := few.state.next_agent) is not None:
+        known = scenes.scene(all_of_it.state, agent).events
+        shown = scenes.scene(few.state, agent).events
+        if len(known) < 50:
+            newest = sorted(range(len(known)), key=lambda at: (at + (known[at].weight or 1) - 1, at))[-3:]
+            assert shown == tuple(known[at] for at in sorted(newest))
+        act = anything(draw, few.state) if draw.random() < 0.5 else ("speak", None, f"word {few.state.version}")
+        before = few.state.agents[agent].influence
+        for each in (all_of_it, few):
+            each.answer(*act)
+        for event in few.decision.events if isinstance(few.decision, Accepted) else ():
+            if event.type == "agent_acted":
+                assert getattr(event, "weight", None) == (3 if before >= 6 else 1)

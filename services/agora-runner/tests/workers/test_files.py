@@ -1,0 +1,112 @@
+"""Files of a plan's folder over HTTP: kept under their hash, and read when a plan that names them is opened."""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any, cast
+
+import pytest
+from playmolt_agora.folder.source import FILE_BYTES, FILES_MOST
+from playmolt_agora.workers.files import Files
+from playmolt_core.game.api import ApiReply, ApiRequest
+from playmolt_core.game.decider import Refused
+from playmolt_schemas.codes import Code
+
+PLAN = {"name": "n"}
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Blobs:
+    """Texts under their hash, in memory."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, str] = {}
+
+    async def put(self, texts: Iterable[str]) -> list[str]:
+        self.kept |= {sha256(text): text for text in texts}
+        return list(self.kept)
+
+    async def texts(self, hashes: Iterable[str]) -> dict[str, str]:
+        return {named: self.kept[named] for named in hashes if named in self.kept}
+
+
+@pytest.fixture
+def blobs() -> Blobs:
+    return Blobs()
+
+
+@pytest.fixture
+def files(blobs: Blobs) -> Files:
+    return Files(cast("Any", blobs))
+
+
+async def put(files: Files, text: Any, named: str) -> ApiReply | Refused:
+    return await files.put(None, ApiRequest(route="agora_put_file", stream="", params={"sha256": named}, body=text))
+
+
+async def opened(files: Files, body: Any) -> Any:
+    return await files.complete(ApiRequest(route="agora_open", stream="", body=body))
+
+
+@pytest.mark.parametrize("text", ["turns = 4\n", "", "목초지", "x" * FILE_BYTES])
+async def test_a_text_is_kept_under_its_hash_also_when_it_is_there_already(
+    files: Files, blobs: Blobs, text: str
+) -> None:
+    for named in (sha256(text), sha256(text).upper()):
+        found = await put(files, text, named)
+        assert isinstance(found, ApiReply)
+        assert (found.status, found.body) == (204, b"")
+    assert blobs.kept == {sha256(text): text}
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "field"),
+    [
+        ("a", sha256("b"), "sha256"),
+        ("a", "", "sha256"),
+        ("a", f"{sha256('a')} ", "sha256"),
+        ("x" * (FILE_BYTES + 1), sha256("x" * (FILE_BYTES + 1)), "body"),
+        ("가" * (FILE_BYTES // 3 + 1), sha256("가" * (FILE_BYTES // 3 + 1)), "body"),
+        ("a\0", sha256("a\0"), "body"),
+        ({"a": 1}, sha256("a"), "body"),
+        (None, sha256(""), "body"),
+    ],
+)
+async def test_what_is_not_the_text_of_the_hash_is_refused_and_not_kept(
+    files: Files, blobs: Blobs, text: Any, named: str, field: str
+) -> None:
+    found = await put(files, text, named)
+    assert isinstance(found, Refused)
+    assert (found.code, [fault.field for fault in found.errors]) == (Code.INVALID_REQUEST, [field])
+    assert blobs.kept == {}
+
+
+async def test_a_plan_is_opened_with_the_texts_in_place_of_their_hashes(files: Files) -> None:
+    await put(files, "turns = 4\n", sha256("turns = 4\n"))
+    body = {"plan": PLAN, "files": {"worlds/mine.toml": sha256("turns = 4\n")}}
+    assert await opened(files, body) == {"plan": PLAN, "files": {"worlds/mine.toml": "turns = 4\n"}}
+
+
+@pytest.mark.parametrize("body", [PLAN, "name: n", {"plan": PLAN}, {"plan": PLAN, "files": {}}])
+async def test_a_plan_without_files_is_left_as_it_is(files: Files, body: Any) -> None:
+    assert await opened(files, body) == body
+
+
+async def test_every_file_that_is_missing_or_no_hash_is_named(files: Files) -> None:
+    await put(files, "a", sha256("a"))
+    missing = {"worlds/a.toml": sha256("a"), "worlds/b.toml": sha256("b"), "texts/c.md": sha256("c")}
+    found = await opened(files, {"plan": PLAN, "files": missing})
+    assert isinstance(found, Refused)
+    assert [fault.field for fault in found.errors] == ["files.worlds/b.toml", "files.texts/c.md"]
+    found = await opened(files, {"plan": PLAN, "files": {"worlds/a.toml": "a", "worlds/b.toml": 1}})
+    assert isinstance(found, Refused)
+    assert [fault.field for fault in found.errors] == ["files.worlds/a.toml", "files.worlds/b.toml"]
+
+
+async def test_too_many_files_are_refused(files: Files) -> None:
+    many = {f"worlds/w{number}.toml": sha256("a") for number in range(FILES_MOST + 1)}
+    found = await opened(files, {"plan": PLAN, "files": many})
+    assert isinstance(found, Refused)
+    assert [fault.field for fault in found.errors] == ["files"]
