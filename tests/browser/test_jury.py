@@ -1,12 +1,18 @@
 """The AI jury, played by a person from the prologue to an ending."""
 
 import json
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from playmolt.client import Client
+from playmolt_cli.content import template
+from playmolt_jury.content.pack_folder import folder_files
+from playmolt_schemas.games.jury import BringCaseRequest
+from playmolt_schemas.routes import jury as routes
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import PHONE, Reader
+from tests.browser.conftest import OPERATOR_KEY, PHONE, Reader
 
 ROUNDS = 4
 IN_VIEW = """(line) => {
@@ -276,3 +282,27 @@ def test_a_vote_that_a_juror_failed_in_can_be_called_again(reader: Reader) -> No
     page.locator("#panel-verdict button.first:visible").first.click()
     expect(page.locator("#panel-verdict button.first:visible")).not_to_have_attribute("aria-busy", "true")
     assert len(called) == 1
+
+
+def test_another_case_is_chosen_and_heard(reader: Reader, platform: str, tmp_path: Path) -> None:
+    """The operator's case of three jurors, in the languages that it has."""
+    template.write(tmp_path / "ferry", "jury", ("zh", "en"))
+    files = {path: content.decode() for path, content in folder_files(tmp_path / "ferry")[0].items()}
+    with Client(platform, OPERATOR_KEY) as operator:
+        brought = operator.call(routes.BRING_CASE, body=BringCaseRequest(files=files))
+    page = reader("/game")
+    page.get_by_role("button", name="Look for other cases").click()
+    choice = page.get_by_label("Case")
+    expect(page.get_by_role("button", name="Begin in Korean")).to_have_count(1)
+    choice.select_option(brought.id)
+    expect(page.locator("main")).to_contain_text("3 jurors")
+    expect(page.get_by_role("button", name="Begin in Korean")).to_have_count(0)
+    page.get_by_role("button", name=ENGLISH.begin).click()
+    page.wait_for_url("**/game?session=jury-*")
+    expect(page.locator(".story .speech").first).to_be_visible()
+    for panel in ("dossier", "jurors"):
+        go_on(page)
+        expect(page.locator(f"#panel-{panel}")).to_be_visible()
+    expect(page.locator("#panel-jurors ul.thirds > li, #panel-jurors nav li")).to_have_count(3)
+    with Client(platform, OPERATOR_KEY) as operator:
+        operator.call(routes.DROP_CASE, brought.id)

@@ -114,7 +114,7 @@ class JuryCase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JurySession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session as its owner sees it. `round` is the deliberation round begun last, 0 before the first."""
+    """A session as its owner sees it. `round` is the deliberation round begun last, 0 before the first, of `rounds`."""
 
     id: str
     gameType: Literal["jury"] = "jury"  # noqa: N815 -- the wire's spelling
@@ -125,6 +125,7 @@ class JurySession(msgspec.Struct, frozen=True, kw_only=True):
     prologue: tuple[Line, ...]
     notes_left: int
     round: int
+    rounds: int
     failed: FailedVote | None = None
     case: JuryCase | None = None
     jurors: tuple[JurorView, ...]

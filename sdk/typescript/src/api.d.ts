@@ -4531,7 +4531,7 @@ export interface components {
         };
         /**
          * JurySession
-         * @description A session as its owner sees it. `round` is the deliberation round begun last, 0 before the first.
+         * @description A session as its owner sees it. `round` is the deliberation round begun last, 0 before the first, of `rounds`.
          */
         JurySession: {
             id: string;
@@ -4549,6 +4549,7 @@ export interface components {
             prologue: components["schemas"]["Line"][];
             notes_left: number;
             round: number;
+            rounds: number;
             /** @default null */
             failed?: components["schemas"]["FailedVote"] | null;
             /** @default null */

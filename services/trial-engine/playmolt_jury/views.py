@@ -97,6 +97,7 @@ def session(state: State, pack: Pack, *, show_stances: bool) -> JurySession:
         prologue=tuple(Line(speaker=line.speaker, text=line.text) for line in material.prologue),
         notes_left=state.notes_left,
         round=state.round,
+        rounds=state.course.deliberation,
         failed=state.failed,
         case=JuryCase(id=pack.id, title=material.title, digest=pack.digest),
         jurors=tuple(_juror(state, juror, show_stances=show_stances) for juror in state.juror_ids),

@@ -10,7 +10,6 @@ import { t, word } from "../parts/language.js";
 export const BANDS = ["innocent", "leaning_innocent", "undecided", "leaning_guilty", "guilty"];
 const CHAT_CHARS = 4000;
 const NOTE_CHARS = 200;
-const ROUNDS = 4;
 
 /** Five steps from innocent to guilty, one of them lit, with its name. */
 export function bandView(band, stance) {
@@ -152,7 +151,7 @@ export function deliberationPanel(game) {
     fill(jurors, game.session.jurors.map((juror) => el("li", { class: "card plain" }, el("h3", {}, juror.name), bandView(juror.band, juror.stance))));
     fill(rounds, roundsOf(game));
     fill(left, t("game.notes_left", { n: game.session.notes_left }));
-    fill(next, t("game.next_round", { n: Math.min(game.session.round + 1, ROUNDS), of: ROUNDS }));
+    fill(next, t("game.next_round", { n: Math.min(game.session.round + 1, game.session.rounds), of: game.session.rounds }));
   };
   const next = actionButton("", async () => {
     const reply = await post(`${game.path}/deliberation/next`, {});

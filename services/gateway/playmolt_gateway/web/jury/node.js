@@ -6,7 +6,9 @@ import { t } from "../parts/language.js";
 const SECONDS = 20;
 /** The first bytes of `reading()` of JuryVoting. */
 const READING = "0xfffd52c6";
-const PLACES = 5;
+/** Words before the jurors; then each juror has three. */
+const HEAD = 7;
+const OF_A_JUROR = 3;
 
 export class Node {
   constructor(address) {
@@ -35,11 +37,12 @@ export class Node {
 export async function readCase(node, contract) {
   const output = await node.call("eth_call", { to: contract, data: READING }, "latest");
   const words = String(output).slice(2).match(/.{64}/g) ?? [];
-  if (words.length !== 7 + 3 * PLACES) return null;
+  const seats = (words.length - HEAD) / OF_A_JUROR;
+  if (seats < 1 || !Number.isInteger(seats)) return null;
   const number = (word) => Number(BigInt(`0x${word}`));
-  const places = (first) => words.slice(first, first + PLACES);
+  const places = (first) => words.slice(HEAD + first * seats, HEAD + (first + 1) * seats);
   return {
     hash: `0x${words[0]}`, outcome: number(words[4]), guilty: number(words[5]), notGuilty: number(words[6]),
-    jurors: places(7).map((word) => `0x${word.slice(24)}`), ballots: places(7 + PLACES).map(number), blocks: places(7 + 2 * PLACES).map(number),
+    jurors: places(0).map((word) => `0x${word.slice(24)}`), ballots: places(1).map(number), blocks: places(2).map(number),
   };
 }

@@ -7,6 +7,7 @@ import { eraseCard, erasedLine } from "../sessions/erase.js";
 import { watchSession } from "../parts/feed.js";
 import { actionButton, page, trouble } from "../parts/frame.js";
 import { caseTabs } from "./case.js";
+import { caseChoice } from "./choice.js";
 import { history } from "./history.js";
 import { deliberationPanel, jurorsPanel } from "./jurors.js";
 import { verdictPanel } from "./verdict.js";
@@ -43,16 +44,20 @@ async function draw(main, show) {
 
 async function start(main) {
   const place = el("div");
-  const begin = (code) => actionButton(t(`game.begin.${code}`), async () => {
-    await ensureKey();
-    const made = await post("/api/jury/sessions", { language: code });
-    location.assign(`/game?session=${made.id}`);
-  }, { place, first: code === language(), lang: code });
+  const languages = el("div", { class: "row" });
+  const offer = (chosen) => fill(languages, STORIES.filter(([code]) => !chosen || chosen.languages.includes(code))
+    .map(([code]) => actionButton(t(`game.begin.${code}`), async () => {
+      await ensureKey();
+      const made = await post("/api/jury/sessions", { language: code, ...(chosen && { case: chosen.id }) });
+      location.assign(`/game?session=${made.id}`);
+    }, { place, first: code === language(), lang: code })));
+  offer(null);
   main.append(el("div", { class: "story stack" },
     el("h1", {}, t("game.title")),
     el("p", { class: "lead" }, t("game.lead")),
     el("p", {}, t("game.rules")),
-    el("div", { class: "row" }, STORIES.map(([code]) => begin(code))),
+    languages,
+    await caseChoice(offer, place),
     el("p", { class: "quiet small" }, t("key_kept")),
     place, await mine()));
 }
