@@ -9,7 +9,8 @@ ZERO_HASH: Final = "0" * 64
 
 
 class Metadata(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Who and what caused an event. `state_hash` stands on some records only, so that a replay can be checked."""
+    """Who and what caused an event. `state_hash` stands on some records only, so that a replay can be checked, and
+    `request` on those of an action that came with an Idempotency-Key: 128 bits of the hash of what was asked."""
 
     command_id: str
     correlation: str = ""
@@ -17,6 +18,7 @@ class Metadata(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     actor: str = ""
     trace: str = ""
     state_hash: str | msgspec.UnsetType = msgspec.UNSET
+    request: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Record(msgspec.Struct, frozen=True, gc=False, kw_only=True):

@@ -1,6 +1,7 @@
 """A stream in memory: a cache of the log, never more."""
 
 from datetime import UTC, datetime
+from types import EllipsisType
 from typing import Any
 
 from playmolt_schemas.records import ZERO_HASH
@@ -17,7 +18,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class CachedStream:
     """A stream's head as decided (`head`) and as committed (`committed`); readers only ever see the latter."""
 
-    __slots__ = ("committed", "decider", "head", "key", "seen", "stream", "uncommitted")
+    __slots__ = ("committed", "decider", "due", "head", "key", "seen", "stream", "uncommitted")
 
     def __init__(
         self, decider: Decider[Any], stream: str, snapshot: Snapshot, seen: set[int], key: StreamKey | None = None
@@ -28,6 +29,8 @@ class CachedStream:
         self.committed = snapshot
         self.seen = seen
         """Ids, as numbers, of the commands whose outcome is remembered; the outcome itself stays in the log."""
+        self.due: datetime | EllipsisType | None = ...
+        """When the stream's earliest effect is due as its row says, at `head`; ... while nobody looked."""
         self.uncommitted = 0
         """Groups that hold changes of this stream and are not committed yet."""
         self.key = key

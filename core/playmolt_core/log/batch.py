@@ -53,21 +53,26 @@ def extends(unit: Unit) -> bool:
     return True
 
 
-def arguments(units: Sequence[Unit]) -> tuple[str, ...]:
+def arguments(units: Sequence[Unit], *, lean: bool = True) -> tuple[str, ...]:
     """The arguments of `log.append` for units that have no stream in common. What is not UTF-8 raises
-    UnicodeDecodeError."""
+    UnicodeDecodeError.
+
+    Not `lean`: answers that follow from their records are stored, too, and every stream's row is written, for engines
+    of the release before.
+    """
     numbers = [number for number, unit in enumerate(units) for _ in unit.streams]
     appends = [part for unit in units for part in unit.streams]
-    outcomes = [outcome for unit in units for outcome in unit.outcomes]
-    return (_array(numbers), *_parts(appends), *_records(appends), *_outcomes(outcomes))
+    outcomes = [outcome for unit in units for outcome in unit.outcomes if not (lean and outcome.follows)]
+    return (_array(numbers), *_parts(appends, lean), *_records(appends, lean), *_outcomes(outcomes))
 
 
-def _parts(appends: Sequence[StreamAppend]) -> Iterator[str]:
+def _parts(appends: Sequence[StreamAppend], lean: bool) -> Iterator[str]:
     summaries = [part.summary or _NO_SUMMARY for part in appends]
     yield _array([part.stream for part in appends])
     yield _array([part.expected for part in appends])
     yield _bytes([part.prev_hash for part in appends])
     yield _array([*accumulate([len(part.records) for part in appends], initial=1)][:-1])
+    yield _array([len(part.records) > 0 and (part.moves or not lean) for part in appends])
     yield _array([summary.phase for summary in summaries])
     yield _array([summary.round for summary in summaries])
     yield _array([summary.seated for summary in summaries])
@@ -76,7 +81,7 @@ def _parts(appends: Sequence[StreamAppend]) -> Iterator[str]:
     yield _array([part.due for part in appends])
 
 
-def _records(appends: Sequence[StreamAppend]) -> Iterator[str]:
+def _records(appends: Sequence[StreamAppend], lean: bool) -> Iterator[str]:
     records = [record for part in appends for record in part.records]
     yield _array([number for number, part in enumerate(appends, 1) for _ in part.records])
     yield _array([record.type for record in records])
@@ -89,6 +94,7 @@ def _records(appends: Sequence[StreamAppend]) -> Iterator[str]:
     yield _documents([record.public or b"null" for record in records])
     yield _documents([record.lobby or b"null" for record in records])
     yield _array([record.closes for record in records])
+    yield _array([record.command or None if lean else None for record in records])
 
 
 def _outcomes(outcomes: Sequence[Outcome]) -> Iterator[str]:

@@ -27,10 +27,11 @@ def chain_record(
     lobby: bytes | None,
     closes: bool,
     written: str = "",
+    command: str = "",
 ) -> NewRecord:
     """Make the record of an event that follows `prev_hash` as number `version`; `data` is canonical JSON.
 
-    `written` is `at` as rfc3339 writes it, where the caller has that already.
+    `written` is `at` as rfc3339 writes it, where the caller has that already; `command` as in `NewRecord`.
     A fresh salt makes the hash say nothing about the event to whoever does not know it already.
     """
     salt = os.urandom(SALT_BYTES).hex()
@@ -58,6 +59,7 @@ def chain_record(
         public=public,
         lobby=lobby,
         closes=closes,
+        command=command,
     )
 
 

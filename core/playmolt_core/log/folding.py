@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import cache
+from itertools import islice
 from operator import attrgetter
 from typing import Any, TypeVar, Union
 
@@ -19,10 +20,10 @@ _read_times = msgspec.json.Decoder(list[datetime], strict=False).decode
 """Not strict: they come as seconds."""
 
 
-def fold(decider: Decider[S], stream: str, stored: StoredFacts) -> S:
-    """Fold a stream that was read from its first event on."""
+def fold(decider: Decider[S], stream: str, stored: StoredFacts, *, until: int | None = None) -> S:
+    """Fold a stream that was read from its first event on, to the end or to a version."""
     state, evolve = decider.initial(stream), decider.evolve
-    for event, at in facts_of(decider, stored):
+    for event, at in islice(facts_of(decider, stored), until):
         state = evolve(state, event, at)
     return state
 

@@ -17,6 +17,7 @@ from playmolt_core.log.port import (
     GAME_END,
     AppendStatus,
     Archived,
+    Decided,
     Head,
     ListedGame,
     NewRecord,
@@ -65,6 +66,7 @@ class MemoryLog:
     def __init__(self) -> None:
         self._streams: dict[str, _Stream] = {}
         self._outcomes: dict[tuple[str, str], Outcome] = {}
+        self._decided: dict[tuple[str, str], Decided] = {}
         self._log: list[PublicRecord] = []
         self._gone: set[int] = set()
         self._faults: defaultdict[str, Counter[Fault]] = defaultdict(Counter)
@@ -76,6 +78,7 @@ class MemoryLog:
         known.archived, known.hash, known.summary, known.due = True, ZERO_HASH, None, None
         self._gone |= {entry.record.position for entry in known.records if entry.record.type != GAME_END}
         self._outcomes = {key: outcome for key, outcome in self._outcomes.items() if outcome.stream != stream}
+        self._decided = {key: decided for key, decided in self._decided.items() if key[0] != stream}
 
     async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
         check(units)
@@ -128,13 +131,24 @@ class MemoryLog:
                 stream.records.append(stored)
                 self._log.append(stored)
             stream.hash, stream.updated_at = part.records[-1].hash, part.records[-1].at
-            stream.summary, stream.due = part.summary, part.due
+            if part.moves:
+                stream.summary, stream.due = part.summary, part.due
             if part.summary is not None:
                 stream.invite = part.summary.invite
                 if part.summary.over:
                     self._faults.pop(part.stream, None)
+            for new in part.records:
+                if new.command:
+                    self._decide(part.stream, new)
         for outcome in unit.outcomes:
-            self._outcomes[outcome.stream, outcome.command_id] = outcome
+            if not outcome.follows:
+                self._outcomes[outcome.stream, outcome.command_id] = outcome
+
+    def _decide(self, stream: str, new: NewRecord) -> None:
+        first = self._decided.get((stream, new.command))
+        asked = msgspec.json.decode(new.metadata).get("request", "")
+        receipt = first.receipt if first else new.hash
+        self._decided[stream, new.command] = Decided(version=new.version, receipt=receipt, fingerprint=asked)
 
     async def note_fault(self, stream: str, fault: Fault) -> bool:
         known = self._streams.get(stream)
@@ -167,7 +181,8 @@ class MemoryLog:
         records = [stored.record for stored in known.records[after:]]
         events = ",".join(f'["{one.type}:{one.schema_version}",{bytes(one.data).decode()}]' for one in records)
         times = ",".join(str(datetime.fromisoformat(one.at).timestamp()) for one in records)
-        ids = sorted(command for name, command in self._outcomes if name == stream) if commands else []
+        known_ids = (*self._outcomes, *self._decided) if commands else ()
+        ids = sorted(command for name, command in known_ids if name == stream)
         return StoredFacts(head=known.head(), events=f"[{events}]", times=f"[{times}]", command_ids=ids)
 
     def _whole(self, stream: str) -> _Stream | None:
@@ -176,8 +191,8 @@ class MemoryLog:
             raise Archived(stream)
         return known
 
-    async def outcome(self, stream: str, command_id: str) -> Outcome | None:
-        return self._outcomes.get((stream, command_id))
+    async def outcome(self, stream: str, command_id: str) -> Outcome | Decided | None:
+        return self._outcomes.get((stream, command_id)) or self._decided.get((stream, command_id))
 
     async def versions(self, streams: Iterable[str]) -> dict[str, int]:
         known = {name: self._streams[name] for name in streams if name in self._streams}

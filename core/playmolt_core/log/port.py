@@ -44,15 +44,29 @@ class NewRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     public: bytes | None = None
     lobby: bytes | None = None
     closes: bool = False
+    command: str = ""
+    """The command whose answer follows from this record and its others; "" for none."""
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """The remembered answer to a command: what a repeat of it gets. `body` is the JSON of the 2xx answer."""
+    """The remembered answer to a command: what a repeat of it gets. `body` is the JSON of the 2xx answer.
+
+    One that `follows` from the records that carry the command is not kept: `Decided` is found in its place.
+    """
 
     stream: str
     command_id: str
     fingerprint: str
     body: bytes
+    follows: bool = False
+
+
+class Decided(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What records say of a command whose answer follows from them: `version` of the last, hash of the first."""
+
+    version: int
+    receipt: str
+    fingerprint: str
 
 
 class NewKey(msgspec.Struct, frozen=True, gc=False):
@@ -66,7 +80,8 @@ class StreamAppend(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What one unit adds to one stream. `records` may be empty: then only the version is checked.
 
     `summary` is the game at a glance afterwards (None for a stream that is no game); `due` is when the host has to look
-    at the stream again by itself (its earliest effect), None for never.
+    at the stream again by itself (its earliest effect), None for never. Where it `moves` both are written; else
+    they are as they were.
     """
 
     stream: str
@@ -75,6 +90,7 @@ class StreamAppend(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     records: Sequence[NewRecord]
     summary: GameSummary | None = None
     due: datetime | None = None
+    moves: bool = True
     key: NewKey | None = None
     """Kept together with the first record; where there is one already, the unit is in conflict."""
 
@@ -111,7 +127,7 @@ class StoredFacts(msgspec.Struct, frozen=True, kw_only=True):
     times: str
     """JSON: for each event, when it was decided, in seconds since 1970."""
     command_ids: Sequence[str]
-    """Of the commands whose outcome is remembered."""
+    """Of the commands whose outcome is remembered, or follows from their records."""
     key: StreamKey | None = None
     """Of a stream whose records are sealed; `events` stand open."""
 
@@ -197,7 +213,9 @@ class EventLog(Protocol):
         """
         ...
 
-    async def outcome(self, stream: str, command_id: str) -> Outcome | None: ...
+    async def outcome(self, stream: str, command_id: str) -> Outcome | Decided | None:
+        """What a command came to; None when nothing is remembered of it."""
+        ...
 
     async def note_fault(self, stream: str, fault: Fault) -> bool:
         """Count what a refusal counts as, once more, until the game is over; False when it is: nothing is counted."""

@@ -1,6 +1,7 @@
 """The event log in Postgres: the source of truth."""
 
 import asyncio
+import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -11,12 +12,13 @@ from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import Record
 
-from playmolt_core.db.pool import Pool, UniqueViolation
+from playmolt_core.db.pool import Connection, Pool, UniqueViolation
 from playmolt_core.db.queries import queries
 from playmolt_core.log.batch import arguments, extends, rounds
 from playmolt_core.log.port import (
     AppendStatus,
     Archived,
+    Decided,
     Head,
     ListedGame,
     Outcome,
@@ -34,6 +36,7 @@ from playmolt_core.vault.vault import Erased
 _SQL = queries("log")
 APPEND: Final = _SQL["append"]
 _OUTCOME_KEY = "outcome_pkey"
+_LOOK_SECONDS = 30
 _MOST_VERSIONS = 2**31 - 1
 _MOST_POSITIONS = 2**63 - 1
 _LATEST = (datetime.max.replace(tzinfo=UTC), "")
@@ -49,6 +52,8 @@ class PostgresLog:
         """Of what was taken out."""
         self._writer = pool.reserve()
         self._appending = asyncio.Lock()
+        self._lean = False
+        self._look_at = 0.0
         self._reader = pool.reserve(_SQL["settle_reader"])
         self._reading = asyncio.Lock()
 
@@ -85,10 +90,16 @@ class PostgresLog:
 
     async def _call(self, units: Sequence[Unit]) -> Sequence[int]:
         """Store units that have no stream in common, all of them or none; gives the places of those in conflict."""
-        columns = arguments(units)
         async with self._writer.use() as writer:
-            found: Sequence[int] = await writer.fetchval(APPEND, *columns)
+            found: Sequence[int] = await writer.fetchval(APPEND, *await self._arguments(writer, units))
         return found
+
+    async def _arguments(self, writer: Connection, units: Sequence[Unit]) -> tuple[str, ...]:
+        """Lean as soon as no engine of the release before is left, which nothing but the database tells."""
+        if not self._lean and time.monotonic() >= self._look_at:
+            self._lean = bool(await writer.fetchval(_SQL["rows_lag"]))
+            self._look_at = time.monotonic() + _LOOK_SECONDS
+        return arguments(units, lean=self._lean)
 
     def new_key(self, _: str, /) -> StreamKey | None:
         return None
@@ -106,6 +117,8 @@ class PostgresLog:
                 raise Erased(stream, erased_at)
             if archived:
                 raise Archived(stream)
+            if version is None:
+                return None
             # Records never change, so what is read up to that version is as of that moment.
             rows = await connection.fetch(_SQL["records"], stream, after, version) if version > after else ()
         head = Head(version=version, hash=last.hex(), at=at)
@@ -115,19 +128,21 @@ class PostgresLog:
         found = await self._pool.row(_SQL["facts"], stream, after, commands)
         if found is None:
             return None
-        version, last, at, archived, erased_at, command_ids, events, times = found
+        version, last, at, archived, erased_at, events, times, command_ids = found
         if erased_at is not None:
             raise Erased(stream, erased_at)
         if archived:
             raise Archived(stream)
+        if version is None:
+            return None
         head = Head(version=version, hash=last.hex(), at=at)
         return StoredFacts(head=head, events=events, times=times, command_ids=command_ids)
 
-    async def outcome(self, stream: str, command_id: str) -> Outcome | None:
-        row = await self._pool.row(_SQL["outcome"], stream, command_id)
-        if row is None:
-            return None
-        return Outcome(stream=stream, command_id=command_id, fingerprint=row[0], body=row[1])
+    async def outcome(self, stream: str, command_id: str) -> Outcome | Decided | None:
+        if kept := await self._pool.row(_SQL["outcome"], stream, command_id):
+            return Outcome(stream=stream, command_id=command_id, fingerprint=kept[0], body=kept[1])
+        row = await self._pool.row(_SQL["decided"], stream, command_id)
+        return Decided(version=row[0], receipt=row[1].hex(), fingerprint=row[2] or "") if row else None
 
     async def note_fault(self, stream: str, fault: Fault) -> bool:
         return bool(await self._pool.value(_SQL["note_fault"], stream, fault.agent_id, fault.kind, fault.what))

@@ -9,8 +9,7 @@ from playmolt_schemas.records import OpenedRecord, Record
 from typing_extensions import override
 
 from playmolt_core.db.pool import Pool
-from playmolt_core.log.batch import arguments
-from playmolt_core.log.port import NewKey, Outcome, StoredFacts, StoredStream, Unit
+from playmolt_core.log.port import Decided, NewKey, Outcome, StoredFacts, StoredStream, Unit
 from playmolt_core.log.postgres import APPEND, PostgresLog
 from playmolt_core.vault import rows
 from playmolt_core.vault.stream_key import StreamKey, sealed_text, to_text
@@ -40,8 +39,9 @@ class SealedLog(PostgresLog):
 
     async def _call_with_keys(self, units: Sequence[Unit], new: Sequence[tuple[int, NewKey]]) -> None:
         """One transaction: a session has a key as soon as it has a record, and no sooner."""
-        columns, made = arguments(units), [self.vault.row(one.key, one.owner) for _, one in new]
+        made = [self.vault.row(one.key, one.owner) for _, one in new]
         async with self._writer.use() as writer, writer.transaction():
+            columns = await self._arguments(writer, units)
             await rows.enter(writer, self._role)
             kept = await rows.make(writer, made)
             await rows.leave(writer, self._role)
@@ -81,10 +81,10 @@ class SealedLog(PostgresLog):
         return replace(stored, events=f"[{','.join(_opened_events(stored.events, key, after))}]", key=key)
 
     @override
-    async def outcome(self, stream: str, command_id: str) -> Outcome | None:
+    async def outcome(self, stream: str, command_id: str) -> Outcome | Decided | None:
         found = await super().outcome(stream, command_id)
         key = await self.vault.key(stream) if found else None
-        if found is None or key is None or not found.body:
+        if key is None or not isinstance(found, Outcome) or not found.body:
             return found
         return replace(found, body=key.open_text(f"outcome|{command_id}", found.body))
 

@@ -13,6 +13,7 @@ from playmolt_core.game.fold import state_hash, state_json
 
 KEY_BYTES: Final = 32
 _NONCE_BYTES: Final = 12
+_SHORT_DIGITS: Final = 32
 _FORM: Final = "v1."
 _NO_SALT: Final = bytes(32)
 
@@ -119,6 +120,11 @@ def hash_of_state(state: object, key: StreamKey | None) -> str:
 def fingerprint_under(key: StreamKey | None, fingerprint: str) -> str:
     """What is stored of a request's fingerprint; "" stays what it is."""
     return fingerprint if key is None or not fingerprint else key.hash_of("request", fingerprint.encode())
+
+
+def short_fingerprint(key: StreamKey | None, fingerprint: str) -> str:
+    """What a record says of a request: 128 bits of its fingerprint."""
+    return fingerprint_under(key, fingerprint)[:_SHORT_DIGITS]
 
 
 def _seal(key: bytes, place: str, text: bytes) -> str:

@@ -11,6 +11,7 @@ from playmolt_core.log.chain import chain_record, recomputed
 from playmolt_core.log.port import (
     ARCHIVED,
     Archived,
+    Decided,
     EventLog,
     NewRecord,
     Outcome,
@@ -50,10 +51,15 @@ class Game:
                 event_type=kind,
                 schema_version=parts.get("schema_version", 1),
                 data=parts.get("data", canonical_json({"stream": self.stream, "version": self.version + 1})),
-                metadata=Metadata(command_id=f"{self.version:032x}", actor=parts.get("actor", "agent-1")),
+                metadata=Metadata(
+                    command_id=f"{self.version:032x}",
+                    actor=parts.get("actor", "agent-1"),
+                    request=parts.get("request", msgspec.UNSET),
+                ),
                 public=parts.get("public", canonical_json({"type": kind, "version": self.version + 1})),
                 lobby=parts.get("lobby"),
                 closes=parts.get("closes", False),
+                command=parts.get("command", ""),
             )
             self.version, self.hash = record.version, record.hash
             made.append(record)
@@ -295,6 +301,42 @@ class LogContract:
         stale = Game("ox-1")
         assert await log.append([unit(fresh.adds(1), stale.adds(1))]) == ["conflict"]
         assert await log.append([unit(Game("ox-2").adds(1))]) == ["appended"]
+
+    async def test_an_answer_that_follows_from_its_records_is_found_in_them(self, log: EventLog) -> None:
+        game, name = Game("ox-1"), f"{9:032x}"
+        await log.append([unit(game.adds(1))])
+        part = game.adds(2, command=name, request="ab" * 16)
+        kept = msgspec.structs.replace(outcome("ox-1", 9), follows=True)
+        assert await log.append([unit(part, outcomes=[kept])]) == ["appended"]
+        await log.append([unit(game.adds(1))])
+        assert await log.outcome("ox-1", name) == Decided(
+            version=3, receipt=part.records[0].hash, fingerprint="ab" * 16
+        )
+        assert await log.outcome("ox-2", name) is None
+        found = await log.facts("ox-1", 2, commands=True)
+        assert found is not None
+        assert set(found.command_ids) == {name}
+
+    async def test_a_stream_whose_row_stays_as_it_is_goes_on(
+        self, log: EventLog, another: Callable[[], EventLog]
+    ) -> None:
+        game, later = Game("ox-1"), NOON + timedelta(seconds=9)
+        await log.append([unit(game.adds(1, due=NOON))])
+        stale = game.twin()
+        part = msgspec.structs.replace(game.adds(2, summary=None, at=later), moves=False)
+        assert await log.append([unit(part)]) == ["appended"]
+        assert await another().append([unit(stale.twin().adds(1))]) == ["conflict"]
+        assert await another().append([unit(stale.twin().adds(0))]) == ["conflict"]
+        [line] = await log.games("ox", phase=None, before=None, limit=9)
+        assert (line.summary, line.version, line.updated_at) == (WAITING, 3, later)
+        assert await log.games("ox", phase=None, before=None, limit=9, idle_since=NOON) == []
+        assert await log.due("ox", NOON, 9) == ["ox-1"]
+        assert await log.versions(["ox-1"]) == {"ox-1": 3}
+        found = await another().load("ox-1")
+        assert found is not None
+        assert (found.head.version, found.head.hash, found.head.at) == (3, game.hash, later)
+        assert await another().append([unit(game.adds(1, summary=OVER))]) == ["appended"]
+        assert [line.summary for line in await log.games("ox", phase=None, before=None, limit=9)] == [OVER]
 
     async def test_a_command_id_is_stored_once(self, log: EventLog) -> None:
         game = Game("ox-1")

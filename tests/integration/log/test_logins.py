@@ -7,6 +7,7 @@ import asyncpg
 import pytest
 from playmolt_core.db.logins import LOGINS, Login, login_url, roles_of, settle_logins
 from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.db.queries import queries
 from playmolt_core.log.batch import arguments
 from playmolt_core.log.port import Unit
 from playmolt_core.log.postgres import PostgresLog
@@ -16,7 +17,7 @@ from core.tests.log.log_contract import Game, outcome, unit
 
 GAMES = [game for games in ENGINES.values() for game in games]
 STREAMS = [name for game in GAMES for name in (f"{game}-1", f"lobby-{game}")]
-APPEND = "SELECT log.append({})".format(", ".join(f"${number}" for number in range(1, 27)))
+APPEND = queries("log")["append"]
 
 
 SEES_ALL = ("relay", "reader", "verifier")
@@ -105,7 +106,7 @@ async def test_what_an_agent_has_with_another_engine_is_not_listed(urls: Mapping
     assert await trial.games("ox", **listed) == []  # type: ignore[arg-type]
     assert await trial.load("ox-7") is None
     assert await trial.facts("ox-1") is None
-    assert await trial.outcome("ox-1", "1") is None
+    assert await trial.outcome("ox-1", f"{1:032x}") is None
     assert await trial.versions(["ox-1", "trial-1"]) == {"trial-1": 1}
     assert await pools[1].fetch("SELECT * FROM log.joined_by('agent-a')") == []
     for pool in pools:

@@ -70,7 +70,7 @@ async def test_the_schema_that_is_read_is_what_the_migrations_add_up_to(
         "ALTER TABLE log.stream ADD COLUMN note text",
         "ALTER TABLE log.stream ALTER COLUMN archived SET DEFAULT true",
         "ALTER TABLE log.stream ALTER COLUMN archived DROP NOT NULL",
-        "ALTER TABLE log.stream ALTER COLUMN round TYPE bigint",
+        "ALTER TABLE log.stream ALTER COLUMN erased_by TYPE varchar(20)",
         "ALTER TABLE log.stream SET (fillfactor = 50)",
         "ALTER TABLE log.event DROP CONSTRAINT event_salt_check",
         "ALTER TABLE account.api_key DROP CONSTRAINT api_key_agent_id_fkey",
@@ -82,6 +82,7 @@ async def test_the_schema_that_is_read_is_what_the_migrations_add_up_to(
         "DROP INDEX log.stream_due",
         "DROP TRIGGER no_truncate ON log.event",
         "ALTER TABLE log.event DISABLE TRIGGER append_only",
+        "DROP VIEW log.listed",
         "CREATE SEQUENCE log.numbers",
         "CREATE TYPE log.pair AS (a integer, b integer)",
         "CREATE OR REPLACE FUNCTION limits.sweep() RETURNS bigint LANGUAGE sql SECURITY DEFINER"

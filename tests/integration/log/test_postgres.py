@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 import asyncpg
+import msgspec
 import pytest
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.pool import Pool, open_pool
@@ -13,18 +14,18 @@ from playmolt_core.log.batch import arguments
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.postgres import PostgresLog
 
-from core.tests.log.log_contract import Game, LogContract, outcome, unit
+from core.tests.log.log_contract import OVER, Game, LogContract, outcome, unit
 
 APPEND = queries("log")["append"]
-FIRST, OWNER = 4, 11
+FIRST, OWNER = 4, 12
 """Places of p_first and r_part among its arguments."""
 THERE = "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE $1"
 WAITING = f"{THERE} AND wait_event_type = 'Lock'"
 
 
-async def waits(holder: Any, query: str) -> None:
-    """Wait until a query waits for what `holder` has locked."""
-    while not await holder.fetchval(WAITING, query):
+async def waits(holder: Any, query: str, count: int = 1) -> None:
+    """Wait until so many queries wait for what `holder` has locked."""
+    while await holder.fetchval(WAITING, query) < count:
         await asyncio.sleep(0.01)
 
 
@@ -199,15 +200,37 @@ async def test_what_records_follow_is_what_the_stream_says(pool: Pool) -> None:
     assert (first.version, second.version) == (2, 3)
 
 
-async def test_an_event_where_the_stream_says_there_is_none_is_no_conflict(pool: Pool) -> None:
-    """A conflict would be tried again and again; here somebody set the stream back."""
+async def test_a_row_that_stands_behind_its_records_harms_nothing(pool: Pool) -> None:
     log, game = PostgresLog(pool), Game("ox-1")
     await log.append([unit(game.adds(1))])
     before = game.twin()
+    assert await log.append([unit(msgspec.structs.replace(game.adds(2), moves=False))]) == ["appended"]
+    assert await pool.value("SELECT version FROM log.stream") == 1
+    assert await log.append([unit(before.twin().adds(1))]) == ["conflict"]
+    assert await log.append([unit(before.adds(0))]) == ["conflict"]
+    found = await log.facts("ox-1")
+    assert found is not None
+    assert (found.head.version, found.head.hash) == (3, game.hash)
+    assert await log.versions(["ox-1"]) == {"ox-1": 3}
+    assert [line.version for line in await log.games("ox", phase=None, before=None, limit=9)] == [3]
+    assert await log.append([unit(game.adds(1, summary=OVER))]) == ["appended"]
+    assert await pool.value("SELECT version FROM log.stream") == 4
+
+
+async def test_of_two_who_extend_a_stream_at_once_one_is_in_conflict(pool: Pool) -> None:
+    """Neither finds the other when it looks; the second waits for the counter of positions."""
+    log, other, game = PostgresLog(pool), PostgresLog(pool), Game("ox-1")
     await log.append([unit(game.adds(1))])
-    await pool.value("UPDATE log.stream SET version = 1, hash = decode($1, 'hex')", before.hash)
-    with pytest.raises(asyncpg.UniqueViolationError, match="event_pkey"):
-        await log.append([unit(before.adds(1))])
+    lean = [msgspec.structs.replace(game.twin().adds(1), moves=False) for _ in range(2)]
+    async with pool.connection() as watcher, pool.transaction() as holder:
+        await holder.execute("SELECT 1 FROM log.head FOR UPDATE")
+        first = asyncio.create_task(log.append([unit(lean[0])]))
+        await waits(watcher, "%log.append%")
+        second = asyncio.create_task(other.append([unit(lean[1]), unit(Game("ox-2").adds(1))]))
+        await waits(watcher, "%log.append%", 2)
+    statuses = [await first, await second]
+    assert statuses == [["appended"], ["conflict", "appended"]]
+    assert await log.versions(["ox-1", "ox-2"]) == {"ox-1": 2, "ox-2": 1}
 
 
 async def test_reads_use_an_index_whatever_the_size(pool: Pool) -> None:

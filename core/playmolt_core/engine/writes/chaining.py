@@ -19,11 +19,16 @@ from playmolt_core.game.fold import carries_state_hash
 from playmolt_core.game.snapshot import Snapshot
 from playmolt_core.log.chain import chain_record
 from playmolt_core.log.port import NewRecord
-from playmolt_core.vault.stream_key import hash_of_state
+from playmolt_core.vault.stream_key import hash_of_state, short_fingerprint
 
 
-def append(change: Change, decided: Accepted, at: datetime, call: Call, *, announce: bool = True) -> None:
-    """Move a change's head on by events and chain them; `announce` tells the lobby what they changed."""
+def append(
+    change: Change, decided: Accepted, at: datetime, call: Call, *, announce: bool = True, follows: bool = False
+) -> None:
+    """Move a change's head on by events and chain them; `announce` tells the lobby what they changed.
+
+    `follows`: what the call is answered follows from its records.
+    """
     if not decided.events:
         return
     entry, head = change.entry, change.head
@@ -37,7 +42,7 @@ def append(change: Change, decided: Accepted, at: datetime, call: Call, *, annou
         actor = _actor(decider.game, version, call)
         if entry.key is not None and actor:
             change.owner, actor = actor, ""  # it stands in the vault alone
-        record = _record(entry, version, prev_hash, at, written, state, event, call, actor, lobby)
+        record = _record(entry, version, prev_hash, at, written, state, event, call, actor, lobby, follows)
         change.records.append(record)
         prev_hash = record.hash
     change.head = Snapshot(states[-1], version, prev_hash, at, summary)
@@ -63,7 +68,7 @@ def _lobby(entry: CachedStream, head: Snapshot, summary: GameSummary, written: s
 
 def _record(
     entry: CachedStream, version: int, prev_hash: str, at: datetime, written: str, state: Any, event: Event, call: Call,
-    actor: str, lobby: bytes | None,
+    actor: str, lobby: bytes | None, follows: bool,
 ) -> NewRecord:  # fmt: skip
     decider = entry.decider
     public = None
@@ -71,6 +76,7 @@ def _record(
         public = message(decider, entry.stream, version, written, state, event, PUBLIC)
     hashed = carries_state_hash(decider.game, version, closes=event.closes)
     data, key = canonical_json(event), entry.key
+    asked = short_fingerprint(key, call.fingerprint) if follows and call.fingerprint else msgspec.UNSET
     if key is not None:
         data = key.seal_record(version, event.type, event.schema_version, data)
     return chain_record(
@@ -81,11 +87,12 @@ def _record(
         event_type=event.type,
         schema_version=event.schema_version,
         data=data,
-        metadata=_metadata(call, actor, hash_of_state(state, key) if hashed else msgspec.UNSET),
+        metadata=_metadata(call, actor, hash_of_state(state, key) if hashed else msgspec.UNSET, asked),
         public=public,
         lobby=lobby,
         closes=event.closes,
         written=written,
+        command=call.command_id if follows else "",
     )
 
 
@@ -96,7 +103,7 @@ def _actor(game: str, version: int, call: Call) -> str:
     return call.agent or ("operator" if call.operator else "host")
 
 
-def _metadata(call: Call, actor: str, hashed: str | msgspec.UnsetType) -> Metadata:
+def _metadata(call: Call, actor: str, hashed: str | msgspec.UnsetType, asked: str | msgspec.UnsetType) -> Metadata:
     return Metadata(
         command_id=call.command_id,
         correlation=call.command_id,
@@ -104,4 +111,5 @@ def _metadata(call: Call, actor: str, hashed: str | msgspec.UnsetType) -> Metada
         actor=actor,
         trace=call.trace,
         state_hash=hashed,
+        request=asked,
     )

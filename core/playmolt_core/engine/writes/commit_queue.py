@@ -60,6 +60,8 @@ class CommitQueue:
             else:
                 earlier.extend(change)
             entry.head = change.head
+            if change.records:
+                entry.due = change.due
         group.answers.append((pending, plan))
         if plan.remember_on is not None:
             group.outcomes.append(_outcome(pending, plan, plan.remember_on))
@@ -122,4 +124,5 @@ def _outcome(pending: PendingCall, plan: Plan, entry: CachedStream) -> Outcome:
         command_id=name,
         fingerprint=fingerprint_under(key, pending.call.fingerprint),
         body=key.seal_text(f"outcome|{name}", body) if key is not None and body else body,
+        follows=plan.follows,
     )

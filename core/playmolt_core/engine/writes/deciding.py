@@ -45,7 +45,7 @@ class Deciding:
         committing.count_faults(self._fault_notes.answer)
         self._loading = Loading(decider, planner.api_commands, streams, self.decide, self.again, erased)
         self._repeating = Repeating(
-            event_log, planner.api_commands, streams, committing.when_settled, self.decide, self.again
+            decider, event_log, planner.api_commands, streams, committing.when_settled, self.decide, self.again
         )
 
     def decide(self, pending: PendingCall) -> None:

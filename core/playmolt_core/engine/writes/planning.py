@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_schemas.api import ActionAccepted, Ended, EndRequest, Forfeited, ForfeitRequest, Resigned
+from playmolt_schemas.api import EndRequest, ForfeitRequest
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.game_messages import Fault
 
@@ -18,6 +18,7 @@ from playmolt_core.effects.callbacks.faults import CallbackFault
 from playmolt_core.engine.cached_stream import CachedStream, number_of
 from playmolt_core.engine.pending_call import BadBody, PendingCall
 from playmolt_core.engine.privacy import closed_to
+from playmolt_core.engine.writes.answers import answer
 from playmolt_core.engine.writes.api_commands import ApiCommands
 from playmolt_core.engine.writes.chaining import append
 from playmolt_core.engine.writes.plans import Change, Need, NeedFaults, Plan, Planned, Repeat, refusal
@@ -26,7 +27,6 @@ from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Accepted, Act, Command, Decider, EndGame, Forfeit, Refused, Resign
 from playmolt_core.ops.json_values import whole_numbers
 
-_encode = msgspec.json.encode
 _SEED_BITS = 128
 
 
@@ -104,10 +104,11 @@ class Planner:
                 decision = self._decider.decide(entry.head.state, command, at)
         if isinstance(decision, Refused):
             return self._refused(pending, entry, decision, at)
-        change = Change(entry)
-        append(change, decision, at, pending.call)
+        change, follows = Change(entry), not decision.passed
+        append(change, decision, at, pending.call, follows=follows)
         remember = entry if change.records or pending.call.fingerprint else None
-        return Plan((change,), 200, _body(pending, change, decision), remember_on=remember)
+        body, kept = _body(pending, change, follows), follows and bool(change.records)
+        return Plan((change,), 200, body, remember_on=remember, follows=kept)
 
     def _refused(self, pending: PendingCall, entry: CachedStream, refused: Refused, at: datetime) -> Plan:
         """A refusal: what its coming brought about is stored; what it counts as is kept until the game is over."""
@@ -142,14 +143,7 @@ def _command(pending: PendingCall) -> Command:
         raise BadBody(str(error)) from error
 
 
-def _body(pending: PendingCall, change: Change, decision: Accepted) -> bytes:
-    head, phase = change.head, change.head.summary.phase
-    if pending.call.op == "end":
-        return _encode(Ended(change.entry.stream, phase, head.version))
-    if pending.call.op == "resign":
-        return _encode(Resigned(version=head.version, phase=phase))
-    if pending.call.op == "forfeit":
-        return _encode(Forfeited(version=head.version, phase=phase))
-    if not change.records or decision.passed:
-        return _encode(ActionAccepted("pass", head.version, phase, None))
-    return _encode(ActionAccepted("accepted", head.version, phase, change.records[0].hash))
+def _body(pending: PendingCall, change: Change, follows: bool) -> bytes:
+    head = change.head
+    receipt = change.records[0].hash if change.records and follows else None
+    return answer(pending.call.op, change.entry.stream, head.summary.phase, head.version, receipt)

@@ -5,6 +5,7 @@ from datetime import datetime
 
 import msgspec
 from playmolt_schemas.games.game_messages import Fault
+from playmolt_schemas.identifiers import SESSION_TYPES
 
 from playmolt_core.engine.cached_stream import CachedStream
 from playmolt_core.engine.pending_call import PendingCall
@@ -34,7 +35,7 @@ class NeedFaults(msgspec.Struct, frozen=True, gc=False):
 class Change:
     """What is to happen to one stream; no records: a decision rests on its version and changes nothing."""
 
-    __slots__ = ("before", "due", "entry", "head", "owner", "records")
+    __slots__ = ("before", "due", "due_before", "entry", "head", "owner", "records")
 
     def __init__(self, entry: CachedStream) -> None:
         self.entry = entry
@@ -43,6 +44,7 @@ class Change:
         self.records: list[NewRecord] = []
         self.due: datetime | None = None
         """When the stream's earliest effect after these records is due."""
+        self.due_before = entry.due
         self.owner = ""
         """Who opened a sealed stream, when this change does."""
 
@@ -63,8 +65,19 @@ class Change:
             records=self.records,
             summary=None if self.entry.decider.game == "lobby" else self.head.summary,
             due=self.due,
+            moves=self._moves(),
             key=NewKey(key, self.owner) if key is not None and not self.before.version and self.records else None,
         )
+
+    def _moves(self) -> bool:
+        """Whether what a list shows of the stream, or its due time, is another than its row says.
+
+        A session's row and one that is over always stand at the last record: they are erased, archived and counted by it.
+        """
+        before, after = self.before.summary, self.head.summary
+        if not self.before.version or before != after or after.over or self.due != self.due_before:
+            return True
+        return self.entry.decider.game in SESSION_TYPES
 
 
 class Plan(msgspec.Struct, frozen=True, gc=False):
@@ -77,6 +90,8 @@ class Plan(msgspec.Struct, frozen=True, gc=False):
     """Why nothing is stored; it is answered in place of status and body."""
     remember_on: CachedStream | None = None
     """The stream, one of those that change, that keeps the outcome; None when a repeat may be decided afresh."""
+    follows: bool = False
+    """The outcome follows from the records."""
 
     fault: Fault | None = None
     """What is counted before it is answered."""

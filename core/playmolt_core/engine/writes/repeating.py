@@ -2,17 +2,21 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from playmolt_schemas.codes import MISMATCH, Code
+from playmolt_schemas.envelopes import Call
 
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.api_requests import api_request, body_of
 from playmolt_core.engine.pending_call import PendingCall
 from playmolt_core.engine.stream_cache import AWAY_SECONDS, StreamCache
+from playmolt_core.engine.writes.answers import answer
 from playmolt_core.engine.writes.api_commands import ApiCommands
-from playmolt_core.game.decider import Refused
-from playmolt_core.log.port import EventLog
-from playmolt_core.vault.stream_key import StreamKey, fingerprint_under
+from playmolt_core.game.decider import Decider, Refused
+from playmolt_core.log.folding import fold
+from playmolt_core.log.port import Archived, Decided, EventLog, Outcome
+from playmolt_core.vault.stream_key import StreamKey, fingerprint_under, short_fingerprint
 from playmolt_core.vault.vault import Erased
 
 
@@ -21,6 +25,7 @@ class Repeating:
 
     def __init__(
         self,
+        decider: Decider[Any],
         event_log: EventLog,
         api_commands: ApiCommands,
         streams: StreamCache,
@@ -28,6 +33,7 @@ class Repeating:
         decide: Callable[[PendingCall], None],
         again: Callable[[Iterable[PendingCall]], None],
     ) -> None:
+        self._decider = decider
         self._log = event_log
         self._api_commands = api_commands
         self._streams = streams
@@ -48,14 +54,16 @@ class Repeating:
     async def _recall(self, pending: PendingCall, stream: str, key: StreamKey | None) -> None:
         try:
             outcome = await self._log.outcome(stream, pending.call.command_id)
+            if isinstance(outcome, Decided):
+                outcome = await self._worked_out(pending.call, stream, outcome, key)
         except LogUnavailable:
             await asyncio.sleep(AWAY_SECONDS)
             self._again([pending])
             return
-        except Erased:
+        except (Archived, Erased):
             outcome = None
         if outcome is None:
-            # Erased meanwhile, or memory was ahead of a commit that failed: read afresh.
+            # Gone meanwhile, or memory was ahead of a commit that failed: read afresh.
             self._streams.drop(stream)
             self._again([pending])
         elif outcome.fingerprint != fingerprint_under(key, pending.call.fingerprint):
@@ -64,6 +72,17 @@ class Repeating:
             self._answer_command(pending, stream, outcome.body)
         else:
             pending.answer(200, outcome.body)
+
+    async def _worked_out(self, call: Call, stream: str, found: Decided, key: StreamKey | None) -> Outcome | None:
+        """The outcome of a command whose answer follows from its records."""
+        stored = await self._log.facts(stream)
+        if stored is None:
+            return None
+        state = fold(self._decider, stream, stored, until=found.version)
+        body = answer(call.op, stream, self._decider.summary(state).phase, found.version, found.receipt)
+        same = found.fingerprint == short_fingerprint(key, call.fingerprint)
+        asked = fingerprint_under(key, call.fingerprint) if same else found.fingerprint
+        return Outcome(stream=stream, command_id=call.command_id, fingerprint=asked, body=body)
 
     def _answer_command(self, pending: PendingCall, stream: str, body: bytes) -> None:
         """Answer a game's own call as remembered, or from what the stream has come to meanwhile."""

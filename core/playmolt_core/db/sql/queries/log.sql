@@ -1,8 +1,19 @@
 -- name: append
-SELECT log.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)
+SELECT log.append(
+  $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
+  $27, $28
+)
+
+-- name: rows_lag
+SELECT log.rows_lag()
 
 -- name: head
-SELECT version, hash, updated_at, archived, erased_at FROM log.stream WHERE stream = $1
+SELECT e.version, e.hash, e.at, s.archived, s.erased_at
+FROM log.stream AS s
+LEFT JOIN LATERAL (
+  SELECT version, hash, at FROM log.event AS n WHERE n.stream = s.stream ORDER BY n.version DESC LIMIT 1
+) AS e ON true
+WHERE s.stream = $1
 
 -- name: records
 SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash
@@ -13,10 +24,16 @@ FROM log.event WHERE stream = $1 AND version > $2 AND version <= $3 ORDER BY ver
 -- are seconds: a double holds them to the microsecond until the year 2242, and the server writes them in half the time.
 -- concat() puts a text together once; a chain of || does it anew at each step, in twice the time.
 SELECT
-  s.version, s.hash, s.updated_at, s.archived, s.erased_at,
-  CASE WHEN $3 THEN ARRAY(SELECT o.command_id FROM log.outcome AS o WHERE o.stream = $1) ELSE '{}' END,
-  f.events, f.times
+  l.version, l.hash, l.at, s.archived, s.erased_at, f.events, f.times,
+  CASE WHEN $3 THEN ARRAY(
+    SELECT o.command_id FROM log.outcome AS o WHERE o.stream = $1
+    UNION ALL
+    SELECT replace(e.command::text, '-', '') FROM log.event AS e WHERE e.stream = $1 AND e.command IS NOT NULL
+  ) ELSE '{}' END
 FROM log.stream AS s
+LEFT JOIN LATERAL (
+  SELECT version, hash, at FROM log.event AS n WHERE n.stream = s.stream ORDER BY n.version DESC LIMIT 1
+) AS l ON true
 CROSS JOIN (
   SELECT
     concat('[', string_agg(concat('["', e.type, ':', e.schema_version, '",', e.data, ']'), ','), ']') AS events,
@@ -30,8 +47,14 @@ WHERE s.stream = $1
 -- name: outcome
 SELECT fingerprint, body FROM log.outcome WHERE stream = $1 AND command_id = $2
 
+-- name: decided
+-- Of a command whose answer follows from its records: where they end, the hash of the first, and whose request it was.
+SELECT max(e.version), (array_agg(e.hash ORDER BY e.version))[1], min(e.metadata ->> 'request')
+FROM log.event AS e WHERE e.stream = $1 AND e.command = $2::text::uuid HAVING count(*) > 0
+
 -- name: versions
-SELECT stream, CASE WHEN erased_at IS NOT NULL THEN -2 WHEN archived THEN -1 ELSE version END AS version FROM log.stream WHERE stream = ANY ($1)
+SELECT s.stream, CASE WHEN s.erased_at IS NOT NULL THEN -2 WHEN s.archived THEN -1 ELSE l.version END AS version
+FROM log.stream AS s JOIN log.listed AS l USING (stream) WHERE s.stream = ANY ($1)
 
 -- name: public
 SELECT public FROM log.event WHERE stream = $1 AND version > $2 AND public IS NOT NULL ORDER BY version LIMIT $3
@@ -81,19 +104,19 @@ SELECT stream FROM log.stream WHERE game = $1 AND due <= $2 ORDER BY due, stream
 
 -- name: games
 SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, coalesce(invite, '')
-FROM log.stream
+FROM log.listed
 WHERE game = $1 AND phase IS NOT NULL AND (created_at, stream) < ($2, $3) AND (invite IS NULL OR over OR $5)
 ORDER BY created_at DESC, stream DESC LIMIT $4
 
 -- name: games_in_phase
 SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, coalesce(invite, '')
-FROM log.stream
+FROM log.listed
 WHERE game = $1 AND phase = $5 AND (created_at, stream) < ($2, $3) AND (invite IS NULL OR over OR $6)
 ORDER BY created_at DESC, stream DESC LIMIT $4
 
 -- name: games_running
 SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, coalesce(invite, '')
-FROM log.stream
+FROM log.listed
 WHERE game = $1 AND NOT over AND (created_at, stream) < ($2, $3)
   AND ($5::text IS NULL OR phase = $5) AND ($6::timestamptz IS NULL OR updated_at <= $6)
   AND (invite IS NULL OR $7)
@@ -102,7 +125,7 @@ ORDER BY created_at DESC, stream DESC LIMIT $4
 -- name: games_of_agent
 SELECT s.stream, s.phase, s.round, s.seated, s.needed, s.over, s.created_at, s.updated_at, s.version,
   s.language, coalesce(s.invite, '')
-FROM log.stream AS s
+FROM log.listed AS s
 WHERE s.stream IN (SELECT * FROM log.joined_by($6))
   AND s.game = $1 AND s.phase IS NOT NULL AND ($5::text IS NULL OR s.phase = $5) AND (s.created_at, s.stream) < ($2, $3)
   AND (s.invite IS NULL OR s.over)
@@ -110,12 +133,12 @@ ORDER BY s.created_at DESC, s.stream DESC LIMIT $4
 
 -- name: game_of_invite
 SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, coalesce(invite, '')
-FROM log.stream WHERE game = $1 AND invite = $2 AND phase IS NOT NULL
+FROM log.listed WHERE game = $1 AND invite = $2 AND phase IS NOT NULL
 
 -- name: games_opened_by
 SELECT s.stream, s.phase, s.round, s.seated, s.needed, s.over, s.created_at, s.updated_at, s.version,
   s.language, coalesce(s.invite, '')
-FROM log.stream AS s
+FROM log.listed AS s
 WHERE s.stream IN (SELECT * FROM log.opened_by($5)) AND s.game = $1 AND s.phase IS NOT NULL
   AND (s.created_at, s.stream) < ($2, $3)
 ORDER BY s.created_at DESC, s.stream DESC LIMIT $4
