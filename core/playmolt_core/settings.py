@@ -19,6 +19,7 @@ Positive = Annotated[int, Meta(ge=1)]
 Natural = Annotated[int, Meta(ge=0)]
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Seconds = Annotated[float, Meta(ge=0)]
+Money = Annotated[str, Meta(pattern=r"^[0-9]{1,12}(\.[0-9]{1,9})?$")]
 Days = Annotated[int, Meta(ge=0, le=36_500)]
 OptionalSeconds = Annotated[int, Meta(ge=0, le=LONGEST_DEADLINE_SECONDS)] | None
 
@@ -116,6 +117,31 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "Legal sessions, and likewise juries, of one key that are not over, over all gateways.",
         ),
     ] = 200
+    key_day_sessions: Annotated[
+        Natural,
+        _env(
+            "PLAYMOLT_KEY_DAY_SESSIONS",
+            "Legal sessions and juries that a key may open in a day (UTC), over all gateways; 0: as many as it likes.",
+        ),
+    ] = 0
+    key_day_tokens: Annotated[
+        Natural,
+        _env(
+            "PLAYMOLT_KEY_DAY_TOKENS",
+            "Tokens that models may take in a day (UTC) for the sessions of one key; 0: no limit.",
+        ),
+    ] = 0
+    key_day_money: Annotated[
+        Money, _env("PLAYMOLT_KEY_DAY_MONEY", "What they may cost, in the currency of the catalogue; 0: no limit.")
+    ] = "0"
+    day_tokens: Annotated[
+        Natural,
+        _env(
+            "PLAYMOLT_DAY_TOKENS",
+            "Tokens that the engines' models may take in a day (UTC) in all, experiments too; 0: no limit.",
+        ),
+    ] = 0
+    day_money: Annotated[Money, _env("PLAYMOLT_DAY_MONEY", "What they may cost in all; 0: no limit.")] = "0"
     operator_key: Annotated[
         str,
         _env("PLAYMOLT_OPERATOR_KEY", "Bearer key of the operator's calls; empty closes them (`up` makes one)."),

@@ -51,6 +51,7 @@ class Code(Enum):
     INVALID_FORM = ("invalid_form", 422)
     IDEMPOTENCY_MISMATCH = ("idempotency_mismatch", 422)
     RATE_LIMITED = ("rate_limited", 429)
+    BUDGET_SPENT = ("budget_spent", 429)
     HEADERS_TOO_LARGE = ("headers_too_large", 431)
     UNSUPPORTED_CODING = ("unsupported_transfer_coding", 501)
     UNAVAILABLE = ("unavailable", 503)

@@ -138,6 +138,10 @@ def test_every_figure_of_a_service_is_on_a_dashboard() -> None:
     assert set(METRICS) - {own().get(name, name) for name in asked} <= SHOWN_BY_ANOTHER
 
 
+_SOMETIMES = ("playmolt_effects_pending", "playmolt_games", "playmolt_budget_spent_ratio")
+"""Shown while there are some."""
+
+
 def test_figures_are_shown_by_the_running_services(cluster: Cluster) -> None:
     shown = {}
     for name in cluster.ports:
@@ -149,7 +153,7 @@ def test_figures_are_shown_by_the_running_services(cluster: Cluster) -> None:
         if metric.startswith("playmolt_llm_"):  # shown once a model was asked
             continue
         for name in (each for one in METRICS[metric].service.split(", ") for each in services_of.get(one, (one,))):
-            if metric not in ("playmolt_effects_pending", "playmolt_games"):  # shown while there are some
+            if metric not in _SOMETIMES:
                 assert series in shown[name], (name, series)
 
 

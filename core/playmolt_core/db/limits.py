@@ -1,11 +1,29 @@
 """Token buckets and places for sessions, shared by all gateways, on the database's clock."""
 
+from datetime import date
+from decimal import Decimal
+from typing import Literal, cast
+
+import msgspec
 from playmolt_schemas.limits import SESSION_DAYS
 
 from playmolt_core.db.pool import Pool
 from playmolt_core.db.queries import queries
 
 _SQL = queries("limits")
+
+Full = Literal["running", "day"]
+"""Which places an owner's sessions have taken: those of sessions that run, or those of the day."""
+
+
+class DaySpent(msgspec.Struct, frozen=True):
+    """What was spent on a day, in all and by the key that spent most; what is on its way at its worst case."""
+
+    tokens: int
+    money: Decimal
+    key_tokens: int
+    key_money: Decimal
+    key_sessions: int
 
 
 class PgLimits:
@@ -22,12 +40,18 @@ class PgLimits:
         """
         return float(await self._pool.value(_SQL["take"], key, float(capacity), float(seconds), float(cost)))
 
-    async def open_session(self, owner: str, game: str, session: str, most: int) -> bool:
-        """Whether an owner may open a session beside its others that are not over; True for one that it has.
+    async def open_session(self, owner: str, game: str, session: str, most: int, day_most: int) -> Full | None:
+        """Keep a place for a session, until it stands in the log, a minute at most; or say which places are taken.
 
-        A place is kept until the session stands in the log, a minute at most.
+        `most` are not over at once, `day_most` opened in a day (UTC; 0: any number). One that is there has a place.
         """
-        return bool(await self._pool.value(_SQL["open_session"], owner, game, session, most, SESSION_DAYS))
+        full = await self._pool.value(_SQL["open_session"], owner, game, session, most, SESSION_DAYS, day_most)
+        return cast("Full", full) if full else None
+
+    async def day_spent(self, day: date) -> DaySpent:
+        """What is spent of a day."""
+        (spent,) = await self._pool.fetch(_SQL["day_spent"], day)
+        return DaySpent(*spent)
 
     async def give_session_up(self, session: str) -> None:
         """Keep no place any more for a session that was not opened."""

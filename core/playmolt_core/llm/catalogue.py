@@ -66,6 +66,13 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             tokens_per_minute=self.tokens_per_minute,
         )
 
+    def most(self, prompt_tokens: int, reply_tokens: int) -> Decimal | None:
+        """What so many tokens can cost at most; None when a price is unknown."""
+        if self.input_price is None or self.output_price is None:
+            return None
+        prompt = max(self.input_price, self.cached_price or 0) * prompt_tokens
+        return (prompt + max(self.output_price, self.reasoning_price or 0) * reply_tokens) / _MILLION
+
     def cost(self, usage: Usage | None) -> str | None:
         """A decimal string; None when usage or a price is unknown."""
         if usage is None or usage.prompt_tokens is None or usage.completion_tokens is None:

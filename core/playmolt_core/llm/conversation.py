@@ -7,6 +7,7 @@ import msgspec
 
 from playmolt_core.llm.parsing import Unparsed, parse_object
 from playmolt_core.llm.port import (
+    WITHOUT_REPLY,
     Failed,
     FailureCode,
     Listener,
@@ -107,8 +108,8 @@ async def ask_object(
 
     `accepted` is the schema that a reply is held to where a game takes more than it asks for.
     `listening` makes what hears a request's reply as it comes.
-    Failed is `model_unavailable` when the model is away, `refused` when the last reply was a refusal, else
-    `invalid_reply`; its `attempts` counts every request.
+    Failed is `model_unavailable` when the model is away, `budget_spent` when the day's budget does not hold the call,
+    `refused` when the last reply was a refusal, else `invalid_reply`; its `attempts` counts every request.
     """
     attempts = requests = 0
 
@@ -120,7 +121,7 @@ async def ask_object(
 
     def read(answer: Reply | Failed) -> tuple[dict[str, Any], Reply] | Failed | Unusable:
         if isinstance(answer, Failed):
-            final = answer.cut or answer.code == "model_unavailable"
+            final = answer.cut or answer.code in WITHOUT_REPLY
             return answer if final else Unusable(said=answer.reply, fault=answer.detail, code=answer.code)
         judged = _judge(answer, accepted or request.schema, check)
         return (judged, answer) if isinstance(judged, dict) else Unusable(said=answer.text, fault=judged)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
+from playmolt_core.llm.day_budget import DayBudget
 from playmolt_core.llm.limits import ModelLimits
 from playmolt_core.llm.port import Model
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
@@ -23,6 +24,7 @@ class Models:
         limits: ModelLimits,
         cast: Cast,
         *,
+        day: DayBudget | None = None,
         seed: str = "0",
         environment: Mapping[str, str] = os.environ,
     ) -> None:
@@ -30,6 +32,7 @@ class Models:
         self._limits = limits
         self._cast = cast
         self._scripted = ScriptedModel(cast, seed)
+        self._day = day
         self._environment = environment
         self._open: dict[str, _Closing] = {}
 
@@ -45,7 +48,7 @@ class Models:
             from playmolt_core.llm.openai.model import OpenAIModel  # noqa: PLC0415
 
             self._open[alias] = OpenAIModel(entry, self._environment.get(entry.api_key_env, ""), self._limits)
-        return self._open[alias]
+        return self._day.over(self._open[alias], entry) if self._day else self._open[alias]
 
     async def close(self) -> None:
         for model in self._open.values():

@@ -44,7 +44,9 @@ UNCHARGED: Final[frozenset[AttemptOutcome]] = frozenset(("rejected", "rate_limit
 """Outcomes that cost nothing where the server gave no figures; any other may have cost its worst case."""
 NO_QUOTA: Final = "insufficient_quota"
 """The code of an account that is used up: a pause does not help."""
-FailureCode = Literal["model_unavailable", "invalid_reply", "refused"]
+FailureCode = Literal["model_unavailable", "invalid_reply", "refused", "budget_spent"]
+WITHOUT_REPLY: Final[frozenset[FailureCode]] = frozenset(("model_unavailable", "budget_spent"))
+"""No reply came that a repair could better."""
 Role = Literal["system", "user", "assistant", "tool"]
 
 _HEADER_PART = re.compile(r"[!-~]+")
@@ -129,6 +131,8 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     decoding: DecodingChoice = "best"
     told: bool | UnsetType = UNSET
     patient: bool | UnsetType = UNSET
+    payer: str = ""
+    """The agent on whose budget of the day the request is counted; "" for the operator's own."""
 
     def all_headers(self) -> dict[str, str]:
         """The request's own headers and that of its turn."""

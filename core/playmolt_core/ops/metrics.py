@@ -79,6 +79,13 @@ METRICS: Final[dict[str, Metric]] = {
     "playmolt_effects_pending": Metric(
         "relay", "gauge", "game", "Games and sessions that an effect is due of now, in hand or not."
     ),
+    "playmolt_budget_spent_ratio": Metric(
+        "relay",
+        "gauge",
+        "scope",
+        "Share of a budget of today (UTC) that is spent or promised: `tokens`, `money`, `key_tokens`, `key_money`,"
+        " `key_sessions`; of a key's, by the key that spent most.",
+    ),
     "playmolt_spectator_readers": Metric("spectator", "gauge", "transport", "Connected readers."),
     "playmolt_spectator_games_watched": Metric("spectator", "gauge", "", "Games with a subscription."),
     "playmolt_spectator_messages_sent_total": Metric(

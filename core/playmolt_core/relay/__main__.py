@@ -23,6 +23,7 @@ from playmolt_core.ops import garbage, health, tracing
 from playmolt_core.ops.metrics import Sample, label, render
 from playmolt_core.ops.stopping import done_before
 from playmolt_core.ops.telemetry import configure, log
+from playmolt_core.relay.day_figures import DayFigures
 from playmolt_core.relay.projector import Projector
 from playmolt_core.relay.relay import Relay
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
@@ -44,6 +45,7 @@ class Service:
         self._relay = Relay(self._log, bus, settings.stream_events)
         self._projector = Projector(self._log, pool)
         self._limits = PgLimits(pool)
+        self._day_figures = DayFigures(self._limits, settings)
         self._game_counts = PgGameCounts(pool)
         self._looked: list[Sample] = []
 
@@ -77,9 +79,10 @@ class Service:
         """Look every few seconds at what a scrape shows: a scrape itself must not wait for the database."""
         while True:
             try:
-                self._looked = _seen(
-                    await self.positions(), await self._game_counts.phases(), await self._game_counts.pending()
-                )
+                self._looked = [
+                    *_seen(await self.positions(), await self._game_counts.phases(), await self._game_counts.pending()),
+                    *await self._day_figures.samples(),
+                ]
             except LogUnavailable as error:
                 self._looked = []  # what is not known any more is not shown
                 _log.warning("look_waits", detail=str(error)[:300])

@@ -13,6 +13,7 @@ from playmolt_schemas.identifiers import ENGINES, GAME_TYPES, SEALED_TYPES
 
 from playmolt_core.bus.engine_bus import EngineBus
 from playmolt_core.db.blobs import PgBlobs
+from playmolt_core.db.budgets import PgBudgets
 from playmolt_core.db.logins import seals
 from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.pool import Pool, open_pool
@@ -76,9 +77,11 @@ class ServiceContext:
     def models(self, cast: "Cast", *, seed: str = "0") -> "Models":
         """The models there are, the scripted ones played by a cast."""
         # An eighth of a service's start, which games without models need not pay.
+        from playmolt_core.llm.day_budget import DayBudget  # noqa: PLC0415
         from playmolt_core.llm.models import Models  # noqa: PLC0415
 
-        return Models(self.catalogue, self._limits, cast, seed=seed)
+        day = DayBudget(PgBudgets(self.pool), self.settings)
+        return Models(self.catalogue, self._limits, cast, day=day, seed=seed)
 
 
 class HostedGame(msgspec.Struct, frozen=True):

@@ -16,7 +16,7 @@ Band = Literal["innocent", "leaning_innocent", "undecided", "leaning_guilty", "g
 Impact = Literal["positive", "neutral", "negative"]
 VerdictName = Literal["guilty", "not_guilty"]
 Cause = Literal["chat", "evidence", "note", "speech", "weakness"]
-FailureCode = Literal["model_unavailable", "invalid_reply", "refused"]
+FailureCode = Literal["model_unavailable", "invalid_reply", "refused", "budget_spent"]
 
 ROUNDS_WITH_JUROR: Final = 10
 NOTES: Final = 3

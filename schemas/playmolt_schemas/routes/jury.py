@@ -49,7 +49,7 @@ def _route(method: str, path: str, name: str, summary: str, answers: dict[int, A
 
 OPEN: Final[Route[jury.JurySession]] = _route(
     "POST", _PATH, "jury_open", "Open a session of the AI jury.", {201: jury.JurySession},
-    request=jury.OpenJuryRequest,
+    request=jury.OpenJuryRequest, errors=(Code.BUDGET_SPENT,),
 )  # fmt: skip
 LIST: Final[Route[jury.JurySessions]] = _route(
     "GET",

@@ -50,7 +50,7 @@ class ReportQuery(Query, frozen=True):
 OPEN_SESSION: Final[Route[legal.Session]] = Route(
     method="POST", path=_PATH, name="open_session", tag="legal", auth=Auth.AGENT, idempotent=True, service="legal",
     summary="Open a session of the legal simulation.",
-    request=legal.OpenSessionRequest, answers={201: legal.Session},
+    request=legal.OpenSessionRequest, answers={201: legal.Session}, errors=(Code.BUDGET_SPENT,),
 )  # fmt: skip
 LIST_SESSIONS: Final[Route[legal.Sessions]] = Route(
     method="GET", path=_PATH, name="list_sessions", tag="legal", auth=Auth.AGENT, service="legal",

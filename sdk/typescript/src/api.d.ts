@@ -3804,7 +3804,7 @@ export interface components {
         Failed: {
             phase: string;
             /** @enum {string} */
-            code: "invalid_reply" | "model_unavailable" | "refused";
+            code: "budget_spent" | "invalid_reply" | "model_unavailable" | "refused";
             detail: string;
             attempts: number;
         };
@@ -4352,7 +4352,7 @@ export interface components {
             type: "turn_failed";
             phase: string;
             /** @enum {string} */
-            code?: "invalid_reply" | "model_unavailable" | "refused";
+            code?: "budget_spent" | "invalid_reply" | "model_unavailable" | "refused";
             detail?: string;
             attempts?: number;
             session_id: string;
@@ -4947,7 +4947,7 @@ export interface components {
             turn: string;
             juror_id: string;
             /** @enum {string} */
-            code: "invalid_reply" | "model_unavailable" | "refused";
+            code: "budget_spent" | "invalid_reply" | "model_unavailable" | "refused";
             session_id: string;
             version: number;
             /**
@@ -8508,7 +8508,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too Many Requests: rate_limited */
+            /** @description Too Many Requests: rate_limited, budget_spent */
             429: {
                 headers: {
                     /** @description Seconds to wait. */
@@ -10216,7 +10216,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too Many Requests: rate_limited */
+            /** @description Too Many Requests: rate_limited, budget_spent */
             429: {
                 headers: {
                     /** @description Seconds to wait. */

@@ -9,6 +9,7 @@ from typing import Final, Protocol
 from msgspec import UnsetType
 from playmolt_core.bus.port import Bus, Watch
 from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Profile
+from playmolt_core.db.limits import Full
 from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
 from playmolt_core.db.shares import Share
 from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
@@ -164,8 +165,8 @@ class Limits(Protocol):
         """Take `cost` tokens; 0 when they were there, else the seconds until they are (nothing is taken then)."""
         ...
 
-    async def open_session(self, owner: str, game: str, session: str, most: int) -> bool:
-        """Keep a place for a session that is opened; False when its owner has so many that are not over."""
+    async def open_session(self, owner: str, game: str, session: str, most: int, day_most: int) -> Full | None:
+        """Keep a place for a session that is opened, or say which places its owner has taken."""
         ...
 
     async def give_session_up(self, session: str) -> None:

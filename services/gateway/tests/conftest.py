@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Profile
 from playmolt_core.db.cursors import BadCursor
+from playmolt_core.db.limits import Full
 from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
 from playmolt_core.db.ratings import Line
 from playmolt_core.db.shares import Share
@@ -352,13 +353,16 @@ class TwinStore:
         self.check()
         return self.missing_packs
 
-    async def open_session(self, owner: str, game: str, session: str, most: int) -> bool:
+    async def open_session(self, owner: str, game: str, session: str, most: int, day_most: int) -> Full | None:
         self.check()
         held = [name for name, holder in self.sessions.items() if holder == f"{owner} {game}"]
         if session not in held and len(held) >= most:
-            return False
+            return "running"
+        today = [name for name, holder in self.sessions.items() if holder.startswith(f"{owner} ")]
+        if session not in held and 0 < day_most <= len(today):
+            return "day"
         self.sessions[session] = f"{owner} {game}"
-        return True
+        return None
 
     async def give_session_up(self, session: str) -> None:
         self.check()

@@ -4,17 +4,23 @@ import asyncio
 import base64
 import hashlib
 from collections.abc import AsyncIterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from functools import partial
 
 import asyncpg
 import pytest
 from msgspec import UNSET
 from playmolt_core.db.accounts import Agent, NewAgent, PgAccounts
+from playmolt_core.db.budgets import Account, PgBudgets
 from playmolt_core.db.cursors import BadCursor
-from playmolt_core.db.limits import PgLimits
+from playmolt_core.db.limits import DaySpent, Full, PgLimits
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import Board, PgProjections, Score, add_scores, clear, move
+from playmolt_core.llm.day_budget import account_of
 from playmolt_schemas.identity import slug_of
+
+KINDS = ("legal", "jury")
 
 
 def key(text: str) -> str:
@@ -234,36 +240,72 @@ async def stands(database_url: str, session: str, owner: str, *, over: bool = Fa
     await connection.close()
 
 
+async def opens(limits: PgLimits, owner: str, session: str, most: int = 9, day_most: int = 0) -> Full | None:
+    return await limits.open_session(owner, session.partition("-")[0], session, most, day_most)
+
+
 async def test_an_owner_has_so_many_sessions_of_a_type(database_url: str, pool: Pool) -> None:
     limits = PgLimits(pool)
     for number in range(3):
-        assert await limits.open_session("ada", "legal", f"legal-{number}", 3)
+        assert await opens(limits, "ada", f"legal-{number}", 3) is None
         await stands(database_url, f"legal-{number}", "ada", over=number == 0, days=8 if number == 1 else 0)
     for number in (3, 4):
-        assert await limits.open_session("ada", "legal", f"legal-{number}", 3), "one is over, one rests"
-    assert not await limits.open_session("ada", "legal", "legal-5", 3)
-    assert await limits.open_session("ada", "legal", "legal-0", 3), "a repeat finds its own"
-    assert await limits.open_session("ada", "legal", "legal-4", 3)
-    assert await limits.open_session("ada", "jury", "jury-1", 3)
-    assert await limits.open_session("bob", "legal", "legal-6", 3)
+        assert await opens(limits, "ada", f"legal-{number}", 3) is None, "one is over, one rests"
+    assert await opens(limits, "ada", "legal-5", 3) == "running"
+    assert await opens(limits, "ada", "legal-0", 3) is None, "a repeat finds its own"
+    assert await opens(limits, "ada", "legal-4", 3) is None
+    assert await opens(limits, "ada", "jury-1", 3) is None
+    assert await opens(limits, "bob", "legal-6", 3) is None
     await limits.give_session_up("legal-4")
-    assert await limits.open_session("ada", "legal", "legal-5", 3)
+    assert await opens(limits, "ada", "legal-5", 3) is None
 
 
 async def test_of_sessions_opened_at_once_no_two_take_one_place(pool: Pool) -> None:
     limits = PgLimits(pool)
-    opened = await asyncio.gather(*(limits.open_session("ada", "legal", f"legal-{n}", 10) for n in range(40)))
-    assert sum(opened) == 10
+    opened = await asyncio.gather(*(opens(limits, "ada", f"legal-{n}", 10) for n in range(40)))
+    assert opened.count(None) == 10
+    daily = await asyncio.gather(*(opens(limits, "bob", f"{kind}-b{n}", 99, 7) for n in range(9) for kind in KINDS))
+    assert daily.count(None) == 7
 
 
 async def test_a_place_that_nobody_took_up_is_free_after_a_minute(database_url: str, pool: Pool) -> None:
     limits = PgLimits(pool)
-    assert await limits.open_session("ada", "legal", "legal-1", 1)
-    assert not await limits.open_session("ada", "legal", "legal-2", 1)
+    assert await opens(limits, "ada", "legal-1", 1, 1) is None
+    assert await opens(limits, "ada", "legal-2", 1) == "running"
+    assert await opens(limits, "ada", "jury-2", 1, 1) == "day"
     connection = await asyncpg.connect(database_url)
     await connection.execute("UPDATE limits.opening SET at = at - interval '61 seconds'")
     await connection.close()
-    assert await limits.open_session("ada", "legal", "legal-2", 1)
+    assert await opens(limits, "ada", "legal-2", 1, 1) is None
+
+
+async def test_a_day_holds_so_many_sessions_of_both_kinds(database_url: str, pool: Pool) -> None:
+    """Those that are over count as well, and those of yesterday do not."""
+    limits = PgLimits(pool)
+    for number, kind in enumerate(KINDS):
+        assert await opens(limits, "ada", f"{kind}-{number}", 9, 2) is None
+        await stands(database_url, f"{kind}-{number}", "ada", over=True)
+    assert await opens(limits, "ada", "legal-5", 9, 2) == "day"
+    assert await opens(limits, "ada", "legal-0", 9, 2) is None, "a repeat finds its own"
+    assert await opens(limits, "bob", "legal-6", 9, 2) is None
+    connection = await asyncpg.connect(database_url)
+    await connection.execute("UPDATE log.stream SET created_at = created_at - interval '1 day' WHERE stream = 'jury-1'")
+    await connection.close()
+    assert await opens(limits, "ada", "legal-5", 9, 2) is None
+
+
+async def test_what_is_spent_of_a_day_is_told(database_url: str, relay_pool: Pool) -> None:
+    engine_pool = await open_pool(database_url, role="playmolt_engine")
+    budgets, today = PgBudgets(engine_pool), datetime.now(UTC).date()
+    for who, tokens, money in (("", 90, "1.5"), ("ada", 60, "1"), ("bob", 30, "0.5")):
+        await budgets.reserve([Account(name=account_of(today.isoformat(), who))], tokens, Decimal(money))
+    await budgets.reserve([Account(name=account_of("2020-01-02", "ada"))], 999, Decimal(9))
+    spent = await PgLimits(relay_pool).day_spent(today)
+    assert spent == DaySpent(90, Decimal("1.5"), 60, Decimal(1), 0)
+    await PgLimits(relay_pool).sweep()
+    assert (await PgLimits(relay_pool).day_spent(date(2020, 1, 2))).key_tokens == 0
+    assert await PgLimits(relay_pool).day_spent(today) == spent
+    await engine_pool.close()
 
 
 async def scored(relay_pool: Pool, *scores: tuple[str, str, int]) -> None:

@@ -67,9 +67,12 @@ FUNCTIONS = {
     "log.joined_by": "SELECT log.joined_by('agent-a')",
     "log.opened_by": "SELECT log.opened_by('agent-a')",
     "limits.take": "SELECT limits.take('k', 1, 1, 1)",
-    "limits.open_session": "SELECT limits.open_session('a', 'legal', 'legal-1', 1, 7)",
+    "limits.open_session": "SELECT limits.open_session('a', 'legal', 'legal-1', 1, 7, 0)",
     "limits.give_session_up": "SELECT limits.give_session_up('legal-1')",
     "limits.sweep": "SELECT limits.sweep()",
+    "limits.day_spent": "SELECT limits.day_spent(current_date)",
+    "limits.sessions_of": "SELECT limits.sessions_of('a')",
+    "log.rows_lag": "SELECT log.rows_lag()",
     "limits.admit": "SELECT limits.admit(gen_random_uuid(), 'm', 1, 1, 1, 1, 1, 1)",
     "limits.hold": "SELECT limits.hold(gen_random_uuid(), 1)",
     "limits.give_back": "SELECT limits.give_back(gen_random_uuid(), 1)",
@@ -106,7 +109,8 @@ _ANYBODY = {("SELECT", "migration.applied")}
 ALLOWED = {
     "playmolt_engine": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), ("SELECT", "log.outcome"),
-        "log.append", "log.joined_by", "log.opened_by", "limits.admit", "limits.hold", "limits.give_back",
+        "log.append", "log.rows_lag", "log.joined_by", "log.opened_by",
+        "limits.admit", "limits.hold", "limits.give_back",
         "lease.take", "lease.extend", "lease.release", "lease.tell_faults",
         "limits.reserve", "limits.settle", *_BLOBS, ("INSERT", "blob.text"), ("INSERT", "blob.reply"),
         *((verb, "lease.in_flight") for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")),
@@ -114,7 +118,7 @@ ALLOWED = {
     "playmolt_relay": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), ("SELECT", "log.archived"),
         *((verb, table) for verb in ("SELECT", "INSERT", "UPDATE", "DELETE") for table in _DERIVED),
-        ("SELECT", "projection.progress"), ("UPDATE", "projection.progress"), "limits.sweep",
+        ("SELECT", "projection.progress"), ("UPDATE", "projection.progress"), "limits.sweep", "limits.day_spent",
     },
     "playmolt_gateway": {
         ("SELECT", "account.agent"), ("INSERT", "account.agent"),
@@ -248,7 +252,7 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
         " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob', 'vault', 'pack')"
     )
     await connection.close()
-    assert len(rows) == 44
+    assert len(rows) == 45
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

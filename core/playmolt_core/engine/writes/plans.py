@@ -72,7 +72,7 @@ class Change:
     def _moves(self) -> bool:
         """Whether what a list shows of the stream, or its due time, is another than its row says.
 
-        A session's row and one that is over always stand at the last record: they are erased, archived and counted by it.
+        The row of a session and of what is over always stands at the last record: by it they are erased and archived.
         """
         before, after = self.before.summary, self.head.summary
         if not self.before.version or before != after or after.over or self.due != self.due_before:

@@ -288,7 +288,7 @@ def _parsed(asked: _Asked, scene: Scene, *, reask: bool) -> Parsed | Halt:
             status=int(codes[-1]) if codes[-1].isdecimal() else asked.attempts[-1]["status"],
             attempts=asked.attempts,
         )
-    if answer.code == "model_unavailable" and set(outcomes) != {"timeout"}:
+    if answer.code in port.WITHOUT_REPLY and set(outcomes) != {"timeout"}:
         return Halt(code="model_away", detail=answer.detail, attempts=asked.attempts)
     return reply_parser.read(
         answer.reply,

@@ -42,6 +42,7 @@ class Rates:
         self._trusted = parse_networks(settings.trusted_proxies)
         self._limit_loopback = settings.limit_loopback
         self._sessions = settings.sessions_per_key
+        self._day_sessions = settings.key_day_sessions
         said: dict[Bucket, str | None] = {"requests": settings.rate_limit, "actions": settings.action_rate_limit}
         self._rates = {bucket: parse_rate(DEFAULTS[bucket] if rate is None else rate) for bucket, rate in said.items()}
         self._everybody = {bucket: rate is not None or settings.limit_loopback for bucket, rate in said.items()}
@@ -96,8 +97,16 @@ class Rates:
     async def session_refusal(self, caller: Caller, game: str, session: str) -> Refusal | None:
         """Keep a place for a session that the caller opens; the refusal when it has too many that are not over."""
         most = self._sessions
-        if await self._limits.open_session(caller.id, game, session, most):
+        full = await self._limits.open_session(caller.id, game, session, most, self._day_sessions)
+        if full is None:
             return None
+        if full == "day":
+            return Refusal(
+                Code.BUDGET_SPENT,
+                f"You may open {self._day_sessions} sessions a day, and opened that many today (UTC). Come back after"
+                " midnight; those that you have go on.",
+                retry_after=_to_midnight(),
+            )
         return Refusal(
             Code.RATE_LIMITED,
             f"You have {most} sessions of this game that are not over. End one; one that rests for "
@@ -121,3 +130,8 @@ class Rates:
             ratelimit=RateLimit(key=key, limit=limit, seconds=seconds),
             retry_after=wait,
         )
+
+
+def _to_midnight() -> int:
+    """Seconds until a day of UTC ends."""
+    return _DAY_SECONDS - int(time.time()) % _DAY_SECONDS

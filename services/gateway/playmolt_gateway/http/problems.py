@@ -38,7 +38,7 @@ class Refusal(msgspec.Struct, frozen=True):
     def headers(self) -> Headers:
         """The headers beside type and length."""
         headers: Headers = []
-        if self.code in (Code.UNAVAILABLE, Code.RATE_LIMITED):
+        if self.code in (Code.UNAVAILABLE, Code.RATE_LIMITED, Code.BUDGET_SPENT):
             headers.append((b"retry-after", b"%d" % max(1, ceil(self.retry_after))))
         if self.code is Code.UNSUPPORTED_ENCODING:
             headers.append((b"accept-encoding", b"identity"))

@@ -113,6 +113,7 @@ def _request(state: State, turn: PendingTurn) -> ModelRequest:
         schema=outputs.phase_schema(turn.phase, state.case_type),
         max_tokens=REPLY_TOKENS,
         told=turn.phase != phases.STIPULATE,
+        payer=state.owner,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 from playmolt_core.llm.conversation import REPAIRS, Unusable, asked_again, repairing
-from playmolt_core.llm.port import Failed, Message, ModelRequest, Reply, ToolCall, TurnHeader
+from playmolt_core.llm.port import WITHOUT_REPLY, Failed, Message, ModelRequest, Reply, ToolCall, TurnHeader
 from playmolt_schemas.games.jury import FailureCode, TopicImpact
 
 from playmolt_jury.commands import JurorTurn, TurnLost
@@ -117,7 +117,7 @@ class _TurnContext:
 
         def reading(reply: ModelReply) -> T | Unusable:
             if isinstance(reply, Failed):
-                if reply.cut or reply.code == "model_unavailable":
+                if reply.cut or reply.code in WITHOUT_REPLY:
                     raise _NoReply(reply.code, reply.detail)
                 return Unusable(said=reply.reply, fault=reply.detail, code=reply.code)
             try:

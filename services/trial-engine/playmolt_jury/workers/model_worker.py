@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, cast
 
+from msgspec.structs import replace
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.effects.recording import KeepTexts, recorder
 from playmolt_core.game.decider import Command
@@ -43,7 +44,7 @@ class ModelWorker:
         record = recorder(leased, self._keep, lambda name, kind, attempt: _attempted(turn, name, kind, attempt))
         replies: list[react.ModelReply] = []
         while isinstance(step := react.next_request(state, turn, material, replies), ModelRequest):
-            replies.append(await model.ask(step, record))
+            replies.append(await model.ask(replace(step, payer=state.owner), record))
         return step
 
 

@@ -5,7 +5,10 @@ SELECT limits.take($1, $2, $3, $4)
 SELECT limits.sweep()
 
 -- name: open_session
-SELECT limits.open_session($1, $2, $3, $4, $5)
+SELECT limits.open_session($1, $2, $3, $4, $5, $6)
 
 -- name: give_session_up
 SELECT limits.give_session_up($1)
+
+-- name: day_spent
+SELECT tokens, money, key_tokens, key_money, key_sessions FROM limits.day_spent($1)

@@ -1,0 +1,138 @@
+"""What models may take in a day (UTC), in all and for each key: counted over all replicas, at the worst case until a
+request has ended."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Final, Protocol
+
+from typing_extensions import override
+
+from playmolt_core.db.budgets import Account, Short
+from playmolt_core.llm.catalogue import ModelEntry
+from playmolt_core.llm.openai.request_body import most_prompt_tokens
+from playmolt_core.llm.port import UNCHARGED, Attempt, Failed, Listener, Model, ModelRequest, Record, Reply, Sending
+from playmolt_core.settings import Settings
+
+_UNPRICED: Final = "has no price, and a budget of money holds no call of it: give it input_price and output_price"
+
+
+class Budgets(Protocol):
+    """What `db.budgets.PgBudgets` is to a day's budget."""
+
+    async def reserve(self, accounts: Sequence[Account], tokens: int, money: Decimal) -> Short | None: ...
+
+    async def settle(self, accounts: Sequence[Account], *, calls: int = 0, tokens: int = 0, money: Decimal) -> None: ...
+
+
+def account_of(day: str, payer: str = "") -> str:
+    """The name under which a day (YYYY-MM-DD) is counted, of one key or of all."""
+    return f"day:{day}:{payer}" if payer else f"day:{day}"
+
+
+class DayBudget:
+    """Puts models under what the operator allows a day."""
+
+    def __init__(
+        self, budgets: Budgets, settings: Settings, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._budgets = budgets
+        self._now = now
+        self._all = (settings.day_tokens or None, Decimal(settings.day_money) or None)
+        self._key = (settings.key_day_tokens or None, Decimal(settings.key_day_money) or None)
+
+    def over(self, model: Model, entry: ModelEntry) -> Model:
+        """The model, which then asks nothing that the day does not hold."""
+        return _Budgeted(model, entry, self) if any((*self._all, *self._key)) else model
+
+    def holding(self, payer: str, tokens: int, money: Decimal | None) -> "_Holding":
+        """What is counted for a request of at most so much."""
+        day = self._now().date().isoformat()
+        both = [(account_of(day), self._all), (account_of(day, payer), self._key if payer else (None, None))]
+        accounts = [Account(name=name, tokens=most[0], money=most[1]) for name, most in both if any(most)]
+        return _Holding(self._budgets, accounts, tokens, money)
+
+
+class _Spent(Exception):
+    """The day holds no such request any more; the text says which limit is reached."""
+
+
+class _Holding:
+    """One request on the accounts of its day."""
+
+    def __init__(self, budgets: Budgets, accounts: Sequence[Account], tokens: int, money: Decimal | None) -> None:
+        self._budgets = budgets
+        self._accounts = accounts
+        self._tokens = tokens
+        self._money = money
+
+    async def reserve(self) -> None:
+        """Raises _Spent."""
+        if not self._accounts:
+            return
+        if self._money is None and any(account.money is not None for account in self._accounts):
+            raise _Spent(_UNPRICED)
+        short = await self._budgets.reserve(self._accounts, self._tokens, self._money or Decimal(0))
+        if short:
+            whose = "this key's" if short.account == self._accounts[-1].name and len(self._accounts) > 1 else "the"
+            raise _Spent(
+                f"was not asked: {whose} budget of today does not hold the request, of which {short.tokens} tokens and"
+                f" {short.money:f} are spent or promised; it begins anew at midnight UTC"
+            )
+
+    async def settle(self, attempt: Attempt) -> None:
+        """Correct what was reserved to what the request took; where nobody knows, the worst case stands."""
+        free = attempt.outcome in UNCHARGED
+        total = attempt.usage.total if attempt.usage else None
+        tokens = (0 if free else self._tokens) if total is None else total
+        money = (Decimal(0) if free else self._money) if attempt.cost is None else Decimal(attempt.cost)
+        await self._correct(0, tokens, money or Decimal(0))
+
+    async def give_back(self) -> None:
+        await self._correct(-1, 0, Decimal(0))
+
+    async def _correct(self, calls: int, tokens: int, money: Decimal) -> None:
+        if self._accounts:
+            reserved = self._money or Decimal(0)
+            await self._budgets.settle(
+                self._accounts, calls=calls, tokens=tokens - self._tokens, money=money - reserved
+            )
+
+
+class _Budgeted(Model):
+    def __init__(self, model: Model, entry: ModelEntry, day: DayBudget) -> None:
+        self._model = model
+        self._entry = entry
+        self._day = day
+
+    @override
+    async def ask(
+        self, request: ModelRequest, record: Record, sending: Sending | None = None, listener: Listener | None = None
+    ) -> Reply | Failed:
+        holding, ended = self._holding(request), 0
+
+        async def send() -> None:
+            await holding.reserve()
+            if sending is None:
+                return
+            try:
+                await sending()
+            except BaseException:
+                await holding.give_back()  # nothing went out
+                raise
+
+        async def settle(attempt: Attempt) -> None:
+            nonlocal ended
+            ended = attempt.number
+            await holding.settle(attempt)
+            await record(attempt)
+
+        try:
+            return await self._model.ask(request, settle, send, listener)
+        except _Spent as spent:
+            return Failed(code="budget_spent", detail=f"{self._entry.alias} {spent}", attempts=ended)
+
+    def _holding(self, request: ModelRequest) -> _Holding:
+        reply = min(request.max_tokens, self._entry.reply_tokens or request.max_tokens)
+        prompt = most_prompt_tokens(request)
+        return self._day.holding(request.payer, prompt + reply, self._entry.most(prompt, reply))

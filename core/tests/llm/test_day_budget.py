@@ -1,0 +1,165 @@
+"""What models may take in a day: reserved at the worst case, settled at what was taken, refused beyond."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from playmolt_core.db.budgets import Account, Short
+from playmolt_core.llm.catalogue import ModelEntry
+from playmolt_core.llm.day_budget import DayBudget, account_of
+from playmolt_core.llm.limits import MemoryLimits
+from playmolt_core.llm.openai.model import OpenAIModel
+from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, Reply
+from playmolt_core.settings import Settings
+
+from core.tests.llm.fake_server import Canned, FakeServer, reply, status
+
+TODAY, TOMORROW = "2026-11-26", "2026-11-27"
+REQUEST = ModelRequest(alias="local", messages=(Message("user", "q"),), max_tokens=50, payer="ada")
+
+
+class MemoryBudgets:
+    """Accounts in memory, as `limits.reserve` and `limits.settle` keep them."""
+
+    def __init__(self) -> None:
+        self.spent: dict[str, tuple[int, int, Decimal]] = {}
+
+    def of(self, name: str) -> tuple[int, int, Decimal]:
+        return self.spent.get(name, (0, 0, Decimal(0)))
+
+    async def reserve(self, accounts: Sequence[Account], tokens: int, money: Decimal) -> Short | None:
+        for account in accounts:
+            calls, spent, cost = self.of(account.name)
+            over = account.tokens is not None and spent + tokens > account.tokens
+            if over or (account.money is not None and cost + money > account.money):
+                return Short(account=account.name, calls=calls, tokens=spent, money=cost)
+        await self.settle(accounts, calls=1, tokens=tokens, money=money)
+        return None
+
+    async def settle(self, accounts: Sequence[Account], *, calls: int = 0, tokens: int = 0, money: Decimal) -> None:
+        for account in accounts:
+            before = self.of(account.name)
+            self.spent[account.name] = (before[0] + calls, before[1] + tokens, before[2] + money)
+
+
+class Day:
+    """A model under the budget of a day, on a server that says what a test scripts."""
+
+    def __init__(self, entry: ModelEntry, **settings: Any) -> None:
+        self.budgets = MemoryBudgets()
+        self.now = datetime.fromisoformat(f"{TODAY}T23:59:58+00:00")
+        self.inner = OpenAIModel(entry, "", MemoryLimits(), sleep=self._sleep)
+        self.model = DayBudget(self.budgets, Settings(**settings), lambda: self.now).over(self.inner, entry)
+        self.attempts: list[Attempt] = []
+
+    async def _sleep(self, _: float) -> None:
+        return
+
+    async def _record(self, attempt: Attempt) -> None:
+        self.attempts.append(attempt)
+
+    async def asks(self, request: ModelRequest = REQUEST, sending: Any = None) -> Reply | Failed:
+        return await self.model.ask(request, self._record, sending)
+
+
+def saying(step: Canned) -> FakeServer:
+    server = FakeServer()
+    server.otherwise = step
+    return server
+
+
+def priced(server: FakeServer) -> ModelEntry:
+    return server.entry("local", input_price=Decimal(1_000_000), output_price=Decimal(2_000_000))
+
+
+def test_without_a_limit_nothing_is_counted() -> None:
+    entry = ModelEntry(base_url="http://127.0.0.1:1/v1", model="m", alias="local")
+    day = Day(entry)
+    assert day.model is day.inner
+
+
+async def test_what_a_request_took_is_counted_for_all_and_for_its_key() -> None:
+    async with FakeServer(reply("hello", usage=(10, 5))) as server:
+        day = Day(priced(server), day_tokens=10_000, key_day_money="1000")
+        assert isinstance(await day.asks(), Reply)
+        assert day.budgets.spent == {
+            account_of(TODAY): (1, 15, Decimal(20)),
+            account_of(TODAY, "ada"): (1, 15, Decimal(20)),
+        }
+        await day.inner.close()
+
+
+@pytest.mark.parametrize(
+    "limits", [{"day_tokens": 200}, {"key_day_tokens": 200}, {"day_money": "300"}, {"key_day_money": "300"}]
+)
+async def test_what_the_day_does_not_hold_is_not_asked_and_is_the_next_day(limits: dict[str, Any]) -> None:
+    async with saying(reply("hello", usage=(100, 60))) as server:
+        day = Day(priced(server), **limits)
+        assert isinstance(await day.asks(), Reply)
+        spent = dict(day.budgets.spent)
+        refused = await day.asks()
+        assert isinstance(refused, Failed)
+        assert (refused.code, refused.attempts) == ("budget_spent", 0)
+        assert "midnight UTC" in refused.detail
+        assert (len(server.received), day.budgets.spent) == (1, spent)
+        day.now = datetime.fromisoformat(f"{TOMORROW}T00:00:00+00:00").astimezone(UTC)
+        assert isinstance(await day.asks(), Reply)
+        await day.inner.close()
+
+
+async def test_a_keys_budget_is_its_own() -> None:
+    async with saying(reply("hello", usage=(100, 60))) as server:
+        day = Day(priced(server), key_day_tokens=200)
+        assert isinstance(await day.asks(), Reply)
+        assert isinstance(await day.asks(), Failed)
+        for payer in ("bob", ""):
+            other = ModelRequest(alias="local", messages=REQUEST.messages, max_tokens=50, payer=payer)
+            assert isinstance(await day.asks(other), Reply)
+        await day.inner.close()
+
+
+async def test_a_reply_without_figures_keeps_its_worst_case() -> None:
+    async with saying(reply("hello", usage=None)) as server:
+        day = Day(priced(server), day_tokens=150)
+        assert isinstance(await day.asks(), Reply)
+        _, held, _ = day.budgets.of(account_of(TODAY))
+        assert 50 < held <= 150
+        assert isinstance(await day.asks(), Failed)
+        await day.inner.close()
+
+
+async def test_a_request_that_a_server_refused_costs_nothing() -> None:
+    async with saying(status(503)) as server:
+        day = Day(priced(server), day_tokens=200, day_money="500")
+        failed = await day.asks()
+        assert isinstance(failed, Failed)
+        assert (failed.code, failed.attempts) == ("model_unavailable", 4)
+        assert day.budgets.of(account_of(TODAY)) == (4, 0, Decimal(0))
+        await day.inner.close()
+
+
+async def test_what_nobody_sent_is_given_back() -> None:
+    async def lost() -> None:
+        raise RuntimeError("the mark could not be kept")
+
+    async with FakeServer() as server:
+        day = Day(priced(server), day_tokens=1000)
+        with pytest.raises(RuntimeError, match="mark"):
+            await day.asks(sending=lost)
+        assert day.budgets.of(account_of(TODAY)) == (0, 0, Decimal(0))
+        assert server.received == []
+        await day.inner.close()
+
+
+async def test_money_holds_no_call_of_a_model_without_a_price() -> None:
+    async with FakeServer() as server:
+        day = Day(server.entry("local"), key_day_money="5")
+        refused = await day.asks()
+        assert isinstance(refused, Failed)
+        assert refused.code == "budget_spent"
+        assert "input_price" in refused.detail
+        free = ModelRequest(alias="local", messages=REQUEST.messages, payer="")
+        assert isinstance(await day.asks(free), Reply), "nobody's key pays for it"
+        await day.inner.close()
