@@ -85,5 +85,6 @@ pictures: $(DEV) ## draw the pictures of the README anew, of real games
 
 docs: $(RUN) ## write the generated pages and schemas anew
 	$(BIN)/python -m playmolt_core.settings > docs/settings.md
+	$(BIN)/python -m playmolt_agora.folder.reference > docs/agora-folder-keys.md
 	$(BIN)/python -m playmolt_schemas.export
 	$(BIN)/python -m playmolt_cli.schemas

@@ -29,7 +29,7 @@ from playmolt_agora.world.worlds import Rules
 PACKAGED: Final[tuple[str, ...]] = get_args(PhaseName)
 WORLD_BYTES: Final = 100 * 1024
 """Of a world with all that it begins with: its lock is one record with those of the other rooms."""
-_OWN: Final = ("title", "turns", "shell", "template", "places", "hearing", "actions", "resources", "end")
+OWN: Final = ("title", "turns", "shell", "template", "places", "hearing", "actions", "resources", "end")
 _NAMED: Final[Mapping[str, type[Strict]]] = {"places": Place, "actions": OwnAction, "resources": Resource}
 _MOST: Final = {"places": 20, "actions": 20, "resources": 8}
 _DOES: Final = {
@@ -148,7 +148,7 @@ def _applied(table: dict[str, Any], own: dict[str, Any], layer: toml_file.Toml, 
     """Lay one file over what there is."""
     faults: list[PlanFault] = []
     left = dict(layer.values)
-    for name in _OWN:
+    for name in OWN:
         if name in left:
             value = left.pop(name)
             if name in _NAMED and isinstance(value, dict):
