@@ -14,31 +14,42 @@ from tests.integration.agora.experiment_operator import playmolt_agora
 COMMONS = Path(__file__).parents[3] / "docs" / "examples" / "commons"
 
 
-@pytest.mark.timeout(240)
-def test_the_commons_go_from_plan_to_bundle(folder: Path) -> None:
+def playmolt(*arguments: str) -> tuple[str, str]:
+    """Run a command to its end; gives what it printed and what it said beside."""
+    with playmolt_agora(*arguments) as command:
+        out, err = command.communicate(timeout=150)
+    assert command.returncode == 0, out + err
+    return out, err
+
+
+@pytest.mark.timeout(300)
+def test_the_commons_go_from_plan_to_bundle_in_both_languages(folder: Path) -> None:
     plan, data = copytree(COMMONS, folder / "commons"), str(folder / "data")
-    text = (plan / "plan.yaml").read_text("utf-8")
-    text = (
-        text.replace("runs: 2", "runs: 1")
-        .replace("turns: 12", "turns: 8")
-        .replace("languages: [ko, en]", "languages: [en]")
-    )
+    text = (plan / "plan.yaml").read_text("utf-8").replace("runs: 2", "runs: 1").replace("turns: 12", "turns: 8")
     (plan / "plan.yaml").write_text(text)
-    with playmolt_agora("run", str(plan), "--data", data, "--json") as run:
-        out, err = run.communicate(timeout=150)
-    assert run.returncode == 0, err
+    told = json.loads(playmolt("plan", str(plan), "--json")[0])
+    assert (told["faults"], told["runs"], told["turns"], told["cost"]) == ([], 4, 256, "0")
+    assert json.loads(playmolt("check", str(plan), "--json")[0])["faults"] == []
+    out, err = playmolt("run", str(plan), "--data", data, "--json")
     experiment = json.loads(out)["experiment"]
     assert experiment in err
-    assert "finished: runs 2/2, turns 128/128" in err
+    assert "finished: runs 4/4, turns 256/256" in err
     assert Folder(data).run() is None
     (plan / "worlds" / "pasture.toml").write_text("edited after the lock")
-    with playmolt_agora("export", experiment, "--out", str(folder / "bundle"), "--data", data) as export:
-        _, err = export.communicate(timeout=60)
-    assert export.returncode == 0, err
+    analyzed = json.loads(playmolt("analyze", experiment, "--out", str(folder / "study"), "--data", data, "--json")[0])
+    turns = [json.loads(line) for line in (folder / "study/turns.jsonl").read_text("utf-8").splitlines()]
+    assert {turn["language"] for turn in turns} == {"ko", "en"}
+    assert {turn["resources"] is None for turn in turns} == {False}
+    assert [(each["name"], each["code"], each["rows"]) for each in analyzed["measures"]] == [
+        ("harvest_share", None, 32)
+    ]
+    playmolt("export", experiment, "--out", str(folder / "bundle"), "--data", data)
     assert (folder / "bundle/folder/worlds/pasture.toml").read_text("utf-8") == (
         COMMONS / "worlds/pasture.toml"
     ).read_text("utf-8")
-    assert (folder / "bundle/measure_harvest_share.csv").read_text().startswith("run,agent,persona,harvested,share")
+    for made in ("bundle", "study"):
+        shares = (folder / made / "measure_harvest_share.csv").read_text("utf-8")
+        assert shares.startswith("run,agent,persona,harvested,share")
     verify = [sys.executable, str(folder / "bundle/verify.py")]
     checked = subprocess.run(verify, capture_output=True, text=True, timeout=60, check=False)
     assert checked.returncode == 0, checked.stdout + checked.stderr

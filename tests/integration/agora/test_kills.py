@@ -42,15 +42,15 @@ async def test_whatever_is_killed_no_turn_is_lost_or_taken_twice_and_the_bundle_
         catalogue.write_text(server.toml(input_price=1, output_price=2))
         running = stack("--engines", "2", PLAYMOLT_MODELS=str(catalogue))
         async with Operator(running) as operator:
-            experiment = await operator.open(plan(turns=4, runs=2, languages=("ko", "en")))
-            await asked(server, 24)
+            experiment = await operator.open(plan(turns=2, runs=2, languages=("ko", "en")))
+            await asked(server, 12)
             async with asyncio.timeout(
                 20
             ):  # until two replicas share the runs: nobody holds an effect between two turns
                 while await operator.holders() < 2:
                     await asyncio.sleep(0.02)
             running.kill("agora-runner-1")
-            await asked(server, 40)
+            await asked(server, 30)
             running.kill_tree()
             running.start()
             state = await operator.until(experiment, "finished")
@@ -62,11 +62,11 @@ async def test_whatever_is_killed_no_turn_is_lost_or_taken_twice_and_the_bundle_
             for call in calls_of(events[run]):
                 if call["call"]["outcome"] == "lost":
                     lost[run, f"{call['turn']}:{call['agent']}"] += call["call"]["lost"]
-        assert len(taken) == 192
+        assert len(taken) == 96
         assert set(taken.values()) == {1}, "no turn is taken twice"
         assert set(requests) == set(taken)
         # A worker killed between its mark and its request tells of one that no server got: one a run and kill at most.
-        unasked = sum(lost.values()) - (sum(requests.values()) - 192)
+        unasked = sum(lost.values()) - (sum(requests.values()) - 96)
         assert 0 <= unasked <= 2 * len(runs), "lost calls are told once, and only where one was made"
         for turn, count in requests.items():
             assert count <= 1 + lost[turn], "a reply that was whole is never asked again"
@@ -74,11 +74,11 @@ async def test_whatever_is_killed_no_turn_is_lost_or_taken_twice_and_the_bundle_
             call["call"]["reply"] for run in runs for call in calls_of(events[run]) if call["call"]["outcome"] == "ok"
         )
         assert set(logged.values()) == {1}, "each numbered reply is logged once"
-        assert len(logged) == 192
+        assert len(logged) == 96
         for run in runs:
             for record in turns_of(events[run]):
                 assert record["attempt"] == 1 + lost[run, f"{record['turn']}:{record['agent']}"]
-        assert state["spent"]["turns"] == 192
+        assert state["spent"]["turns"] == 96
         told = {deviation["field"] for deviation in state["deviations"]}
         assert told == {"answered.fake"}, "whoever takes a run up compares itself with the lock"
         await asyncio.to_thread(running.stop)
@@ -87,7 +87,7 @@ async def test_whatever_is_killed_no_turn_is_lost_or_taken_twice_and_the_bundle_
         report = await asyncio.to_thread(playmolt, "agora", "analyze", experiment, "--out", str(study), "--data", data)
         assert Path(report["report"]) == study / "report.html"
         assert "a plan" in (study / "report.html").read_text()
-        assert len((study / "turns.jsonl").read_text().splitlines()) == 192
+        assert len((study / "turns.jsonl").read_text().splitlines()) == 96
         await asyncio.to_thread(playmolt, "agora", "export", experiment, "--out", str(bundle), "--data", data)
         verify = [sys.executable, "-I", str(bundle / "verify.py"), str(bundle)]
         checked = await asyncio.to_thread(subprocess.run, verify, capture_output=True, text=True, timeout=60)

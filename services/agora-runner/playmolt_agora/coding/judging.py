@@ -56,7 +56,9 @@ class Judging:
 
     async def _events(self, experiment: str) -> list[Event]:
         stored = await self._log.facts(experiment)
-        return [event for event, _ in facts_of(Experiment(), stored)] if stored else []
+        # Beside the loop: an experiment of which all thoughts were coded has as many events as turns.
+        read = await asyncio.to_thread(lambda: list(facts_of(Experiment(), stored))) if stored else []
+        return [event for event, _ in read]
 
 
 async def _all(parts: Iterable[Coroutine[None, None, None]]) -> None:
