@@ -236,6 +236,22 @@ def test_every_scene_can_be_put_into_words_and_shows_no_thought(
         run.answer(anything(draw, run.state, run.state.next_agent), thought="my hidden thought")
 
 
+@settings(max_examples=6)
+@given(seed=SEEDS, phase=st.sampled_from(["stage1", "phase1", "phase2"]), language=st.sampled_from(["ko", "en"]))
+def test_the_system_message_of_an_agent_is_the_same_bytes_at_all_its_turns(
+    runs: Any, seed: int, phase: str, language: str
+) -> None:
+    """So that caches of prompts hold."""
+    run = runs(phase, turns=6, seed=str(seed), language=language, rules={"crisis": CRISES} if phase == "stage1" else {})
+    draw = random.Random(seed)
+    said: dict[str, bytes] = {}
+    while (agent := run.state.next_agent) is not None:
+        system = prompts.render(run.scene(agent)).system.encode()
+        assert said.setdefault(agent, system) == system
+        run.answer(anything(draw, run.state, agent))
+    assert len(said) > 1
+
+
 @pytest.mark.parametrize("phase", ["stage1", "phase1", "phase2"])
 def test_the_state_does_not_grow_with_the_run(runs: Any, phase: str) -> None:
     run = runs(phase, turns=50, rules={"decay": {"base": 0, "step": 0}, "pool": 200})
