@@ -845,6 +845,30 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
         run = self.pick(place)
         self.told(commands.Fork(by="o", run=run, version=version, change=change, catalogue=CATALOGUE))
 
+    @rule(alias=st.sampled_from(["paid", "other"]), calls=st.none() | st.integers(0, 9))
+    def begin_judging(self, alias: str, calls: int | None) -> None:
+        judge = msgspec.structs.replace(JUDGE, alias=alias)
+        budget = JudgeBudget(calls=calls)
+        self.told(commands.StartJudging(by="o", judge=judge, turns="all", budget=budget))
+
+    @rule(code=st.none() | st.sampled_from(["ok", "parse_error"]), turn=st.integers(1, 3))
+    def judge(self, code: str | None, turn: int) -> None:
+        labels = {"survival": True, "social": True} if code == "ok" else {"survival": None, "social": None}
+        self.told(judgement(self.bench, SAID, turn=turn, code=code, **labels))
+
+    @rule(number=st.integers(1, 4), outcome=st.sampled_from(["done", "budget", "away"]))
+    def end_judging(self, number: int, outcome: Any) -> None:
+        self.told(commands.EndJudging(number=number, outcome=outcome))
+
+    @rule(alias=st.sampled_from(["paid", "nobody"]))
+    def stop_judging(self, alias: str) -> None:
+        self.told(commands.StopJudging(judge=alias))
+
+    @rule(coder=st.sampled_from(["kim", "lee"]), many=st.integers(0, 3))
+    def take_sheet(self, coder: str, many: int) -> None:
+        rows = tuple(SheetRow(key=f"{number:016x}", survival=True) for number in range(many))
+        self.told(commands.TakeSheet(coder=coder, rows=rows))
+
     @precondition(lambda self: len(self.bench.log) > 8)
     @rule()
     def end(self) -> None:
@@ -854,6 +878,23 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
     def the_fold_is_the_live_state(self) -> None:
         assert state_hash(self.bench.folded()) == state_hash(self.bench.state)
         assert self.bench.state.version == len(self.bench.log)
+
+    @invariant()
+    def what_is_finished_ends_with_it_unless_it_is_judged(self) -> None:
+        state = self.bench.state
+        if state.status == "finished":
+            assert (self.bench.log[-1][0].type == "experiment_finished") is (not state.judging or not state.told_since)
+
+    @invariant()
+    def judges_count_what_was_told_of_them(self) -> None:
+        for judge in self.bench.state.judges or ():
+            told = [
+                event
+                for event, _, _ in self.bench.log
+                if isinstance(event, events.JudgeCoded) and event.judge == judge.judge.alias
+            ]
+            assert judge.spent.calls == len(told)
+            assert judge.coded + judge.failed == sum(event.code is not None for event in told)
 
     @invariant()
     def what_is_owed_can_be_done(self) -> None:
