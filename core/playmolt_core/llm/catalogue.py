@@ -20,7 +20,16 @@ _ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MILLION = Decimal(1_000_000)
 _MOST = 1_000_000_000
-_PRICES: Final = ("input_price", "output_price", "cached_price", "reasoning_price")
+_PRICES: Final = (
+    "input_price",
+    "output_price",
+    "cached_price",
+    "reasoning_price",
+    "batch_input_price",
+    "batch_output_price",
+    "batch_cached_price",
+    "batch_reasoning_price",
+)
 
 
 class InvalidCatalogue(ValueError):
@@ -34,7 +43,8 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     `reply_tokens` is the longest reply to ask for, where a game would ask for a longer one. `system` is the role that
     the system text is sent in, for models whose template knows none of that name. `stream` says that speeches are asked
-    for as they come.
+    for as they come. `batch` says that the server takes batches (`/files` and `/batches`); what was asked in one
+    costs the plain prices where batches have none of their own.
     """
 
     base_url: str
@@ -45,10 +55,15 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     output_price: Decimal | None = None
     cached_price: Decimal | None = None
     reasoning_price: Decimal | None = None
+    batch_input_price: Decimal | None = None
+    batch_output_price: Decimal | None = None
+    batch_cached_price: Decimal | None = None
+    batch_reasoning_price: Decimal | None = None
     decoding: Decoding | None = None
     reply_tokens: int | None = None
     system: Literal["system", "user"] | None = None
     stream: bool = False
+    batch: bool = False
     concurrent: int = 4
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
@@ -72,6 +87,17 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             return None
         prompt = max(self.input_price, self.cached_price or 0) * prompt_tokens
         return (prompt + max(self.output_price, self.reasoning_price or 0) * reply_tokens) / _MILLION
+
+    @property
+    def in_batches(self) -> "ModelEntry":
+        """The entry with the prices of batches for prices."""
+        return msgspec.structs.replace(
+            self,
+            input_price=_either(self.batch_input_price, self.input_price),
+            output_price=_either(self.batch_output_price, self.output_price),
+            cached_price=_either(self.batch_cached_price, self.cached_price, self.input_price),
+            reasoning_price=_either(self.batch_reasoning_price, self.reasoning_price, self.output_price),
+        )
 
     def cost(self, usage: Usage | None) -> str | None:
         """A decimal string; None when usage or a price is unknown."""
@@ -104,6 +130,10 @@ class Catalogue(msgspec.Struct, frozen=True):
 
 def is_scripted(alias: str) -> bool:
     return alias == SCRIPTED or (alias.startswith(f"{SCRIPTED}-") and _ALIAS.fullmatch(alias) is not None)
+
+
+def _either(*prices: Decimal | None) -> Decimal | None:
+    return next((price for price in prices if price is not None), None)
 
 
 def decimal_text(value: Decimal) -> str:

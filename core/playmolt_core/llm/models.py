@@ -2,13 +2,16 @@
 
 import os
 from collections.abc import Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
 from playmolt_core.llm.day_budget import DayBudget
 from playmolt_core.llm.limits import ModelLimits
 from playmolt_core.llm.port import Model
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
+
+if TYPE_CHECKING:
+    from playmolt_core.llm.openai.model import OpenAIModel
 
 
 class _Closing(Model, Protocol):
@@ -49,6 +52,14 @@ class Models:
 
             self._open[alias] = OpenAIModel(entry, self._environment.get(entry.api_key_env, ""), self._limits)
         return self._day.over(self._open[alias], entry) if self._day else self._open[alias]
+
+    def in_batches(self, alias: str) -> "OpenAIModel | None":
+        """A model whose server takes batches; None for any other."""
+        from playmolt_core.llm.openai.model import OpenAIModel  # noqa: PLC0415  # as above
+
+        entry = self._catalogue.models.get(alias)
+        model = self.get(alias) if entry is not None and entry.batch else None
+        return model if isinstance(model, OpenAIModel) else None
 
     async def close(self) -> None:
         for model in self._open.values():

@@ -20,7 +20,7 @@ from playmolt_core.llm.catalogue import ModelEntry
 
 
 class ReceivedRequest(msgspec.Struct, frozen=True):
-    """A request as it came; header names in lower case."""
+    """A request as it came; header names in lower case. A form is its `text`."""
 
     path: str
     headers: dict[str, str]
@@ -227,7 +227,8 @@ async def _read(reader: asyncio.StreamReader) -> ReceivedRequest | None:
         return None
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
     body = await reader.readexactly(int(headers.get("content-length", 0)))
-    return ReceivedRequest(head[0].split(" ")[1], headers, json.loads(body) if body else {}, time.monotonic())
+    told = {"text": body.decode()} if "multipart" in headers.get("content-type", "") else json.loads(body or b"{}")
+    return ReceivedRequest(head[0].split(" ")[1], headers, told, time.monotonic())
 
 
 async def _write(writer: asyncio.StreamWriter, answer: Canned) -> None:

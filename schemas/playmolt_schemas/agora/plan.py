@@ -192,6 +192,13 @@ class RoomPlan(_Part, frozen=True, kw_only=True):
     neutral_ids: bool = False
 
 
+class BatchPlan(_Part, frozen=True, kw_only=True):
+    """Whether models that take batches (`batch` in the catalogue) are asked in them."""
+
+    judge: bool = False
+    play: bool = False
+
+
 class Plan(_Part, frozen=True, kw_only=True):
     """What an experiment does, fixed before its first turn."""
 
@@ -219,6 +226,7 @@ class Plan(_Part, frozen=True, kw_only=True):
     rooms: Annotated[tuple[RoomPlan, ...], Meta(min_length=1, max_length=50)] | UnsetType = UNSET
     measures: Annotated[tuple[Name, ...], Meta(max_length=50)] | UnsetType = UNSET
     """Measures of the folder; all of them where it is left out."""
+    batch: BatchPlan | UnsetType = UNSET
 
 
 class PlanWithFiles(_Part, frozen=True, kw_only=True):

@@ -5417,6 +5417,7 @@ export interface components {
             seed_events?: components["schemas"]["SeedEvent"][];
             rooms?: components["schemas"]["RoomPlan"][];
             measures?: string[];
+            batch?: components["schemas"]["BatchPlan"];
         };
         /**
          * Phases
@@ -5650,6 +5651,16 @@ export interface components {
             model?: string | null;
             /** @default null */
             home?: string | null;
+        };
+        /**
+         * BatchPlan
+         * @description Whether models that take batches (`batch` in the catalogue) are asked in them.
+         */
+        BatchPlan: {
+            /** @default false */
+            judge?: boolean;
+            /** @default false */
+            play?: boolean;
         };
         /**
          * PlanWithFiles

@@ -5,9 +5,12 @@ from playmolt_core.db.budgets import PgBudgets
 from playmolt_core.db.in_flight import PgInFlight
 from playmolt_core.effects.leased_effect import LeasedEffect, Worker
 from playmolt_core.engine.reads.api_queries import Fetch
+from playmolt_core.llm.batch_calls import PgBatchCalls
 from playmolt_core.service.process import HostedGame, ServiceContext, run
 from playmolt_schemas.routes import sharing
 
+from playmolt_agora.batching.batch_worker import BatchWorker
+from playmolt_agora.batching.batched_calls import BatchedCalls
 from playmolt_agora.coding.judge_model import JudgeModel
 from playmolt_agora.coding.judging import Judging
 from playmolt_agora.experiment import effects as experiment_effects
@@ -33,17 +36,17 @@ from playmolt_agora.workers.watch import Watch
 def runs(context: ServiceContext) -> HostedGame:
     """The experiments' engine is there by the time a worker is first asked."""
     cast, blobs = residents.cast(), PgBlobs(context.pool)
+    models, statuses = context.models(cast), ExperimentStatuses(context.engines)
     asking = Asking(
-        context.models(cast),
+        models,
         cast,
         context.catalogue,
         blobs,
         PromptStore(blobs),
         BudgetReservations(PgBudgets(context.pool), context.catalogue),
         PgInFlight(context.pool),
+        BatchedCalls(models, PgBatchCalls(context.pool), statuses),
     )
-    statuses = ExperimentStatuses(context.engines)
-
     balancer = LoadBalancer()
 
     async def take_turns(leased: LeasedEffect) -> None:
@@ -71,6 +74,7 @@ def experiment(context: ServiceContext) -> HostedGame:
     models = context.models(residents.cast())
     judge = JudgeModel(models, context.catalogue, blobs, PromptStore(blobs), PgInFlight(context.pool))
     workers: dict[str, Worker] = {
+        experiment_effects.BATCHES: BatchWorker(PgBatchCalls(context.pool), models),
         experiment_effects.JUDGE: Judging(context.log, judge),
         experiment_effects.OPEN: open_run,
         experiment_effects.LOOK: Looks(context.log),

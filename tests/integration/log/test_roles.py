@@ -35,6 +35,7 @@ TABLES = {
     "limits.budget": "calls",
     "lease.effect": "attempt",
     "lease.in_flight": "requests",
+    "lease.batch_call": "tokens",
     "lease.fault": "told",
     "lease.heartbeat": "at",
     "lease.outage": "began",
@@ -113,7 +114,11 @@ ALLOWED = {
         "limits.admit", "limits.hold", "limits.give_back",
         "lease.take", "lease.extend", "lease.release", "lease.tell_faults",
         "limits.reserve", "limits.settle", *_BLOBS, ("INSERT", "blob.text"), ("INSERT", "blob.reply"),
-        *((verb, "lease.in_flight") for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")),
+        *(
+            (verb, table)
+            for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")
+            for table in ("lease.in_flight", "lease.batch_call")
+        ),
     },
     "playmolt_relay": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), ("SELECT", "log.archived"),

@@ -9,10 +9,12 @@ from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.effects.leases import Leases
 from playmolt_core.effects.postgres_leases import PgLeases
+from playmolt_core.llm.batch_calls import BatchCalls, PgBatchCalls
 from playmolt_core.llm.limits import Allowance, ModelLimits
 from playmolt_core.llm.postgres_limits import PgModelLimits
 
 from core.tests.effects.leases_contract import LeasesContract
+from core.tests.llm.batch_calls_contract import ONE, THREE, TWO, BatchCallsContract
 from core.tests.llm.limits_contract import LEASE, WINDOW, LearningContract, LimitsContract, Sleep
 
 
@@ -37,6 +39,15 @@ class TestPgModelLimits(LimitsContract, LearningContract):
     @pytest.fixture
     def another(self, pool: Pool) -> Callable[[], ModelLimits]:
         return lambda: PgModelLimits(pool, window_seconds=WINDOW, lease_seconds=LEASE)
+
+
+class TestPgBatchCalls(BatchCallsContract):
+    @pytest.fixture
+    async def calls(self, pool: Pool) -> BatchCalls:
+        calls = PgBatchCalls(pool)
+        for key in (ONE, TWO, THREE):
+            await calls.drop(key)
+        return calls
 
 
 class TestPgLeases(LeasesContract):

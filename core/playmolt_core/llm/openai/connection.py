@@ -75,21 +75,8 @@ class Connection:
         self._timeout = float(entry.timeout_s)
         self._model = entry.model
         self._key = key
-        self._headers: dict[str, Any] = {"Accept-Encoding": "identity"}
-        if not key:
-            self._headers["Authorization"] = openai.Omit()
-        # organization and project would else come from the environment and go to whatever server this is
-        self._client = openai.AsyncOpenAI(
-            api_key=key or "none",
-            base_url=entry.base_url,
-            max_retries=0,
-            timeout=self._timeout,
-            default_headers={"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()},  # type: ignore[dict-item]  # the client takes Omit, its types do not say so
-            http_client=openai.DefaultAsyncHttpxClient(
-                event_hooks={"response": [_bound]},
-                verify=entry.base_url.startswith("https:"),  # plain HTTP needs no certificates, which are slow to read
-            ),
-        )
+        self._headers: dict[str, Any] = {"Accept-Encoding": "identity", **authorized(key)}
+        self._client = opened(entry, key, hooks={"response": [_bound]})
 
     async def send(
         self, body: Mapping[str, Any], headers: Mapping[str, str], listener: Listener | None = None
@@ -106,7 +93,7 @@ class Connection:
         except openai.APIStatusError as error:
             result = _status(error)
         except _BodyTooLarge as large:
-            fault = _fault(large.status) if large.status >= 400 else "too_large"
+            fault = fault_of(large.status) if large.status >= 400 else "too_large"
             result = HttpResult(fault=fault, status=large.status, detail=f"the answer has more than {BODY_BYTES} bytes")
         except (openai.APIError, httpx2.HTTPError, OSError) as error:
             result = HttpResult(fault="connection", detail=f"the connection broke: {_cause(error)}")
@@ -151,10 +138,31 @@ class Connection:
         await self._client.close()
 
 
+def opened(entry: ModelEntry, key: str, hooks: Mapping[str, list[Any]] | None = None) -> openai.AsyncOpenAI:
+    """A client of the server of one model, with nothing of the environment's."""
+    # organization and project would else come from the environment and go to whatever server this is
+    return openai.AsyncOpenAI(
+        api_key=key or "none",
+        base_url=entry.base_url,
+        max_retries=0,
+        timeout=float(entry.timeout_s),
+        default_headers={"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()},  # type: ignore[dict-item]  # the client takes Omit, its types do not say so
+        http_client=openai.DefaultAsyncHttpxClient(
+            event_hooks=hooks or {},
+            verify=entry.base_url.startswith("https:"),  # plain HTTP needs no certificates, which are slow to read
+        ),
+    )
+
+
+def authorized(key: str) -> dict[str, Any]:
+    """Without a key none is sent."""
+    return {} if key else {"Authorization": openai.Omit()}
+
+
 def _status(error: openai.APIStatusError) -> HttpResult:
     status = error.response.status_code
     return HttpResult(
-        fault=_fault(status),
+        fault=fault_of(status),
         status=status,
         body=error.response.content,
         detail=f"the server answered {status}",
@@ -162,7 +170,7 @@ def _status(error: openai.APIStatusError) -> HttpResult:
     )
 
 
-def _fault(status: int) -> AttemptOutcome:
+def fault_of(status: int) -> AttemptOutcome:
     if status == 429:
         return "rate_limited"
     return "server_error" if status >= 500 else "rejected"

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -12,7 +12,8 @@ from typing_extensions import override
 from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_core.llm.limits import MAX_WAIT_SECONDS, Heard, ModelLimits, NoCapacity, permitted
 from playmolt_core.llm.openai.ability import first_form, learned, other_form
-from playmolt_core.llm.openai.connection import Connection
+from playmolt_core.llm.openai.batches import Batches
+from playmolt_core.llm.openai.connection import Connection, HttpResult
 from playmolt_core.llm.openai.judging import heard_in, judged
 from playmolt_core.llm.openai.request_body import DECODINGS, Form, body_of, content_bytes, expected_tokens, stored
 from playmolt_core.llm.openai.storing import storable
@@ -65,13 +66,14 @@ class OpenAIModel(Model):
             decoding=entry.decoding or DECODINGS[0], system=entry.system or "system", stream=entry.stream
         )
         self._short_prompts = 0
+        self._key = key
+        self._batches: Batches | None = None
 
     @override
     async def ask(
         self, request: ModelRequest, record: Record, sending: Sending | None = None, listener: Listener | None = None
     ) -> Reply | Failed:
-        longest = self._entry.reply_tokens or request.max_tokens
-        request = msgspec.structs.replace(request, max_tokens=min(request.max_tokens, longest))
+        request = self._bounded(request)
         form, retries, number = first_form(request, self._known), 0, 0
         patience, refused = MAX_WAIT_SECONDS, None
         while True:
@@ -99,8 +101,32 @@ class OpenAIModel(Model):
                 return self._result(request, form, attempt)
             form = other
 
+    def line(self, request: ModelRequest) -> dict[str, Any]:
+        """The body of a request as a batch holds it, in the form that the server is known to take."""
+        request = self._bounded(request)
+        return body_of(request, self._entry.model, first_form(request, self._known))
+
+    def read(self, request: ModelRequest, answer: str) -> tuple[Attempt, Reply | Failed]:
+        """What a batch answered a request, at the prices of batches."""
+        request = self._bounded(request)
+        form, result = first_form(request, self._known), HttpResult(status=200, body=answer.encode())
+        attempt = self._heard(request, form, 1, self.line(request), result, self._entry.in_batches)
+        return attempt, self._result(request, form, attempt)
+
+    def _bounded(self, request: ModelRequest) -> ModelRequest:
+        longest = self._entry.reply_tokens or request.max_tokens
+        return msgspec.structs.replace(request, max_tokens=min(request.max_tokens, longest))
+
     async def close(self) -> None:
         await self._connection.close()
+        if self._batches is not None:
+            await self._batches.close()
+
+    @property
+    def batches(self) -> Batches:
+        """Those of its server."""
+        self._batches = self._batches or Batches(self._entry, self._key)
+        return self._batches
 
     async def _attempt(
         self,
@@ -120,34 +146,46 @@ class OpenAIModel(Model):
                 if sending is not None:
                     await sending()
                 result = await self._connection.send(body, headers, listener)
-                said = judged(result, request, form)
-                attempt = Attempt(
-                    number=number,
-                    alias=entry.alias,
-                    model_asked=entry.model,
-                    model_answered=said.model,
-                    headers=headers,
-                    request=stored(body),
-                    decoding=form.decoding,
-                    outcome=said.outcome,
-                    status=result.status,
-                    detail=said.detail,
-                    reply=said.text,
-                    tool_calls=said.tool_calls,
-                    finish_reason=said.finish_reason,
-                    usage=said.usage,
-                    cost=entry.cost(said.usage),
-                    latency_ms=result.latency_ms,
-                    retry_after_ms=result.retry_after_ms,
-                    reasoning=said.reasoning,
-                    raw=storable(result.body.decode(errors="replace"), limit=None),
-                    code=said.code,
-                    warnings=self._warnings(said.usage, content_bytes(body)),
-                )
+                attempt = self._heard(request, form, number, body, result, entry)
                 finish(span, attempt)
-            permit.tokens = said.usage.total if said.usage else None
-            permit.heard = _heard(attempt)
+            permit.tokens = attempt.usage.total if attempt.usage else None
+            permit.heard = _room_heard(attempt)
         return attempt, permit.waited
+
+    def _heard(
+        self,
+        request: ModelRequest,
+        form: Form,
+        number: int,
+        body: dict[str, Any],
+        result: HttpResult,
+        entry: ModelEntry,
+    ) -> Attempt:
+        """What came of a request, at the prices of `entry`."""
+        said = judged(result, request, form)
+        return Attempt(
+            number=number,
+            alias=entry.alias,
+            model_asked=entry.model,
+            model_answered=said.model,
+            headers=request.all_headers(),
+            request=stored(body),
+            decoding=form.decoding,
+            outcome=said.outcome,
+            status=result.status,
+            detail=said.detail,
+            reply=said.text,
+            tool_calls=said.tool_calls,
+            finish_reason=said.finish_reason,
+            usage=said.usage,
+            cost=entry.cost(said.usage),
+            latency_ms=result.latency_ms,
+            retry_after_ms=result.retry_after_ms,
+            reasoning=said.reasoning,
+            raw=storable(result.body.decode(errors="replace"), limit=None),
+            code=said.code,
+            warnings=self._warnings(said.usage, content_bytes(body)),
+        )
 
     def _warnings(self, usage: Usage | None, sent: int) -> tuple[str, ...]:
         """PROMPT_CUT from the second reply in a row on whose prompt was counted too small."""
@@ -189,7 +227,7 @@ def provider_of(base_url: str, key: str) -> str:
     return hashlib.sha256(f"{base_url.rstrip('/')}\n{key}".encode()).hexdigest()
 
 
-def _heard(attempt: Attempt) -> Heard | None:
+def _room_heard(attempt: Attempt) -> Heard | None:
     """A connection that broke or an answer that did not come in time tells nothing of room."""
     if _is_refused(attempt):
         wait = attempt.retry_after_ms

@@ -168,6 +168,21 @@ class EndJudging(Command, frozen=True, kw_only=True):
     detail: str = ""
 
 
+class SubmitBatch(Command, frozen=True, kw_only=True):
+    """A server took calls to a model as a batch."""
+
+    batch: str
+    model: str
+    calls: int
+
+
+class EndBatch(Command, frozen=True, kw_only=True):
+    """A batch is over. One that is not open, or not any more, changes nothing."""
+
+    batch: str
+    done: int
+
+
 class TakeSheet(Command, frozen=True, kw_only=True):
     """Take what a person coded."""
 

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 from playmolt_core.game.decider import Effect
 from playmolt_schemas.agora.coding import Which
-from playmolt_schemas.agora.plan import Adaptive, Plan
+from playmolt_schemas.agora.plan import Adaptive, BatchPlan, Plan
 from playmolt_schemas.canonical import digest
 
 from playmolt_agora.experiment.state import Judge, Run, State
@@ -15,6 +16,7 @@ OPEN: Final = "open_run"
 LOOK: Final = "look"
 WATCH: Final = "watch_runs"
 JUDGE: Final = "judge"
+BATCHES: Final = "batches"
 
 
 class RunToOpen(msgspec.Struct, frozen=True, gc=False):
@@ -51,6 +53,8 @@ def effects(state: State) -> Iterator[Effect]:
     if state.status not in ("unlocked", "aborted"):
         yield from (_judging(state, judge) for judge in state.judges or () if judge.status == "running")
     yield from _of_runs(state)
+    if state.since is not None and batches_are_due(state):
+        yield Effect(id=digest([BATCHES, state.game_id])[:32], kind=BATCHES, due=state.since, payload=None)
 
 
 def _judging(state: State, judge: Judge) -> Effect:
@@ -73,6 +77,20 @@ def _of_runs(state: State) -> Iterator[Effect]:
         yield Effect(id=look_effect(state), kind=LOOK, due=state.since, payload=look)
     if (eye := watch(state)) is not None:
         yield eye
+
+
+def batches_are_due(state: State) -> bool:
+    """Whether calls may wait for batches, or a batch is under way."""
+    plan = state.plan.batch if state.plan else UNSET
+    if not isinstance(plan, BatchPlan):
+        return False
+    playing = plan.play and state.status == "running" and any(run.status != "finished" for run in state.runs)
+    judging = plan.judge and state.judging and state.status not in ("unlocked", "aborted")
+    return playing or judging or (bool(state.batches) and state.status == "running")
+
+
+def plays_in_batches(plan: Plan | None) -> bool:
+    return plan is not None and isinstance(plan.batch, BatchPlan) and plan.batch.play
 
 
 def watch(state: State) -> Effect | None:

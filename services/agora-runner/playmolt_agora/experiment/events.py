@@ -267,6 +267,24 @@ class SheetCoded(Event, frozen=True, kw_only=True):
     rows: tuple[SheetRow, ...]
 
 
+class BatchSubmitted(Event, frozen=True, kw_only=True):
+    """So many calls to a model, the next of every open run, went out as one batch under its server's id."""
+
+    type: ClassVar[str] = "batch_submitted"
+    batch: str
+    model: str
+    calls: int
+
+
+class BatchEnded(Event, frozen=True, kw_only=True):
+    """A batch is over: so many of its calls were answered, the others failed and are asked plainly."""
+
+    type: ClassVar[str] = "batch_ended"
+    batch: str
+    done: int
+    failed: int
+
+
 class ExperimentFinished(Event, frozen=True, kw_only=True):
     """All runs came to their end. It closes nothing: a fork opens the experiment again, and a look may follow.
 
@@ -304,6 +322,8 @@ EVENTS: Final = stored_types(
     JudgeCoded,
     JudgingEnded,
     SheetCoded,
+    BatchSubmitted,
+    BatchEnded,
     ExperimentFinished,
     ExperimentAborted,
 )

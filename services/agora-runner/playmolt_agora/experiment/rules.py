@@ -38,6 +38,8 @@ from playmolt_agora.experiment import (
 )
 from playmolt_agora.experiment.events import (
     EVENTS,
+    BatchEnded,
+    BatchSubmitted,
     Deviation,
     ExperimentAborted,
     ExperimentFinished,
@@ -94,6 +96,8 @@ class Experiment(Game[State]):
                 commands.RecordJudgement: coding.record_judgement,
                 commands.EndJudging: coding.end_judging,
                 commands.TakeSheet: coding.take_sheet,
+                commands.SubmitBatch: _submit_batch,
+                commands.EndBatch: _end_batch,
                 EndGame: _end,
             }
         )
@@ -254,6 +258,20 @@ def _compared(state: State, command: commands.Compare) -> Iterator[tuple[str, st
 
 def _model_text(model: PinnedModel) -> str:
     return canonical_json(model).decode()
+
+
+def _submit_batch(state: State, command: commands.SubmitBatch) -> Decision:
+    if any(each.batch == command.batch for each in state.batches or ()):
+        return Accepted()
+    return Accepted((BatchSubmitted(batch=command.batch, model=command.model, calls=command.calls),))
+
+
+def _end_batch(state: State, command: commands.EndBatch) -> Decision:
+    batch = next((each for each in state.batches or () if each.batch == command.batch), None)
+    if batch is None:
+        return Accepted()
+    done = min(command.done, batch.calls)
+    return Accepted((BatchEnded(batch=batch.batch, done=done, failed=batch.calls - done),))
 
 
 def _with_reason(reason: str, events: Callable[[str], tuple[Event, ...]]) -> Decision:

@@ -29,6 +29,8 @@ from playmolt_schemas.identifiers import rfc3339
 from playmolt_agora.experiment import budget
 from playmolt_agora.experiment.events import (
     ActsCounted,
+    BatchEnded,
+    BatchSubmitted,
     BudgetStopped,
     Deviation,
     ExperimentAborted,
@@ -96,6 +98,14 @@ class Judge(msgspec.Struct, frozen=True, kw_only=True):
     spent: Spent = Spent()
 
 
+class OpenBatch(msgspec.Struct, frozen=True):
+    """A batch that is under way."""
+
+    batch: str
+    model: str
+    calls: int
+
+
 class State(msgspec.Struct, frozen=True, kw_only=True):
     """An experiment. `since` is when its present effects arose."""
 
@@ -129,6 +139,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """How often a judge was begun."""
     coders: dict[str, int] | UnsetType = UNSET
     """Coder → rows of the sheet that counts."""
+    batches: tuple[OpenBatch, ...] | UnsetType = UNSET
+    """Those under way."""
     told_since: bool | UnsetType = UNSET
     """Whether anything was told since the experiment finished."""
 
@@ -319,6 +331,14 @@ def _sheet_coded(state: State, event: SheetCoded, _: datetime) -> Changes:
     return {"coders": {**(state.coders or {}), event.coder: len(event.rows)}, "told_since": _since(state)}
 
 
+def _batch_submitted(state: State, event: BatchSubmitted, _: datetime) -> Changes:
+    return {"batches": (*(state.batches or ()), OpenBatch(event.batch, event.model, event.calls))}
+
+
+def _batch_ended(state: State, event: BatchEnded, _: datetime) -> Changes:
+    return {"batches": tuple(each for each in state.batches or () if each.batch != event.batch) or UNSET}
+
+
 def _since(state: State) -> bool | UnsetType:
     return True if state.status == "finished" else UNSET
 
@@ -349,6 +369,8 @@ FOLDS: Final[Mapping[type[Event], Fold]] = {
     JudgeCoded: _judge_coded,
     JudgingEnded: _judging_ended,
     SheetCoded: _sheet_coded,
+    BatchSubmitted: _batch_submitted,
+    BatchEnded: _batch_ended,
     ExperimentFinished: _finished,
     ExperimentAborted: _aborted,
 }

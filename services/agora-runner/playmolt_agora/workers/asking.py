@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from playmolt_core.db.blobs import PgBlobs
@@ -20,6 +20,7 @@ from playmolt_schemas.agora.plan import Budget, Spent
 from playmolt_schemas.agora.turn import RunSpec, Tokens
 from playmolt_schemas.canonical import canonical_json
 
+from playmolt_agora.batching.batched_calls import BatchedCalls
 from playmolt_agora.experiment.budget import Charge, LimitReached
 from playmolt_agora.run.call_usage import held_by, is_call, with_call
 from playmolt_agora.scripted import visitors
@@ -28,8 +29,12 @@ from playmolt_agora.turn.prompts import Prompt
 from playmolt_agora.turn.reply import Parsed, TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.workers.budget_reservations import BudgetReservations
+from playmolt_agora.workers.experiment_status import Status
 from playmolt_agora.workers.prompt_store import PromptStore
 from playmolt_agora.workers.room_texts import RoomTexts
+
+if TYPE_CHECKING:
+    from playmolt_core.llm.openai.model import OpenAIModel
 
 _ASKED_AGAIN: Final = frozenset(("parse_error", "invalid_action"))
 _ANSWERED: Final = 200
@@ -93,6 +98,7 @@ class Asking:
         store: PromptStore,
         reservations: BudgetReservations,
         in_flight: PgInFlight,
+        batched: BatchedCalls | None = None,
     ) -> None:
         self._models = models
         self._cast = cast
@@ -101,6 +107,7 @@ class Asking:
         self._store = store
         self._reservations = reservations
         self._in_flight = in_flight
+        self._batched = batched
         self._room_texts = RoomTexts(blobs)
 
     async def lost(self, spec: RunSpec, turn: int, agent: str, limits: Budget, logged: int) -> Lost | None:
@@ -158,8 +165,9 @@ class Asking:
         self, spec: RunSpec, request: ModelRequest, digest: str, limits: Budget, scene: Scene, place: InFlight
     ) -> _Asked | Halt:
         key = None if is_scripted(request.alias) else self._key(spec, request, scene, place.ask)
-        if key and (found := await self._blobs.reply(key)) is not None:
-            return _cached(found)
+        known = await self._known(spec, request, digest, limits, key) if key else None
+        if known is not None:
+            return known
         model = self._model(spec, request.alias, scene)
         if model is None:
             return Halt(code="model_away", detail=f"there is no model {request.alias!r} in the catalogue")
@@ -197,8 +205,63 @@ class Asking:
         # Not in a `finally`: a call that is cancelled on its way is lost, and settled by whoever finds its mark.
         if key and attempts and attempts[-1]["status"] == _ANSWERED and attempts[-1]["outcome"] not in _REPEATED:
             # Before it is parsed or logged, and whatever it says: who asks this again finds it.
-            await self._in_flight.keep_reply(spec.run, key, msgspec.json.encode([answer, attempts]).decode())
+            await self._keep(spec, key, answer, attempts)
         await self._settle(spec, limits, reserved, calls, attempts, marked=key is not None)
+        return _Asked(answer, tuple(attempts), cached=False)
+
+    async def _keep(self, spec: RunSpec, key: str, answer: Reply | Failed, attempts: list[dict[str, Any]]) -> None:
+        await self._in_flight.keep_reply(spec.run, key, msgspec.json.encode([answer, attempts]).decode())
+        if self._batched is not None:
+            await self._batched.drop(key)
+
+    async def _known(
+        self, spec: RunSpec, request: ModelRequest, digest: str, limits: Budget, key: str
+    ) -> _Asked | Halt | None:
+        """The reply that was kept, or what a batch answers; None where the question is to be asked plainly."""
+        if (found := await self._blobs.reply(key)) is not None:
+            return _cached(found)
+        model = await self._batched.model(spec.experiment, request.alias) if self._batched else None
+        if self._batched is None or model is None:
+            return None
+        return await self._in_batch(self._batched, model, spec, request, digest, limits, key)
+
+    async def _in_batch(
+        self,
+        batched: BatchedCalls,
+        model: "OpenAIModel",
+        spec: RunSpec,
+        request: ModelRequest,
+        digest: str,
+        limits: Budget,
+        key: str,
+    ) -> _Asked | Halt | None:
+        """What a batch answered; None where it did not, and the question is to be asked plainly.
+
+        No mark says that it is on its way: a batch outlives whoever waits for it.
+        """
+        if not await batched.known(key):
+            size = sum(len(message.content.encode()) for message in request.messages)
+            reserved = await self._reservations.reserve(spec, limits, request.alias, size)
+            if isinstance(reserved, LimitReached):
+                return _over(reserved)
+            await batched.put(key, spec.experiment, model, request, reserved)
+        call = await batched.answer(key, spec.experiment)
+        if isinstance(call, Status):
+            return Halt(code=call.halted or "stopped", detail=call.detail)
+        held = Charge(tokens=call.tokens, cost=format(call.money, "f"))
+        attempt, answer = (None, None) if call.answer is None else model.read(request, call.answer)
+        if attempt is None or answer is None or attempt.outcome in _REPEATED:
+            await batched.settled(key)
+            if call.tokens:
+                await self._reservations.settle(spec, limits, held, 1, [])
+            return None
+        fields, kept_apart = recorded(attempt)
+        if kept_apart is not None:
+            await self._blobs.put([kept_apart])
+        worst = {"held": held.cost} if held_by(fields) else {}
+        attempts = [_stored(fields | worst | {"batch": call.batch}, digest, request)]
+        await self._keep(spec, key, answer, attempts)
+        await self._reservations.settle(spec, limits, held, 1, attempts)
         return _Asked(answer, tuple(attempts), cached=False)
 
     async def _settle(

@@ -9,6 +9,7 @@ from playmolt_core.engine.engine import Engine
 from playmolt_schemas.agora.feed import PauseCode
 from playmolt_schemas.agora.plan import Budget, Plan
 
+from playmolt_agora.experiment.effects import plays_in_batches
 from playmolt_agora.experiment.state import State
 
 FRESH_SECONDS: Final = 0.5
@@ -23,6 +24,8 @@ class Status(msgspec.Struct, frozen=True):
     detail: str
     ended: bool = False
     """Whether its operator ended it: it goes on no more."""
+    batched: bool = False
+    """Whether models that take batches are asked in them."""
 
 
 class ExperimentStatuses:
@@ -58,4 +61,6 @@ def _status(state: State) -> Status:
         halted = "budget"
     elif state.status in ("stopped", "aborted"):
         halted = "stopped"
-    return Status(state.budget, halted, state.reason, ended=state.status == "aborted")
+    return Status(
+        state.budget, halted, state.reason, ended=state.status == "aborted", batched=plays_in_batches(state.plan)
+    )

@@ -19,7 +19,7 @@ from playmolt_agora.experiment.effects import RunToOpen, ThoughtsToCode, look_ef
 from playmolt_agora.experiment.events import BudgetStopped, PinnedModel, Preregistered, RunAdded
 from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.experiment.specs import registered_spec
-from playmolt_agora.experiment.state import State
+from playmolt_agora.experiment.state import OpenBatch, State
 from playmolt_agora.measures.data import definitions
 from playmolt_agora.plan import matrix, reading
 from playmolt_agora.run.rules import stage1_version
@@ -79,6 +79,7 @@ COMPARED: dict[str, Any] = SMALL | {
     "languages": ["ko"],
     "phases": {"stage1": {"runs": 1, "turns": 3}, "phase1": {"runs": 1, "turns": 3}},
 }
+BATCHED: dict[str, Any] = SMALL | {"batch": {"play": True}}
 REACHED = LimitReached(limit="calls", scope="all", most="10", spent="11", detail="Raise it and resume.")
 OPERATOR: dict[str, Any] = {"stream": ID, "operator": True}
 
@@ -997,7 +998,36 @@ def every_event() -> list[Event]:
         spent = Spent(turns=34, calls=34)
         seen.when(commands.RunProgressed(run=seen.run(place), spent=spent, acts=acts))
     seen.when(commands.SeePcs(by="operator"))
-    return [event for each in (aborted, grown, seen, coded()) for event, _, _ in each.log]
+    batched = Bench(BATCHED).when(commands.SubmitBatch(batch="batch_1", model="paid", calls=12))
+    batched.when(commands.EndBatch(batch="batch_1", done=11))
+    return [event for each in (aborted, grown, seen, coded(), batched) for event, _, _ in each.log]
+
+
+class TestBatches:
+    def test_are_looked_after_while_runs_go_on_and_the_plan_asks_for_them(self) -> None:
+        assert "batches" not in Bench(SMALL).effects()
+        assert "batches" not in Bench(SMALL | {"batch": {"judge": True}}).effects()
+        assert "batches" in Bench(BATCHED).effects()
+        assert "batches" not in Bench(BATCHED).when(commands.Stop(by="operator")).effects()
+        assert "batches" not in Bench(BATCHED).finish(0).finish(1).effects()
+
+    def test_are_looked_after_while_a_judge_is_to_be_asked_in_them(self) -> None:
+        bench = Bench(SMALL | {"batch": {"judge": True}}).finish(0).finish(1)
+        start = commands.StartJudging(by="operator", judge=JUDGE, turns="all")
+        assert "batches" in bench.when(start).effects()
+        assert "batches" not in bench.when(commands.EndJudging(number=1, outcome="done")).effects()
+
+    def test_one_is_open_from_its_submission_to_its_end(self) -> None:
+        submit = commands.SubmitBatch(batch="batch_1", model="paid", calls=3)
+        bench = Bench(BATCHED).when(submit)
+        bench.then(events.BatchSubmitted(batch="batch_1", model="paid", calls=3))
+        assert bench.state.batches == (OpenBatch("batch_1", "paid", 3),)
+        bench.when(submit).then()
+        bench.when(commands.EndBatch(batch="batch_1", done=2)).then(
+            events.BatchEnded(batch="batch_1", done=2, failed=1)
+        )
+        assert not bench.state.batches
+        bench.when(commands.EndBatch(batch="batch_1", done=2)).then()
 
 
 class TestStoredEvents:

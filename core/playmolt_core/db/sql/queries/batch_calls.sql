@@ -1,0 +1,31 @@
+-- name: put
+INSERT INTO lease.batch_call (key, stream, alias, body, tokens, money) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT DO NOTHING
+
+-- name: found
+SELECT answered, answer, batch, tokens, money FROM lease.batch_call WHERE key = $1
+
+-- name: waiting
+SELECT key, alias, body, name, extract(epoch FROM clock_timestamp() - at)::double precision
+FROM lease.batch_call WHERE stream = $1 AND batch IS NULL AND NOT answered ORDER BY at, key
+
+-- name: named
+UPDATE lease.batch_call SET name = $3 WHERE stream = $1 AND key = ANY ($2)
+
+-- name: submitted
+UPDATE lease.batch_call SET batch = $3 WHERE stream = $1 AND name = $2 AND NOT answered
+
+-- name: answered
+UPDATE lease.batch_call AS c SET answered = true, answer = t.answer
+FROM lease.batch_call AS b
+LEFT JOIN unnest($3::bytea[], $4::text[]) AS t (key, answer) USING (key)
+WHERE c.key = b.key AND b.stream = $1 AND b.batch = $2 AND NOT b.answered
+
+-- name: refused
+UPDATE lease.batch_call SET answered = true WHERE stream = $1 AND name = $2
+
+-- name: settled
+UPDATE lease.batch_call SET tokens = 0, money = 0 WHERE key = $1
+
+-- name: drop
+DELETE FROM lease.batch_call WHERE key = $1

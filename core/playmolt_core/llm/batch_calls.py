@@ -1,0 +1,118 @@
+"""Questions that wait for a batch, beside the log: put by who asks, taken by who submits batches, whoever is killed."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+from typing_extensions import override
+
+from playmolt_core.db.pool import Pool
+from playmolt_core.db.queries import queries
+
+_SQL = queries("batch_calls")
+
+
+class WaitingCall(msgspec.Struct, frozen=True):
+    """A question that is in no batch yet; `name` is that of one which was asked for and not heard of."""
+
+    key: str
+    alias: str
+    body: dict[str, Any]
+    name: str | None
+    age: float
+
+
+class BatchedCall(NamedTuple):
+    """How a question stands. Answered without an answer, it is to be asked plainly; the rest is what was reserved."""
+
+    answered: bool
+    answer: str | None
+    batch: str | None
+    tokens: int
+    money: Decimal
+
+
+class BatchCalls(Protocol):
+    """Keys are hex SHA-256, `stream` is the experiment's. Methods raise LogUnavailable."""
+
+    async def put(
+        self, key: str, stream: str, alias: str, body: Mapping[str, Any], tokens: int, money: Decimal
+    ) -> None:
+        """Have a question wait; one that waits already stays as it is."""
+        ...
+
+    async def found(self, key: str) -> BatchedCall | None: ...
+
+    async def waiting(self, stream: str) -> list[WaitingCall]: ...
+
+    async def named(self, stream: str, keys: list[str], name: str) -> None:
+        """A batch of these questions is going to be asked for under a name."""
+        ...
+
+    async def submitted(self, stream: str, name: str, batch: str) -> None: ...
+
+    async def answered(self, stream: str, batch: str, answers: Mapping[str, str]) -> None:
+        """A batch is over: its other questions are to be asked plainly."""
+        ...
+
+    async def refused(self, stream: str, name: str) -> None:
+        """There is no batch of this name: its questions are to be asked plainly."""
+        ...
+
+    async def settled(self, key: str) -> None:
+        """Nothing is reserved for a question any more."""
+        ...
+
+    async def drop(self, key: str) -> None: ...
+
+
+class PgBatchCalls(BatchCalls):
+    """In Postgres, for all replicas."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    @override
+    async def put(
+        self, key: str, stream: str, alias: str, body: Mapping[str, Any], tokens: int, money: Decimal
+    ) -> None:
+        text = msgspec.json.encode(body).decode()
+        await self._pool.fetch(_SQL["put"], bytes.fromhex(key), stream, alias, text, tokens, money)
+
+    @override
+    async def found(self, key: str) -> BatchedCall | None:
+        row = await self._pool.row(_SQL["found"], bytes.fromhex(key))
+        return None if row is None else BatchedCall(*row)
+
+    @override
+    async def waiting(self, stream: str) -> list[WaitingCall]:
+        rows = await self._pool.fetch(_SQL["waiting"], stream)
+        return [
+            WaitingCall(key.hex(), alias, msgspec.json.decode(body), name, age) for key, alias, body, name, age in rows
+        ]
+
+    @override
+    async def named(self, stream: str, keys: list[str], name: str) -> None:
+        await self._pool.fetch(_SQL["named"], stream, [bytes.fromhex(key) for key in keys], name)
+
+    @override
+    async def submitted(self, stream: str, name: str, batch: str) -> None:
+        await self._pool.fetch(_SQL["submitted"], stream, name, batch)
+
+    @override
+    async def answered(self, stream: str, batch: str, answers: Mapping[str, str]) -> None:
+        keys = [bytes.fromhex(key) for key in answers]
+        await self._pool.fetch(_SQL["answered"], stream, batch, keys, [*answers.values()])
+
+    @override
+    async def refused(self, stream: str, name: str) -> None:
+        await self._pool.fetch(_SQL["refused"], stream, name)
+
+    @override
+    async def settled(self, key: str) -> None:
+        await self._pool.fetch(_SQL["settled"], bytes.fromhex(key))
+
+    @override
+    async def drop(self, key: str) -> None:
+        await self._pool.fetch(_SQL["drop"], bytes.fromhex(key))

@@ -1,0 +1,78 @@
+"""Questions that wait for a batch, in memory, for tests of who asks and who submits."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from playmolt_core.llm.batch_calls import BatchCalls, BatchedCall, WaitingCall
+from typing_extensions import override
+
+
+class _Row(msgspec.Struct):
+    stream: str
+    alias: str
+    body: dict[str, Any]
+    tokens: int
+    money: Decimal
+    name: str | None = None
+    batch: str | None = None
+    answered: bool = False
+    answer: str | None = None
+
+
+class MemoryBatchCalls(BatchCalls):
+    """Passes the contract of the table."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, _Row] = {}
+        self.age = 0.0
+
+    @override
+    async def put(
+        self, key: str, stream: str, alias: str, body: Mapping[str, Any], tokens: int, money: Decimal
+    ) -> None:
+        self.rows.setdefault(key, _Row(stream, alias, dict(body), tokens, money))
+
+    @override
+    async def found(self, key: str) -> BatchedCall | None:
+        row = self.rows.get(key)
+        return row and BatchedCall(row.answered, row.answer, row.batch, row.tokens, row.money)
+
+    @override
+    async def waiting(self, stream: str) -> list[WaitingCall]:
+        return [
+            WaitingCall(key, row.alias, row.body, row.name, self.age)
+            for key, row in self.rows.items()
+            if row.stream == stream and row.batch is None and not row.answered
+        ]
+
+    @override
+    async def named(self, stream: str, keys: list[str], name: str) -> None:
+        for key in keys:
+            self.rows[key].name = name
+
+    @override
+    async def submitted(self, stream: str, name: str, batch: str) -> None:
+        for row in self.rows.values():
+            if row.name == name and not row.answered:
+                row.batch = batch
+
+    @override
+    async def answered(self, stream: str, batch: str, answers: Mapping[str, str]) -> None:
+        for key, row in self.rows.items():
+            if row.batch == batch and not row.answered:
+                row.answered, row.answer = True, answers.get(key)
+
+    @override
+    async def refused(self, stream: str, name: str) -> None:
+        for row in self.rows.values():
+            row.answered = row.answered or row.name == name
+
+    @override
+    async def settled(self, key: str) -> None:
+        self.rows[key].tokens, self.rows[key].money = 0, Decimal(0)
+
+    @override
+    async def drop(self, key: str) -> None:
+        self.rows.pop(key, None)

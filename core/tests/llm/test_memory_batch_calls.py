@@ -1,0 +1,13 @@
+"""The twin of the tests, under the contract that Postgres passes, too."""
+
+import pytest
+from playmolt_core.llm.batch_calls import BatchCalls
+
+from core.tests.llm.batch_calls_contract import BatchCallsContract
+from core.tests.llm.memory_batch_calls import MemoryBatchCalls
+
+
+class TestMemoryBatchCalls(BatchCallsContract):
+    @pytest.fixture
+    def calls(self) -> BatchCalls:
+        return MemoryBatchCalls()

@@ -1,0 +1,69 @@
+"""Questions that wait for a batch: the side that asks.
+
+A run does so through `Asking`. Whoever asks otherwise, a judge say, puts its question under the key of its reply with
+what it reserved for it, and reads what comes with `OpenAIModel.read`; what comes without an answer it asks plainly.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from playmolt_core.llm.batch_calls import BatchCalls, BatchedCall
+from playmolt_core.llm.models import Models
+from playmolt_core.llm.port import ModelRequest
+
+from playmolt_agora.experiment.budget import Charge
+from playmolt_agora.workers.experiment_status import ExperimentStatuses, Status
+
+if TYPE_CHECKING:
+    from playmolt_core.llm.openai.model import OpenAIModel
+
+LOOK_SECONDS: Final = 0.5
+_PLAINLY: Final = BatchedCall(answered=True, answer=None, batch=None, tokens=0, money=Decimal(0))
+
+
+class BatchedCalls:
+    """Has questions wait for a batch of their experiment. Methods raise LogUnavailable."""
+
+    def __init__(
+        self,
+        models: Models,
+        calls: BatchCalls,
+        statuses: ExperimentStatuses,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._models = models
+        self._calls = calls
+        self._statuses = statuses
+        self._sleep = sleep
+
+    async def model(self, experiment: str, alias: str) -> "OpenAIModel | None":
+        """The model that is asked in batches; None where it is asked plainly."""
+        batched = (await self._statuses.of(experiment)).batched
+        return self._models.in_batches(alias) if batched else None
+
+    async def known(self, key: str) -> bool:
+        """Whether a question waits already, with what was reserved for it."""
+        return await self._calls.found(key) is not None
+
+    async def put(self, key: str, experiment: str, model: "OpenAIModel", request: ModelRequest, held: Charge) -> None:
+        await self._calls.put(key, experiment, request.alias, model.line(request), held.tokens, Decimal(held.cost or 0))
+
+    async def answer(self, key: str, experiment: str) -> BatchedCall | Status:
+        """What came of a question, however long it takes; or how the experiment stands, once it does not go on."""
+        while True:
+            call = await self._calls.found(key)
+            if call is None or call.answered:
+                return call or _PLAINLY
+            status = await self._statuses.of(experiment)
+            if status.halted is not None:
+                return status
+            await self._sleep(LOOK_SECONDS)
+
+    async def settled(self, key: str) -> None:
+        await self._calls.settled(key)
+
+    async def drop(self, key: str) -> None:
+        await self._calls.drop(key)

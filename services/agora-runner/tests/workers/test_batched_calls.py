@@ -1,0 +1,170 @@
+"""A turn that waits for a batch: what it takes of it, what it costs, what a stop and a kill leave."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from decimal import Decimal
+from typing import Any, cast
+
+import pytest
+from playmolt_agora.batching.batched_calls import BatchedCalls
+from playmolt_agora.scripted import residents
+from playmolt_agora.turn.reply import TurnReply
+from playmolt_agora.turn.scene import Scene
+from playmolt_agora.workers.asking import Asking, Halt
+from playmolt_agora.workers.budget_reservations import BudgetReservations
+from playmolt_agora.workers.experiment_status import Status
+from playmolt_agora.workers.prompt_store import PromptStore
+from playmolt_core.db.budgets import Short
+from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.llm.limits import MemoryLimits
+from playmolt_core.llm.models import Models
+from playmolt_schemas.agora.plan import Budget
+
+from core.tests.llm.fake_server import FakeServer, reply
+from core.tests.llm.memory_batch_calls import MemoryBatchCalls
+
+from .test_asking import ACT, Blobs, Killed, Marks, spec
+
+LIMITS = Budget(money="1")
+
+
+class Account:
+    """Holds every call, and says what is reserved and spent."""
+
+    def __init__(self) -> None:
+        self.calls, self.money = 0, Decimal(0)
+
+    async def reserve(self, accounts: Any, tokens: int, money: Decimal) -> Short | None:
+        self.calls, self.money = self.calls + 1, self.money + money
+        return None
+
+    async def settle(self, accounts: Any, *, calls: int = 0, tokens: int = 0, money: Decimal) -> None:
+        self.calls, self.money = self.calls + calls, self.money + money
+
+
+class Waiting:
+    """A runner whose questions wait for a batch; while one looks, what the test says comes to pass."""
+
+    def __init__(self, server: FakeServer) -> None:
+        entry = server.entry(
+            batch=True, input_price="2", output_price="4", batch_input_price="1", batch_output_price="2"
+        )
+        catalogue = Catalogue({"fake": entry})
+        self.server, self.calls, self.account = server, MemoryBatchCalls(), Account()
+        self.status = Status(LIMITS, None, "", batched=True)
+        self.marks = Marks(Blobs())
+        self.passes: Callable[[], None] = lambda: None
+        self.models = Models(catalogue, MemoryLimits(), residents.cast(), environment={})
+        blobs: Any = self.marks.blobs
+
+        async def sleep(_: float) -> None:
+            self.passes()
+
+        self.asking = Asking(
+            self.models,
+            residents.cast(),
+            catalogue,
+            blobs,
+            PromptStore(blobs),
+            BudgetReservations(cast("Any", self.account), catalogue),
+            cast("Any", self.marks),
+            BatchedCalls(self.models, self.calls, cast("Any", self), sleep=sleep),
+        )
+
+    async def of(self, _: str) -> Status:
+        return self.status
+
+    def answered(self, text: str | None) -> None:
+        """A batch that held the question is over."""
+        for row in self.calls.rows.values():
+            row.batch, row.answered = "batch_1", True
+            row.answer = text and reply(text, usage=(1000, 100)).body.decode()
+
+    async def turn(self, scene: Scene) -> TurnReply | Halt:
+        return await self.asking.turn(spec(), scene, LIMITS)
+
+
+@pytest.fixture
+async def waiting() -> AsyncIterator[Waiting]:
+    async with FakeServer() as server:
+        server.otherwise = reply(ACT, usage=(1000, 100))
+        waiting = Waiting(server)
+        yield waiting
+        await waiting.models.close()
+
+
+async def test_a_turn_is_taken_of_a_batch_at_its_price(waiting: Waiting, scene_of: Callable[..., Scene]) -> None:
+    waiting.passes = lambda: waiting.answered(ACT)
+    found = await waiting.turn(scene_of())
+    assert isinstance(found, TurnReply)
+    assert (found.parsed.code, found.attempt, found.cost, found.cache_hit) == ("ok", 1, "0.0012", False)
+    assert [call["batch"] for call in found.attempts] == ["batch_1"]
+    assert (waiting.account.calls, waiting.account.money) == (1, Decimal("0.0012"))
+    assert (waiting.server.received, waiting.calls.rows, waiting.marks.marks) == ([], {}, {})
+    again = await waiting.turn(scene_of())
+    assert isinstance(again, TurnReply)
+    assert again.cache_hit, "what was stored is found"
+
+
+async def test_the_question_is_the_body_of_a_plain_one(waiting: Waiting, scene_of: Callable[..., Scene]) -> None:
+    bodies: list[dict[str, Any]] = []
+
+    def passes() -> None:
+        bodies.extend(row.body for row in waiting.calls.rows.values())
+        waiting.answered(None)
+
+    waiting.passes = passes
+    await waiting.turn(scene_of())
+    assert bodies == [asked.body for asked in waiting.server.received]
+
+
+async def test_what_a_batch_did_not_answer_is_asked_plainly_at_the_plain_price(
+    waiting: Waiting, scene_of: Callable[..., Scene]
+) -> None:
+    waiting.passes = lambda: waiting.answered(None)
+    found = await waiting.turn(scene_of())
+    assert isinstance(found, TurnReply)
+    assert (found.parsed.code, found.attempt, found.cost, len(waiting.server.received)) == ("ok", 1, "0.0024", 1)
+    assert (waiting.account.calls, waiting.account.money) == (1, Decimal("0.0024"))
+    assert waiting.calls.rows == {}
+
+
+async def test_who_is_killed_while_it_waits_has_lost_nothing_and_reserves_once(
+    waiting: Waiting, scene_of: Callable[..., Scene]
+) -> None:
+    def killed() -> None:
+        raise Killed
+
+    waiting.passes = killed
+    with pytest.raises(Killed):
+        await waiting.turn(scene_of())
+    reserved = waiting.account.money
+    with pytest.raises(Killed):
+        await waiting.turn(scene_of())
+    assert (waiting.account.calls, waiting.account.money) == (1, reserved)
+    assert await waiting.asking.lost(spec(), 12, "merchant_01", LIMITS, 0) is None
+    waiting.passes = lambda: waiting.answered(ACT)
+    found = await waiting.turn(scene_of())
+    assert isinstance(found, TurnReply)
+    assert (found.attempt, waiting.account.money) == (1, Decimal("0.0012"))
+
+
+async def test_a_stop_is_heeded_while_a_batch_takes_its_time(waiting: Waiting, scene_of: Callable[..., Scene]) -> None:
+    def stopped() -> None:
+        waiting.status = Status(LIMITS, "stopped", "lunch", batched=True)
+
+    waiting.passes = stopped
+    found = await waiting.turn(scene_of())
+    assert isinstance(found, Halt)
+    assert (found.code, found.detail, found.attempts) == ("stopped", "lunch", ())
+    assert len(waiting.calls.rows) == 1, "the question stays in its batch"
+
+
+async def test_a_reply_that_is_no_act_is_asked_again_in_the_next_batch(
+    waiting: Waiting, scene_of: Callable[..., Scene]
+) -> None:
+    said = ["no object at all", json.dumps({"thought": "so", "action": "idle", "target": None, "content": None})]
+    waiting.passes = lambda: waiting.answered(said.pop(0))
+    found = await waiting.turn(scene_of())
+    assert isinstance(found, TurnReply)
+    assert (found.parsed.code, found.attempt, waiting.server.received) == ("reasked", 2, [])
