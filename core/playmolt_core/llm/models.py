@@ -54,7 +54,7 @@ class Models:
         return self._day.over(self._open[alias], entry) if self._day else self._open[alias]
 
     def in_batches(self, alias: str) -> "OpenAIModel | None":
-        """A model whose server takes batches; None for any other."""
+        """A model whose server takes batches; None for any other, and where a day's budget counts single calls."""
         from playmolt_core.llm.openai.model import OpenAIModel  # noqa: PLC0415  # as above
 
         entry = self._catalogue.models.get(alias)
