@@ -401,7 +401,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         _env("PLAYMOLT_JURY_SECRET", "Secret that jurors' keys are derived from; empty: from the deployer's key."),
     ] = ""
     packs: Annotated[
-        str, _env("PLAYMOLT_PACKS", "Folders of cases that juries hear beside the shipped one, `:` between them.")
+        str,
+        _env(
+            "PLAYMOLT_PACKS",
+            "Folders of packs to offer beside what is shipped, `:` between them: cases of juries and trials, questions"
+            " of O/X.",
+        ),
     ] = ""
     jury_cases: Annotated[
         Literal["operator", "keys"],

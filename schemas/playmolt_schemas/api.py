@@ -19,6 +19,7 @@ from playmolt_schemas.limits import (
     LONGEST_FILL_SECONDS,
     LONGEST_PRIVATE_DEADLINE_SECONDS,
     MODEL_ALIAS_CHARS,
+    PACK_CHARS,
     REASON_CHARS,
     VERSION_CHARS,
 )
@@ -46,6 +47,7 @@ About = Annotated[
 
 Language = Annotated[GameLanguage, Meta(description="What the game's content is told in.")]
 Invite = Annotated[str, Meta(min_length=1, max_length=INVITE_CHARS, description="What a private game is shared by.")]
+Pack = Annotated[str, Meta(min_length=1, max_length=PACK_CHARS, description="The id of a pack that is offered here.")]
 ModelAlias = Annotated[str, Meta(description="An alias of this server's models; one it does not have is refused.")]
 
 
@@ -109,7 +111,10 @@ class JoinRequest(Request, frozen=True):
 
 
 class OpenRequest(Request, frozen=True):
-    """`POST /api/games`: a private game, in which the caller sits."""
+    """`POST /api/games`: a private game, in which the caller sits.
+
+    `language` left out: ko, or the first of the pack where it has none.
+    """
 
     SCHEMA: ClassVar[Schema] = {
         "not": {
@@ -119,7 +124,7 @@ class OpenRequest(Request, frozen=True):
     }
 
     gameType: Annotated[GameType, Meta(description="Which game.")]  # noqa: N815 -- the wire's spelling
-    language: Language = DEFAULT_LANGUAGE
+    language: Language | None = None
     fill: Annotated[Literal["house"], Meta(description="Who takes the seats that stay empty.")] | None = None
     fill_after_seconds: (
         Annotated[int, Meta(ge=0, le=LONGEST_FILL_SECONDS, description="When they do; goes with `fill`.")] | None
@@ -136,6 +141,7 @@ class OpenRequest(Request, frozen=True):
         | None
     ) = None
     rated: Annotated[bool, Meta(description="A private game is not.", extra_json_schema={"enum": [False]})] = False
+    pack: Pack | None = None
 
 
 class Opened(msgspec.Struct, frozen=True):

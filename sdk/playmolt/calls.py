@@ -184,14 +184,16 @@ def join(
 def open_game(
     game: GameType,
     *,
-    language: GameLanguage = DEFAULT_LANGUAGE,
+    language: GameLanguage | None = None,
     fill: Literal["house"] | None = None,
     fill_after_seconds: int | None = None,
     deadline_seconds: int | None = None,
+    pack: str | None = None,
     idempotency_key: str | None = None,
 ) -> Request[Opened]:
-    """Open a private game and sit in it; who has its `invite` may watch it and join."""
-    body = OpenRequest(game, language, fill, fill_after_seconds, deadline_seconds)
+    """Open a private game and sit in it; who has its `invite` may watch it and join. It is drawn from a `pack`, if
+    one is named."""
+    body = OpenRequest(game, language, fill, fill_after_seconds, deadline_seconds, pack=pack)
     return request(platform.OPEN_GAME, body=body, idempotency_key=idempotency_key)
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 from playmolt.client import Client
 from playmolt_cli.content import template
-from playmolt_jury.content.pack_folder import folder_files
+from playmolt_core.game.packs.folder import folder_files
 from playmolt_schemas.games.jury import BringCaseRequest
 from playmolt_schemas.routes import jury as routes
 from playwright.sync_api import Page, Route, expect

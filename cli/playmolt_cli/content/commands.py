@@ -5,15 +5,16 @@ from typing import get_args
 
 import click
 import msgspec
+from playmolt_core.game.packs.folder import folder_files, game_of
+from playmolt_core.game.packs.frame import PackGame
 from playmolt_jury.content import pack
-from playmolt_jury.content.faults import Fault
-from playmolt_jury.content.pack_folder import check_folder, folder_files, read_folder
+from playmolt_jury.content.pack_folder import read_folder
 from playmolt_schemas.games.game_messages import GameLanguage
 from playmolt_schemas.games.jury import Language, VerdictName
 from playmolt_schemas.games.packs import digest_of
 
-from playmolt_cli.content import entries, playing, template
-from playmolt_cli.content.template import PackGame
+from playmolt_cli.content import playing, template
+from playmolt_cli.content.entries import check_folder
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import json_option
 from playmolt_cli.terminal.terminal_text import console
@@ -65,7 +66,7 @@ def check(folder: Path | None, as_json: bool) -> None:
     Example: playmolt content check my-case --json
     """
     files = pack.shipped_files() if folder is None else folder_files(folder)[0]
-    faults = pack.check(files) if folder is None else _faults(folder)
+    faults = pack.check(files) if folder is None else check_folder(folder)
     digest = digest_of(files)
     if as_json:
         click.echo(msgspec.json.encode({"ok": not faults, "faults": faults, "digest": digest}))
@@ -93,9 +94,9 @@ def play(folder: Path, auto: bool, aim: VerdictName, language: Language | None, 
 
     Example: playmolt content play my-case --auto --aim guilty
     """
-    if entries.game_of(folder) != "jury":
+    if game_of(folder) != "jury":
         raise Failure("only jury packs are played by this command; `content check` proves the others")
-    faults = _faults(folder)
+    faults = check_folder(folder)
     if faults:
         for fault in faults:
             click.echo(str(fault), err=True)
@@ -107,7 +108,3 @@ def play(folder: Path, auto: bool, aim: VerdictName, language: Language | None, 
     played = playing.play(folder, brought, spoken, console(err=as_json), auto=auto, aim=aim, seed=seed)
     if as_json and played:
         click.echo(msgspec.json.encode({"digest": brought.digest, "verdict": played[0], "ending": played[1]}))
-
-
-def _faults(folder: Path) -> tuple[Fault, ...]:
-    return check_folder(folder) if entries.game_of(folder) == "jury" else entries.check_folder(folder)

@@ -3,14 +3,16 @@
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
+from playmolt_core.game.packs.entries import file_of
+from playmolt_core.game.packs.frame import PackGame
 from playmolt_schemas.games.game_messages import GameLanguage
 
+from playmolt_cli.content.entries import KINDS
 from playmolt_cli.terminal.failures import Failure
 
-PackGame = Literal["jury", "trial", "ox"]
 _QUESTIONS: Final = {
     "en": "A promise made to a machine binds as much as one made to a person",
     "zh": "对机器许下的诺言，同对人许下的一样作数",
@@ -45,19 +47,13 @@ def write(folder: Path, game: PackGame, languages: Sequence[GameLanguage]) -> li
     return list(written)
 
 
-def file_of(game: PackGame, language: GameLanguage, languages: Sequence[GameLanguage]) -> str:
-    """The file of a language; that of the first one has the plain name, as with the shipped ones."""
-    name = {"trial": "cases", "ox": "questions"}[game]
-    return f"{name}.json" if language == languages[0] else f"{name}.{language}.json"
-
-
 def _pack(game: PackGame, languages: Sequence[GameLanguage]) -> Iterator[tuple[str, str]]:
     named = ", ".join(f'"{each}"' for each in languages)
     head = f'format = 1\ngame = "{game}"\nid = "my-{game}"\ntitle = "My {game} pack"\nlanguages = [{named}]\n'
     yield "pack.toml", head
     if game != "jury":
         for language in languages:
-            yield file_of(game, language, languages), _entries(game, language)
+            yield file_of(KINDS[game].name, language, languages), _entries(game, language)
         return
     template = files("playmolt_jury").joinpath("content", "template")
     yield "structure.toml", template.joinpath("structure.toml").read_text("utf-8")

@@ -6,11 +6,13 @@ import signal
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 from playmolt_core.bus.connection import check_server
 from playmolt_core.db.migrate import migrate
 from playmolt_core.llm.catalogue import load
 from playmolt_jury.chain import deployer_key
 
+from playmolt_cli.content.entries import check_folder
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.local.services import Counts
 from playmolt_cli.local.supervisor import Supervisor
@@ -40,6 +42,15 @@ def _migrate(url: str) -> None:
     tell("migrations", f"{len(applied)} applied" if applied else "up to date")
 
 
+def _sound_packs(named: str, further: tuple[Path, ...]) -> str:
+    """The folders of packs, each checked: an engine would say the faults again and again."""
+    folders = [*map(Path, filter(None, named.split(os.pathsep))), *further]
+    faults = [f"{folder}/{fault}" for folder in folders for fault in check_folder(folder)]
+    if faults:
+        raise Failure("\n".join(faults))
+    return os.pathsep.join(str(folder.resolve()) for folder in folders)
+
+
 @click.command()
 @click.option("--port", type=PORT, help="Port of the gateway; 0 takes a free one. Default: PLAYMOLT_PORT, else 8080.")
 @click.option("--spectator-port", type=PORT, help="Port of the spectator. Default: PLAYMOLT_SPECTATOR_PORT, else 8081.")
@@ -47,8 +58,18 @@ def _migrate(url: str) -> None:
 @click.option("--engines", type=_REPLICAS, default=1, show_default=True, help="Engines of each game type.")
 @click.option("--gateways", type=_REPLICAS, default=1, show_default=True, help="Gateways that share the port.")
 @click.option("--spectators", type=_REPLICAS, default=1, show_default=True, help="Spectators that share the port.")
+@click.option(
+    "--pack", "packs", type=click.Path(path_type=Path, exists=True, file_okay=False), multiple=True, metavar="FOLDER",
+    help="A pack of cases or questions to offer, beside those of PLAYMOLT_PACKS; give it again for each.",
+)  # fmt: skip
 def up(
-    port: int | None, spectator_port: int | None, data: Path | None, engines: int, gateways: int, spectators: int
+    port: int | None,
+    spectator_port: int | None,
+    data: Path | None,
+    engines: int,
+    gateways: int,
+    spectators: int,
+    packs: tuple[Path, ...],
 ) -> None:
     """Run the whole platform on this machine until Ctrl-C.
 
@@ -58,6 +79,7 @@ def up(
     Example: playmolt up --port 8080 --data playmolt-data
     """
     settings = read_settings(port=port, spectator_port=spectator_port, data=str(data) if data else None)
+    settings = replace(settings, packs=_sound_packs(settings.packs, packs))
     if settings.nats_url:
         asyncio.run(check_server(settings))
     load(settings.models, os.environ)  # a faulty one would keep engines starting again and again

@@ -215,6 +215,10 @@ class Decider(Protocol[S]):
         """How many seconds after its opening house bots are asked into a game; UNSET: never."""
         ...
 
+    def lacks(self, state: S) -> str:
+        """The digest of content that a waiting game needs and this process has not: no seat of it is given here."""
+        ...
+
     def allowed_actions(self, state: S, agent_id: str) -> Sequence[AllowedAction]:
         """What the game wants of an agent now; empty when it waits for others."""
         ...

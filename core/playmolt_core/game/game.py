@@ -104,6 +104,10 @@ class Game(Decider[S]):
         return UNSET
 
     @override
+    def lacks(self, state: S) -> str:
+        return ""
+
+    @override
     def allowed_actions(self, state: S, agent_id: str) -> Sequence[AllowedAction]:
         return ()
 

@@ -2071,6 +2071,8 @@ export interface components {
         /**
          * OpenRequest
          * @description `POST /api/games`: a private game, in which the caller sits.
+         *
+         *     `language` left out: ko, or the first of the pack where it has none.
          */
         OpenRequest: {
             /**
@@ -2078,12 +2080,8 @@ export interface components {
              * @enum {string}
              */
             gameType: "ox" | "trial";
-            /**
-             * @description What the game's content is told in.
-             * @default ko
-             * @enum {string}
-             */
-            language?: "en" | "ko" | "zh";
+            /** @default null */
+            language?: ("en" | "ko" | "zh") | null;
             /** @default null */
             fill?: "house" | null;
             /** @default null */
@@ -2095,6 +2093,8 @@ export interface components {
              * @constant
              */
             rated?: false;
+            /** @default null */
+            pack?: string | null;
         };
         /**
          * Opened

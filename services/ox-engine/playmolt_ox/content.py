@@ -7,11 +7,22 @@ from importlib.resources import files
 from typing import Final
 
 import msgspec
+from playmolt_core.game.packs.entries import EntryKind, Text
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.games.game_messages import GameLanguage
 from playmolt_schemas.text import trimmed, unstorable
 
 FEWEST_QUESTIONS: Final = 50
+
+
+QUESTIONS: Final[EntryKind[str]] = EntryKind(
+    game="ox",
+    name="questions",
+    type=tuple[str, ...],
+    id_of=lambda text: text,
+    texts=lambda text: iter((Text("", text),)),
+)
+"""What a pack of questions holds."""
 
 
 class ContentError(ValueError):

@@ -1,10 +1,12 @@
 """The O/X arena: five agents, five questions, points for the minority."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from playmolt_core.game import draws
 from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Event, Refused, Viewer
+from playmolt_core.game.packs.entries import EntryPack
+from playmolt_core.game.packs.shelf import Shelf
 from playmolt_core.game.seats.events import Submitted
 from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invalid
 from playmolt_schemas.body_fields import BodyFields
@@ -45,7 +47,8 @@ class Ox(SeatedGame[State, Seat]):
     actions: Mapping[str, type[Action]] = ACTIONS
     deadlines: ClassVar[Mapping[str, int]] = {"first_choice": 60, "switch": 45}
 
-    def __init__(self, questions: content.Content | None = None) -> None:
+    def __init__(self, questions: content.Content | None = None, packs: Iterable[EntryPack[str]] = ()) -> None:
+        self.shelf = Shelf(packs)
         self._content = questions or content.shipped()
         self._shipped = questions is None
         self.content_version = self._content.version
@@ -87,7 +90,7 @@ class Ox(SeatedGame[State, Seat]):
 
     @override
     def start(self, state: State) -> GameStarted:
-        questions = self._told_in(state.language).questions
+        questions = self.drawn_from(state, lambda language: self._told_in(language).questions)
         offset = draws.below(state.seed, "offset", len(questions))
         return GameStarted(
             participants=tuple(Player(id=seat.id, name=seat.name, **identity_of(seat)) for seat in state.seats),

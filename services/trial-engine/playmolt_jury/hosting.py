@@ -1,9 +1,5 @@
 """The jury as the trial engine hosts it."""
 
-import os
-from collections.abc import Iterator
-from pathlib import Path
-
 from playmolt_core.db.content.packs import PgPacks
 from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.llm.catalogue import SCRIPTED
@@ -13,20 +9,13 @@ from playmolt_core.service.process import HostedGame, ServiceContext
 from playmolt_jury.api import OPEN, JuryApi
 from playmolt_jury.chain import Chain, ChainAway, connect, deployer_key, preload
 from playmolt_jury.content import game
-from playmolt_jury.content.pack import Pack
-from playmolt_jury.content.pack_folder import read_folder
+from playmolt_jury.content.pack_folder import packs
 from playmolt_jury.effects import CHAIN_EFFECT, TURN_EFFECT
 from playmolt_jury.jurors import scripted
 from playmolt_jury.workers.brought_cases import BroughtCases
 from playmolt_jury.workers.chain_worker import ChainWorker
 from playmolt_jury.workers.library import Library
 from playmolt_jury.workers.model_worker import ModelWorker
-
-
-def packs(paths: str) -> Iterator[Pack]:
-    """The packs in these folders; PackFaulty names every fault of one."""
-    for folder in filter(None, paths.split(os.pathsep)):
-        yield read_folder(Path(folder))
 
 
 def build(context: ServiceContext) -> HostedGame:

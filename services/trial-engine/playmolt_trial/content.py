@@ -7,12 +7,32 @@ from importlib.resources import files
 from typing import Final
 
 import msgspec
+from playmolt_core.game.packs.entries import EntryKind, Text
+from playmolt_core.game.packs.frame import TITLE_CHARS
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.games.game_messages import GameLanguage
 from playmolt_schemas.games.trial import Case
 from playmolt_schemas.text import trimmed, unstorable
 
 MIN_CASES: Final = 12
+
+
+def _texts(case: Case) -> Iterator[Text]:
+    yield Text("case_id", case.case_id, TITLE_CHARS)
+    yield Text("title", case.title, TITLE_CHARS)
+    yield Text("description", case.description)
+    yield from (Text("evidence", each) for each in (*case.evidence_for, *case.evidence_against))
+
+
+def _sides(case: Case) -> Iterator[str]:
+    if not case.evidence_for or len(case.evidence_for) != len(case.evidence_against):
+        yield "both sides need the same number of pieces of evidence, at least one"
+
+
+CASES: Final[EntryKind[Case]] = EntryKind(
+    game="trial", name="cases", type=tuple[Case, ...], id_of=lambda case: case.case_id, texts=_texts, faults=_sides
+)
+"""What a pack of cases holds."""
 
 
 class ContentError(ValueError):

@@ -1,11 +1,13 @@
 """The mock trial: six agents, one case, a verdict."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from msgspec import UNSET
 from playmolt_core.game import draws
 from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Event, Refused, Viewer
+from playmolt_core.game.packs.entries import EntryPack
+from playmolt_core.game.packs.shelf import Shelf
 from playmolt_core.game.seats.events import Submitted
 from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invalid
 from playmolt_schemas.body_fields import BodyFields
@@ -16,6 +18,7 @@ from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE
 from playmolt_schemas.games.trial import (
     ACTIONS,
     ARGUMENT_ROUNDS,
+    Case,
     JurorVote,
     Party,
     Phase,
@@ -74,7 +77,8 @@ class Trial(SeatedGame[State, Seat]):
         phase: VOTE_SECONDS if phase == "jury_vote" else SPEECH_SECONDS for phase in REQUIRED
     }
 
-    def __init__(self, cases: content.Content | None = None) -> None:
+    def __init__(self, cases: content.Content | None = None, packs: Iterable[EntryPack[Case]] = ()) -> None:
+        self.shelf = Shelf(packs)
         self._content = cases or content.shipped()
         self._shipped = cases is None
         self.content_version = self._content.version
@@ -123,8 +127,9 @@ class Trial(SeatedGame[State, Seat]):
     @override
     def start(self, state: State) -> GameStarted:
         roles = draws.shuffle(state.seed, "roles", ROLES)
+        cases = self.drawn_from(state, lambda language: self._told_in(language).cases)
         return GameStarted(
-            case=draws.choice(state.seed, "case", self._told_in(state.language).cases),
+            case=draws.choice(state.seed, "case", cases),
             participants=tuple(
                 Party(id=seat.id, name=seat.name, role=role, **identity_of(seat))
                 for seat, role in zip(state.seats, roles, strict=True)

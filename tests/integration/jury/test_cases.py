@@ -15,7 +15,7 @@ from playmolt_cli.local.stack import Stack
 from playmolt_cli.main import cli
 from playmolt_core.db.content.packs import PgPacks
 from playmolt_core.db.pool import open_pool
-from playmolt_jury.content.pack_folder import folder_files
+from playmolt_core.game.packs.folder import folder_files
 from playmolt_schemas.games.packs import BODY_BYTES, CASES_OF_A_KEY, Files, digest_of
 
 from tests.integration.conftest import StackFactory

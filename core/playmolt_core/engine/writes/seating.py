@@ -18,17 +18,24 @@ from playmolt_core.engine.writes.chaining import append
 from playmolt_core.engine.writes.plans import Change, Need, Plan, Planned, Repeat, refusal
 from playmolt_core.game.decider import Accepted, Command, Create, Decider, Event, Join, Leave, Refused
 from playmolt_core.game.lobby import GameClosed, GameOpened, Lobby, SeatLeft, SeatTaken
+from playmolt_core.ops.telemetry import log
 
 _encode = msgspec.json.encode
+_log = log("seating")
 
 
 class Wanted(msgspec.Struct, frozen=True):
     """Body of `join` and `open`."""
 
-    language: GameLanguage = DEFAULT_LANGUAGE
+    language: GameLanguage | None = None
     fill: Literal["house"] | None = None
     fill_after_seconds: int = 0
     deadline_seconds: int | None = None
+    pack: str | None = None
+
+    def opening(self) -> dict[str, Any]:
+        """What a game is opened with; the language of a pack is its own first one where none is said."""
+        return {} if self.language is None and self.pack else {"language": self.language or DEFAULT_LANGUAGE}
 
 
 class Seating:
@@ -81,11 +88,13 @@ class Seating:
     def _open(self, pending: PendingCall, lobby: CachedStream) -> Plan:
         """Open a private game under the id that the call names."""
         wanted = _wanted(pending)
-        config = self._config | {"language": wanted.language, "invite_sha256": pending.call.invite}
+        config = self._config | wanted.opening() | {"invite_sha256": pending.call.invite}
         if wanted.fill is not None:
             config |= {"fill": wanted.fill, "fill_after_seconds": wanted.fill_after_seconds}
         if wanted.deadline_seconds is not None:
             config |= {"phase_deadline_seconds": wanted.deadline_seconds}
+        if wanted.pack is not None:
+            config |= {"pack": wanted.pack}
         return self._take_seat(pending, lobby, fresh_stream(self._decider, pending.call.target), [], config)
 
     def _enter(self, pending: PendingCall, lobby: CachedStream, seated: CachedStream | None) -> Planned:
@@ -151,7 +160,7 @@ class Seating:
 
     def _waiting(self, pending: PendingCall, lobby: CachedStream, happened: list[Event]) -> CachedStream | Need | None:
         """Find the first game of the language that waits; the lobby had not heard that those before it do not."""
-        language = _wanted(pending).language
+        language = _wanted(pending).language or DEFAULT_LANGUAGE
         for game_id in lobby.head.state.open:
             if game_id not in pending.archived:
                 entry = self._streams(game_id)
@@ -171,9 +180,11 @@ class Seating:
             Join(agent_id=pending.call.agent, name=pending.call.name, identity=pending.call.identity)
         ]
         if change.head.version == 0:
-            opened = config or self._config | {"language": _wanted(pending).language}
+            opened = config or self._config | _wanted(pending).opening()
             commands.insert(0, Create(seed=self._draw_seed(), config=opened))
         for command in commands:
+            if missing := self._decider.lacks(change.head.state):
+                return _away(missing)
             decision = self._decider.decide(change.head.state, command, at)
             if isinstance(decision, Refused):
                 return decision
@@ -186,6 +197,11 @@ class Seating:
 
 def _wanted(pending: PendingCall) -> Wanted:
     return msgspec.json.decode(pending.call.body, type=Wanted)
+
+
+def _away(digest: str) -> Refused:
+    _log.error("pack_missing", digest=digest)
+    return Refused(Code.UNAVAILABLE, f"The pack of this game is not here ({digest}). Its operator can bring it back.")
 
 
 def _already_seated(entry: CachedStream) -> Plan:

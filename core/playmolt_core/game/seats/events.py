@@ -34,6 +34,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     fill: Literal["house"] | UnsetType = UNSET
     """Who takes the seats of a private game that stay empty so many seconds after it was opened."""
     fill_after_seconds: Annotated[int, Meta(ge=0)] | UnsetType = UNSET
+    pack: str | UnsetType = UNSET
+    """Whose content it is drawn from; UNSET: the shipped."""
+    pack_digest: str | UnsetType = UNSET
+    """Names the very files of that pack."""
 
 
 class SeatedEvent(Event, frozen=True, kw_only=True):

@@ -33,6 +33,7 @@ from playmolt_core.game.decider import (
 )
 from playmolt_core.game.endings import ended
 from playmolt_core.game.game import Game
+from playmolt_core.game.packs.shelf import Shelf
 from playmolt_core.game.seats import ledger
 from playmolt_core.game.seats.events import (
     AgentJoined,
@@ -55,8 +56,11 @@ from playmolt_core.game.seats.state import Seat, SeatedState, counted
 T = TypeVar("T", bound=Seat)
 S = TypeVar("S", bound=SeatedState[Any])
 C = TypeVar("C", bound=Command)
+E = TypeVar("E")
 
 MISSES_TO_BE_AWAY: Final = 2
+VERSION_CHARS: Final = 16
+"""How much of a digest names content."""
 OUTAGE_SHARE: Final = 3
 """A phase is extended when the platform was away for more than one part in so many of it."""
 ABANDONED: Final = "abandoned"
@@ -73,6 +77,8 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
     opening = frozenset((Create,))
     unknown = Refused(Code.NOT_FOUND, "There is no such game. Join one with POST /api/games/join.")
     from_content = frozenset(("game_started",))
+    shelf: Shelf[Any] = Shelf()
+    """The packs that private games may be drawn from."""
     deadlines: ClassVar[Mapping[str, int]] = {}
     """Phase → seconds that it waits for missing submissions, where the operator has not said otherwise."""
 
@@ -205,14 +211,43 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
             return Refused(
                 Code.INVALID_REQUEST, f"The configuration of a game: {error}.", faults({"config": str(error)})
             )
+        version = self.content_in(config.language or DEFAULT_LANGUAGE)
+        if config.pack:
+            pinned = self._with_digest(config)
+            if isinstance(pinned, Refused):
+                return pinned
+            config, version = pinned, str(pinned.pack_digest)[:VERSION_CHARS]
         created = GameCreated(
             needed=self.needed,
             seed=command.seed,
             rules_version=self.rules_version,
-            content_version=self.content_in(config.language or DEFAULT_LANGUAGE),
+            content_version=version,
             config=self._settled(config),
         )
         return Accepted((created,))
+
+    def _with_digest(self, config: Config) -> Config | Refused:
+        """A configuration that names its pack by digest; that of a stored game does so already."""
+        if config.pack_digest:
+            return config
+        pack = self.shelf.named(config.pack or "")
+        if pack is None:
+            return _no_pack("pack", f"is not here; there are {', '.join(self.shelf.ids()) or 'none'}")
+        first = DEFAULT_LANGUAGE if DEFAULT_LANGUAGE in pack.entries else next(iter(pack.entries))
+        language = config.language or first
+        if language not in pack.entries:
+            return _no_pack("language", f"must be one of {', '.join(pack.entries)}")
+        return replace(config, pack_digest=pack.digest, language=language)
+
+    @override
+    def lacks(self, state: S) -> str:
+        digest = state.pack_digest or ""
+        return "" if state.phase != "waiting" or not digest or self.shelf.of(digest) else digest
+
+    def drawn_from(self, state: S, shipped: Callable[[GameLanguage], Sequence[E]]) -> Sequence[E]:
+        """The entries that a game is drawn from. Of a pack that is not here none is drawn in earnest: see `lacks`."""
+        pack = self.shelf.of(state.pack_digest or "")
+        return pack.entries[state.language] if pack else shipped(state.language)
 
     def content_in(self, language: GameLanguage) -> str:  # noqa: ARG002 -- for a game that tells its content in several
         """The version of the content that a game of this language takes."""
@@ -274,6 +309,10 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
         if self.resigned(state, seat.id):
             return forfeit
         return replace(forfeit, counted=(ledger.bot(seat.id, "deadline"),))
+
+
+def _no_pack(field: str, told: str) -> Refused:
+    return Refused(Code.INVALID_REQUEST, f"Mend the body and send it again: {field} {told}.", faults({field: told}))
 
 
 def invalid(errors: tuple[FieldFault, ...]) -> Refused:

@@ -77,6 +77,7 @@ class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=Tru
     invite_sha256: str | UnsetType = UNSET
     fill_after_seconds: int | UnsetType = UNSET
     """When house bots are asked into a private game; UNSET: they are not."""
+    pack_digest: str | UnsetType = UNSET
 
     @property
     def language(self) -> GameLanguage:
@@ -174,6 +175,7 @@ def _created(_: SeatedState[Any], event: GameCreated, __: datetime) -> Changes:
         "spoken": config.language,
         "invite_sha256": config.invite_sha256,
         "fill_after_seconds": config.fill_after_seconds,
+        "pack_digest": config.pack_digest,
     }
 
 

@@ -72,10 +72,12 @@ async def open_game(services: Services, request: CheckedRequest) -> Reply:
     game_id = id_of_command(body.gameType, request.command.id)
     invite = await services.soon(services.invites.of(game_id))
     wanted = {
-        "language": body.language,
         "fill": body.fill,
         "fill_after_seconds": body.fill_after_seconds or 0,
         "deadline_seconds": body.deadline_seconds,
+        "pack": body.pack,
+        # An engine of the release before reads no null here.
+        **({"language": body.language} if body.language else {}),
     }
     answer = await _seated(services, request, "open", game_id, wanted, invite)
     if answer.status != 200:

@@ -10,7 +10,11 @@ from importlib.resources.abc import Traversable
 from typing import Any, Final, Literal, get_args
 
 import msgspec
-from playmolt_schemas.games.packs import FILE_BYTES, FILES_MOST, PACK_BYTES, Files, digest_of
+from playmolt_core.game.packs.faults import Fault, Flaw, Lines, PackFaulty, located
+from playmolt_core.game.packs.frame import PACK, PackFrame, frame_flaws, limit_flaws
+from playmolt_core.game.packs.shapes import built, misshapen
+from playmolt_core.game.packs.toml_lines import lines_of
+from playmolt_schemas.games.packs import FILE_BYTES, Files, digest_of
 
 from playmolt_jury.content import structure_check, text_check
 from playmolt_jury.content.content import (
@@ -21,27 +25,13 @@ from playmolt_jury.content.content import (
     WitnessText,
     assemble,
 )
-from playmolt_jury.content.faults import Fault, Flaw, Lines, located
 from playmolt_jury.content.material import Language, Material
-from playmolt_jury.content.shapes import built, misshapen
 from playmolt_jury.content.text_check import Words
-from playmolt_jury.content.toml_lines import lines_of
 from playmolt_jury.persuasion import lexicon
 
-PACK, STRUCTURE = "pack.toml", "structure.toml"
-_ID: Final = re.compile(r"[a-z0-9-]{3,40}")
+STRUCTURE: Final = "structure.toml"
 _LINE: Final = re.compile(r"at line (\d+)")
 _LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
-
-
-class PackFrame(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`pack.toml`."""
-
-    format: Literal[1]
-    game: Literal["jury", "trial", "ox"]
-    id: str
-    title: str
-    languages: tuple[Language, ...]
 
 
 class Pack(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,14 +43,6 @@ class Pack(msgspec.Struct, frozen=True, kw_only=True):
     structure: Structure
     materials: dict[Language, Material]
     files: Files = {}
-
-
-class PackFaulty(ValueError):
-    """A pack cannot be played; `faults` are all that is wrong with it."""
-
-    def __init__(self, faults: tuple[Fault, ...]) -> None:
-        self.faults = faults
-        super().__init__("\n".join(map(str, faults)))
 
 
 @cache
@@ -206,24 +188,6 @@ class _Reading:
 
 def _spoken(files: Files) -> Iterator[Language]:
     return (each for each in _LANGUAGES if any(path.startswith(f"{each}/") for path in files))
-
-
-def limit_flaws(files: Files) -> Iterator[Flaw]:
-    if len(files) > FILES_MOST:
-        yield Flaw(PACK, (), "out_of_bounds", f"the pack has more than {FILES_MOST} files: take some out")
-    if sum(map(len, files.values())) > PACK_BYTES:
-        yield Flaw(PACK, (), "out_of_bounds", f"the pack is larger than {PACK_BYTES} bytes: shorten it")
-    for path, content in files.items():
-        if len(content) > FILE_BYTES:
-            yield Flaw(path, (), "out_of_bounds", f"the file is larger than {FILE_BYTES} bytes: shorten it")
-
-
-def frame_flaws(frame: PackFrame) -> Iterator[Flaw]:
-    if not _ID.fullmatch(frame.id):
-        yield Flaw(PACK, ("id",), "out_of_bounds", "id must be 3 to 40 of a-z, 0-9 and -")
-    if not frame.languages or len(set(frame.languages)) != len(frame.languages):
-        yield Flaw(PACK, ("languages",), "out_of_bounds", "languages must name one to three, each once")
-    yield from text_check.bounded(PACK, ("title",), "title", frame.title, text_check.TITLE_CHARS)
 
 
 def _lexicon_flaws(path: str, files: Files, topics: tuple[str, ...]) -> Iterator[Flaw]:

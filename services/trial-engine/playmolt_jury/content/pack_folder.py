@@ -1,26 +1,13 @@
-"""A pack where a writer keeps it: a folder."""
+"""A pack of the jury in a folder."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from playmolt_schemas.games.packs import FILE_BYTES, FILES_MOST, Files
+from playmolt_core.game.packs.faults import Fault, PackFaulty
+from playmolt_core.game.packs.folder import folder_files, folders_of
 
 from playmolt_jury.content import pack
-from playmolt_jury.content.faults import Fault
-from playmolt_jury.content.pack import Pack, PackFaulty
-
-
-def folder_files(folder: Path) -> tuple[Files, list[Fault]]:
-    """What a folder holds; a link is a fault, and what is too large is not read to its end."""
-    files: dict[str, bytes] = {}
-    faults: list[Fault] = []
-    for each in sorted(folder.rglob("*")):
-        path = each.relative_to(folder).as_posix()
-        if each.is_symlink():
-            faults.append(Fault(path, 1, "unknown_file", "a link is no file of a pack: put the file itself here"))
-        elif each.is_file() and len(files) <= FILES_MOST:
-            with each.open("rb") as opened:
-                files[path] = opened.read(FILE_BYTES + 1)
-    return files, faults
+from playmolt_jury.content.pack import Pack
 
 
 def check_folder(folder: Path) -> tuple[Fault, ...]:
@@ -34,3 +21,8 @@ def read_folder(folder: Path) -> Pack:
     if faults:
         raise PackFaulty(faults)
     return pack.read(folder_files(folder)[0])
+
+
+def packs(paths: str) -> Iterator[Pack]:
+    """The jury's packs in the folders of a setting; PackFaulty names every fault of one."""
+    return map(read_folder, folders_of(paths, "jury"))

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Final, NamedTuple, get_args
 
+from playmolt_core.game.packs.faults import FaultCode, Flaw, Path
 from playmolt_schemas.games.jury import Impact, TopicImpact, VerdictName
 
 from playmolt_jury.content import reachability
 from playmolt_jury.content.content import JurorFrame, Structure, WitnessFrame
-from playmolt_jury.content.faults import FaultCode, Flaw, Path
 from playmolt_jury.content.material import Found
 from playmolt_jury.persuasion.repetition import WORN
 from playmolt_jury.persuasion.stance import MESSAGE_CAP, MIDDLE, argued, moved, votes_guilty

@@ -5,13 +5,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
-from playmolt_schemas.text import trimmed, unstorable
+from playmolt_core.game.packs.faults import Flaw, Path
+from playmolt_core.game.packs.frame import TITLE_CHARS, bounded
+from playmolt_schemas.text import trimmed
 
 from playmolt_jury.content.content import CaseText, JurorText, Structure, Texts, TitledText, WitnessText
-from playmolt_jury.content.faults import Flaw, Path
 
 TEXT_CHARS: Final = 20_000
-TITLE_CHARS: Final = 200
 KEYWORD_CHARS: Final = (3, 60)
 
 
@@ -58,15 +58,6 @@ def flaws(language: str, structure: Structure, words: Words) -> Iterator[Flaw]:
     prompts = [said for said in private if said.path[-1] == "role_prompt"]
     yield from _leaks((*public, *later), always)
     yield from _leaks((*public, *prompts), locked)
-
-
-def bounded(file: str, path: Path, place: str, text: str, most: int) -> Iterator[Flaw]:
-    if not text:
-        yield Flaw(file, path, "missing_text", f"{place} is empty; write it")
-    elif len(text) > most:
-        yield Flaw(file, path, "out_of_bounds", f"{place} has {len(text)} characters; there may be {most}")
-    elif text != trimmed(text) or unstorable(text):
-        yield Flaw(file, path, "out_of_bounds", f"{place} begins or ends with a blank, or holds what cannot be stored")
 
 
 def _misfits(language: str, structure: Structure, words: Words) -> Iterator[Flaw]:

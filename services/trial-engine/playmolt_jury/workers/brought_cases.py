@@ -9,6 +9,7 @@ from playmolt_core.db.content.packs import OPERATOR, Offer, Offering
 from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused
+from playmolt_core.game.packs.faults import Fault, PackFaulty
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.jury import CaseBrought, CaseFault, CasesView, CaseView
@@ -19,8 +20,7 @@ from playmolt_jury.api import BRING_CASE, CASES, DROP_CASE, Opening
 from playmolt_jury.commands import NamedCase
 from playmolt_jury.content import pack
 from playmolt_jury.content.cases import Cases
-from playmolt_jury.content.faults import Fault
-from playmolt_jury.content.pack import Pack, PackFaulty
+from playmolt_jury.content.pack import Pack
 from playmolt_jury.state import State
 
 _log = log("brought_cases")

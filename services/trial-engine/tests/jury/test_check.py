@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from playmolt_core.game.packs.faults import Fault
+from playmolt_core.game.packs.folder import folder_files
+from playmolt_core.game.packs.toml_lines import lines_of
 from playmolt_jury.content import pack
-from playmolt_jury.content.faults import Fault
-from playmolt_jury.content.pack_folder import folder_files
-from playmolt_jury.content.toml_lines import lines_of
 from playmolt_schemas.games.packs import FILE_BYTES, FILES_MOST, Files, digest_of
 
 STRUCTURE, CASE, EVIDENCE = "structure.toml", "en/case.toml", "en/evidence.toml"

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import inspect
 
-from playmolt_jury.content.faults import Flaw, Path
+from playmolt_core.game.packs.faults import Flaw, Path
 
 _NAMES: Final[Mapping[type, str]] = {
     inspect.StrType: "a text in quotes",

@@ -42,3 +42,11 @@ def located(flaw: Flaw, lines: Lines) -> Fault:
     while path and path not in lines:
         path = path[:-1]
     return Fault(flaw.file, lines.get(path, 1), flaw.code, flaw.message)
+
+
+class PackFaulty(ValueError):
+    """A pack cannot be played; `faults` are all that is wrong with it."""
+
+    def __init__(self, faults: tuple[Fault, ...]) -> None:
+        self.faults = faults
+        super().__init__("\n".join(map(str, faults)))

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from playmolt_jury.content.faults import Lines, Path
+from playmolt_core.game.packs.faults import Lines, Path
 
 _SKIP: Final = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _STRING: Final = re.compile(

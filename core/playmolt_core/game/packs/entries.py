@@ -1,0 +1,136 @@
+"""Packs that are a list of entries for each language: what is wrong with one, and what is played of it."""
+
+import json
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+from playmolt_schemas.games.game_messages import GameLanguage
+from playmolt_schemas.games.packs import Files, digest_of
+
+from playmolt_core.game.packs import shapes
+from playmolt_core.game.packs.faults import Fault, Flaw, Lines, PackFaulty, located
+from playmolt_core.game.packs.frame import PACK, PackFrame, PackGame, bounded, frame_flaws, limit_flaws
+from playmolt_core.game.packs.toml_lines import lines_of
+
+MOST: Final = 200
+TEXT_CHARS: Final = 4000
+E = TypeVar("E")
+
+
+class Text(msgspec.Struct, frozen=True):
+    """A text of an entry that has to be there."""
+
+    place: str
+    text: str
+    most: int = TEXT_CHARS
+
+
+class EntryKind(msgspec.Struct, Generic[E], frozen=True, kw_only=True):
+    """What a game's entries are. `name` is that of their file, `id_of` tells two apart."""
+
+    game: PackGame
+    name: str
+    type: Any
+    id_of: Callable[[E], str]
+    texts: Callable[[E], Iterator[Text]]
+    faults: Callable[[E], Iterator[str]] = lambda _: iter(())
+    """What else is out of bounds, in words."""
+
+
+class EntryPack(msgspec.Struct, Generic[E], frozen=True, kw_only=True):
+    """A pack that can be played: its entries by language, the first language first."""
+
+    id: str
+    digest: str
+    entries: dict[GameLanguage, tuple[E, ...]]
+
+
+def file_of(name: str, language: GameLanguage, languages: Sequence[GameLanguage]) -> str:
+    """The file of a language; that of the first one has the plain name, as with the shipped ones."""
+    return f"{name}.json" if language == languages[0] else f"{name}.{language}.json"
+
+
+def check(files: Files, kind: EntryKind[Any]) -> tuple[Fault, ...]:
+    """All that is wrong with a pack, in the order of files and lines."""
+    return tuple(sorted(set(_faults(files, kind))))
+
+
+def read(files: Files, kind: EntryKind[E]) -> EntryPack[E]:
+    """Raises PackFaulty with every fault."""
+    if faults := check(files, kind):
+        raise PackFaulty(faults)
+    frame: PackFrame = shapes.built(tomllib.loads(files[PACK].decode()), PackFrame)
+    entries = {
+        language: msgspec.json.decode(files[file_of(kind.name, language, frame.languages)], type=kind.type)
+        for language in frame.languages
+    }
+    return EntryPack(id=frame.id, digest=digest_of(files), entries=entries)
+
+
+def _faults(files: Files, kind: EntryKind[Any]) -> Iterator[Fault]:
+    try:
+        text = files[PACK].decode()
+        raw = tomllib.loads(text)
+    except KeyError:
+        yield Fault(PACK, 1, "missing_key", f"{PACK} is missing: write it")
+        return
+    except (ValueError, RecursionError) as error:
+        yield Fault(PACK, 1, "syntax", f"this is no TOML in UTF-8: {error}")
+        return
+    lines: dict[str, Lines] = {PACK: lines_of(text)}
+    flaws = [*limit_flaws(files), *shapes.misshapen(PACK, raw, PackFrame)]
+    if any(each.file == PACK for each in flaws):
+        yield from (located(each, lines[PACK]) for each in flaws)
+        return
+    frame: PackFrame = shapes.built(raw, PackFrame)
+    flaws += frame_flaws(frame)
+    known = {file_of(kind.name, language, frame.languages) for language in frame.languages}
+    for path in sorted({*files, *known} - {PACK}):
+        if path not in known:
+            flaws.append(Flaw(path, (), "unknown_file", "no pack has this file: take it out"))
+        elif path not in files:
+            flaws.append(Flaw(path, (), "missing_text", f"{path} is missing: write it"))
+        else:
+            found, lines[path] = _of_file(path, files[path], kind)
+            flaws += found
+    yield from (located(each, lines.get(each.file, {})) for each in flaws)
+
+
+def _of_file(path: str, content: bytes, kind: EntryKind[Any]) -> tuple[list[Flaw], Lines]:
+    try:
+        text = content.decode()
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", 1)
+        return [Flaw(path, (), "syntax", f"this is no JSON in UTF-8: {error}")], {(): line}
+    lines: Lines = {(): 1, **{(place,): line for place, line in enumerate(_lines(text))}}
+    flaws = list(shapes.misshapen(path, value, kind.type))
+    if flaws:
+        return flaws, lines
+    if not 1 <= len(value) <= MOST:
+        flaws.append(Flaw(path, (), "out_of_bounds", f"{len(value)} entries; there may be 1 to {MOST}"))
+    seen: set[str] = set()
+    for place, entry in enumerate(msgspec.convert(value, type=kind.type)):
+        name = kind.id_of(entry)
+        if name in seen:
+            flaws.append(Flaw(path, (place,), "twice", f"{name!r} stands twice; take one out"))
+        seen.add(name)
+        for each in kind.texts(entry):
+            told = f"entry {place + 1}{each.place and f', {each.place}'}"
+            flaws += bounded(path, (place,), told, each.text, each.most)
+        flaws += (Flaw(path, (place,), "out_of_bounds", f"entry {place + 1}: {told}") for told in kind.faults(entry))
+    return flaws, lines
+
+
+def _lines(text: str) -> Iterator[int]:
+    """The lines on which the entries of a list begin."""
+    decoder, at = json.JSONDecoder(), text.find("[") + 1
+    while at > 0:
+        while at < len(text) and text[at] in " \t\r\n,":
+            at += 1
+        if at >= len(text) or text[at] == "]":
+            return
+        yield text.count("\n", 0, at) + 1
+        at = decoder.raw_decode(text, at)[1]

@@ -1,0 +1,57 @@
+"""A pack where a writer keeps it: a folder."""
+
+import os
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar, get_args
+
+from playmolt_schemas.games.packs import FILE_BYTES, FILES_MOST, Files
+
+from playmolt_core.game.packs.entries import EntryKind, EntryPack, read
+from playmolt_core.game.packs.faults import Fault, PackFaulty
+from playmolt_core.game.packs.frame import PACK, PackGame
+
+E = TypeVar("E")
+
+
+def folders_of(paths: str, game: PackGame) -> Iterator[Path]:
+    """The folders of a setting that hold packs of a game."""
+    return (path for path in map(Path, filter(None, paths.split(os.pathsep))) if game_of(path) == game)
+
+
+def game_of(folder: Path) -> PackGame:
+    """The game that `pack.toml` names; the jury where it names none that there is."""
+    try:
+        game = tomllib.loads((folder / PACK).read_text("utf-8")).get("game")
+    except (OSError, ValueError):
+        return "jury"
+    known: tuple[PackGame, ...] = get_args(PackGame)
+    return next((each for each in known if each == game), "jury")
+
+
+def folder_files(folder: Path) -> tuple[Files, list[Fault]]:
+    """What a folder holds; a link is a fault, and what is too large is not read to its end."""
+    files: dict[str, bytes] = {}
+    faults: list[Fault] = []
+    for each in sorted(folder.rglob("*")):
+        path = each.relative_to(folder).as_posix()
+        if each.is_symlink():
+            faults.append(Fault(path, 1, "unknown_file", "a link is no file of a pack: put the file itself here"))
+        elif each.is_file() and len(files) <= FILES_MOST:
+            with each.open("rb") as opened:
+                files[path] = opened.read(FILE_BYTES + 1)
+    return files, faults
+
+
+def entry_packs(paths: str, kind: EntryKind[E]) -> Iterator[EntryPack[E]]:
+    """A game's packs in the folders of a setting; PackFaulty names every fault of one."""
+    return (read(sound_files(folder), kind) for folder in folders_of(paths, kind.game))
+
+
+def sound_files(folder: Path) -> Files:
+    """What a folder holds. Raises PackFaulty where a file of it is a link."""
+    files, faults = folder_files(folder)
+    if faults:
+        raise PackFaulty(tuple(faults))
+    return files

@@ -1,0 +1,55 @@
+"""What all packs have in common: `pack.toml`, and bounds of files and texts."""
+
+import re
+from collections.abc import Iterator
+from typing import Final, Literal
+
+import msgspec
+from playmolt_schemas.games.game_messages import GameLanguage
+from playmolt_schemas.games.packs import FILE_BYTES, FILES_MOST, PACK_BYTES, Files
+from playmolt_schemas.text import trimmed, unstorable
+
+from playmolt_core.game.packs.faults import Flaw, Path
+
+PackGame = Literal["jury", "trial", "ox"]
+PACK: Final = "pack.toml"
+TITLE_CHARS: Final = 200
+_ID: Final = re.compile(r"[a-z0-9-]{3,40}")
+
+
+class PackFrame(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`pack.toml`."""
+
+    format: Literal[1]
+    game: PackGame
+    id: str
+    title: str
+    languages: tuple[GameLanguage, ...]
+
+
+def limit_flaws(files: Files) -> Iterator[Flaw]:
+    if len(files) > FILES_MOST:
+        yield Flaw(PACK, (), "out_of_bounds", f"the pack has more than {FILES_MOST} files: take some out")
+    if sum(map(len, files.values())) > PACK_BYTES:
+        yield Flaw(PACK, (), "out_of_bounds", f"the pack is larger than {PACK_BYTES} bytes: shorten it")
+    for path, content in files.items():
+        if len(content) > FILE_BYTES:
+            yield Flaw(path, (), "out_of_bounds", f"the file is larger than {FILE_BYTES} bytes: shorten it")
+
+
+def frame_flaws(frame: PackFrame) -> Iterator[Flaw]:
+    if not _ID.fullmatch(frame.id):
+        yield Flaw(PACK, ("id",), "out_of_bounds", "id must be 3 to 40 of a-z, 0-9 and -")
+    if not frame.languages or len(set(frame.languages)) != len(frame.languages):
+        yield Flaw(PACK, ("languages",), "out_of_bounds", "languages must name one to three, each once")
+    yield from bounded(PACK, ("title",), "title", frame.title, TITLE_CHARS)
+
+
+def bounded(file: str, path: Path, place: str, text: str, most: int) -> Iterator[Flaw]:
+    """What is wrong with a text that has to be there, has at most so many characters, and is stored as it is."""
+    if not text:
+        yield Flaw(file, path, "missing_text", f"{place} is empty; write it")
+    elif len(text) > most:
+        yield Flaw(file, path, "out_of_bounds", f"{place} has {len(text)} characters; there may be {most}")
+    elif text != trimmed(text) or unstorable(text):
+        yield Flaw(file, path, "out_of_bounds", f"{place} begins or ends with a blank, or holds what cannot be stored")
