@@ -1,10 +1,12 @@
 """`playmolt content`: the stories that writers edit, and those that they bring."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import get_args
 
 import click
 import msgspec
+from playmolt_core.game.packs.entries import read
 from playmolt_core.game.packs.folder import folder_files, game_of
 from playmolt_core.game.packs.frame import PackGame
 from playmolt_jury.content import pack
@@ -14,7 +16,7 @@ from playmolt_schemas.games.jury import Language, VerdictName
 from playmolt_schemas.games.packs import digest_of
 
 from playmolt_cli.content import playing, template
-from playmolt_cli.content.entries import check_folder
+from playmolt_cli.content.entries import KINDS, check_folder
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import json_option
 from playmolt_cli.terminal.terminal_text import console
@@ -90,21 +92,39 @@ def check(folder: Path | None, as_json: bool) -> None:
 @click.option("--seed", type=int, default=0, show_default=True, help="Another order of the scripted overseer's words.")
 @json_option
 def play(folder: Path, auto: bool, aim: VerdictName, language: Language | None, seed: int, as_json: bool) -> None:
-    """Check a jury pack, start what it needs, and play it as `jury play` does. Nothing is left behind.
+    """Check a pack, start what it needs, and play it: a jury's as `jury play` does; trials and O/X games by house bots,
+    with --auto. Nothing is left behind.
 
     Example: playmolt content play my-case --auto --aim guilty
     """
-    if game_of(folder) != "jury":
-        raise Failure("only jury packs are played by this command; `content check` proves the others")
     faults = check_folder(folder)
     if faults:
         for fault in faults:
             click.echo(str(fault), err=True)
         raise SystemExit(1)
+    game = game_of(folder)
+    if game != "jury":
+        if not auto:
+            raise Failure("trials and O/X games are played by bots here: add --auto")
+        _play_through(folder, game, language, as_json)
+        return
     brought = read_folder(folder)
-    spoken = language or next(iter(brought.materials))
-    if spoken not in brought.materials:
-        raise Failure(f"the pack has no {spoken}: choose of {', '.join(brought.materials)}")
+    spoken = _spoken(language, brought.materials)
     played = playing.play(folder, brought, spoken, console(err=as_json), auto=auto, aim=aim, seed=seed)
     if as_json and played:
         click.echo(msgspec.json.encode({"digest": brought.digest, "verdict": played[0], "ending": played[1]}))
+
+
+def _play_through(folder: Path, game: PackGame, language: Language | None, as_json: bool) -> None:
+    brought = read(folder_files(folder)[0], KINDS[game])
+    spoken = _spoken(language, brought.entries)
+    result = playing.play_through(folder, brought, game, spoken, console(err=as_json))
+    if as_json:
+        click.echo(msgspec.json.encode({"digest": brought.digest, "game_id": result.game_id, "phase": result.phase}))
+
+
+def _spoken(language: Language | None, languages: Collection[Language]) -> Language:
+    """The language to play in: the pack's first, unless one is asked for."""
+    if language is not None and language not in languages:
+        raise Failure(f"the pack has no {language}: choose of {', '.join(languages)}")
+    return next(iter(languages)) if language is None else language

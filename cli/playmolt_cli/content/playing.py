@@ -1,10 +1,17 @@
 """A pack played on a platform of its own, which leaves nothing behind."""
 
+import asyncio
 import tempfile
 from pathlib import Path
+from typing import Any
 
-from playmolt.client import Client
+from playmolt.bots.house import seats
+from playmolt.client import AsyncClient, Client
+from playmolt.loop import GameResult
+from playmolt_core.game.packs.entries import EntryPack
 from playmolt_jury.content.pack import Pack
+from playmolt_schemas.api import GameType
+from playmolt_schemas.games.game_messages import GameLanguage
 from playmolt_schemas.games.jury import EndingView, Language, OpenJuryRequest, VerdictName, VerdictView
 from playmolt_schemas.routes import jury as routes
 from rich.console import Console
@@ -15,6 +22,30 @@ from playmolt_cli.jury.person import Left, Person
 from playmolt_cli.jury.table import Table
 from playmolt_cli.jury.words import Words
 from playmolt_cli.local.stack import Stack
+from playmolt_cli.terminal.narration import Narration
+
+
+def play_through(
+    folder: Path, pack: EntryPack[Any], game: GameType, language: GameLanguage, out: Console
+) -> GameResult:
+    """A private game of a pack, played to its end by house bots and told on the way; how it ended for one of them."""
+    with tempfile.TemporaryDirectory(prefix="playmolt-") as kept:
+        stack = Stack(Path(kept) / "data", environment={"PLAYMOLT_PACKS": str(folder.resolve())})
+        with stack:
+            return asyncio.run(_played(stack.run.gateway, pack, game, language, out))
+
+
+async def _played(url: str, pack: EntryPack[Any], game: GameType, language: GameLanguage, out: Console) -> GameResult:
+    (bot,) = seats(game, 1)
+    narration = Narration(game, language)
+    async with AsyncClient(url) as client:
+        await client.register("house")
+        opened = await client.open_game(game, language=language, fill="house", fill_after_seconds=0, pack=pack.id)
+        result = await client.play(bot, game, game_id=opened.game_id)
+        async for message in client.events(opened.game_id):
+            if line := narration.tell(message):
+                out.print(line, markup=False, highlight=False)
+        return result
 
 
 def play(
