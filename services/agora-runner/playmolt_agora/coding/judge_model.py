@@ -198,7 +198,7 @@ def _cached(found: str) -> tuple[Reply | Failed, list[dict[str, Any]]]:
 def _heard(prompt: str, answer: Reply | Failed, calls: list[dict[str, Any]]) -> Heard:
     if isinstance(answer, Reply):
         return Heard(prompt_hash=prompt, calls=tuple(calls), judgement=judgement.read(answer.text))
-    if answer.code == "model_unavailable":
+    if answer.code in port.WITHOUT_REPLY:
         return _unheard(prompt, answer, calls)
     if answer.cut or answer.code == "refused":
         return Heard(prompt_hash=prompt, calls=tuple(calls), judgement=Judgement("cut" if answer.cut else "refusal"))
@@ -210,6 +210,8 @@ def _unheard(prompt: str, answer: Failed, calls: list[dict[str, Any]]) -> Heard:
     codes = [str(call.get("code") or call["status"]) for call in calls]
     if outcomes and outcomes == {"timeout"}:
         return Heard(prompt_hash=prompt, calls=tuple(calls), judgement=Judgement("timeout"))
+    if answer.code == "budget_spent":
+        return Heard(prompt_hash=prompt, calls=tuple(calls), halt=Halt("budget", answer.detail))
     refused = "rejected" in outcomes or port.NO_QUOTA in codes
     halt = Halt("model" if refused else "away", answer.detail)
     return Heard(prompt_hash=prompt, calls=tuple(calls), halt=halt)

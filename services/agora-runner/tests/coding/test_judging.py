@@ -295,6 +295,23 @@ async def test_a_429_is_no_call() -> None:
     assert (spent.calls, spent.refused_calls) == (len(stream.model.asked) - 1, 1)
 
 
+async def test_what_the_days_budget_does_not_hold_is_asked_the_next_day() -> None:
+    stream, detail = Stream(Model(), Store()), "the budget of today does not hold the request"
+    stream.begin()
+
+    class Spent(Model):
+        async def ask(self, *_: Any, **__: Any) -> Reply | Failed:
+            return Failed(code="budget_spent", detail=detail, attempts=0)
+
+    open_again, stream.model = stream.model, Spent()
+    await stream.work()
+    assert (stream.line.status, stream.line.detail, stream.line.coded, stream.line.failed) == ("budget", detail, 0, 0)
+    stream.model = open_again
+    stream.begin()
+    await stream.work()
+    assert (stream.line.status, stream.line.coded) == ("done", 6)
+
+
 async def test_a_stop_is_heeded_before_the_next_question() -> None:
     stream = Stream(Model(), Store())
     stream.begin()
