@@ -32,6 +32,7 @@ class ScriptedLog(MemoryLog):
         self.asked = asyncio.Event()
         self.faults: list[str] = []
         self.batches: list[int] = []
+        self.commands: list[int] = []
 
     async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
         self.asked.set()
@@ -42,6 +43,7 @@ class ScriptedLog(MemoryLog):
         if fault == "bug":
             raise RuntimeError("no log raises this")
         self.batches.append(len(units))
+        self.commands.append(sum(len(unit.outcomes) for unit in units))
         statuses = await super().append(units)
         if fault == "after":
             raise LogUnavailable("lost after the commit")
@@ -202,6 +204,34 @@ async def test_what_waits_commits_together(player: Player, log: ScriptedLog) -> 
     log.gate.set()
     assert {status for status, _ in [await future for future in waiting]} == {200}
     assert len(log.batches) <= 2
+
+
+@pytest.mark.parametrize("fault", ["", "before", "after"])
+@pytest.mark.parametrize("limit", [1, 2, 7])
+async def test_a_commit_holds_so_many_commands_at_most_also_of_one_game(
+    log: ScriptedLog, limit: int, fault: str
+) -> None:
+    engine = engine_on(log, batch_commands=limit)
+    player = Player(engine)
+    game, other = await player.game(), (await player.call("join", agent="c", name="C"))[1]["game_id"]
+    log.gate.clear()
+    log.asked.clear()
+    log.commands.clear()
+    log.faults = [fault, "", fault]
+    waiting = [player.send("act", game, {"add": 1}, agent="ab"[turn % 2]) for turn in range(9)]
+    await log.asked.wait()
+    waiting += [player.send("join", agent=f"d{number}", name="D") for number in range(9)]
+    waiting += [player.send("leave", other, agent="c"), player.send("act", game, {"add": 1}, agent="a")]
+    await asyncio.sleep(0.02)
+    log.gate.set()
+    async with asyncio.timeout(5):
+        answers = [await future for future in waiting]
+    assert [status for status, _ in answers[:18]] == [200] * 18
+    assert max(log.commands) <= limit
+    assert (await player.call("state", game))[1]["total"] == 10
+    versions = [body["version"] for _, body in answers[:9]]
+    assert sorted(set(versions)) == sorted(versions), "each has records of its own"
+    await engine.stop()
 
 
 @pytest.mark.parametrize("fault", ["before", "after"])

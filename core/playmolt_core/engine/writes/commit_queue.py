@@ -1,6 +1,6 @@
 """What gathers for the next commit while the present one is under way (group commit without a timer)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 import msgspec
 
@@ -20,6 +20,8 @@ class Group(msgspec.Struct, eq=False):
     changes: dict[str, Change] = {}
     answers: list[tuple[PendingCall, Plan]] = []
     outcomes: list[Outcome] = []
+    full: bool = False
+    """Another rests on it: it takes no more."""
 
     def absorb(self, other: "Group") -> None:
         """Take over another group; they have no stream in common yet."""
@@ -36,10 +38,14 @@ class Group(msgspec.Struct, eq=False):
 
 
 class CommitQueue:
-    """The groups of the next commit, found by the streams they touch."""
+    """The groups of the next commits, found by the streams they touch; a group is of at most `limit` commands.
 
-    def __init__(self) -> None:
-        self._group_of: dict[str, Group] = {}
+    What touches the streams of a group that is full begins one behind it, which rests on it.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._newest: dict[str, Group] = {}
         self._groups: dict[Group, None] = {}
 
     def __bool__(self) -> bool:
@@ -55,7 +61,7 @@ class CommitQueue:
             earlier = group.changes.get(entry.stream)
             if earlier is None:
                 group.changes[entry.stream] = change
-                self._group_of[entry.stream] = group
+                self._newest[entry.stream] = group
                 entry.uncommitted += 1
             else:
                 earlier.extend(change)
@@ -67,53 +73,62 @@ class CommitQueue:
             group.outcomes.append(_outcome(pending, plan, plan.remember_on))
 
     def _group_for(self, plan: Plan) -> Group:
-        group: Group | None = None
-        for change in plan.changes:
-            other = self._group_of.get(change.entry.stream)
-            if group is None:
-                group = other
-            elif other is not None and other is not group:
-                self._merge(group, other)
-        if group is None:
+        newest = (self._newest.get(change.entry.stream) for change in plan.changes)
+        touched = list(dict.fromkeys(group for group in newest if group is not None))
+        if not touched or any(group.full for group in touched) or sum(map(_commands, touched)) >= self._limit:
+            for rested_on in touched:
+                rested_on.full = True
             group = Group()
             self._groups[group] = None
+            return group
+        group, *others = touched
+        for other in others:
+            self._merge(group, other)
         return group
 
     def _merge(self, group: Group, other: Group) -> None:
+        """Nothing rests on either, and what they rest on is before them: so the place of both is the end."""
         group.absorb(other)
-        del self._groups[other]
+        for merged in (group, other):
+            del self._groups[merged]
+        self._groups[group] = None
         for stream in other.changes:
-            self._group_of[stream] = group
+            self._newest[stream] = group
 
-    def cut(self, limit: int) -> list[Group]:
-        """Take whole groups, oldest first, until `limit` commands are reached."""
+    def cut(self) -> list[Group]:
+        """Take whole groups, oldest first, until there are as many commands as the limit."""
         batch: list[Group] = []
         size = 0
         for group in self._groups:
-            size += len(group.answers)
-            if batch and size > limit:
+            size += _commands(group)
+            if batch and size > self._limit:
                 self._take(batch)
                 return batch
             batch.append(group)
         return self.take_all()
 
-    def take_touching(self, streams: Sequence[str]) -> list[Group]:
+    def take_touching(self, streams: Collection[str]) -> list[Group]:
         """Take the groups that rest on one of these streams."""
-        found = {group: None for stream in streams if (group := self._group_of.get(stream)) is not None}
+        found = [group for group in self._groups if not group.changes.keys().isdisjoint(streams)]
         self._take(found)
-        return list(found)
+        return found
 
     def take_all(self) -> list[Group]:
         groups = list(self._groups)
         self._groups.clear()
-        self._group_of.clear()
+        self._newest.clear()
         return groups
 
     def _take(self, groups: Iterable[Group]) -> None:
         for group in groups:
             del self._groups[group]
             for stream in group.changes:
-                del self._group_of[stream]
+                if self._newest.get(stream) is group:
+                    del self._newest[stream]
+
+
+def _commands(group: Group) -> int:
+    return len(group.answers)
 
 
 def _outcome(pending: PendingCall, plan: Plan, entry: CachedStream) -> Outcome:

@@ -36,12 +36,11 @@ class Committing:
     ) -> None:
         self._log = event_log
         self._streams = streams
-        self._batch_commands = batch_commands
         self._on_commit = on_commit
         self._again = again
         self._on_due: Callable[[str], None] = lambda _: None
         self._on_fault: Callable[[PendingCall, Plan, Fault], None] = lambda pending, plan, _: plan.answer(pending)
-        self._queue = CommitQueue()
+        self._queue = CommitQueue(batch_commands)
         self._queued = asyncio.Event()
         self._settled: defaultdict[str, list[Callable[[], None]]] = defaultdict(list)
         self.commits = 0
@@ -70,7 +69,7 @@ class Committing:
         """Commit for ever."""
         while True:
             await self._queued.wait()
-            batch = self._queue.cut(self._batch_commands)
+            batch = self._queue.cut()
             if batch:
                 await self._commit(batch)
             elif not self._queue:
