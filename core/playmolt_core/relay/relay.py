@@ -103,10 +103,9 @@ class Relay:
                 pause = min(pause * 2, LONGEST_PAUSE_BROKEN if isinstance(error, FeedBroken) else LONGEST_PAUSE)
                 continue
             self.ready, self._stepped_at, pause = True, time.monotonic(), FIRST_PAUSE
-            if not moved:
+            if moved < BATCH_MESSAGES // 2:
+                await asyncio.sleep(GATHER_SECONDS if moved else 0)
                 await self._sleep()
-            elif moved < BATCH_MESSAGES // 2:
-                await asyncio.sleep(GATHER_SECONDS)
 
     def _failed(self, error: Exception) -> None:
         self.ready = False
@@ -202,6 +201,7 @@ class Relay:
                 await self._streams.publish(messages, after=tail)
             except Fenced:  # another relay was faster, or an answer was lost
                 self._tails[feed.stream] = await self._opened(feed)
+                self._awake.set()
                 return
             stored, waiting = waiting[: len(messages)], waiting[len(messages) :]
             tail = self._tails[feed.stream] = stored[-1].position
