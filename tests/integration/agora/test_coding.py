@@ -40,12 +40,12 @@ def playmolt(*arguments: str, status: int = 0) -> tuple[Any, str]:
 
 
 async def received(server: FakeServer, many: int) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while len(server.received) < many:
             await asyncio.sleep(0.02)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(400)
 async def test_a_judge_that_is_killed_twice_asks_nothing_twice_and_agreement_is_in_the_bundle(
     stack: StackFactory, folder: Path
 ) -> None:
