@@ -12,6 +12,8 @@ from playmolt_core.game.lobby import LobbyRules
 from playmolt_core.service.engine_module import engines
 from playmolt_schemas.registry import games
 
+from playmolt_cli.terminal.options import read_settings
+
 
 def deciders() -> dict[str, Decider[Any]]:
     """Id prefix → rules, lobbies and erasures included.
@@ -37,6 +39,12 @@ async def with_packs(rules: Mapping[str, Decider[Any]], pool: Pool) -> None:
 
 
 def decider_of(game: str) -> Decider[Any]:
-    """The rules of one game, without the import of the others'."""
-    rules: Decider[Any] = engines()[games()[game].service].deciders[game].load()()
-    return rules
+    """The rules of one game, without the import of the others'. Those of the jury have the packs of the settings."""
+    rules: Any = engines()[games()[game].service].deciders[game].load()()
+    if game == "jury" and (folders := read_settings().packs):
+        from playmolt_jury.content.pack_folder import packs  # noqa: PLC0415 -- as late as the rules themselves
+
+        for pack in packs(folders):
+            rules.cases.offer(pack)
+    decider: Decider[Any] = rules
+    return decider

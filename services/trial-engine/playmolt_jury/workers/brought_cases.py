@@ -57,6 +57,8 @@ class BroughtCases:
         self._cases = cases
         self._packs = packs
         self._missed: dict[str, asyncio.Task[None]] = {}
+        self._checking = asyncio.Semaphore(1)
+        """A check takes long: sessions of others go on beside one, and would not beside many."""
 
     def fetches(self) -> Mapping[str, Fetch]:
         return {CASES: self._list, BRING_CASE: self._bring, DROP_CASE: self._drop}
@@ -149,7 +151,8 @@ class BroughtCases:
         if files is None:
             return Refused(Code.UNAVAILABLE, "The files are not there any more. Send them again.")
         try:
-            found = await asyncio.to_thread(pack.read, files)
+            async with self._checking:
+                found = await asyncio.to_thread(pack.read, files)
         except PackFaulty as error:
             await self._packs.sweep(digest)
             return _faulty(error.faults)

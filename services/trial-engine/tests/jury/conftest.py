@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 import msgspec
@@ -326,3 +327,15 @@ def performances(real: Jury) -> Callable[..., Session]:
         return played
 
     return open_session
+
+
+PACK_TOML = b'format = 1\ngame = "jury"\nid = "ferry"\ntitle = "Ferry"\nlanguages = ["en"]\n'
+
+
+@pytest.fixture(scope="session")
+def ferry() -> Pack:
+    """A case of three jurors."""
+    template = files("playmolt_jury").joinpath("content", "template")
+    words = {f"en/{each.name}": each.read_bytes() for each in template.joinpath("en").iterdir()}
+    structure = template.joinpath("structure.toml").read_bytes()
+    return pack.read({"pack.toml": PACK_TOML, "structure.toml": structure, **words})

@@ -1,7 +1,6 @@
 """A case of somebody's own by the rules: other jurors, rounds and topics, and the very pack it was opened with."""
 
 from collections.abc import Callable
-from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -12,16 +11,6 @@ from playmolt_jury.content.pack import Pack
 from playmolt_jury.rules import Jury
 
 from .conftest import DEFAULT, Session, scripted_model
-
-PACK_TOML = b'format = 1\ngame = "jury"\nid = "ferry"\ntitle = "Ferry"\nlanguages = ["en"]\n'
-
-
-@pytest.fixture(scope="module")
-def ferry() -> Pack:
-    template = files("playmolt_jury").joinpath("content", "template")
-    words = {f"en/{each.name}": each.read_bytes() for each in template.joinpath("en").iterdir()}
-    structure = template.joinpath("structure.toml").read_bytes()
-    return pack.read({"pack.toml": PACK_TOML, "structure.toml": structure, **words})
 
 
 @pytest.fixture

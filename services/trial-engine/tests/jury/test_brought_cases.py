@@ -1,0 +1,161 @@
+"""Cases that people bring, as an engine takes them: offered, played, missed and found again."""
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+from playmolt_core.db.content.packs import Offer, Offering
+from playmolt_core.game.api import ApiReply, ApiRequest
+from playmolt_core.game.decider import Refused
+from playmolt_jury.api import Opening
+from playmolt_jury.content import pack
+from playmolt_jury.content.cases import Cases
+from playmolt_jury.content.pack import Pack
+from playmolt_jury.state import State
+from playmolt_jury.workers import brought_cases
+from playmolt_jury.workers.brought_cases import BroughtCases
+from playmolt_schemas.codes import Code
+from playmolt_schemas.games.packs import Files, digest_of
+
+
+class Shelf:
+    """Packs in memory."""
+
+    def __init__(self) -> None:
+        self.lying: dict[str, Files] = {}
+        self.offered: list[Offer] = []
+        self.playing: dict[str, str] = {}
+        self.missed: set[str] = set()
+        self.sent = 0
+
+    async def files(self, digest: str) -> Files | None:
+        return self.lying.get(digest)
+
+    async def offer(self, owner: str, case: str, digest: str, about: bytes) -> Offering:
+        self.offered.append(Offer(owner, case, digest, about, datetime(2026, 1, 1, tzinfo=UTC)))
+        return "new"
+
+    async def offers(self, owner: str | None) -> list[Offer]:
+        return [each for each in self.offered if owner is None or each.owner in ("", owner)]
+
+    async def withdraw(self, owner: str | None, case: str) -> bool:
+        before = len(self.offered)
+        self.offered = [each for each in self.offered if (each.owner, each.id) != (owner or "", case)]
+        return len(self.offered) < before
+
+    async def play(self, stream: str, digest: str, files: Files | None = None) -> bool:
+        if files is not None:
+            self.lying[digest] = files
+            self.sent += 1
+        if digest in self.lying:
+            self.playing[stream] = digest
+        return digest in self.lying
+
+    async def miss(self, digest: str) -> None:
+        self.missed.add(digest)
+
+    async def sweep(self, faulty: str = "") -> None:
+        self.lying.pop(faulty, None)
+
+
+class Desk:
+    """An engine's cases over such a shelf."""
+
+    def __init__(self, shelf: Shelf | None = None) -> None:
+        self.shelf = shelf or Shelf()
+        self.cases = Cases(pack.shipped())
+        self.brought = BroughtCases(self.cases, self.shelf)
+
+    async def bring(self, files: Files, agent: str = "agent-1") -> ApiReply | Refused:
+        digest = digest_of(files)
+        self.shelf.lying[digest] = files
+        return await self.ask("jury_bring_case", {"digest": digest}, agent)
+
+    async def ask(self, route: str, body: Any = None, agent: str = "agent-1", **params: str) -> ApiReply | Refused:
+        request = ApiRequest(route=route, stream="", params=params, body=body, agent_id=agent, operator=not agent)
+        return await self.brought.fetches()[route](None, request)
+
+    async def opening(self, body: Any, agent: str = "agent-1") -> Opening:
+        request = ApiRequest(route="jury_open", stream="jury-1", body=body, agent_id=agent)
+        completed = await self.brought.complete(request)
+        assert isinstance(completed, Opening)
+        return completed
+
+
+async def test_who_opens_a_session_may_name_its_own_cases_and_the_operators(ferry: Pack) -> None:
+    desk = Desk()
+    await desk.bring(ferry.files)
+    other = Desk(desk.shelf)
+    opening = await other.opening({"language": "en", "case": "ferry"})
+    assert [(each.id, each.digest, each.languages) for each in opening.brought] == [("ferry", ferry.digest, ("en",))]
+    assert other.cases.of(ferry.digest) is not None, "it is in memory before rules ask"
+    assert desk.shelf.playing == {"jury-1": ferry.digest}
+    assert (await other.opening({"language": "en", "case": "ferry"}, "agent-2")).brought == ()
+    for odd in (None, [], {"case": 7}, {"case": "none"}):
+        assert (await other.opening(odd)).body == odd
+
+
+async def test_the_shipped_case_is_kept_as_it_was_when_a_session_opened_with_it() -> None:
+    desk = Desk()
+    await desk.opening({"language": "en"})
+    await desk.opening({"language": "en"})
+    assert desk.shelf.playing == {"jury-1": pack.shipped().digest}
+    assert desk.shelf.sent == 1, "its files are sent once"
+
+
+async def test_a_pack_that_is_nowhere_is_told_and_found_when_it_is_back(
+    ferry: Pack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(brought_cases, "_LOOK_AGAIN_SECONDS", 0.01)
+    desk, state = Desk(), State(game_id="jury-1", version=1, pack_digest=ferry.digest)
+    await desk.brought.prepare(state)
+    await desk.brought.prepare(state)
+    assert desk.shelf.missed == {ferry.digest}
+    assert desk.cases.of(ferry.digest) is None
+    desk.shelf.lying[ferry.digest] = ferry.files
+    async with asyncio.timeout(5):
+        while desk.shelf.playing != {"jury-1": ferry.digest}:
+            await asyncio.sleep(0.01)
+    assert desk.cases.of(ferry.digest) is not None
+
+
+async def test_what_cannot_be_read_any_more_is_missed_like_what_is_gone(ferry: Pack) -> None:
+    desk = Desk()
+    desk.shelf.lying[ferry.digest] = {"pack.toml": b""}
+    await desk.brought.prepare(State(game_id="jury-1", version=1, pack_digest=ferry.digest))
+    assert desk.shelf.missed == {ferry.digest}
+
+
+async def test_a_session_of_before_packs_needs_none() -> None:
+    desk = Desk()
+    await desk.brought.prepare(State(game_id="jury-1", version=1))
+    assert not desk.shelf.playing
+
+
+async def test_an_id_of_the_platform_is_refused_at_its_line(ferry: Pack) -> None:
+    desk = Desk()
+    frame = ferry.files["pack.toml"].replace(b'"ferry"', f'"{pack.shipped().id}"'.encode())
+    refused = await desk.bring({**ferry.files, "pack.toml": frame})
+    assert isinstance(refused, Refused)
+    told = msgspec.to_builtins(refused.errors)
+    assert (refused.code, told[0]["field"], told[0]["line"]) == (Code.INVALID_FORM, "files.pack.toml", 3)
+    assert not desk.shelf.offered
+
+
+async def test_the_list_tells_sizes_and_nothing_of_what_stands_in_the_files(ferry: Pack) -> None:
+    desk = Desk()
+    await desk.bring(ferry.files)
+    listed = await desk.ask("jury_cases")
+    assert isinstance(listed, ApiReply)
+    rows = msgspec.to_builtins(listed.body)["cases"]
+    assert [(row["id"], row["by"], row["shipped"]) for row in rows] == [
+        (pack.shipped().id, None, True), ("ferry", "agent-1", False),
+    ]  # fmt: skip
+    sizes = {"jurors", "evidence", "witnesses", "endings"}
+    assert set(rows[1]) == sizes | {"id", "title", "languages", "digest", "by", "created_at", "shipped"}
+    assert isinstance(await desk.ask("jury_drop_case", agent="agent-2", case="ferry"), Refused)
+    dropped = await desk.ask("jury_drop_case", case="ferry")
+    assert isinstance(dropped, ApiReply)
+    assert dropped.status == 204
