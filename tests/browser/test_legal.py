@@ -1,10 +1,13 @@
 """A legal session through its gates, in the forms that the server describes."""
 
 import re
+from typing import get_args
 
 import pytest
+from playmolt_schemas.games.legal import ReportSection
 from playwright.sync_api import Page, expect
 
+from tests.browser import told_report
 from tests.browser.conftest import Reader
 
 RENDER_MS = 120_000
@@ -94,8 +97,8 @@ def test_a_session_goes_through_its_gates_to_a_report_in_korean(reader: Reader) 
 
     report = page.locator("article[aria-labelledby=report]")
     expect(report).to_contain_text("법률 자문")
-    headings = report.locator("h3").all_inner_texts()
-    assert headings.index("합의") < headings.index("리스크")
+    headings = [heading.partition(". ")[2] for heading in report.locator("h3").all_inner_texts()]
+    assert headings.index("합의안") < headings.index("리스크")
     target = report.locator("a.tag").first.get_attribute("href")
     expect(report.locator(str(target))).to_have_count(1)
     magic = {"PDF": b"%PDF", "DOCX": b"PK", "HTML": b"<", "MD": b"#", "JSON": b"{"}
@@ -131,3 +134,37 @@ def test_a_bad_field_of_a_new_session_is_told_at_the_field(reader: Reader) -> No
     form.locator("button.first").click()
     expect(form.get_by_label("Model")).to_have_attribute("aria-invalid", "true")
     expect(form.locator(".fault", has_text="scripted")).to_be_visible()
+
+
+ELSEWHERE = {
+    "report.language", "report.unverified", "report.issues", "report.next_steps", "report.stale", "report.best_cases",
+    "report.likelihood", "report.timeline", "report.refused.quote", "report.appendix.output", "report.steering",
+}  # fmt: skip
+"""What is said at another key, or is how a text is marked."""
+UNTOLD = {"quote", "by", "sha256", "media_type", "new_id", "replaces", "reason", "replaced_by", "issue", "answers"}
+DRAW = """async () => {
+  const at = document.querySelector("script[type=module]").src.replace(/legal\\/page\\.js.*/, "");
+  const { readTexts, speak } = await import(`${at}parts/language.js`);
+  speak(await readTexts(document.documentElement.lang));
+  const { reportView } = await import(`${at}legal/report.js`);
+  document.querySelector("main").replaceChildren(await reportView("/api/sessions/a", { id: "a" }));
+}"""
+
+
+@pytest.mark.parametrize("language", ["en", "ko", "zh"])
+def test_the_page_shows_every_text_of_a_report_and_no_empty_section(reader: Reader, language: str) -> None:
+    page = reader("/legal", language=language)
+    whole = told_report.report()
+    page.route("**/api/sessions/a/report", lambda route: route.fulfill(json=whole))
+    page.evaluate(DRAW)
+    shown = page.locator("article[aria-labelledby=report]")
+    drawn = shown.text_content() or ""
+    sections = shown.locator("section[data-section]")
+    assert [one.get_attribute("data-section") for one in sections.all()][5:8] == list(whole["order"])
+    assert sections.count() == len(get_args(ReportSection))
+    missing = [path for path, text in told_report.texts(whole) if text not in drawn]
+    assert [path for path in missing if not _elsewhere(path)] == []
+
+
+def _elsewhere(path: str) -> bool:
+    return path.rpartition(".")[2] in UNTOLD or any(path == one or path.startswith(f"{one}.") for one in ELSEWHERE)

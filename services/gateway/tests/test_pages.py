@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, get_args
 
 import httpx
+import msgspec
 import pytest
 from playmolt_gateway.pages.bundles import BUNDLED, NotBundled, bundle
 from playmolt_schemas.agora import feed, plan, turn
@@ -37,7 +38,7 @@ CODES: dict[str, tuple[str, ...]] = {
     "phase": (
         *get_args(trial.Phase), *get_args(ox.Phase), *get_args(jury.PhaseName), "running", "paused", "ended",
         "FACTS_INTAKE", "FACTS_STIPULATE", "USER_GATE", "END_GATE", "FINALIZE_DONE",
-        *(f"{role}_R{n}" for role in ("JUDGE", "CLAIMANT", "OPPOSING", "VERIFIER") for n in (1, 2, 3)),
+        *(f"{role}_R{n}" for role in ("JUDGE", "CLAIMANT", "OPPOSING", "VERIFIER") for n in (1, 2, 3, 4)),
     ),
     "role": get_args(trial.Role),
     "verdict": (*get_args(trial.Verdict), *get_args(jury.VerdictName)),
@@ -45,7 +46,12 @@ CODES: dict[str, tuple[str, ...]] = {
     "why": tuple(cause for cause in get_args(jury.Cause) if cause != "speech"),
     "impact": get_args(jury.Impact),
     "gate": get_args(legal.GateName),
+    "section": get_args(legal.ReportSection),
+    "side": get_args(legal.Side),
+    "change": tuple(action for action in get_args(legal.FactChange) if action != "stipulated"),
+    "fact_source": get_args(legal.FactSource),
     "fact": get_args(legal.FactState),
+    "fact_state": get_args(legal.FactState),
     "check": get_args(legal.Check),
     "case": get_args(legal.CaseType),
     "role_legal": get_args(legal.Role),
@@ -220,6 +226,19 @@ def test_every_text_that_a_module_asks_for_is_there() -> None:
 @pytest.mark.parametrize("group", CODES)
 def test_every_code_has_its_word(group: str) -> None:
     assert [code for code in CODES[group] if f"{group}.{code}" not in TEXTS["en"]] == []
+
+
+@pytest.mark.parametrize("told", [legal.Report, legal.PageOne, legal.Burden, legal.VerifiedRound, legal.ReportFacts])
+def test_the_page_of_a_report_names_every_key_of_it(told: type[msgspec.Struct]) -> None:
+    module = MODULES["legal/report.js"] + MODULES["legal/sections.js"]
+    elsewhere = {
+        "issues",
+        "best_cases",
+        "next_steps",
+        "stale",
+    }  # the same sentences stand in the answer, the arguments and the marks
+    named = set(re.findall(r"\b[a-z_]+\b", module))
+    assert sorted(set(told.__struct_fields__) - named - (elsewhere if told is legal.Report else set())) == []
 
 
 def test_every_page_is_declared_once() -> None:

@@ -11,6 +11,7 @@ import { Narration } from "../parts/narration.js";
 import { factsForm, factsView } from "./facts.js";
 import { gateForm } from "./gate.js";
 import { reportView } from "./report.js";
+import { valueOf } from "./sections.js";
 import { marked, turnView } from "./turn.js";
 import { uploadCard } from "./uploads.js";
 import { SessionHistory } from "../sessions/history.js";
@@ -265,12 +266,8 @@ class Session {
 function steeringView(session) {
   const { steering } = session;
   const rows = Object.entries(steering).filter(([, value]) => value !== null && value !== "" && !(Array.isArray(value) && !value.length));
-  const text = (name, value) => {
-    const shown = (one) => (typeof one === "boolean" ? t(one ? "yes" : "no") : word(`code.${name}`, one));
-    return Array.isArray(value) ? value.map(shown).join(" · ") : shown(value);
-  };
   return [el("h2", {}, t("legal.steering")),
-    rows.length ? el("dl", { class: "facts" }, rows.map(([name, value]) => [el("dt", {}, word("field", name)), el("dd", { class: "pre" }, text(name, value))]))
+    rows.length ? el("dl", { class: "facts" }, rows.map(([name, value]) => [el("dt", {}, word("field", name)), el("dd", { class: "pre" }, valueOf(name, value))]))
       : el("p", { class: "quiet" }, t("legal.no_steering")),
     session.steering_history.length ? el("p", { class: "quiet small" }, t("legal.versions", { n: session.steering_history.length })) : null];
 }

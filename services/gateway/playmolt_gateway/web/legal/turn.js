@@ -10,19 +10,25 @@ export function turnView(turn) {
     turn.unresolved.length ? el("span", { class: "tag" }, t("legal.unresolved", { n: turn.unresolved.length })) : null,
     turn.stale.length ? el("span", { class: "tag" }, t("legal.stale", { facts: turn.stale.join(", ") })) : null,
     turn.redone ? el("span", { class: "quiet small" }, t("legal.redone", { n: turn.redone })) : null);
-  const fields = Object.entries(turn.output).filter(([name, value]) => name !== "SteeringComplianceCheck" && !(Array.isArray(value) && !value.length));
-  return el("article", { class: "card" }, head,
-    el("dl", { class: "stack" }, fields.map(([name, value]) => el("div", { class: "tight" }, el("dt", { class: "label" }, word("output", name)), el("dd", { class: "tight" }, said(value, turn))))),
+  const cited = (turn.citations ?? []).filter((citation) => citation.unverified).map((citation) => citation.text);
+  return el("article", { class: "card" }, head, outputView(turn.output, { unverified: turn.unverified, cited }),
     found(t("legal.hits"), turn.hits, turn), found(t("legal.unresolved_hits"), turn.unresolved, turn), found(t("legal.warnings"), turn.warnings, turn),
     turn.draft ? el("details", {}, el("summary", {}, t("legal.draft")), el("pre", { class: "pre small" }, JSON.stringify(turn.draft, null, 1))) : null);
 }
 
-function said(value, turn) {
-  if (Array.isArray(value)) return el("ul", { class: "tight" }, value.map((one) => el("li", {}, said(one, turn))));
-  if (value !== null && typeof value === "object") return statement(value, { unverified: turn.unverified });
-  const whole = turn.citations?.some((citation) => citation.text === value && citation.unverified);
-  return el("span", {}, marked(String(value), whole ? [value] : turn.unverified));
+/** An answer field by field. `unverified` is marked where it stands in a text, `cited` where it is the whole of one. */
+export function outputView(output, { mark, unverified = [], cited = [] } = {}) {
+  const said = (value) => {
+    if (Array.isArray(value)) return el("ul", { class: "tight" }, value.map((one) => el("li", {}, said(one))));
+    if (value !== null && typeof value === "object") return statement(value, { mark, unverified });
+    return el("span", {}, marked(String(value), cited.includes(value) ? [value] : unverified));
+  };
+  const fields = Object.entries(output).filter(([name, value]) => name !== "SteeringComplianceCheck" && !(Array.isArray(value) && !value.length));
+  return el("dl", { class: "stack" }, fields.map(([name, value]) => el("div", { class: "tight" }, el("dt", { class: "label" }, word("output", name)), el("dd", { class: "tight" }, said(value)))));
 }
+
+/** A range of likelihood. */
+export const percent = ({ high, low }) => `${low}–${high}%`;
 
 /** A text with a tag behind every statute and case number in it that nobody supplied. */
 export function marked(text, unverified = []) {
@@ -50,9 +56,9 @@ function whole(text) {
 
 /** A statement with the ids it rests on, or a piece of evidence with its purpose. `mark` makes the node of an id. */
 export function statement(one, { mark = (id) => el("span", { class: "tag plain" }, id), unverified = [] } = {}) {
-  if ("purpose" in one) return el("span", {}, mark(one.evidence), " ", marked(one.purpose, unverified));
+  if ("purpose" in one) return el("span", {}, one.evidence === "Unknown" ? el("span", { class: "tag plain" }, t("unknown")) : mark(one.evidence), " ", marked(one.purpose, unverified));
   const basis = Array.isArray(one.basis) ? one.basis : [one.basis].filter(Boolean);
-  return el("span", {}, marked(one.text, unverified), basis.map((id) => [" ", id === "Unknown" ? el("span", { class: "tag plain" }, t("unknown")) : mark(id)]));
+  return el("span", {}, "low" in one ? `${percent(one)} ` : null, marked(one.text, unverified), basis.map((id) => [" ", id === "Unknown" ? el("span", { class: "tag plain" }, t("unknown")) : mark(id)]));
 }
 
 function found(heading, hits, turn) {
