@@ -32,6 +32,7 @@ def jury() -> None:
     "--language", type=click.Choice(get_args(Language)), default="en", show_default=True, help="Language of the story."
 )
 @click.option("--session", "session_id", metavar="ID", help="Go on with a session instead of opening one.")
+@click.option("--case", metavar="ID", help="A case that somebody brought. Default: the shipped one.")
 @click.option("--model", default="scripted", show_default=True, help="Alias of the model that plays the jurors.")
 @click.option("--auto", is_flag=True, help="Let a scripted overseer play it to the end.")
 @click.option(
@@ -44,8 +45,8 @@ def jury() -> None:
 @data_option
 @json_option
 def play(
-    language: Language, session_id: str | None, model: str, auto: bool, aim: VerdictName, name: str, url: str | None,
-    key: str | None, data: Path | None, as_json: bool,
+    language: Language, session_id: str | None, case: str | None, model: str, auto: bool, aim: VerdictName, name: str,
+    url: str | None, key: str | None, data: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Play a whole game: the prologue, the evidence, three witnesses, five jurors, their debate, the vote, the ending.
 
@@ -59,7 +60,7 @@ def play(
         if session_id:
             session = client.call(routes.READ, session_id)
         else:
-            session = client.call(routes.OPEN, body=OpenJuryRequest(language=language, model=model))
+            session = client.call(routes.OPEN, body=OpenJuryRequest(language=language, model=model, case=case))
         page = Page(console(err=as_json), Words(session.language))
         table = Table(client, page, session)
         try:

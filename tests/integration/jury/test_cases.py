@@ -1,6 +1,7 @@
 """Cases that people bring over HTTP: checked, listed, played to the end, kept for as long as a session plays them."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -112,6 +113,11 @@ async def test_a_case_is_played_to_the_end_through_a_restart_and_its_deletion(
     await _to_the_end(owner)
     assert len((await owner.has("verdict"))["votes"]) == 3
     assert (await owner.has("ending"))["id"]
+    for rest in ("transcript", "transcript?format=html", "picture.svg", "log", "dossier", "witnesses", "evidence"):
+        assert (await owner.get(rest)).status_code == 200, rest
+    address = (await owner.post("share")).json()["url"]
+    for shown in (address, f"{address}/picture.png", f"{address}/log.jsonl", f"{address}/check"):
+        assert (await stranger.client.get(shown)).status_code == 200, shown
     stolen = await stranger.client.get(owner.path(), headers=stranger.headers)
     assert stolen.status_code == 404
 
@@ -232,4 +238,8 @@ async def test_only_the_operator_brings_cases_unless_keys_may(running: Stack, fe
         assert (await _cases(person))[FERRY]["by"] == "operator"
         opened = await _open(person, FERRY, "zh")
         assert opened.status_code == 201, opened.text
+        words = ("jury", "play", "--auto", "--json", "--case", FERRY, "--language", "ko")
+        played = await asyncio.to_thread(CliRunner().invoke, cli, [*words, "--data", str(running.folder.path)])
+        assert played.exit_code == 0, played.output[-2000:]
+        assert len(json.loads(played.stdout.splitlines()[-1])["verdict"]["votes"]) == 3
         assert (await person.client.delete(f"/api/jury/cases/{FERRY}", headers=operator)).status_code == 204
