@@ -1,17 +1,37 @@
-"""`make bench`: every figure in one run, as a table of ratios."""
+"""`make bench`: every figure in one run, as a table of ratios; `python -m bench PART …` measures some of it."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 from rich.table import Table
 
-from bench import actions, agora, match, memory, ratings, replay
+from bench import actions, agora, alone, growth, match, memory, ratings, replay
+
+PARTS: Final = {
+    "replay": replay, "memory": memory, "ratings": ratings, "match": match, "growth": growth, "alone": alone,
+    "actions": actions, "agora": agora,
+}  # fmt: skip
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"any of {', '.join(PARTS)}; left out: all")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON, too")
+    asked = parser.parse_args()
+    if unknown := [part for part in asked.parts if part not in PARTS]:
+        parser.error(f"no part {unknown[0]!r}; there are {', '.join(PARTS)}")
     table = Table("what", "product", "beside it", "ratio", title="product beside what a user would write instead")
-    for module in (replay, memory, ratings, match, actions, agora):
-        for row in module.rows():
+    measured = []
+    for part in asked.parts or PARTS:
+        for row in PARTS[part].rows():
             table.add_row(*row)
+            measured.append(dict(zip(("what", "product", "beside", "ratio"), row, strict=True)) | {"part": part})
     Console().print(table)
+    if asked.json:
+        asked.json.write_text(json.dumps(measured, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import uvloop
 from bench.load import Connection, Measured, drive, open_connections, request
 from bench.servers import database_url, events_behind, floor, folder, naive, product
 
-IN_FLIGHT = 64
+IN_FLIGHT = (64, 256)
 GAMES = 384
 ROUNDS = 3
 _keys = itertools.count()
@@ -25,7 +25,7 @@ def _headers(key: str, idempotency: bool = False) -> str:
     return f"Authorization: Bearer {key}\r\n{extra}"
 
 
-async def _seat(connections: list[Connection], games: int) -> dict[str, list[str]]:
+async def seat(connections: list[Connection], games: int) -> dict[str, list[str]]:
     """Register five agents a game and let them join; gives game id → keys."""
     seats: dict[str, list[str]] = defaultdict(list)
     numbers = iter(range(games * 5))
@@ -48,7 +48,7 @@ async def _seat(connections: list[Connection], games: int) -> dict[str, list[str
     return seats
 
 
-def _script(game: str, keys: list[str]) -> list[bytes]:
+def script_of(game: str, keys: list[str]) -> list[bytes]:
     """A whole O/X game: fifty actions, every one accepted."""
     path = f"/api/games/{game}/actions"
     script = []
@@ -66,26 +66,26 @@ def _script(game: str, keys: list[str]) -> list[bytes]:
     return script
 
 
-async def _measure_product(port: int, games: int) -> Measured:
-    connections = await open_connections(port, IN_FLIGHT)
-    seats = await _seat(connections, games)
-    scripts = [_script(game, keys) for game, keys in seats.items()]
+async def measure_product(port: int, games: int, in_flight: int) -> Measured:
+    connections = await open_connections(port, in_flight)
+    seats = await seat(connections, games)
+    scripts = [script_of(game, keys) for game, keys in seats.items()]
     # Games stand at different points, as in an arena that is open all day: begun at once they would all end at once.
-    played = [len(script) * place // IN_FLIGHT for place, script in enumerate(scripts[:IN_FLIGHT])]
+    played = [len(script) * place // in_flight for place, script in enumerate(scripts[:in_flight])]
     await drive(connections, [script[:count] for script, count in zip(scripts, played, strict=False)])
     rest = [script[count:] for script, count in zip(scripts, played, strict=False)]
-    measured = await drive(connections, [*rest, *scripts[IN_FLIGHT:]])
+    measured = await drive(connections, [*rest, *scripts[in_flight:]])
     for connection in connections:
         connection.close()
     assert set(measured.statuses) == {200}, measured.statuses
     return measured
 
 
-async def _measure_posts(port: int, actions: int) -> Measured:
-    connections = await open_connections(port, IN_FLIGHT)
+async def measure_posts(port: int, actions: int, in_flight: int) -> Measured:
+    connections = await open_connections(port, in_flight)
     body = json.dumps({"type": "first_choice", "choice": "O", "comment": "a comment of usual length, say"}).encode()
     raw = request("POST", "/api/games/ox-1/actions", body)
-    measured = await drive(connections, [[raw] * (actions // IN_FLIGHT)] * IN_FLIGHT)
+    measured = await drive(connections, [[raw] * (actions // in_flight)] * in_flight)
     for connection in connections:
         connection.close()
     assert set(measured.statuses) == {200}, measured.statuses
@@ -97,75 +97,65 @@ class Compared(NamedTuple):
 
     product: list[Measured]
     naive: list[Measured]
+    tuned: list[Measured]
     hops: list[Measured]
     logged: list[Measured]
     behind: list[int]
 
 
-def measure(games: int = GAMES, rounds: int = ROUNDS) -> Compared:
+def measure(in_flight: int, games: int = GAMES, rounds: int = ROUNDS) -> Compared:
     """Interleaved rounds on one Postgres with fsync on, each warm."""
-    compared = Compared([], [], [], [], [])
+    compared = Compared([], [], [], [], [], [])
     with folder() as data, product(Path(data)) as port:
-        uvloop.run(_measure_product(port, 64))
+        uvloop.run(measure_product(port, in_flight, in_flight))
         for _ in range(rounds):
-            compared.product.append(uvloop.run(_measure_product(port, games)))
+            compared.product.append(uvloop.run(measure_product(port, games, in_flight)))
             compared.behind.append(events_behind(data))
-            with naive(database_url(data)) as naive_port:
-                compared.naive.append(_measure_warm(naive_port, games * 25))
+            for app, runs in (("bench.naive:app", compared.naive), ("bench.tuned:app", compared.tuned)):
+                with naive(database_url(data), app=app) as naive_port:
+                    runs.append(_measure_warm(naive_port, games * 25, in_flight))
             for kind, runs in (("insert", compared.hops), ("append", compared.logged)):
                 with floor(data, database_url(data), kind) as floor_port:
-                    runs.append(_measure_warm(floor_port, games * 50))
+                    runs.append(_measure_warm(floor_port, games * 50, in_flight))
     return compared
 
 
-def _measure_warm(port: int, actions: int) -> Measured:
-    uvloop.run(_measure_posts(port, 3200))
-    return uvloop.run(_measure_posts(port, actions))
+def _measure_warm(port: int, actions: int, in_flight: int) -> Measured:
+    uvloop.run(measure_posts(port, 50 * in_flight, in_flight))
+    return uvloop.run(measure_posts(port, actions, in_flight))
 
 
 def rows() -> list[tuple[str, str, str, str]]:
-    ours, theirs, hops, logged, behind = measure()
+    return [row for in_flight in IN_FLIGHT for row in _rows(in_flight)]
 
-    def middle(runs: list[Measured], what: str) -> float:
-        values = {
-            "rate": [run.rate for run in runs],
-            "p50": [run.percentile(0.5) * 1000 for run in runs],
-            "p99": [run.percentile(0.99) * 1000 for run in runs],
-        }
-        return statistics.median(values[what])
 
-    rate = middle(ours, "rate") / middle(theirs, "rate")
-    p99 = middle(ours, "p99") / middle(theirs, "p50")
+def _rows(in_flight: int) -> list[tuple[str, str, str, str]]:
+    ours, theirs, tuned, hops, logged, behind = measure(in_flight)
+    wanted = {64: ("2.5", "1.3"), 256: ("4", "2.5")}[in_flight]
+    loaded = f"{in_flight} in flight"
     return [
-        (
-            f"O/X actions/s, {IN_FLIGHT} in flight",
-            f"{middle(ours, 'rate'):,.0f}/s",
-            f"{middle(theirs, 'rate'):,.0f}/s",
-            f"{rate:.1f} x (wanted 3)",
-        ),
-        (
-            "p50",
-            f"{middle(ours, 'p50'):.1f} ms",
-            f"{middle(theirs, 'p50'):.1f} ms",
-            f"{middle(ours, 'p50') / middle(theirs, 'p50'):.2f}",
-        ),
-        (
-            "p99 (against the baseline's p50)",
-            f"{middle(ours, 'p99'):.1f} ms",
-            f"{middle(theirs, 'p99'):.1f} ms",
-            f"{p99:.2f} (wanted < 1)",
-        ),
-        (
-            "the hops alone, against the baseline",
-            f"{middle(hops, 'rate'):,.0f}/s",
-            f"{middle(theirs, 'rate'):,.0f}/s",
-            f"{middle(hops, 'rate') / middle(theirs, 'rate'):.1f} x",
-        ),
-        (
-            "the hops with log and feeds, one event an action",
-            f"{middle(logged, 'rate'):,.0f}/s",
-            f"{middle(theirs, 'rate'):,.0f}/s",
-            f"{middle(logged, 'rate') / middle(theirs, 'rate'):.1f} x",
-        ),
-        ("events the feeds are behind at the end", f"{max(behind):,}", "", ""),
+        _rated(f"O/X actions/s, {loaded}, against the naive handler", ours, theirs, wanted[0]),
+        _rated(f"O/X actions/s, {loaded}, against the tuned one", ours, tuned, wanted[1]),
+        _rated(f"the hops alone, {loaded}, against the naive handler", hops, theirs),
+        _rated(f"the hops with log and feeds, one event an action, {loaded}", logged, theirs),
+        _timed(f"p50, {loaded}", ours, theirs, 0.5, 0.5),
+        _timed(f"p99, {loaded}, against the naive p50 (wanted < 1)", ours, theirs, 0.99, 0.5),
+        (f"events the feeds are behind at the end, {loaded}", f"{max(behind):,}", "", ""),
     ]
+
+
+def _rated(what: str, ours: list[Measured], theirs: list[Measured], wanted: str = "") -> tuple[str, str, str, str]:
+    """Medians of rates, and their ratio with the least and the greatest of the rounds."""
+    ratios = sorted(one.rate / other.rate for one, other in zip(ours, theirs, strict=True))
+    mine, other = (statistics.median(run.rate for run in runs) for runs in (ours, theirs))
+    spread = f"{mine / other:.2f} x ({ratios[0]:.2f} to {ratios[-1]:.2f}){f', wanted {wanted}' if wanted else ''}"
+    return what, f"{mine:,.0f}/s", f"{other:,.0f}/s", spread
+
+
+def _timed(
+    what: str, ours: list[Measured], theirs: list[Measured], share: float, against: float
+) -> tuple[str, str, str, str]:
+    mine, other = (
+        statistics.median(run.percentile(at) * 1000 for run in runs) for runs, at in ((ours, share), (theirs, against))
+    )
+    return what, f"{mine:.1f} ms", f"{other:.1f} ms", f"{mine / other:.2f}"

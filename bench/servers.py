@@ -85,13 +85,14 @@ def product(data: Path, *options: str) -> Iterator[int]:
 
 
 @contextmanager
-def naive(database_url: str, workers: int = 2) -> Iterator[int]:
+def naive(database_url: str, workers: int = 2, app: str = "bench.naive:app") -> Iterator[int]:
+    """What a user would write; `bench.tuned:app` is by one who tunes."""
     port = free_port()
     arguments = [
         sys.executable,
         "-m",
         "uvicorn",
-        "bench.naive:app",
+        app,
         "--port",
         str(port),
         "--workers",

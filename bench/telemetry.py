@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import uvloop
 
-from bench.actions import _measure_product
+from bench.actions import measure_product
 from bench.servers import folder, product
 
 GAMES = 192
+IN_FLIGHT = 64
 ROUNDS = 3
 VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
@@ -62,9 +63,9 @@ def _cost(endpoint: str, games: int) -> Cost:
     os.environ[VARIABLE] = endpoint
     try:
         with folder() as data, product(Path(data)) as port:
-            uvloop.run(_measure_product(port, 16))  # warm
+            uvloop.run(measure_product(port, 16, IN_FLIGHT))  # warm
             before = _cpu_seconds(data)
-            measured = uvloop.run(_measure_product(port, games))
+            measured = uvloop.run(measure_product(port, games, IN_FLIGHT))
             return Cost(measured.rate, (_cpu_seconds(data) - before) / (games * 50) * 1e6)
     finally:
         del os.environ[VARIABLE]

@@ -1,0 +1,79 @@
+"""One action at a time: how long it takes, and what it costs the processors over all processes, beside the naive
+handler with a Postgres of its own."""
+
+import json
+import os
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import uvloop
+from playmolt_cli.local.embedded import Postgres
+
+from bench.actions import measure_posts, script_of, seat
+from bench.load import Measured, drive, open_connections
+from bench.processes import tree_seconds
+from bench.servers import folder, naive, product
+
+GAMES = 20
+ROUNDS = 5
+_SEATING = 8
+
+
+class Alone(NamedTuple):
+    """A round: when each answer came, and processor milliseconds an action."""
+
+    measured: Measured
+    cost: float
+
+
+async def _measure_product(port: int, games: int) -> Measured:
+    connections = await open_connections(port, _SEATING)
+    scripts = [script_of(game, keys) for game, keys in (await seat(connections, games)).items()]
+    for connection in connections[1:]:
+        connection.close()
+    measured = await drive(connections[:1], [[raw for script in scripts for raw in script]])
+    connections[0].close()
+    assert set(measured.statuses) == {200}, measured.statuses
+    return measured
+
+
+def _timed(spent: Callable[[], float], play: Callable[[], Measured]) -> Alone:
+    before = spent()
+    measured = play()
+    return Alone(measured, (spent() - before) / len(measured.latencies) * 1000)
+
+
+def measure(games: int = GAMES, rounds: int = ROUNDS) -> tuple[list[Alone], list[Alone]]:
+    """Interleaved rounds of the product and of the naive handler. Joins count for the product's cost as well."""
+    ours: list[Alone] = []
+    theirs: list[Alone] = []
+    with folder() as data, product(Path(data)) as port, Postgres(Path(data) / "naive") as postgres:
+        up = int(json.loads((Path(data) / "run.json").read_text("utf-8"))["pid"])
+        with naive(postgres.url) as naive_port:
+            uvloop.run(_measure_product(port, 4))
+            uvloop.run(measure_posts(naive_port, 500, 1))
+            for _ in range(rounds):
+                ours.append(_timed(lambda: tree_seconds(up), lambda: uvloop.run(_measure_product(port, games))))
+                theirs.append(
+                    _timed(
+                        lambda: tree_seconds(os.getpid()) - tree_seconds(up),
+                        lambda: uvloop.run(measure_posts(naive_port, games * 50, 1)),
+                    )
+                )
+    return ours, theirs
+
+
+def rows() -> list[tuple[str, str, str, str]]:
+    ours, theirs = measure()
+    mine, other = (min(one.measured.percentile(0.5) for one in runs) * 1000 for runs in (ours, theirs))
+    cost, their_cost = (statistics.median(one.cost for one in runs) for runs in (ours, theirs))
+    return [
+        ("p50 of an action alone, quietest round", f"{mine:.2f} ms", f"{other:.2f} ms", _times(mine / other, 1.2)),
+        ("processor time of it, all processes", f"{cost:.2f} ms", f"{their_cost:.2f} ms", _times(cost / their_cost, 2)),
+    ]
+
+
+def _times(ratio: float, wanted: float) -> str:
+    return f"{ratio:.2f} x (wanted {wanted:g})"
