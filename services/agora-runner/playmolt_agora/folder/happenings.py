@@ -13,25 +13,25 @@ from playmolt_agora.world.own_world import OwnEvent
 EVENTS_MOST: Final = 200
 
 
-def read(source: Source, name: str, languages: Sequence[Language]) -> tuple[OwnEvent, ...]:
-    """The events of a file; those at fault are left out, and the source has the faults."""
+def read(source: Source, name: str, languages: Sequence[Language]) -> dict[int, OwnEvent]:
+    """The events of a file by their place in it; those at fault are left out, and the source has the faults."""
     found = toml_file.read(source, f"events/{name}.toml")
     if found is None:
-        return ()
+        return {}
     listed = found.values.get("event", [])
     unknown = [key for key in found.values if key != "event"]
     source.faults += [found.at.fault(key, "no such key; there is [[event]]", "unknown_key") for key in unknown]
     if not isinstance(listed, list):
         source.faults.append(found.at.fault("event", "is no list of tables: write [[event]]", "wrong_type"))
-        return ()
+        return {}
     if len(listed) > EVENTS_MOST:
         source.faults.append(found.at.fault("event", f"has {len(listed)} events; at most {EVENTS_MOST} are taken"))
-        return ()
-    kept = []
+        return {}
+    kept: dict[int, OwnEvent] = {}
     for number, values in enumerate(listed):
         event = _event(source, found, number, values, languages)
-        kept += [] if event is None else [event]
-    return tuple(kept)
+        kept |= {} if event is None else {number: event}
+    return kept
 
 
 def _event(source: Source, file: Toml, number: int, values: object, languages: Sequence[Language]) -> OwnEvent | None:

@@ -164,10 +164,11 @@ class _Reader:
 
     def _events_of(self, name: str, languages: Sequence[Language]) -> tuple[OwnEvent, ...]:
         if name not in self._events:
-            found = self._events[name] = happenings.read(self._source, name, languages)
+            found = happenings.read(self._source, name, languages)
+            self._events[name] = tuple(found.values())
             if len(languages) > 1:
                 path = f"events/{name}.toml"
-                for number, event in enumerate(found):
+                for number, event in found.items():
                     self.pairs += self._pair(path, f"event[{number}]", event.ko, event.en)
         return self._events[name]
 

@@ -162,6 +162,7 @@ EDITS = (
     (GRABBER, "Harvest while you can.", "Harvest 3 while you can.", "asymmetric"),
     (STEWARD, 'constraint_level = "high"', "constraint_level = 3", "wrong_type"),
     (SEASONS, "turn = ", "turn = -", "out_of_range"),
+    (SEASONS, "A dry spell came", "A dry spell of 2 weeks came", "asymmetric"),
     (MEASURE, "SECONDS, MEMORY_MB = 60, 512", "SECONDS, MEMORY_MB = 6000, 512", "measure_declaration"),
     ("texts/turn_en.md", "{actions}", "{acts} {actions}", "unknown_key"),
 )
