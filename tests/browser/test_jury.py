@@ -7,10 +7,15 @@ from typing import Any, NamedTuple
 import pytest
 from playmolt.client import Client
 from playmolt_cli.content import template
+from playmolt_cli.jury import overseer
+from playmolt_cli.jury.page import Page as Printed
+from playmolt_cli.jury.table import Table
+from playmolt_cli.jury.words import Words
 from playmolt_core.game.packs.folder import folder_files
 from playmolt_schemas.games.jury import BringCaseRequest
 from playmolt_schemas.routes import jury as routes
 from playwright.sync_api import Page, Route, expect
+from rich.console import Console
 
 from tests.browser.conftest import OPERATOR_KEY, PHONE, Reader
 
@@ -284,7 +289,7 @@ def test_a_vote_that_a_juror_failed_in_can_be_called_again(reader: Reader) -> No
     assert len(called) == 1
 
 
-def test_another_case_is_chosen_and_heard(reader: Reader, platform: str, tmp_path: Path) -> None:
+def test_another_case_is_chosen_heard_and_checked(reader: Reader, platform: str, chain: str, tmp_path: Path) -> None:
     """The operator's case of three jurors, in the languages that it has."""
     template.write(tmp_path / "ferry", "jury", ("zh", "en"))
     files = {path: content.decode() for path, content in folder_files(tmp_path / "ferry")[0].items()}
@@ -304,5 +309,15 @@ def test_another_case_is_chosen_and_heard(reader: Reader, platform: str, tmp_pat
         go_on(page)
         expect(page.locator(f"#panel-{panel}")).to_be_visible()
     expect(page.locator("#panel-jurors ul.thirds > li, #panel-jurors nav li")).to_have_count(3)
+    with Client(platform, page.evaluate("localStorage['playmolt.key']")) as owner:
+        session = owner.call(routes.READ, page.url.partition("session=")[2])
+        overseer.play(Table(owner, Printed(Console(quiet=True), Words("en")), session), "guilty")
+        shared = owner.call(routes.SHARE, session.id).url
     with Client(platform, OPERATOR_KEY) as operator:
         operator.call(routes.DROP_CASE, brought.id)
+    page.goto(f"{shared}/check")
+    page.locator("input[type=url]").fill(f"{chain}/")
+    page.locator("button.first").click()
+    page.wait_for_url("**/check?node=*")
+    expect(page.locator("li.point")).to_have_count(8)
+    expect(page.locator("main [role=status] .notice")).to_have_count(0)

@@ -12,8 +12,13 @@ import { t, word } from "../parts/language.js";
 import { Node, readCase } from "./node.js";
 
 const PENDING = "playmolt.node";
-/** Of the code that every case has on its chain. */
-const CODE = "73ce6b7233dfa2e5aab794c8247769b78f2df2fbfe25b52c95226b2032852139";
+/** Of the code that every case of so many jurors has on its chain. */
+const CODES = {
+  3: "9e993b111fcf6baae6a44f169d81e5a07d2614f922ee186af147932a0eefac54",
+  5: "73ce6b7233dfa2e5aab794c8247769b78f2df2fbfe25b52c95226b2032852139",
+  7: "dfdfc85fc8aed212d0d389296255a76bb40b7151179c86510a4662f2a0f42e55",
+  9: "283fe5a21d66a14d6982727f4297e5f46cc8eb886f9b1842875f6d4006987c07",
+};
 /** The first bytes of `vote(bool)`. */
 const VOTE = "0x4b9f5c98";
 const BALLOTS = { null: 0, true: 1, false: 2 };
@@ -80,7 +85,7 @@ async function compared(records, said, node) {
   const points = [[t("onchain.log", { n: records.length, withheld }), (await firstBroken(records[0].stream, records)) === 0]];
   points.push([t("onchain.chain", { id: said.chain_id }), Number(await node.call("eth_chainId")) === said.chain_id]);
   const code = await node.call("eth_getCode", said.contract, "latest");
-  points.push([t("onchain.code", { address: said.contract }), (await sha256(String(code).toLowerCase())) === CODE]);
+  points.push([t("onchain.code", { address: said.contract }), (await sha256(String(code).toLowerCase())) === CODES[said.votes.length]]);
   const there = await readCase(node, said.contract);
   points.push([t("onchain.hash", { hash }), hash === said.log_hash && hash === there?.hash]);
   const names = new Map(records[0].data.jurors.map((juror) => [juror.id, juror.name]));
