@@ -1,14 +1,19 @@
 """The PDF as pages: where they part, and what a reader finds on and behind them."""
 
+import io
 import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 from playmolt_legal.report import report as reports
-from playmolt_legal.report.blocks import Heading, Line
+from playmolt_legal.report.blocks import Heading, Line, Table
 from playmolt_legal.report.document import Document, Section
 from playmolt_legal.report.pdf_format import _Paper, render_pdf
 from playmolt_schemas.games.legal import Report
+from pypdf import PdfReader
+from pypdf.generic import ContentStream, DictionaryObject
 
 
 def paper(*sections: Section) -> _Paper:
@@ -63,3 +68,90 @@ def test_a_reader_finds_tags_bookmarks_pages_and_whose_it_is(session: Any) -> No
     assert b"/Author" in package
     year = made.ended_at[:10].replace("-", "").encode()
     assert b"/CreationDate (D:" + year in package
+
+
+def elements(node: Any) -> Iterator[Any]:
+    for kid in node.get("/K", []):
+        if isinstance(kid := kid.get_object(), DictionaryObject):
+            yield kid
+
+
+def read(element: Any, words: Mapping[tuple[Any, int], str]) -> str:
+    """The text of an element: of its own marks, then of what it holds."""
+    page = element["/Pg"].indirect_reference
+    own = [words.get((page, int(mark)), "") for mark in element["/K"] if isinstance(mark, int)]
+    return " ".join([*own, *(read(kid, words) for kid in elements(element))])
+
+
+def marked_texts(reader: PdfReader) -> tuple[dict[tuple[Any, int], str], list[str]]:
+    """The texts of a document by page and mark, and those that are marked as no part of it."""
+    words: dict[tuple[Any, int], str] = {}
+    beside: list[str] = []
+    for page in reader.pages:
+        letters = {
+            glyph: bytes.fromhex(letter.decode()).decode("utf-16-be")
+            for font in page["/Resources"]["/Font"].values()
+            for glyph, letter in re.findall(rb"<([0-9A-F]{4})> <([0-9A-F]+)>", font["/ToUnicode"].get_data())
+        }
+        marks: list[int | None] = []
+        for operands, operator in ContentStream(page.get_contents(), reader).operations:
+            if operator == b"BDC":
+                marks.append(int(operands[1]["/MCID"]))
+            elif operator == b"BMC":
+                marks.append(None)
+            elif operator == b"EMC":
+                marks.pop()
+            elif operator == b"Tj":
+                glyphs = re.findall("....", operands[0].original_bytes.hex().upper())
+                text = "".join(letters[glyph.encode()] for glyph in glyphs)
+                assert marks, f"{text!r} is neither tagged nor an artifact"
+                if marks[-1] is None:
+                    beside.append(text)
+                else:
+                    place = (page.indirect_reference, marks[-1])
+                    words[place] = words.get(place, "") + text
+        assert marks == []
+    return words, beside
+
+
+def test_a_table_is_rows_of_cells_and_its_repeated_heading_is_no_part_of_the_text() -> None:
+    rows = (
+        ((Line(text="left"),), (Line(text="right"),)),
+        ((Line(text="short"),), (Line(text="long " * 900),)),
+        ((Line(text="last"),), (Line(text=""),)),
+    )
+    package = paper(Section(name="a", title="First", blocks=(Table(rows, (50, 50)), Line(text="behind")))).written()
+    reader = PdfReader(io.BytesIO(package))
+    words, beside = marked_texts(reader)
+    document = next(elements(reader.trailer["/Root"]["/StructTreeRoot"]))
+    table = next(each for each in elements(document) if each["/S"] == "/Table")
+    told = [[(cell["/S"], read(cell, words).split()) for cell in elements(row)] for row in elements(table)]
+    assert {row["/S"] for row in elements(table)} == {"/TR"}
+    assert told == [
+        [("/TH", ["left"]), ("/TH", ["right"])],
+        [("/TD", ["short"]), ("/TD", ["long"] * 900)],
+        [("/TD", ["last"]), ("/TD", [])],
+    ]
+    assert all(cell["/A"]["/Scope"] == "/Column" for cell in elements(next(elements(table))))
+    assert len(reader.pages) > 2
+    assert beside.count("left") == beside.count("right") == len(reader.pages) - 2
+
+
+def test_every_mark_of_a_page_is_found_from_the_page_and_from_the_tree(session: Any) -> None:
+    made = reports.report(session.to("FINALIZE_DONE").state)
+    assert isinstance(made, Report)
+    reader = PdfReader(io.BytesIO(render_pdf(made)))
+    root = reader.trailer["/Root"]["/StructTreeRoot"]
+    numbers = root["/ParentTree"]["/Nums"]
+    by_page = dict(zip(numbers[::2], numbers[1::2], strict=True))
+    words, _ = marked_texts(reader)
+    for page in reader.pages:
+        owners = by_page[page["/StructParents"]]
+        for mark, owner in enumerate(owners):
+            assert list(owner["/K"]) == [mark]
+            assert owner["/Pg"].indirect_reference == page.indirect_reference
+            assert owner.indirect_reference in owner["/P"].get("/K", [])
+    kinds = Counter(str(each["/P"]["/S"]) for owners in by_page.values() for each in owners)
+    assert kinds["/TH"] >= 4
+    assert kinds["/TD"] >= 4
+    assert words

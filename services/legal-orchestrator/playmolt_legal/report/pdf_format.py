@@ -6,7 +6,7 @@ What the font has no picture of is written as its number, and a note at the end 
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, Final
 
 import msgspec
@@ -20,6 +20,7 @@ from typing_extensions import override
 from playmolt_legal.report import dates
 from playmolt_legal.report.blocks import Cell, Heading, Line, Table
 from playmolt_legal.report.document import Document, Section, document
+from playmolt_legal.report.pdf_structure import Element, Structure
 
 _FONT: Final = "sans"
 _LINE: Final = 5.6
@@ -33,6 +34,8 @@ _MARGIN: Final = 20
 _KEPT: Final = 4 * _LINE
 _TITLES: Final = (24, 52, 94)
 _SHADE: Final = (232, 237, 243)
+_COLUMN: Final = "<</O /Table /Scope /Column>>"
+"""A heading is one of its column."""
 _OWN_PAGES: Final = 2
 """So many sections begin on a page of their own: the answer, and what comes behind it."""
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
@@ -94,6 +97,7 @@ class _Paper:
     def __init__(self, laid_out: Document) -> None:
         self._laid_out = laid_out
         self._pdf = pdf = _Sheet()
+        self._structure = pdf.struct_builder = Structure()
         pdf.set_auto_page_break(False)
         pdf.set_margins(_MARGIN, _MARGIN, _MARGIN)
         pdf.c_margin = 0
@@ -211,9 +215,10 @@ class _Paper:
         return self._pdf.get_string_width(text)
 
     def _draw(self, x: float, y: float, spans: _Spans, kind: str) -> None:
+        """`kind` "": inside of what is tagged already."""
         pdf = self._pdf
         pdf.set_xy(x, y)
-        with self._tagged(kind):
+        with self._tagged(kind) if kind else nullcontext():
             for span in spans:
                 pdf.cell(self._wide(span.text), _LINE, span.text, link=self._links.get(span.ref, ""))
 
@@ -240,9 +245,10 @@ class _Paper:
         heading, *rows = (self._cells(row, widths) for row in table.rows)
         if self._room(3 * (_LINE + _PAD)) < 0:
             pdf.add_page()
-        self._row(heading, widths, shaded=True)
-        for cells, row in zip(rows, table.rows[1:], strict=True):
-            self._body(cells, [line.anchor for cell in row for line in cell if line.anchor], heading, widths)
+        with self._structure.within(self._structure.element("/Table", pdf.page)):
+            self._row(heading, widths, self._elements("/TH", len(widths), _COLUMN), shaded=True)
+            for cells, row in zip(rows, table.rows[1:], strict=True):
+                self._body(cells, [line.anchor for cell in row for line in cell if line.anchor], heading, widths)
         pdf.ln(2)
 
     def _cells(self, row: Sequence[Cell], widths: Sequence[float]) -> list[list[_Spans]]:
@@ -251,12 +257,19 @@ class _Paper:
             for cell, width in zip(row, widths, strict=True)
         ]
 
+    def _elements(self, kind: str, number: int, attributes: str | None = None) -> list[Element]:
+        """The cells of a new row of the table that is open."""
+        page = self._pdf.page
+        with self._structure.within(self._structure.element("/TR", page)):
+            return [self._structure.element(kind, page, attributes) for _ in range(number)]
+
     def _body(
         self, cells: list[list[_Spans]], anchors: list[str], heading: list[list[_Spans]], widths: list[float]
     ) -> None:
         """A row; one that is longer than its page goes on under the heading on the next one."""
         lines = max(map(len, cells))
         done = 0
+        elements: list[Element] = []
         while done < lines or not done:
             fitting = int((self._room(2 * _PAD)) // _LINE)
             if fitting < min(lines - done, 2):
@@ -264,21 +277,37 @@ class _Paper:
                 self._row(heading, widths, shaded=True)
                 continue
             if not done:
+                elements = self._elements("/TD", len(widths))
                 for anchor in anchors:
                     self._anchor(anchor, self._pdf.get_y())
-            self._row([cell[done : done + fitting] for cell in cells], widths)
+            self._row([cell[done : done + fitting] for cell in cells], widths, elements)
             done += fitting
 
-    def _row(self, cells: list[list[_Spans]], widths: list[float], *, shaded: bool = False) -> None:
+    def _row(
+        self,
+        cells: list[list[_Spans]],
+        widths: list[float],
+        elements: Sequence[Element] | None = None,
+        *,
+        shaded: bool = False,
+    ) -> None:
+        """`elements` None: the row repeats one that stands before it, for the eye alone."""
         pdf, x, y = self._pdf, float(_MARGIN), self._pdf.get_y()
         height = max(1, *map(len, cells)) * _LINE + 2 * _PAD
         pdf.set_fill_color(*_SHADE)
         pdf.set_draw_color(170)
-        for cell, width in zip(cells, widths, strict=True):
-            pdf._out("/Artifact BMC")  # noqa: SLF001
-            pdf.rect(x, y, width, height, style="DF" if shaded else "D")
-            pdf._out("EMC")  # noqa: SLF001
-            for number, spans in enumerate(cell):
-                self._draw(x + _PAD, y + _PAD + number * _LINE, spans, "/P")
+        for place, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+            with self._artifact():
+                pdf.rect(x, y, width, height, style="DF" if shaded else "D")
+            with self._structure.within(elements[place]) if elements else self._artifact():
+                for number, spans in enumerate(cell):
+                    self._draw(x + _PAD, y + _PAD + number * _LINE, spans, "/P" if elements else "")
             x += width
         pdf.set_y(y + height)
+
+    @contextmanager
+    def _artifact(self) -> Iterator[None]:
+        """What is drawn inside is no part of the text."""
+        self._pdf._out("/Artifact BMC")  # noqa: SLF001
+        yield
+        self._pdf._out("EMC")  # noqa: SLF001
