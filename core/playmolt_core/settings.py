@@ -396,6 +396,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str,
         _env("PLAYMOLT_EVM_DEPLOYER_KEY", "Private key that opens cases on that chain and pays for the jurors' votes."),
     ] = ""
+    evm_confirmations: Annotated[
+        Natural,
+        _env(
+            "PLAYMOLT_EVM_CONFIRMATIONS",
+            "How many blocks, that of the last vote among them, hold a vote before the verdict is read; the chain that"
+            " `up` starts asks for 0.",
+        ),
+    ] = 1
     jury_secret: Annotated[
         str,
         _env("PLAYMOLT_JURY_SECRET", "Secret that jurors' keys are derived from; empty: from the deployer's key."),

@@ -169,8 +169,12 @@ class Supervisor:
             settings = replace(settings, nats_url=self._serve(Nats(self._folder.nats, passwords=self._passwords)).url)
         if not settings.evm_rpc_url:
             self._chain = self._folder.chain
+            # Its blocks come with transactions alone, and none is ever taken back.
             settings = replace(
-                settings, evm_rpc_url=f"http://127.0.0.1:{free_port()}", evm_deployer_key=self._folder.chain_key()
+                settings,
+                evm_rpc_url=f"http://127.0.0.1:{free_port()}",
+                evm_deployer_key=self._folder.chain_key(),
+                evm_confirmations=0,
             )
         return settings
 

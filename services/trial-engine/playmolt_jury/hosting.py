@@ -28,7 +28,7 @@ def build(context: ServiceContext) -> HostedGame:
     async def chain() -> Chain:
         if not settings.evm_rpc_url:
             raise ChainAway("EVM_RPC_URL is not set: there is no chain to vote on")
-        return await connect(settings.evm_rpc_url, key, settings.jury_secret)
+        return await connect(settings.evm_rpc_url, key, settings.jury_secret, settings.evm_confirmations)
 
     aliases = (SCRIPTED, *context.catalogue.models)
     models = context.models(scripted.add_to(Cast()))

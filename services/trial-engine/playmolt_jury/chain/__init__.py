@@ -35,10 +35,10 @@ __all__ = [
 ]
 
 
-async def connect(url: str, key: str, secret: str = "") -> Chain:
+async def connect(url: str, key: str, secret: str = "", confirmations: int = 0) -> Chain:
     """The chain behind a JSON-RPC node; says nothing to it yet. `key` as `deployer_key` gives it; `secret`, which
-    the jurors' keys follow from, is derived from it when empty."""
-    chain: Chain = (await _loaded("jsonrpc")).JsonRpcChain(url, key, secret)
+    the jurors' keys follow from, is derived from it when empty. `confirmations` as for `JsonRpcChain`."""
+    chain: Chain = (await _loaded("jsonrpc")).JsonRpcChain(url, key, secret, confirmations=confirmations)
     return chain
 
 

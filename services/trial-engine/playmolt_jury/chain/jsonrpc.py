@@ -35,7 +35,8 @@ class JsonRpcChain:
     """`Chain` over a node. `deployer_key` pays, see `keys.deployer_key`; `secret` as for `Keys`.
 
     `open_seconds` is how long a new case takes votes, `mined_seconds` how long a call waits for a block before it
-    raises ChainAway. Make it inside the event loop that uses it.
+    raises ChainAway. A verdict is read once `confirmations` blocks, that of the last vote among them, hold all votes.
+    Make it inside the event loop that uses it.
     """
 
     def __init__(
@@ -46,11 +47,13 @@ class JsonRpcChain:
         *,
         open_seconds: int = OPEN_SECONDS,
         mined_seconds: float = MINED_SECONDS,
+        confirmations: int = 0,
     ) -> None:
         self._rpc = Rpc(url)
         self._keys = Keys(deployer_key, secret)
         self._wallet = Wallet(self._rpc, self._keys, mined_seconds)
         self._open_seconds = open_seconds
+        self._confirmations = confirmations
 
     async def close(self) -> None:
         await self._rpc.close()
@@ -98,9 +101,21 @@ class JsonRpcChain:
 
     async def verdict(self, case: Case) -> Verdict:
         await self._on_its_chain(case)
+        # Asked before the case: blocks that come while it is read count for nothing.
+        height = await self._rpc.number("eth_blockNumber")
         found = await reading.read_verdict(self._rpc, self._address(case))
+        if found.guilty is not None:
+            await self._confirmed(self._address(case), height)
         votes = zip(case.jurors, found.votes, strict=True)
         return replace(found, votes=tuple(replace(vote, juror_id=juror) for juror, vote in votes))
+
+    async def _confirmed(self, address: str, height: int) -> None:
+        now = await reading.read_case(self._rpc, address, "latest")
+        blocks = height - max(now.opened_in, *now.voted_in) + 1
+        if blocks < self._confirmations:
+            raise ChainAway(
+                f"the last vote of the case at {address} has {max(blocks, 0)} of {self._confirmations} confirmations"
+            )
 
     async def _on_its_chain(self, case: Case) -> None:
         now = await self._wallet.present_chain_id()

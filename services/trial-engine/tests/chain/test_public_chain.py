@@ -6,7 +6,7 @@ import pytest
 from chain_nodes import JURORS, Node, case
 from playmolt_jury.chain.contract import topic
 from playmolt_jury.chain.jsonrpc import JsonRpcChain
-from playmolt_jury.chain.port import Case
+from playmolt_jury.chain.port import Case, ChainAway
 from playmolt_jury.chain.reading import read_chain
 from playmolt_jury.workers.chain_worker import _found
 
@@ -38,6 +38,45 @@ async def test_no_vote_is_lost_and_none_counts_twice(
     assert await _standing(node, deployed.address) == {tx_hash for _, tx_hash in votes.values()}
     assert {receipt["status"] for receipt in node.transactions()} == {"0x1"}, "no transaction ever reverts"
     assert (await read_chain(node.url, deployed.address)).guilty is True
+
+
+async def test_a_verdict_counts_after_its_confirmations_and_is_what_stands_then(
+    anvils: Callable[..., Node], chains: Callable[..., JsonRpcChain], sessions: Callable[[], str]
+) -> None:
+    node = anvils("--chain-id", str(SEPOLIA))
+    chain, asked = chains(node, confirmations=4), case(sessions())
+    deployed = await chain.deploy(asked)
+    cast = [(juror, juror in GUILTY) for juror in JURORS]
+    for juror, guilty in cast:
+        await chain.vote(asked, juror, guilty)
+    with pytest.raises(ChainAway, match="1 of 4 confirmations"):
+        await _found(chain, "effect", asked, cast)
+    node.ask("anvil_mine", hex(2))
+    with pytest.raises(ChainAway, match="3 of 4 confirmations"):
+        await _found(chain, "effect", asked, cast)
+
+    node.ask("anvil_reorg", 3, [])
+    node.ask("anvil_setNextBlockBaseFeePerGas", hex(10 * GWEI))
+    assert len(await _standing(node, deployed.address)) < len(JURORS), "the last vote went with its block"
+    with pytest.raises(ChainAway, match="1 of 4 confirmations"):
+        await _found(chain, "effect", asked, cast)
+    node.ask("anvil_mine", hex(3))
+    found = await _found(chain, "effect", asked, cast)
+
+    assert [(vote.juror_id, vote.guilty) for vote in found.votes] == cast
+    assert await _standing(node, deployed.address) == {vote.tx_hash for vote in found.votes}
+    assert {receipt["status"] for receipt in node.transactions()} == {"0x1"}
+
+
+@pytest.mark.parametrize("confirmations", [0, 1])
+async def test_a_vote_in_a_block_is_confirmed_once(
+    shared_node: Node, chains: Callable[..., JsonRpcChain], sessions: Callable[[], str], confirmations: int
+) -> None:
+    chain, asked = chains(shared_node, confirmations=confirmations), case(sessions())
+    await chain.deploy(asked)
+    for juror in JURORS:
+        await chain.vote(asked, juror, juror in GUILTY)
+    assert (await chain.verdict(asked)).guilty is True
 
 
 @pytest.mark.parametrize("jurors", [3, 7, 9])
