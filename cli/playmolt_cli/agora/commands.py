@@ -47,7 +47,7 @@ _WHY_REFUSED = {
     404: "there is no such model or address",
     429: "its account is used up",
 }
-_PRESETS = "Use a plan that comes with the software: white-room, white-room-stage1, pilots, example."
+_PRESETS = "Use a plan that comes with the software: white-room, white-room-stage1, pilots, pilot-real, example."
 
 
 @click.group()

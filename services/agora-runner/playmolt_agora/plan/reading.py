@@ -92,7 +92,8 @@ def text_of(values: Any) -> str:
 
 
 def preset(name: str) -> str:
-    """The text of a plan that comes with the software: `white-room`, `white-room-stage1`, `pilots`, `example`.
+    """The text of a plan that comes with the software: `white-room`, `white-room-stage1`, `pilots`, `pilot-real`,
+    `example`.
 
     LookupError names those there are.
     """

@@ -86,7 +86,7 @@ class TestPresets:
         assert missing == []
 
     def test_an_unknown_name_lists_the_known_ones(self) -> None:
-        with pytest.raises(LookupError, match="example, pilots, white-room, white-room-stage1"):
+        with pytest.raises(LookupError, match="example, pilot-real, pilots, white-room, white-room-stage1"):
             reading.preset("../plan")
 
     @pytest.mark.parametrize("name", reading.presets())
