@@ -114,7 +114,10 @@ class JuryCase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JurySession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session as its owner sees it. `round` is the deliberation round begun last, 0 before the first, of `rounds`."""
+    """A session as its owner sees it. `round` is the deliberation round begun last, 0 before the first.
+
+    `rounds`, how many there are, is told where a case has not the usual four.
+    """
 
     id: str
     gameType: Literal["jury"] = "jury"  # noqa: N815 -- the wire's spelling
@@ -125,7 +128,7 @@ class JurySession(msgspec.Struct, frozen=True, kw_only=True):
     prologue: tuple[Line, ...]
     notes_left: int
     round: int
-    rounds: int
+    rounds: int | UnsetType = UNSET
     failed: FailedVote | None = None
     case: JuryCase | None = None
     jurors: tuple[JurorView, ...]

@@ -4531,7 +4531,9 @@ export interface components {
         };
         /**
          * JurySession
-         * @description A session as its owner sees it. `round` is the deliberation round begun last, 0 before the first, of `rounds`.
+         * @description A session as its owner sees it. `round` is the deliberation round begun last, 0 before the first.
+         *
+         *     `rounds`, how many there are, is told where a case has not the usual four.
          */
         JurySession: {
             id: string;
@@ -4549,7 +4551,7 @@ export interface components {
             prologue: components["schemas"]["Line"][];
             notes_left: number;
             round: number;
-            rounds: number;
+            rounds?: number;
             /** @default null */
             failed?: components["schemas"]["FailedVote"] | null;
             /** @default null */

@@ -9,6 +9,7 @@ from typing import Any, Final
 from msgspec import UNSET
 from playmolt_core.game.decider import Event
 from playmolt_schemas.games.jury import (
+    DELIBERATION_ROUNDS,
     ChainChangedMessage,
     ChoiceView,
     ContractDeployedMessage,
@@ -97,7 +98,7 @@ def session(state: State, pack: Pack, *, show_stances: bool) -> JurySession:
         prologue=tuple(Line(speaker=line.speaker, text=line.text) for line in material.prologue),
         notes_left=state.notes_left,
         round=state.round,
-        rounds=state.course.deliberation,
+        rounds=UNSET if state.course.deliberation == DELIBERATION_ROUNDS else state.course.deliberation,
         failed=state.failed,
         case=JuryCase(id=pack.id, title=material.title, digest=pack.digest),
         jurors=tuple(_juror(state, juror, show_stances=show_stances) for juror in state.juror_ids),

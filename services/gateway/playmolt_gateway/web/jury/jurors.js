@@ -9,6 +9,8 @@ import { t, word } from "../parts/language.js";
 
 export const BANDS = ["innocent", "leaning_innocent", "undecided", "leaning_guilty", "guilty"];
 const CHAT_CHARS = 4000;
+/** Of deliberation, unless a session says otherwise. */
+const ROUNDS = 4;
 const NOTE_CHARS = 200;
 
 /** Five steps from innocent to guilty, one of them lit, with its name. */
@@ -151,7 +153,8 @@ export function deliberationPanel(game) {
     fill(jurors, game.session.jurors.map((juror) => el("li", { class: "card plain" }, el("h3", {}, juror.name), bandView(juror.band, juror.stance))));
     fill(rounds, roundsOf(game));
     fill(left, t("game.notes_left", { n: game.session.notes_left }));
-    fill(next, t("game.next_round", { n: Math.min(game.session.round + 1, game.session.rounds), of: game.session.rounds }));
+    const of = game.session.rounds ?? ROUNDS;
+    fill(next, t("game.next_round", { n: Math.min(game.session.round + 1, of), of }));
   };
   const next = actionButton("", async () => {
     const reply = await post(`${game.path}/deliberation/next`, {});
