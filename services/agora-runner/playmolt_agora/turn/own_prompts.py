@@ -114,6 +114,10 @@ def _value(value: Any, said: RoomTexts) -> str:
     return said.named if value == "amount" else str(value)
 
 
+EVENTS: Final = frozenset(("failed", "did", "contested", "undone"))
+"""Kinds of happenings whose line may be that of a world of one's own."""
+
+
 def event_line(kind: str, values: Mapping[str, Any], own: OwnScene | None, language: Language) -> str | None:
     """The line of a happening that only such worlds and acting ranks know; None for any other."""
     said = words(language)

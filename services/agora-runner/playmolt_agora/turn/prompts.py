@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -68,13 +68,27 @@ def prompt_hash(system: str, user: str) -> str:
 
 def one_line(value: object) -> str:
     """Make a value fit for a line: what separates lines or turns text around is a space, marks of sections are wide."""
-    text = " ".join(_SEPARATORS.sub(" ", str(value)).split())
+    return _one_line(str(value))
+
+
+@lru_cache(maxsize=4096)
+def _one_line(text: str) -> str:
+    """What one agent said stands in the prompts of all that heard it, for turns."""
+    text = " ".join(_SEPARATORS.sub(" ", text).split())
     return _MARKS.sub(lambda mark: mark[0].translate(_WIDE_MARKS), text)
 
 
 def fill(template: str, slots: Slots) -> str:
     """Fill the slots of a template in one pass; KeyError for a slot that nothing fills."""
-    return _SLOT.sub(lambda match: str(slots[match[1]]), template)
+    parts = list(_parts(template))
+    parts[1::2] = [str(slots[name]) for name in parts[1::2]]
+    return "".join(parts)
+
+
+@lru_cache(maxsize=1024)
+def _parts(template: str) -> tuple[str, ...]:
+    """Text and names of slots by turns."""
+    return tuple(_SLOT.split(template))
 
 
 @cache
@@ -105,7 +119,9 @@ class _Writer:
         template = self._words.turns[self._scene.phase]
         if self._without_context():
             template = _CONTEXT.sub("", template, count=1)
-        return _SLOT.sub(lambda match: self._slot(match[1]), template)
+        parts = list(_parts(template))
+        parts[1::2] = [self._slot(name) for name in parts[1::2]]
+        return "".join(parts)
 
     def _own_slots(self) -> Slots:
         scene, said = self._scene, own_prompts.words(self._scene.language)
@@ -225,10 +241,11 @@ class _Writer:
             yield fill(line, {"unit": unit, "turn": each.turn, "text": self._happening(each)})
 
     def _happening(self, each: Happening) -> str:
-        plain = {name: one_line(value) if isinstance(value, str) else value for name, value in each.values.items()}
-        own = own_prompts.event_line(each.kind, plain, self._scene.own, self._scene.language)
-        if own is not None:
-            return own
+        if each.kind in own_prompts.EVENTS:
+            plain = {name: one_line(value) if isinstance(value, str) else value for name, value in each.values.items()}
+            own = own_prompts.event_line(each.kind, plain, self._scene.own, self._scene.language)
+            if own is not None:
+                return own
         match each.kind:
             case "failed":
                 return self._own.reasons.get(str(each.values["reason"]), self._own.reasons["other"])
