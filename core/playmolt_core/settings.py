@@ -404,6 +404,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             " `up` starts asks for 0.",
         ),
     ] = 1
+    evm_explorer: Annotated[
+        str,
+        _env(
+            "PLAYMOLT_EVM_EXPLORER",
+            "Block explorer of that chain, as in `https://explorer.example`: verdicts link to its pages `/tx/HASH` and"
+            " `/address/ADDRESS`; empty: no links.",
+        ),
+    ] = ""
     jury_secret: Annotated[
         str,
         _env("PLAYMOLT_JURY_SECRET", "Secret that jurors' keys are derived from; empty: from the deployer's key."),
@@ -433,6 +441,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 _ADDRESSES: Final = (
     "PLAYMOLT_PUBLIC_URL", "PLAYMOLT_SPECTATOR_URL", "PLAYMOLT_ANCHOR_ENDPOINT", "PLAYMOLT_ARCHIVE_ENDPOINT",
+    "PLAYMOLT_EVM_EXPLORER",
 )  # fmt: skip
 OF_BOTS: Final[Mapping[str, str]] = {
     "PLAYMOLT_KEY": "Key that a bot plays with; goes before kept ones.",

@@ -308,7 +308,8 @@ class VoteView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerdictView(msgspec.Struct, frozen=True, kw_only=True):
-    """`GET …/verdict`, as read back from the chain."""
+    """`GET …/verdict`, as read back from the chain. `explorer`, where the operator named one: the address of a block
+    explorer with pages `/tx/HASH` and `/address/ADDRESS`."""
 
     verdict: VerdictName
     guilty: int
@@ -317,6 +318,7 @@ class VerdictView(msgspec.Struct, frozen=True, kw_only=True):
     contract: str
     chain_id: int
     log_hash: str
+    explorer: str | UnsetType = UNSET
 
 
 class EndingView(msgspec.Struct, frozen=True, kw_only=True):
@@ -530,7 +532,7 @@ class VoteRetriedMessage(SessionMessage, frozen=True, kw_only=True, tag="vote_re
 
 
 class VerdictReadMessage(SessionMessage, frozen=True, kw_only=True, tag="verdict_read"):
-    """The verdict, as read back from the chain."""
+    """The verdict, as read back from the chain; `explorer` as in `VerdictView`."""
 
     verdict: VerdictName
     guilty: int
@@ -539,6 +541,7 @@ class VerdictReadMessage(SessionMessage, frozen=True, kw_only=True, tag="verdict
     contract: str
     chain_id: int
     log_hash: str
+    explorer: str | UnsetType = UNSET
 
 
 class EndedMessage(SessionMessage, frozen=True, kw_only=True, tag="ended"):

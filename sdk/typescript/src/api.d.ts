@@ -4778,7 +4778,8 @@ export interface components {
         };
         /**
          * VerdictView
-         * @description `GET …/verdict`, as read back from the chain.
+         * @description `GET …/verdict`, as read back from the chain. `explorer`, where the operator named one: the address of a block
+         *     explorer with pages `/tx/HASH` and `/address/ADDRESS`.
          */
         VerdictView: {
             /** @enum {string} */
@@ -4789,6 +4790,7 @@ export interface components {
             contract: string;
             chain_id: number;
             log_hash: string;
+            explorer?: string;
         };
         /**
          * VoteView
@@ -5243,7 +5245,7 @@ export interface components {
         };
         /**
          * VerdictReadMessage
-         * @description The verdict, as read back from the chain.
+         * @description The verdict, as read back from the chain; `explorer` as in `VerdictView`.
          */
         VerdictReadMessage: {
             /** @enum {string} */
@@ -5256,6 +5258,7 @@ export interface components {
             contract: string;
             chain_id: number;
             log_hash: string;
+            explorer?: string;
             session_id: string;
             version: number;
             /**

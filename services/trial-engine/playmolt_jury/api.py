@@ -165,8 +165,8 @@ class JuryApi(GameApi[State]):
         return _aborted() if state.over else ApiReply(self._view(state), status=202)
 
     def _voted(self, state: State, request: ApiRequest) -> ApiAnswer:
-        if state.verdict:
-            return ApiReply(state.verdict)
+        if verdict := self._jury.shown_verdict(state):
+            return ApiReply(verdict)
         if state.failed:
             return _chain_changed(state.failed)
         if failed := _failed_vote(state, request.command_id):
@@ -174,9 +174,9 @@ class JuryApi(GameApi[State]):
         return _aborted() if state.over else ApiReply(self._view(state), status=202)
 
     def _verdict(self, state: State, _: ApiRequest) -> ApiAnswer:
-        if state.verdict is None:
-            return Refused(Code.NOT_FINISHED, f"There is no verdict yet; the session is in the phase {state.phase}.")
-        return ApiReply(state.verdict)
+        if verdict := self._jury.shown_verdict(state):
+            return ApiReply(verdict)
+        return Refused(Code.NOT_FINISHED, f"There is no verdict yet; the session is in the phase {state.phase}.")
 
     def _ending(self, state: State, _: ApiRequest) -> ApiAnswer:
         ending = views.ending(state, self._jury.material(state))

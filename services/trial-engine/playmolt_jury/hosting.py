@@ -5,6 +5,7 @@ from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.llm.catalogue import SCRIPTED
 from playmolt_core.llm.scripted.model import Cast
 from playmolt_core.service.process import HostedGame, ServiceContext
+from playmolt_core.settings import parse_address
 
 from playmolt_jury.api import OPEN, JuryApi
 from playmolt_jury.chain import Chain, ChainAway, connect, deployer_key, preload
@@ -21,7 +22,12 @@ from playmolt_jury.workers.model_worker import ModelWorker
 def build(context: ServiceContext) -> HostedGame:
     """Raises ValueError for a chain without a key that pays, and for a pack that cannot be played."""
     settings = context.settings
-    jury = game.jury(packs(settings.packs), show_stances=settings.jury_show_stances, kept=settings.hot_games)
+    jury = game.jury(
+        packs(settings.packs),
+        show_stances=settings.jury_show_stances,
+        explorer=parse_address(settings.evm_explorer),
+        kept=settings.hot_games,
+    )
     brought = BroughtCases(jury.cases, PgPacks(context.pool))
     key = deployer_key(settings.evm_rpc_url, settings.evm_deployer_key)
 

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import UNSET
+from msgspec.structs import replace
 from playmolt_core.game.decider import (
     Accepted,
     Command,
@@ -30,6 +32,8 @@ from playmolt_schemas.games.jury import (
     TalkRequest,
     UnseenJury,
     VerdictName,
+    VerdictReadMessage,
+    VerdictView,
     VoteView,
 )
 from typing_extensions import override
@@ -80,7 +84,8 @@ _EVIDENCE_PHASES: Final[frozenset[PhaseName]] = frozenset(("prologue", "investig
 
 
 class Jury(Game[State]):
-    """The decider of the AI jury. `show_stances` is the operator's switch that shows numbers instead of bands alone."""
+    """The decider of the AI jury. `show_stances` is the operator's switch that shows numbers instead of bands alone,
+    `explorer` the address of a block explorer for links, "" for none."""
 
     game = "jury"
     rules_version = 2
@@ -92,9 +97,10 @@ class Jury(Game[State]):
     from_content = frozenset(("jury_opened", "witness_talked", "evidence_unlocked", "ended"))
     foreign = Refused(Code.INVALID_REQUEST, "A jury session has calls of its own; it is no bot game.")
 
-    def __init__(self, cases: Cases, content_version: str, *, show_stances: bool = False) -> None:
+    def __init__(self, cases: Cases, content_version: str, *, show_stances: bool = False, explorer: str = "") -> None:
         self.content_version = content_version
         self.show_stances = show_stances
+        self.explorer = explorer or UNSET
         self.cases = cases
         super().__init__(
             {
@@ -154,7 +160,8 @@ class Jury(Game[State]):
         """A message for the session's owner; there is none for anybody else."""
         if not owns(state, viewer.agent_id):
             return None
-        return views.public(event, self.material(state), show_stances=self.shows_stances(state))
+        message = views.public(event, self.material(state), show_stances=self.shows_stances(state))
+        return replace(message, explorer=self.explorer) if isinstance(message, VerdictReadMessage) else message
 
     @override
     def view(self, state: State, viewer: Viewer) -> JurySession | UnseenJury:
@@ -162,6 +169,10 @@ class Jury(Game[State]):
         if not owns(state, viewer.agent_id):
             return UnseenJury()
         return views.session(state, self.pack(state), show_stances=self.shows_stances(state))
+
+    def shown_verdict(self, state: State) -> VerdictView | None:
+        """The verdict with the explorer where it can be looked up; None before it."""
+        return replace(state.verdict, explorer=self.explorer) if state.verdict else None
 
     def shows_stances(self, state: State) -> bool:
         """Whether stances may be seen as numbers: after the verdict, or by the operator's switch."""

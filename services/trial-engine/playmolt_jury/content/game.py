@@ -17,9 +17,9 @@ _DATA_FILES: Final = (
 )  # fmt: skip
 
 
-def jury(packs: Iterable[Pack] = (), *, show_stances: bool = False, kept: int = KEPT) -> Jury:
+def jury(packs: Iterable[Pack] = (), *, show_stances: bool = False, explorer: str = "", kept: int = KEPT) -> Jury:
     """The rules with all content loaded; raises ValueError naming what is wrong with it. `kept` as in `Cases`."""
-    return Jury(Cases(pack.shipped(), packs, kept=kept), version(), show_stances=show_stances)
+    return Jury(Cases(pack.shipped(), packs, kept=kept), version(), show_stances=show_stances, explorer=explorer)
 
 
 def version() -> str:

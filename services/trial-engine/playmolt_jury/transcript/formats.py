@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
+from msgspec import UNSET
+
 from playmolt_jury.transcript.transcript import Entry, Transcript, Vote
 from playmolt_jury.transcript.words import Words, words
 
@@ -47,33 +49,45 @@ def _votes(text: Transcript, say: Words) -> str:
     head = "".join(
         f'<th scope="col">{escape(say(name))}</th>' for name in ("juror", "vote", "stance", "transaction", "address")
     )
-    rows = "".join(_vote(vote) for vote in text.votes)
+    rows = "".join(_vote(vote, text) for vote in text.votes)
     return f'<div class="wide" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
 
 
-def _vote(vote: Vote) -> str:
+def _vote(vote: Vote, text: Transcript) -> str:
     return (
         f"<tr><th scope='row'>{escape(vote.name)}</th><td>{escape(vote.vote)}</td><td>{vote.stance}</td>"
-        f"<td><code>{escape(vote.tx_hash)}</code></td><td><code>{escape(vote.address)}</code></td></tr>"
+        f"<td>{_linked(vote.tx_hash, text, 'tx')}</td><td>{_linked(vote.address, text, 'address')}</td></tr>"
     )
+
+
+def _linked(value: str, text: Transcript, kind: str) -> str:
+    """What stands on the chain, with a link to its page where there is an explorer."""
+    shown, page = f"<code>{escape(value)}</code>", _explored(value, text, kind)
+    return f'<a href="{escape(page)}" rel="noreferrer">{shown}</a>' if page else shown
+
+
+def _explored(value: str, text: Transcript, kind: str) -> str:
+    explorer = text.verdict.explorer if text.verdict else UNSET
+    return f"{explorer}/{kind}/{value}" if explorer and kind and value else ""
 
 
 def _chain(text: Transcript, say: Words, check: str) -> str:
     if text.verdict is None:
         return ""
     facts = "".join(
-        f"<dt>{escape(name)}</dt><dd><code>{escape(value)}</code></dd>" for name, value in _facts(text, say)
+        f"<dt>{escape(name)}</dt><dd>{_linked(value, text, kind)}</dd>" for name, value, kind in _facts(text, say)
     )
     return f'<section id="check"><h2>{escape(say("check"))}</h2><dl class="facts">{facts}</dl>{check}</section>'
 
 
-def _facts(text: Transcript, say: Words) -> Iterator[tuple[str, str]]:
+def _facts(text: Transcript, say: Words) -> Iterator[tuple[str, str, str]]:
+    """Names and values, with the kind of an explorer's page of it, "" for none."""
     if verdict := text.verdict:
-        yield say("contract"), verdict.contract
-        yield say("deployed"), text.deployed
-        yield say("chain"), str(verdict.chain_id)
-        yield say("log_hash"), verdict.log_hash
-        yield say("session"), text.session
+        yield say("contract"), verdict.contract, "address"
+        yield say("deployed"), text.deployed, "tx"
+        yield say("chain"), str(verdict.chain_id), ""
+        yield say("log_hash"), verdict.log_hash, ""
+        yield say("session"), text.session, ""
 
 
 def _entry(entry: Entry) -> str:
@@ -95,12 +109,13 @@ def render_md(text: Transcript) -> str:
         names = ("juror", "vote", "stance", "transaction", "address")
         lines += ["", f"| {' | '.join(_md(say(name)) for name in names)} |", "|---" * len(names) + "|"]
         lines += [
-            f"| {_md(vote.name)} | {_md(vote.vote)} | {vote.stance} | `{vote.tx_hash}` | `{vote.address}` |"
+            f"| {_md(vote.name)} | {_md(vote.vote)} | {vote.stance} | {_md_linked(vote.tx_hash, text, 'tx')}"
+            f" | {_md_linked(vote.address, text, 'address')} |"
             for vote in text.votes
         ]
     if text.verdict:
         lines += ["", f"## {_md(say('check'))}", ""]
-        lines += [f"- {_md(name)}: `{value}`" for name, value in _facts(text, say)]
+        lines += [f"- {_md(name)}: {_md_linked(value, text, kind)}" for name, value, kind in _facts(text, say)]
     for part in text.parts:
         lines += ["", f"## {_md(part.title)}"]
         for entry in part.entries:
@@ -108,6 +123,11 @@ def render_md(text: Transcript) -> str:
             paragraphs = [*who, *(line for line in _md_paragraphs(entry.text) if line)]
             lines += [line for text in paragraphs for line in ("", f"> {text}" if who else text)]
     return "\n".join(lines) + "\n"
+
+
+def _md_linked(value: str, text: Transcript, kind: str) -> str:
+    page = _explored(value, text, kind)
+    return f"[`{value}`](<{page}>)" if page else f"`{value}`"
 
 
 def _md_paragraphs(text: str) -> Iterator[str]:

@@ -67,11 +67,10 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
     ending: Entry | None
 
 
-def transcript(state: State, material: Material, events: Sequence[Event]) -> Transcript:
-    """The same session gives the same text."""
+def transcript(state: State, material: Material, events: Sequence[Event], verdict: VerdictView | None) -> Transcript:
+    """The same session gives the same text. `verdict` as it is shown."""
     say = words(state.language)
     teller = _Teller(state, material, say)
-    verdict = state.verdict
     told = say("unvoted") if verdict is None else told_verdict(verdict, say)
     ending = next((each for each in material.endings if each.id == state.ending), None)
     return Transcript(

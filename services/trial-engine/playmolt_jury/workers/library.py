@@ -66,7 +66,7 @@ class Library:
         return ApiReply(b"".join(lines), content_type=NDJSON)
 
     def _transcript(self, state: State, moments: Moments, request: ApiRequest) -> ApiReply:
-        text = transcript(state, self._jury.material(state), _events(moments))
+        text = transcript(state, self._jury.material(state), _events(moments), self._jury.shown_verdict(state))
         if request.query.get("format") == "html":
             return ApiReply(formats.render_html(text).encode(), content_type=TRANSCRIPT_MEDIA["html"])
         return ApiReply(formats.render_md(text).encode(), content_type=TRANSCRIPT_MEDIA["md"])
@@ -82,7 +82,7 @@ class Library:
 
     def _page(self, state: State, moments: Moments, _: ApiRequest) -> ApiReply:
         material, events = self._jury.material(state), _events(moments)
-        text = transcript(state, material, events)
+        text = transcript(state, material, events, self._jury.shown_verdict(state))
         return ApiReply(
             SharedPage(
                 title=text.title,

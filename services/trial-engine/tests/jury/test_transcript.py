@@ -1,16 +1,18 @@
 """A session told afterwards: in the order in which one reads, every transaction in full, secret notes sealed."""
 
+import re
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
 import msgspec
 import pytest
-from playmolt_core.game.decider import Event, Refused
+from playmolt_core.game.decider import Event, Refused, Viewer
 from playmolt_core.log.chain import chain_record
 from playmolt_jury.chain.port import Verdict, Voted
 from playmolt_jury.chain.verify import compare, withheld
-from playmolt_jury.events import JurorSaid, OverseerSaid, StanceChanged
+from playmolt_jury.content import game
+from playmolt_jury.events import JurorSaid, OverseerSaid, StanceChanged, VerdictRead
 from playmolt_jury.transcript import formats
 from playmolt_jury.transcript.scene import scene
 from playmolt_jury.transcript.shared_log import shared_log
@@ -38,7 +40,8 @@ def played(performances: Callable[..., Any]) -> Any:
 
 
 def told(session: Any) -> Transcript:
-    return transcript(session.state, session.jury.material(session.state), events_of(session))
+    shown = session.jury.shown_verdict(session.state)
+    return transcript(session.state, session.jury.material(session.state), events_of(session), shown)
 
 
 def records(session: Any, owner: str = "agent-1") -> list[Record]:
@@ -85,6 +88,28 @@ def test_a_text_shows_each_vote_in_full_and_no_note(played: Any, render: Callabl
     assert verdict.log_hash in text
     assert SECRET not in text
     assert played.state.owner not in text
+
+
+def test_an_explorer_is_linked_for_each_transaction_and_address_and_named_in_answer_and_message(played: Any) -> None:
+    explorer, state = "https://explorer.example", played.state
+    jury = game.jury(explorer=explorer)
+    shown = jury.shown_verdict(state)
+    assert shown is not None
+    assert msgspec.to_builtins(shown)["explorer"] == explorer
+    text = transcript(state, jury.material(state), events_of(played), shown)
+    pages = {f"{explorer}/address/{shown.contract}", f"{explorer}/tx/{text.deployed}"}
+    pages |= {f"{explorer}/tx/{vote.tx_hash}" for vote in shown.votes}
+    pages |= {f"{explorer}/address/{vote.address}" for vote in shown.votes}
+    assert set(re.findall(r'href="([^"]+)"', formats.body_html(text))) == pages
+    assert set(re.findall(r"\]\(<([^>]+)>\)", formats.render_md(text))) == pages
+    read = next(event for event in events_of(played) if isinstance(event, VerdictRead))
+    told = jury.public(state, read, Viewer(agent_id=state.owner))
+    assert msgspec.to_builtins(told)["explorer"] == explorer
+
+
+def test_without_an_explorer_nothing_is_linked(played: Any) -> None:
+    assert "explorer" not in msgspec.to_builtins(played.jury.shown_verdict(played.state))
+    assert "href" not in formats.body_html(told(played))
 
 
 def test_what_was_said_cannot_become_markup(played: Any) -> None:

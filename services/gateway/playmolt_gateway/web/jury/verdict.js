@@ -93,13 +93,17 @@ function kept(game) {
 }
 
 function votes(game, verdict) {
+  const explored = (kind, value) => {
+    const code = el("code", {}, value);
+    return verdict.explorer && value ? el("a", { href: `${verdict.explorer}/${kind}/${value}`, rel: "noreferrer" }, code) : code;
+  };
   const rows = verdict.votes.map((vote) => [game.juror(vote.juror_id),
     vote.guilty === null ? t("abstained") : word("verdict", vote.guilty ? "guilty" : "not_guilty"),
-    { number: vote.stance }, el("code", {}, vote.tx_hash), el("code", {}, vote.address)]);
+    { number: vote.stance }, explored("tx", vote.tx_hash), explored("address", vote.address)]);
   return el("section", { class: "card" },
     table(t("game.votes"), [t("game.juror"), t("vote"), { number: t("game.stance") }, t("game.transaction"), t("game.address")], rows),
     el("dl", { class: "facts" },
-      el("dt", {}, t("game.contract")), el("dd", {}, el("code", {}, verdict.contract)),
+      el("dt", {}, t("game.contract")), el("dd", {}, explored("address", verdict.contract)),
       el("dt", {}, t("game.chain")), el("dd", {}, String(verdict.chain_id)),
       el("dt", {}, t("game.log_hash")), el("dd", {}, el("code", {}, verdict.log_hash))),
     el("p", { class: "quiet small" }, t("game.verify"), " ", el("code", {}, `playmolt verify-verdict ${game.session.id}`)));
