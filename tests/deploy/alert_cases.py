@@ -75,12 +75,12 @@ CASES: Final[Mapping[str, tuple[Figures, Figures]]] = {
     ),
     "ModelsFail": (
         {
-            'playmolt_llm_requests_total{model="m",outcome="ok"}': "0+7x60",
-            'playmolt_llm_requests_total{model="m",outcome="timeout"}': "0+3x60",
+            'playmolt_llm_requests_total{model="m",outcome="ok"}': "_x50 7x10",
+            'playmolt_llm_requests_total{model="m",outcome="timeout"}': "_x50 3x10",
         },
         {
-            'playmolt_llm_requests_total{model="m",outcome="ok"}': "0+9x60",
-            'playmolt_llm_requests_total{model="m",outcome="timeout"}': "0+1x60",
+            'playmolt_llm_requests_total{model="m",outcome="ok"}': "_x50 9x10",
+            'playmolt_llm_requests_total{model="m",outcome="timeout"}': "_x50 1x10",
         },
     ),
     "RelayBroken": ({'playmolt_relay_ready{pod="a"}': "0x60"}, {'playmolt_relay_ready{pod="a"}': "1x60"}),

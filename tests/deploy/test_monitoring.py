@@ -35,7 +35,7 @@ OF_OTHERS = {
 }
 """Of kube-state-metrics, the kubelet, the database operator and its backup plugin, and the exporter of NATS."""
 KEYWORDS = {"sum", "max", "min", "by", "on", "and", "or", "rate", "increase", "absent", "time", "offset", "le"}
-KEYWORDS |= {"histogram_quantile", "label_values", "namespace", "predict_linear", "vector"}
+KEYWORDS |= {"histogram_quantile", "label_values", "namespace", "predict_linear", "unless", "vector"}
 SUFFIXES = {"histogram": ("_bucket", "_sum", "_count"), "counter": ("",), "gauge": ("",)}
 PAGE = (ROOT / "docs" / "operating.md").read_text()
 SETTINGS = yaml.safe_load((ROOT / "deploy" / "k8s" / "monitoring" / "settings.yaml").read_text())

@@ -4,10 +4,13 @@ from collections import defaultdict
 from typing import Final
 
 from playmolt_core.ops.metrics import Histogram, Sample, label, render
+from playmolt_schemas.codes import Code
 from playmolt_schemas.routes.platform import ROUTES
 
 _PREFIX: Final = "playmolt_gateway"
-ALERTED: Final = (500, 503)
+MCP: Final = "mcp"
+"""How the calls of the Model Context Protocol are counted: they all come to one path."""
+ALERTED: Final = tuple(sorted({500, *(code.status for code in Code if code.status >= 500)}))
 """Alerts ask for the growth of these: a series that is born with its first fault has none."""
 
 
@@ -23,8 +26,8 @@ class Metrics:
     def __init__(self) -> None:
         self.in_flight = 0
         self._routes: defaultdict[str, _Route] = defaultdict(_Route)
-        for route in ROUTES:
-            self._routes[route.name].statuses.update(dict.fromkeys(ALERTED, 0))
+        for name in (*(route.name for route in ROUTES), MCP):
+            self._routes[name].statuses.update(dict.fromkeys(ALERTED, 0))
 
     def observe(self, route: str, status: int, seconds: float) -> None:
         entry = self._routes[route]

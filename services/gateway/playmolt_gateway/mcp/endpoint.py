@@ -12,12 +12,12 @@ from playmolt_schemas.routes.route import Auth
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from playmolt_gateway.http.checked_request import Services, read_head
+from playmolt_gateway.http.metrics import MCP
 from playmolt_gateway.http.problems import Refusal, away, bad_request, json_bytes, refusal_response
 from playmolt_gateway.mcp import messages
 from playmolt_gateway.ports import AWAY
 
 PATH: Final = "/mcp"
-_NAME: Final = "mcp"
 MOST_BYTES: Final = BODY_BYTES + 4096
 """The largest body of a call, and what the protocol puts around it."""
 _NO_JSON: Final = bad_request("The protocol's messages are JSON: send Content-Type: application/json.")
@@ -68,7 +68,7 @@ class McpEndpoint:
             else:
                 await self._answer(scope, receive, counted)
         finally:
-            self._services.metrics.observe(_NAME, status, perf_counter() - started)
+            self._services.metrics.observe(MCP, status, perf_counter() - started)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one message; what is none is refused before a library puts it in words of its own."""
