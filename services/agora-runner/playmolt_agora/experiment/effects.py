@@ -89,10 +89,6 @@ def batches_are_due(state: State) -> bool:
     return playing or judging or (bool(state.batches) and state.status == "running")
 
 
-def plays_in_batches(plan: Plan | None) -> bool:
-    return plan is not None and isinstance(plan.batch, BatchPlan) and plan.batch.play
-
-
 def watch(state: State) -> Effect | None:
     opened = tuple(run.run for run in state.open)
     if not opened or state.status != "running" or state.since is None:

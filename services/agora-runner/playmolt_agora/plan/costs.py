@@ -47,7 +47,7 @@ def project(plan: Plan, catalogue: Catalogue, rooms: matrix.Rooms = ()) -> Proje
         for seat in matrix.seats_of(plan, cell, number):
             turns[seat.model, _world(cell), cell.language] += cell.turns
     models = plans.all_models(plan)
-    usual = [_model(catalogue, model, turns, _TurnCost(1, COMPLETION_TOKENS, 0)) for model in models]
+    usual = [_model(_expected(plan, catalogue), model, turns, _TurnCost(1, COMPLETION_TOKENS, 0)) for model in models]
     longest = _TurnCost(1 + plan.reask, plan.sampling.max_tokens, plan.sampling.max_tokens)
     most = [_model(catalogue, model, turns, longest) for model in models]
     return Projection(
@@ -59,6 +59,13 @@ def project(plan: Plan, catalogue: Catalogue, rooms: matrix.Rooms = ()) -> Proje
         cost_most=budget.total(*(each.cost for each in most)),
         models=tuple(usual),
     )
+
+
+def _expected(plan: Plan, catalogue: Catalogue) -> Catalogue:
+    """At the prices of batches where a plan plays in them; what they do not answer costs the plain ones."""
+    if not plans.plays_in_batches(plan):
+        return catalogue
+    return Catalogue({name: each.in_batches if each.batch else each for name, each in catalogue.models.items()})
 
 
 def _world(cell: matrix.Cell) -> PhaseName:

@@ -6,6 +6,7 @@ from typing import Any, Final, cast
 import msgspec
 from playmolt_schemas.agora.plan import (
     Arm,
+    BatchPlan,
     Budget,
     Folder,
     Hypothesis,
@@ -125,3 +126,8 @@ def known_tests(plan: Plan) -> tuple[str, ...]:
     packaged = dict.fromkeys(model for phase in ARMS for model in models(plan, phase))
     pcs = tuple(f"pcs:{model}" for model in packaged)
     return (*pcs, "H1", "H2", "ri_star:model", "ri_star:persona")
+
+
+def plays_in_batches(plan: Plan) -> bool:
+    """Whether models that take batches are asked in them."""
+    return isinstance(plan.batch, BatchPlan) and plan.batch.play

@@ -9,8 +9,8 @@ from playmolt_core.engine.engine import Engine
 from playmolt_schemas.agora.feed import PauseCode
 from playmolt_schemas.agora.plan import Budget, Plan
 
-from playmolt_agora.experiment.effects import plays_in_batches
 from playmolt_agora.experiment.state import State
+from playmolt_agora.plan.plan import plays_in_batches
 
 FRESH_SECONDS: Final = 0.5
 _FORGET: Final = 1000
@@ -62,5 +62,9 @@ def _status(state: State) -> Status:
     elif state.status in ("stopped", "aborted"):
         halted = "stopped"
     return Status(
-        state.budget, halted, state.reason, ended=state.status == "aborted", batched=plays_in_batches(state.plan)
+        state.budget,
+        halted,
+        state.reason,
+        ended=state.status == "aborted",
+        batched=bool(state.plan and plays_in_batches(state.plan)),
     )

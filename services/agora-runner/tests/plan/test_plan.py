@@ -424,6 +424,28 @@ class TestMoney:
         assert found.cost_most
         assert float(found.cost_most) > 2 * float(found.cost)
 
+    def test_play_in_batches_is_projected_at_their_prices_and_at_most_at_the_plain_ones(self) -> None:
+        entry = msgspec.convert(
+            {
+                "base_url": "http://127.0.0.1:1/v1",
+                "model": "m",
+                "batch": True,
+                "input_price": "0.15",
+                "output_price": "0.60",
+                "batch_input_price": "0.075",
+            },
+            ModelEntry,
+        )
+        phases = {"phase1": {"runs": 1, "turns": 10}}
+        plain, batched = (
+            preview(
+                read(models=["paid"], phases=phases, languages=["en"], batch={"play": on}), Catalogue({"paid": entry})
+            )
+            for on in (False, True)
+        )
+        assert (plain.cost, batched.cost) == ("0.0414", "0.0261")
+        assert plain.cost_most == batched.cost_most
+
     def test_an_unknown_price_is_never_0(self) -> None:
         found = self.seen(self.UNPRICED)
         assert (found.cost, found.cost_most, found.faults) == (None, None, ())
