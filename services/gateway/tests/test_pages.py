@@ -46,6 +46,7 @@ CODES: dict[str, tuple[str, ...]] = {
     "why": tuple(cause for cause in get_args(jury.Cause) if cause != "speech"),
     "impact": get_args(jury.Impact),
     "gate": get_args(legal.GateName),
+    "refusal": get_args(legal.RefusalReason),
     "section": get_args(legal.ReportSection),
     "side": get_args(legal.Side),
     "change": tuple(action for action in get_args(legal.FactChange) if action != "stipulated"),

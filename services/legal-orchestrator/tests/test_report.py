@@ -19,7 +19,7 @@ from playmolt_legal.report.html_format import render_html
 from playmolt_legal.report.markdown_format import render_md
 from playmolt_legal.report.pdf_format import render_pdf
 from playmolt_legal.rules import Legal
-from playmolt_schemas.games.legal import Citation, Report
+from playmolt_schemas.games.legal import Citation, RefusedItem, Report
 
 TEXT = {"md": render_md, "html": render_html}
 BOOKS = {"docx": render_docx, "pdf": render_pdf}
@@ -515,3 +515,25 @@ def test_a_word_document_is_dated_by_the_end_and_well_formed(session: Any) -> No
     assert all(cell.xpath("./*[local-name()='p']") for cell in cells)
     footer = next(part for name, part in parts.items() if "footer" in name and b"NUMPAGES" in part)
     assert b"PAGE" in footer
+
+
+NOT_LOOKED = {"ko": "증거는 다시 살펴보지 않음", "en": "evidence not looked at again", "zh": "证据未再次核对"}
+
+
+@pytest.mark.parametrize("language", NOT_LOOKED)
+def test_what_a_person_corrected_in_a_backed_fact_says_that_the_evidence_was_not_looked_at_again(
+    sessions: Any, language: str
+) -> None:
+    assert NOT_LOOKED[language] not in render_md(of(sessions(language=language)))
+    session = sessions(language=language).to("round1")
+    backed = next(fact.id for fact in session.state.facts.confirmed if fact.evidence)
+    session.change(backed, action="correct", text="The person's own words.")
+    assert render_md(of(session)).count(NOT_LOOKED[language]) == 1
+
+
+def test_a_refused_item_is_shown_with_what_it_quoted_and_why(session: Any) -> None:
+    item = RefusedItem(text="그는 갔다", quote="떠난 사람", reason="particular_not_supplied", particular="7월 9일")
+    shown = render_md(replace(of(session), refused=(item,)))
+    assert "그는 갔다 “떠난 사람” (" in shown
+    assert "7월 9일)" in shown
+    assert "particular_not_supplied" not in shown

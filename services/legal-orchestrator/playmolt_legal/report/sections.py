@@ -8,6 +8,7 @@ from playmolt_schemas.games.legal import (
     Fact,
     FactRecord,
     GateEntry,
+    RefusedItem,
     Report,
     ReportedHit,
     Statement,
@@ -110,11 +111,12 @@ class Writer:
     def _fact(self, fact: Fact) -> tuple[Cell, ...]:
         wording = f" ({self.marked(fact.wording)})" if fact.wording else ""
         replaced = (fact.replaced_by,) if fact.replaced_by else ()
+        unlooked = f" ({self.label['unlooked']})" if fact.replaces and fact.evidence else ""
         return (
             (Line(text="", anchor=fact.id),),
             (Line(text=f"{self.marked(fact.text)}{wording}"),),
             (Line(text=self.words.states[fact.state] + (" →" if replaced else ""), refs=replaced),),
-            (Line(text=self.words.sources[fact.source], refs=(*fact.evidence, *fact.timeline)),),
+            (Line(text=self.words.sources[fact.source] + unlooked, refs=(*fact.evidence, *fact.timeline)),),
         )
 
     def _change(self, record: FactRecord) -> Line:
@@ -243,7 +245,13 @@ class Writer:
                 yield from self._spoken(turn.draft)
         if self.report.refused:
             yield Heading(self.label["refused"])
-            yield from (Line(text=item.text) for item in self.report.refused)
+            yield from (Line(text=self._refused(item)) for item in self.report.refused)
+
+    def _refused(self, item: RefusedItem) -> str:
+        """The item, what it quoted, and why it was refused."""
+        quote = f" “{item.quote}”" if item.quote and item.quote != item.text else ""
+        particular = f": {item.particular}" if item.particular else ""
+        return f"{item.text}{quote} ({self.words.refusals[item.reason]}{particular})"
 
     def _spoken(self, output: Mapping[str, Any]) -> Iterator[Line]:
         for field, value in output.items():

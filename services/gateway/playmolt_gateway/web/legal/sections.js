@@ -44,7 +44,7 @@ export class Sections {
     return facts.length ? table(t(key), [t("report.id"), t("report.fact"), t("report.state"), t("report.source")], facts.map((fact) => [anchor(fact.id),
       el("span", {}, this.text(fact.text), wording(fact)),
       el("span", {}, word("fact_state", fact.state), fact.replaced_by ? [" → ", linked(fact.replaced_by)] : null),
-      el("span", {}, word("fact_source", fact.source), refs([...fact.evidence, ...fact.timeline]))])) : null;
+      el("span", {}, word("fact_source", fact.source), fact.replaces && fact.evidence.length ? ` (${t("report.unlooked")})` : null, refs([...fact.evidence, ...fact.timeline]))])) : null;
   }
 
   change({ action, at, id, new: text, new_id: next, old, reason }) {
@@ -144,7 +144,7 @@ export class Sections {
     const { appendix, refused, unverified } = this.report;
     return [appendix.map((turn) => el("details", {}, el("summary", {}, this.turn(turn.phase)), outputView(turn.output, { mark: linked, unverified }),
       turn.draft ? [heading("legal.draft"), outputView(turn.draft, { mark: linked, unverified })] : null)),
-      listed("facts.refused", refused, (one) => [this.text(one.text), one.particular ? ` (${one.particular})` : null])];
+      listed("facts.refused", refused, (one) => [this.text(one.text), one.quote && one.quote !== one.text ? ` “${one.quote}”` : null, ` (${word("refusal", one.reason)}${one.particular ? `: ${one.particular}` : ""})`])];
   }
 
   text(one) {
