@@ -19,3 +19,5 @@ GRANT playmolt_owner TO migrations;
 GRANT playmolt_engine, playmolt_relay, playmolt_gateway, playmolt_reader, playmolt_vault TO migrations;
 GRANT playmolt_game_agora, playmolt_game_experiment, playmolt_game_jury, playmolt_game_legal, playmolt_game_ox,
   playmolt_game_trial TO migrations;
+-- A migration finds a connection when services have taken all others.
+GRANT pg_use_reserved_connections TO migrations;
