@@ -182,6 +182,23 @@ async def test_join_names_agent_and_type(platform: Any) -> None:
     assert (kind, call.op, call.target, call.agent, call.name) == ("trial", "join", "", agent, "Ada")
 
 
+async def test_a_join_whose_seat_is_not_noted_is_sent_again(platform: Any) -> None:
+    agent, key = platform.agent("Ada")
+
+    def engine(_game: str, _call: Any) -> Any:
+        platform.store.away = True
+        return 200, {"game_id": "ox-1"}
+
+    platform.bus.engine = engine
+    asked = {"json": {"gameType": "ox"}, "headers": key}
+    away = await platform.send("POST", "/api/games/join", **asked)
+    assert (away.status_code, "retry-after" in away.headers) == (503, True)
+    platform.store.away = False
+    platform.bus.engine = lambda _game, _call: (200, {"game_id": "ox-1"})
+    assert (await platform.send("POST", "/api/games/join", **asked)).status_code == 200
+    assert await platform.store.untold(agent) == ["ox-1"]
+
+
 @pytest.mark.parametrize("body", [b"", b"{}", b" { } "])
 async def test_leave_takes_an_empty_body(platform: Any, game: str, body: bytes) -> None:
     agent, key = platform.agent()

@@ -1072,7 +1072,8 @@ class TestStoredEvents:
 
 @pytest.mark.parametrize("name", reading.presets())
 def test_every_plan_that_comes_with_the_software_can_be_locked(name: str) -> None:
-    bench = Bench(reading.preset(name))
+    named = Catalogue({"small": ModelEntry(alias="small", base_url="http://127.0.0.1/v1", model="small-1")})
+    bench = Bench(reading.preset(name), catalogue=named)
     assert len(bench.effects()) == len(bench.state.runs)
     for effect in RULES.effects(bench.state)[:5]:
         assert registered_spec(bench.state, effect.payload.run).run == effect.payload.run

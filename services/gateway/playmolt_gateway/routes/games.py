@@ -131,9 +131,9 @@ async def _seated(
         trace=request.trace, invite=invite_hash(invite),
     )  # fmt: skip
     if answer.status == 200:
-        # Without it the agent is told of that game's end only if it asks while the game runs.
-        with suppress(*AWAY):
-            await services.soon(services.accounts.keep_seat(agent.id, _seat_of(answer.body).game_id))
+        # Without it nobody calls the agent, and it is told of the game's end only if it asks while the game runs: where
+        # the database is away just now, the caller sends the same again and gets the same seat.
+        await services.soon(services.accounts.keep_seat(agent.id, _seat_of(answer.body).game_id))
     return answer
 
 
