@@ -23,5 +23,14 @@ MODELS = ("jsonschema", "playmolt_core.llm.scripted.model")
 )
 def test_a_service_starts_without_what_it_may_not_need(service: str, needless: tuple[str, ...]) -> None:
     program = f"import {service}.__main__, sys; print(*({set(needless)} & {{*sys.modules}}))"
+    assert _printed_by(program) == []
+
+
+def test_a_command_starts_without_what_only_some_commands_compute_with() -> None:
+    needless = {"numpy", "scipy", "openskill", "jsonschema", "reportlab"}
+    assert _printed_by(f"import playmolt_cli.main, sys; print(*({needless} & {{*sys.modules}}))") == []
+
+
+def _printed_by(program: str) -> list[str]:
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
-    assert found.stdout.split() == []
+    return found.stdout.split()
