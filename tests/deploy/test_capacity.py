@@ -1,0 +1,85 @@
+"""The table of what a load needs is computed, and what scales the pods is what it is computed with."""
+
+import re
+
+import pytest
+
+from deploy.capacity import (
+    CPU_MICROSECONDS,
+    GAME_BYTES,
+    IN_FLIGHT_PER_GATEWAY,
+    LEAST,
+    POD_CORES,
+    READERS_PER_SPECTATOR,
+    STANDING_CORES,
+    Prices,
+    need,
+    table,
+)
+from tests.deploy.manifests import ROOT, Json, named, of_kind, render, template_of
+
+PAGE = (ROOT / "docs" / "operating.md").read_text()
+
+
+def test_the_page_has_the_table() -> None:
+    assert table(Prices()) in PAGE.split("### Capacity\n", 1)[1].split("\n#", 1)[0]
+
+
+def test_the_figures_are_those_that_the_page_says_were_measured() -> None:
+    engine, database, gateway, nats, relay = re.findall(
+        r"engine (\d+), Postgres (\d+), gateway (\d+), NATS (\d+), relay (\d+) µs", PAGE
+    )[0]
+    assert {
+        "gateway": int(gateway),
+        "ox-engine": int(engine),
+        "relay": int(relay),
+        "nats": int(nats),
+        "postgres": int(database),
+    } == CPU_MICROSECONDS
+    assert f"| O/X, five bots | 73 | {GAME_BYTES:,} |" in PAGE
+
+
+def test_pods_are_started_at_the_figures_of_the_table() -> None:
+    objects = render("prod")
+    thresholds = {
+        name: {int(one["metadata"]["threshold"]) for one in named(objects, "ScaledObject", name)["spec"]["triggers"]}
+        for name in LEAST
+    }
+    assert IN_FLIGHT_PER_GATEWAY in thresholds["gateway"]
+    assert thresholds["spectator"] == {READERS_PER_SPECTATOR}
+    assert {name: named(objects, "ScaledObject", name)["spec"]["minReplicaCount"] for name in LEAST} == LEAST
+
+
+def cores_of(text: str) -> float:
+    return float(text[:-1]) / 1000 if text.endswith("m") else float(text)
+
+
+def asked(one: Json) -> float:
+    """The cores that one pod asks for."""
+    template = template_of(one)
+    assert template is not None
+    return sum(cores_of(each["resources"]["requests"]["cpu"]) for each in template["spec"]["containers"])
+
+
+def test_what_is_paid_is_what_the_pods_ask_for() -> None:
+    objects = render("prod")
+    least = {
+        one["spec"]["scaleTargetRef"]["name"]: one["spec"]["minReplicaCount"]
+        for one in of_kind(objects, "ScaledObject")
+    }
+    database = named(objects, "Cluster", "postgres")["spec"]
+    standing = database["instances"] * cores_of(database["resources"]["requests"]["cpu"])
+    for one in of_kind(objects, "Deployment", "StatefulSet"):
+        name = one["metadata"]["name"]
+        if name in LEAST:
+            assert asked(one) == POD_CORES
+        else:
+            standing += asked(one) * (one["spec"].get("replicas") or least[name])
+    assert standing == pytest.approx(STANDING_CORES)
+
+
+def test_money_follows_the_prices_and_nothing_else_does() -> None:
+    free, paid = (need(1_000, 50_000, prices) for prices in (Prices(0, 0), Prices(1, 0)))
+    assert free.money == 0
+    assert paid.money > 0
+    assert free[:-1] == paid[:-1]
