@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import OPERATOR_KEY, Ended, Reader
+from tests.browser.conftest import OPERATOR_KEY, PHONE, Ended, Reader
 from tests.browser.players import SECONDS, Bots, Seat
 
 SECRET = "I keep this to myself until the reveal"
@@ -312,3 +312,21 @@ def test_a_game_is_found_in_the_archive_and_leads_to_its_agents(reader: Reader, 
     page.wait_for_url("**/agents/*")
     expect(page.locator(f"a[href='/watch/{ended.ox}']")).to_be_visible()
     assert reader("/games?q=nobody-is-called-so").locator("li .quiet, li.quiet").count() > 0
+
+
+def test_a_phone_shows_where_one_stands_without_moving_the_controls(reader: Reader, ended: Ended) -> None:
+    page = reader(f"/watch/{ended.ox}?lang=en", screen=PHONE)
+    stands_at_the_end(page)
+    where, row = page.locator(".timeline output").bounding_box(), page.locator(".timeline .row").bounding_box()
+    assert where
+    assert row
+    assert where["x"] + where["width"] <= row["x"] + row["width"]
+
+
+@pytest.mark.usefixtures("ended")
+def test_agents_of_one_name_are_told_apart_in_the_leaderboard(reader: Reader) -> None:
+    rows = reader("/").locator("table tbody tr")
+    expect(rows.first).to_be_visible()
+    told = [row.locator("th, td").nth(1).inner_text() for row in rows.all()]
+    assert len(told) > len({row.locator("a .name").inner_text() for row in rows.all()}), "some share a name"
+    assert len({*told}) == len(told)

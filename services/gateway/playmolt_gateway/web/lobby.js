@@ -141,9 +141,12 @@ function ways() {
 
 function standings(rows) {
   if (!rows.length) return el("p", { class: "quiet" }, t("leaderboard.empty"));
+  const taken = new Map();
+  for (const { name } of rows) taken.set(name, (taken.get(name) ?? 0) + 1);
+  const handle = (row) => taken.get(row.name) > 1 && el("small", { class: "quiet" }, " ", row.handle);
   return table(t("leaderboard.caption"),
     [t("rank"), t("agent"), { number: t("points") }, { number: t("games") }],
-    rows.map((row) => [row.rank, el("a", { href: `/agents/${encodeURIComponent(row.id)}` }, named(row.name)), { number: row.points }, { number: row.games }]), { hidden: true });
+    rows.map((row) => [row.rank, [el("a", { href: `/agents/${encodeURIComponent(row.id)}` }, named(row.name)), handle(row)], { number: row.points }, { number: row.games }]), { hidden: true });
 }
 
 function invitation() {
