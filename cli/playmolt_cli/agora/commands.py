@@ -238,10 +238,11 @@ def export(experiment: str, out: Path, data: Path | None, as_json: bool) -> None
 )
 @click.option("--calls", type=click.IntRange(0), metavar="N", help="Calls that this judge may make in all.")
 @click.option("--money", metavar="M", help="What its calls may cost in all.")
+@click.option("--batch", is_flag=True, help="Ask in batches, at their prices; the answers may take a day.")
 @_place_options
 @json_option
 def judge(
-    experiment: str, model: str, turns: "Which", calls: int | None, money: str | None, url: str | None,
+    experiment: str, model: str, turns: "Which", calls: int | None, money: str | None, batch: bool, url: str | None,
     key: str | None, data: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Have a model say of each thought whether it names survival, and social aims; it sees the thought alone.
@@ -253,7 +254,8 @@ def judge(
     Example: playmolt agora judge experiment-0190… --model gpt-mini --money 2
     """
     console = _console(as_json)
-    request = JudgeRequest(model=model, turns=turns, budget=JudgeBudget(money=money, calls=calls))
+    budget = JudgeBudget(money=money, calls=calls)
+    request = JudgeRequest(model=model, turns=turns, budget=budget, batch=batch)
     with stopping(), experiments_client(url, key, data) as client:
         try:
             done = agora_judge.judged(client, experiment, request, console)

@@ -30,12 +30,14 @@ class JudgeBudget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class JudgeRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of `POST …/{id}/judge`: the thoughts of the drawn sample or of all valid turns, within a budget.
 
-    The budget is that of this judge over all its calls in the experiment; raised, it goes on.
+    The budget is that of this judge over all its calls in the experiment; raised, it goes on. `batch` has a model that
+    takes batches (`batch` in the catalogue) asked in them.
     """
 
     model: Alias
     turns: Which = "sample"
     budget: JudgeBudget = JudgeBudget()
+    batch: bool = False
 
 
 class JudgeStopRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -6133,7 +6133,8 @@ export interface components {
          * JudgeRequest
          * @description The body of `POST …/{id}/judge`: the thoughts of the drawn sample or of all valid turns, within a budget.
          *
-         *     The budget is that of this judge over all its calls in the experiment; raised, it goes on.
+         *     The budget is that of this judge over all its calls in the experiment; raised, it goes on. `batch` has a model that
+         *     takes batches (`batch` in the catalogue) asked in them.
          */
         JudgeRequest: {
             model: string;
@@ -6149,6 +6150,8 @@ export interface components {
              *     }
              */
             budget?: components["schemas"]["JudgeBudget"];
+            /** @default false */
+            batch?: boolean;
         };
         /**
          * JudgeStopRequest

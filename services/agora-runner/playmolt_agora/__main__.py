@@ -11,6 +11,7 @@ from playmolt_schemas.routes import sharing
 
 from playmolt_agora.batching.batch_worker import BatchWorker
 from playmolt_agora.batching.batched_calls import BatchedCalls
+from playmolt_agora.batching.judge_calls import JudgeCalls
 from playmolt_agora.coding.judge_model import JudgeModel
 from playmolt_agora.coding.judging import Judging
 from playmolt_agora.experiment import effects as experiment_effects
@@ -72,9 +73,12 @@ def experiment(context: ServiceContext) -> HostedGame:
 
     blobs = PgBlobs(context.pool)
     models = context.models(residents.cast())
-    judge = JudgeModel(models, context.catalogue, blobs, PromptStore(blobs), PgInFlight(context.pool))
+    batch_calls = PgBatchCalls(context.pool)
+    judge = JudgeModel(
+        models, context.catalogue, blobs, PromptStore(blobs), PgInFlight(context.pool), JudgeCalls(models, batch_calls)
+    )
     workers: dict[str, Worker] = {
-        experiment_effects.BATCHES: BatchWorker(PgBatchCalls(context.pool), models),
+        experiment_effects.BATCHES: BatchWorker(batch_calls, models),
         experiment_effects.JUDGE: Judging(context.log, judge),
         experiment_effects.OPEN: open_run,
         experiment_effects.LOOK: Looks(context.log),

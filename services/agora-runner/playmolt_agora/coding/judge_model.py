@@ -1,7 +1,7 @@
 """One question to a judge: sent once, its reply kept before it is read, every request counted."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import msgspec
@@ -17,6 +17,7 @@ from playmolt_schemas.agora.coding import JudgingStatus
 from playmolt_schemas.agora.plan import Plan
 from playmolt_schemas.canonical import canonical_json
 
+from playmolt_agora.batching.judge_calls import AT_ONCE, JudgeCalls
 from playmolt_agora.coding import judgement, scripted_judge
 from playmolt_agora.coding.judgement import Judgement
 from playmolt_agora.coding.purse import OverBudget, Purse
@@ -28,6 +29,10 @@ from playmolt_agora.workers.prompt_store import PromptStore
 _ANSWERED: Final = 200
 _ASK: Final = 1
 """A judge is asked once: what does not parse has no label."""
+
+
+Waits = Callable[[], Awaitable[bool]]
+"""Whether a question that waits for a batch is to wait on."""
 
 
 class Halt(msgspec.Struct, frozen=True):
@@ -50,17 +55,26 @@ class JudgeModel:
     """A model of the catalogue, or a scripted one, as the judge of an experiment's thoughts."""
 
     def __init__(
-        self, models: Models, catalogue: Catalogue, blobs: PgBlobs, store: PromptStore, in_flight: PgInFlight
+        self,
+        models: Models,
+        catalogue: Catalogue,
+        blobs: PgBlobs,
+        store: PromptStore,
+        in_flight: PgInFlight,
+        batched: JudgeCalls,
     ) -> None:
         self._models = models
         self._catalogue = catalogue
         self._blobs = blobs
         self._store = store
         self._in_flight = in_flight
+        self._batched = batched
         self._cast = scripted_judge.cast()
 
-    def concurrent(self, alias: str) -> int:
+    def concurrent(self, alias: str, *, batch: bool) -> int:
         """How many questions may be under way."""
+        if batch and self._batched.model(alias) is not None:
+            return AT_ONCE
         entry = self._catalogue.models.get(alias)
         return entry.concurrent if entry else 1
 
@@ -74,9 +88,13 @@ class JudgeModel:
         return lost_call(lost, _ASK) | {"alias": alias} if lost > 0 else None
 
     async def ask(
-        self, experiment: str, alias: str, plan: Plan, seed: str, thought: Thought, purse: Purse, logged: int
-    ) -> Heard:
-        """Ask about a thought, or find the reply that came before. Raises LogUnavailable."""
+        self, experiment: str, alias: str, plan: Plan, seed: str, thought: Thought, purse: Purse, logged: int,
+        waits: Waits | None = None,
+    ) -> Heard:  # fmt: skip
+        """Ask about a thought, in a batch where it `waits` for one, or find the reply that came before.
+
+        Raises LogUnavailable.
+        """
         asked = judgement.prompt(thought.text, thought.language)
         text = prompts.prompt_text(asked.system, asked.user)
         await self._store.put(text)
@@ -87,7 +105,10 @@ class JudgeModel:
             answer, calls = _cached(found)
             for call in calls:
                 purse.take(call)
+            await self._batched.drop(key)
             return _heard(named, answer, calls)
+        if key and waits is not None and (heard := await self._in_batch(experiment, request, key, named, purse, waits)):
+            return heard
         model = self._model(alias, seed)
         if model is None:
             return Heard(prompt_hash=named, halt=Halt("away", f"there is no model {alias!r} in the catalogue"))
@@ -99,7 +120,39 @@ class JudgeModel:
         await self._blobs.put(one.kept_apart)
         if key and one.calls and one.calls[-1]["status"] == _ANSWERED and one.answered:
             await self._in_flight.keep_reply(one.mark, key, msgspec.json.encode([answer, one.calls]).decode())
+            if waits is not None:
+                await self._batched.drop(key)
         return _heard(named, answer, one.calls)
+
+    async def _in_batch(
+        self, experiment: str, request: ModelRequest, key: str, named: str, purse: Purse, waits: Waits
+    ) -> Heard | None:
+        """What a batch answered; None where it did not, and the question is asked plainly. No calls: the judge does
+        not go on, and whoever does finds the question waiting."""
+        model = self._batched.model(request.alias)
+        if model is None:
+            return None
+        try:
+            release = purse.reserve(*_size(request))
+        except OverBudget as over:
+            return Heard(prompt_hash=named, halt=Halt("budget", str(over)))
+        try:
+            found = await self._batched.answer(key, experiment, model, request, waits)
+        finally:
+            release()
+        if found is None:
+            return Heard(prompt_hash=named)
+        attempt, answer = (None, None) if found.answer is None else model.read(request, found.answer)
+        if attempt is None or answer is None or attempt.outcome in port.TRANSPORT_FAULTS:
+            return None
+        fields, apart = recorded(attempt)
+        await self._blobs.put([apart] if apart is not None else [])
+        call = _stored(fields | {"batch": found.batch}, request, named, purse)
+        purse.take(call)
+        kept = msgspec.json.encode([answer, [call]]).decode()
+        await self._in_flight.keep_reply(f"{experiment}/judge/{key}", key, kept)
+        await self._batched.drop(key)
+        return _heard(named, answer, [call])
 
     def _model(self, alias: str, seed: str) -> Model | None:
         if is_scripted(alias):
@@ -131,7 +184,6 @@ class _Question:
         self._request = request
         self._prompt = prompt
         self._place = InFlight(turn=0, agent="", ask=_ASK, logged=logged)
-        self._size = sum(len(message.content.encode()) for message in request.messages)
         self._open: list[Callable[[], None]] = []
         self.mark = mark
         self.calls: list[dict[str, Any]] = []
@@ -149,7 +201,7 @@ class _Question:
         return answer
 
     def _reserve(self) -> None:
-        self._open.append(self._purse.reserve(self._size, len(self._request.messages), self._request.max_tokens))
+        self._open.append(self._purse.reserve(*_size(self._request)))
 
     async def _sending(self) -> None:
         if not self._open:  # a repeat: its worst case has to fit as well
@@ -159,16 +211,25 @@ class _Question:
     async def _record(self, attempt: Attempt) -> None:
         fields, apart = recorded(attempt)
         self.kept_apart += [apart] if apart is not None else []
-        worst = self._purse.worst(self._size, len(self._request.messages), self._request.max_tokens)
-        held = {"held": worst.cost} if worst.cost is not None and held_by(fields) else {}
-        messages = {"prompt": self._prompt, "added": []}
-        call = fields | held | {"request": fields["request"] | {"messages": messages}}
+        call = _stored(fields, self._request, self._prompt, self._purse)
         self.calls.append(call)
         if self._open:
             self._open.pop()()
         self._purse.take(call)
         if attempt.outcome == "rate_limited" and not is_scripted(attempt.alias):
             await self._in_flight.refused(self.mark, self._place)
+
+
+def _size(request: ModelRequest) -> tuple[int, int, int]:
+    """What the worst case of a request is taken of: bytes of its prompt, messages, tokens of a reply."""
+    return sum(len(message.content.encode()) for message in request.messages), len(request.messages), request.max_tokens
+
+
+def _stored(fields: dict[str, Any], request: ModelRequest, prompt: str, purse: Purse) -> dict[str, Any]:
+    """A call as it is told: the prompt lies under its hash; what nobody can tell the cost of holds its worst case."""
+    worst = purse.worst(*_size(request)).cost
+    held = {"held": worst} if worst is not None and held_by(fields) else {}
+    return fields | held | {"request": fields["request"] | {"messages": {"prompt": prompt, "added": []}}}
 
 
 def _request(experiment: str, alias: str, plan: Plan, thought: Thought, asked: prompts.Prompt) -> ModelRequest:

@@ -1,9 +1,10 @@
 """The worker of judges: asks about thoughts under one lease, and tells the experiment what was said of each."""
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.game.decider import Event
@@ -25,6 +26,8 @@ from playmolt_agora.run.call_usage import is_call, lost_of
 from playmolt_agora.run.events import AgentActed
 from playmolt_agora.workers.run_usage import events_of
 
+_LOOK_SECONDS: Final = 2.0
+
 
 class Judging:
     """Fulfils `judge`. What the log holds is not asked again; a reply that was whole is found."""
@@ -41,8 +44,9 @@ class Judging:
             raise LookupError(f"{due.judge} judges nothing of {state.game_id}")
         before = _Before(await self._events(leased.stream), due.judge)
         wanted = iter([each for each in await self._thoughts(state, due) if each.key not in before.settled])
-        work = _Work(leased, state.plan, judge, self._model, before)
-        await _all(work.through(wanted) for _ in range(self._model.concurrent(due.judge)))
+        batch = state.asks_in_batches(judge)
+        work = _Work(leased, state.plan, judge, self._model, before, batch=batch)
+        await _all(work.through(wanted) for _ in range(self._model.concurrent(due.judge, batch=batch)))
         await work.conclude()
 
     async def _thoughts(self, state: State, due: ThoughtsToCode) -> list[Thought]:
@@ -86,7 +90,9 @@ class _Before:
 
 
 class _Work:
-    def __init__(self, leased: LeasedEffect, plan: Plan, judge: Judge, model: JudgeModel, before: _Before) -> None:
+    def __init__(
+        self, leased: LeasedEffect, plan: Plan, judge: Judge, model: JudgeModel, before: _Before, *, batch: bool
+    ) -> None:
         pinned = judge.judge
         prices = Prices(
             pinned.input_price, pinned.output_price, pinned.cached_price or None, pinned.reasoning_price or None
@@ -99,6 +105,9 @@ class _Work:
         self._purse = Purse(judge.budget, judge.spent, prices)
         self._seed = leased.snapshot.state.seed
         self._halt: Halt | None = None
+        self._batch = batch
+        self._looked_at = -math.inf
+        self._going = True
 
     async def through(self, wanted: Iterator[Thought]) -> None:
         """Take thoughts from what is wanted until there are none, or something stops the judge."""
@@ -123,6 +132,14 @@ class _Work:
         now = (await self._leased.present()).state.judge(self._judge.judge.alias)
         return now is not None and (now.number, now.status) == (self._judge.number, "running")
 
+    async def _waits(self) -> bool:
+        """Whether a question waits on for its batch; so many ask that they look together."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._looked_at + _LOOK_SECONDS:
+            self._looked_at = now
+            self._going = await self._goes_on()
+        return self._going
+
     async def _code(self, thought: Thought) -> None:
         experiment, alias, logged = self._leased.stream, self._judge.judge.alias, self._before.logged[thought.key]
         lost = await self._model.lost(experiment, alias, thought, logged)
@@ -130,7 +147,8 @@ class _Work:
             self._purse.take(lost)
             await self._tell(thought, f"lost/{thought.key}/{logged}", judgement.hash_of(thought), (lost,))
             logged += lost_of((lost,))
-        heard = await self._model.ask(experiment, alias, self._plan, self._seed, thought, self._purse, logged)
+        waits = self._waits if self._batch else None
+        heard = await self._model.ask(experiment, alias, self._plan, self._seed, thought, self._purse, logged, waits)
         if heard.calls:
             said = heard.judgement
             await self._tell(thought, f"said/{thought.key}/{logged}", heard.prompt_hash, heard.calls, said)

@@ -123,10 +123,10 @@ class ExperimentApi(GameApi[State]):
         body = _body(JudgeRequest, request.body)
         if isinstance(body, Refused):
             return body
-        judge = coding.pinned_judge(body.model, body.budget, self._catalogue)
+        judge = coding.pinned_judge(body.model, body.budget, self._catalogue, batch=body.batch)
         if isinstance(judge, Refused):
             return judge
-        return commands.StartJudging(by=_OPERATOR, judge=judge, turns=body.turns, budget=body.budget)
+        return commands.StartJudging(by=_OPERATOR, judge=judge, turns=body.turns, budget=body.budget, batch=body.batch)
 
     def _stop_judge(self, request: ApiRequest) -> Command | Refused:
         body = _body(JudgeStopRequest, request.body)

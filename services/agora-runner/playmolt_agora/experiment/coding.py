@@ -1,5 +1,6 @@
 """What is coded of an experiment's thoughts: by judges, within a budget of their own, and by people on sheets."""
 
+from msgspec import UNSET
 from playmolt_core.game.decider import Accepted, Decision, Refused
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.coding import JudgeBudget, JudgingStatus
@@ -15,13 +16,17 @@ from playmolt_agora.experiment.refusals import BY_CHARS, game_over
 from playmolt_agora.experiment.state import Judge, State
 
 
-def pinned_judge(alias: str, budget: JudgeBudget, catalogue: Catalogue) -> PinnedModel | Refused:
-    """A judge as the catalogue names it; refused where there is none, or no price that a budget of money needs."""
+def pinned_judge(alias: str, budget: JudgeBudget, catalogue: Catalogue, *, batch: bool) -> PinnedModel | Refused:
+    """A judge as the catalogue names it; refused where there is none, no price that a budget of money needs, or no
+    batch that is asked for."""
     if not catalogue.knows(alias):
         known = ", ".join(catalogue.aliases)
         return _refused("model", f"there is no model {alias[:60]!r} in the catalogue; there are {known}")
     if budget.money is not None and not prices_of(alias, catalogue.models.get(alias)).known:
         return _refused("budget.money", f"{alias} has no price in the catalogue, so that money cannot be counted")
+    entry = catalogue.models.get(alias)
+    if batch and not (entry and entry.batch):
+        return _refused("batch", f"{alias} takes no batches: `batch = true` in the catalogue says which model does")
     return pinned(alias, catalogue)
 
 
@@ -31,10 +36,12 @@ def start_judging(state: State, command: commands.StartJudging) -> Decision:
     before = state.judge(command.judge.alias)
     number = (state.judgings or 0) + 1
     started = JudgingStarted(
-        number=number, by=command.by[:BY_CHARS], judge=command.judge, turns=command.turns, budget=command.budget
-    )
+        number=number, by=command.by[:BY_CHARS], judge=command.judge, turns=command.turns, budget=command.budget,
+        batch=command.batch or UNSET,
+    )  # fmt: skip
     if before is not None and before.status == "running":
-        same = (before.turns, before.budget, before.judge) == (command.turns, command.budget, command.judge)
+        known = (before.turns, before.budget, before.judge, bool(before.batch))
+        same = known == (command.turns, command.budget, command.judge, command.batch)
         return Accepted() if same else Accepted((_ended(before, "stopped", "it is begun otherwise"), started))
     return Accepted((started,))
 

@@ -135,6 +135,7 @@ class StartJudging(Command, frozen=True, kw_only=True):
     judge: PinnedModel
     turns: Which
     budget: JudgeBudget = JudgeBudget()
+    batch: bool = False
 
 
 class StopJudging(Command, frozen=True, kw_only=True):

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Final
 
 import msgspec
-from msgspec import UNSET
 from playmolt_core.game.decider import Effect
 from playmolt_schemas.agora.coding import Which
 from playmolt_schemas.agora.plan import Adaptive, BatchPlan, Plan
@@ -81,11 +80,10 @@ def _of_runs(state: State) -> Iterator[Effect]:
 
 def batches_are_due(state: State) -> bool:
     """Whether calls may wait for batches, or a batch is under way."""
-    plan = state.plan.batch if state.plan else UNSET
-    if not isinstance(plan, BatchPlan):
-        return False
+    plan = state.plan.batch if state.plan and state.plan.batch else BatchPlan()
     playing = plan.play and state.status == "running" and any(run.status != "finished" for run in state.runs)
-    judging = plan.judge and state.judging and state.status not in ("unlocked", "aborted")
+    judges = [judge for judge in state.judges or () if judge.status == "running" and state.asks_in_batches(judge)]
+    judging = bool(judges) and state.status not in ("unlocked", "aborted")
     return playing or judging or (bool(state.batches) and state.status == "running")
 
 

@@ -220,6 +220,8 @@ class JudgingStarted(Event, frozen=True, kw_only=True):
     judge: PinnedModel
     turns: Which
     budget: JudgeBudget
+    batch: bool | UnsetType = UNSET
+    """Whether its questions travel in batches."""
 
 
 class JudgeCoded(Event, frozen=True, kw_only=True):

@@ -91,6 +91,7 @@ class Judge(msgspec.Struct, frozen=True, kw_only=True):
     turns: Which
     budget: JudgeBudget
     since: datetime
+    batch: bool | UnsetType = UNSET
     status: JudgingStatus = "running"
     detail: str = ""
     coded: int = 0
@@ -171,6 +172,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     def judging(self) -> bool:
         """Whether a judge is at work."""
         return any(each.status == "running" for each in self.judges or ())
+
+    def asks_in_batches(self, judge: Judge) -> bool:
+        """Whether a judge's questions travel in batches, as it was begun or as the plan says of all."""
+        planned = self.plan.batch if self.plan else UNSET
+        return bool(judge.batch or (planned and planned.judge))
 
     def held(self) -> dict[str, int]:
         """Cell → runs, forks left out."""
@@ -295,7 +301,9 @@ def _forked(state: State, event: Forked, at: datetime) -> Changes:
 
 def _judging_started(state: State, event: JudgingStarted, at: datetime) -> Changes:
     before = state.judge(event.judge.alias)
-    begun = Judge(judge=event.judge, number=event.number, turns=event.turns, budget=event.budget, since=at)
+    begun = Judge(
+        judge=event.judge, number=event.number, turns=event.turns, budget=event.budget, since=at, batch=event.batch
+    )
     again = replace(begun, coded=before.coded, failed=before.failed, spent=before.spent) if before else begun
     others = state.judges or ()
     judges = tuple(again if each is before else each for each in others) if before else (*others, again)

@@ -7,23 +7,26 @@ from typing import Any, cast
 
 import msgspec
 import pytest
+from playmolt_agora.batching.judge_calls import JudgeCalls
 from playmolt_agora.coding import judging as working
 from playmolt_agora.coding.judge_model import JudgeModel
 from playmolt_agora.coding.judging import Judging
 from playmolt_agora.coding.thoughts import Thought
 from playmolt_agora.experiment import commands
+from playmolt_agora.experiment.coding import pinned_judge
 from playmolt_agora.experiment.commands import EndJudging, RecordJudgement
 from playmolt_agora.experiment.events import PinnedModel
 from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.experiment.state import State
 from playmolt_agora.workers.prompt_store import PromptStore
 from playmolt_core.db.in_flight import InFlight
-from playmolt_core.game.decider import Command, Event
+from playmolt_core.game.decider import Command, Event, Refused
 from playmolt_core.game.snapshot import Snapshot
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.port import Attempt, Failed, Listener, ModelRequest, Record, Reply, Sending, Usage
 from playmolt_schemas.agora.coding import JudgeBudget
 
+from core.tests.llm.memory_batch_calls import MemoryBatchCalls
 from core.tests.scenario import Scenario
 
 ID = "experiment-00000000-0000-4000-8000-000000000001"
@@ -77,9 +80,13 @@ class Model:
     def __init__(self, *script: Any) -> None:
         self.script = list(script) or [YES]
         self.asked: list[ModelRequest] = []
+        self.batched: BatchedModel | None = None
 
     def get(self, alias: str) -> "Model | None":
         return self if alias == "fake" else None
+
+    def in_batches(self, alias: str) -> "BatchedModel | None":
+        return self.batched
 
     async def ask(
         self, request: ModelRequest, record: Record, sending: Sending | None = None, listener: Listener | None = None
@@ -101,6 +108,16 @@ class Model:
         return Failed(code="model_unavailable", detail="its own words", attempts=len(outcomes))
 
 
+class BatchedModel:
+    """Reads what a batch answered."""
+
+    def line(self, request: ModelRequest) -> dict[str, Any]:
+        return {"messages": [message.content for message in request.messages]}
+
+    def read(self, request: ModelRequest, answer: str) -> tuple[Attempt, Reply]:
+        return _attempt("ok", 200, answer), Reply(text=answer, tool_calls=(), attempts=1)
+
+
 def _attempt(outcome: Any, status: int | None, text: str) -> Attempt:
     return Attempt(
         number=1, alias="fake", model_asked="mini", model_answered="mini", headers={}, request={}, decoding="prompt",
@@ -120,11 +137,13 @@ class Stream(Scenario[State]):
         for planned in self.state.runs:
             self.when(commands.RunOpened(run=planned.run))
         self.model, self.store, self.budget = model, store, budget
+        self.batch = False
+        self.calls = MemoryBatchCalls()
         self.steps: dict[str, Command] = {}
         self.payload: Any = None
 
     def begin(self) -> None:
-        self.when(commands.StartJudging(by="o", judge=JUDGE, turns="all", budget=self.budget))
+        self.when(commands.StartJudging(by="o", judge=JUDGE, turns="all", budget=self.budget, batch=self.batch))
         self.payload = next(effect.payload for effect in self.decider.effects(self.state) if effect.kind == "judge")
 
     @property
@@ -148,7 +167,8 @@ class Stream(Scenario[State]):
     async def work(self) -> None:
         store: Any = self.store
         catalogue = Catalogue({"fake": ENTRY})
-        model = JudgeModel(cast("Any", self.model), catalogue, store, PromptStore(store), store)
+        batched = JudgeCalls(cast("Any", self.model), self.calls, sleep=lambda _: asyncio.sleep(0))
+        model = JudgeModel(cast("Any", self.model), catalogue, store, PromptStore(store), store, batched)
         await Judging(cast("Any", self), model)(cast("Any", self))
 
     async def facts(self, stream: str) -> Any:
@@ -327,3 +347,65 @@ async def test_a_stop_is_heeded_before_the_next_question() -> None:
     assert stream.line.status == "stopped"
     assert len(stream.model.asked) == ENTRY.concurrent == stream.line.coded
     assert not [command for command in stream.steps.values() if isinstance(command, EndJudging)]
+
+
+def batching(store: Store | None = None) -> Stream:
+    """An experiment whose judge is begun with `batch`."""
+    stream = Stream(Model(), store or Store())
+    stream.model.batched, stream.batch = BatchedModel(), True
+    stream.begin()
+    return stream
+
+
+async def answered(stream: Stream, *answers: str | None) -> None:
+    """Once all wait, have a batch answer each with the next of `answers`, None being no answer."""
+    while len(await stream.calls.waiting(ID)) < len(answers):
+        await asyncio.sleep(0)
+    keys = [call.key for call in await stream.calls.waiting(ID)]
+    await stream.calls.named(ID, keys, "name")
+    await stream.calls.submitted(ID, "name", "batch-1")
+    said = {key: answer for key, answer in zip(keys, answers, strict=True) if answer is not None}
+    await stream.calls.answered(ID, "batch-1", said)
+
+
+async def test_questions_travel_in_a_batch_and_what_it_does_not_answer_is_asked_plainly() -> None:
+    stream = batching()
+    assert [effect.kind for effect in stream.decider.effects(stream.state)].count("batches") == 1
+    await asyncio.gather(stream.work(), answered(stream, *[YES] * 5, None))
+    assert (stream.line.status, stream.line.coded, stream.line.spent.calls) == ("done", 6, 6)
+    assert len(stream.model.asked) == 1
+    assert [told.calls[0].get("batch") for told in stream.told].count("batch-1") == 5
+    assert [effect for effect in stream.decider.effects(stream.state) if effect.kind == "batches"] == []
+    assert stream.calls.rows == {}
+
+
+async def test_a_judge_that_is_stopped_finds_its_questions_waiting() -> None:
+    stream = batching()
+    work = asyncio.create_task(stream.work())
+    while len(await stream.calls.waiting(ID)) < 6:
+        await asyncio.sleep(0)
+    stream.when(commands.StopJudging(judge="fake"))
+    await asyncio.wait_for(work, 10)
+    assert (stream.line.status, stream.told) == ("stopped", [])
+    stream.begin()
+    await asyncio.gather(stream.work(), answered(stream, *[YES] * 6))
+    assert (stream.line.status, stream.line.coded, len(stream.model.asked)) == ("done", 6, 0)
+
+
+async def test_a_kill_while_a_batch_is_under_way_submits_nothing_twice() -> None:
+    stream = batching()
+    work = asyncio.create_task(stream.work())
+    while len(await stream.calls.waiting(ID)) < 6:
+        await asyncio.sleep(0)
+    work.cancel()
+    await asyncio.wait([work])
+    await answered(stream, *[YES] * 6)
+    await stream.work()
+    assert (stream.line.status, stream.line.coded, len(stream.model.asked)) == ("done", 6, 0)
+
+
+def test_a_model_that_takes_no_batches_is_refused() -> None:
+    catalogue = Catalogue({"fake": ENTRY, "cheap": msgspec.structs.replace(ENTRY, batch=True)})
+    assert isinstance(pinned_judge("fake", JudgeBudget(), catalogue, batch=True), Refused)
+    assert isinstance(pinned_judge("scripted", JudgeBudget(), catalogue, batch=True), Refused)
+    assert isinstance(pinned_judge("cheap", JudgeBudget(), catalogue, batch=True), PinnedModel)

@@ -1,0 +1,56 @@
+"""Questions of judges that travel in batches."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from playmolt_core.llm.batch_calls import BatchCalls, BatchedCall
+from playmolt_core.llm.models import Models
+from playmolt_core.llm.port import ModelRequest
+
+if TYPE_CHECKING:
+    from playmolt_core.llm.openai.model import OpenAIModel
+
+AT_ONCE: Final = 500
+"""Questions of a judge that wait for batches together."""
+LOOK_SECONDS: Final = 2.0
+_PLAINLY: Final = BatchedCall(answered=True, answer=None, batch=None, tokens=0, money=Decimal(0))
+
+
+class JudgeCalls:
+    """Has questions wait for a batch of their experiment. Methods raise LogUnavailable."""
+
+    def __init__(
+        self, models: Models, calls: BatchCalls, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
+        self._models = models
+        self._calls = calls
+        self._sleep = sleep
+
+    def model(self, alias: str) -> "OpenAIModel | None":
+        """The model that is asked in batches; None where it is asked plainly."""
+        return self._models.in_batches(alias)
+
+    async def answer(
+        self,
+        key: str,
+        experiment: str,
+        model: "OpenAIModel",
+        request: ModelRequest,
+        goes_on: Callable[[], Awaitable[bool]],
+    ) -> BatchedCall | None:
+        """What came of a question, however long it takes; None once the judge does not go on. It waits on then, and
+        whoever goes on with the judge finds what came."""
+        await self._calls.put(key, experiment, request.alias, model.line(request), 0, Decimal(0))
+        while True:
+            call = await self._calls.found(key)
+            if call is None or call.answered:
+                return call or _PLAINLY
+            if not await goes_on():
+                return None
+            await self._sleep(LOOK_SECONDS)
+
+    async def drop(self, key: str) -> None:
+        """Forget a question whose reply is kept."""
+        await self._calls.drop(key)
