@@ -55,7 +55,7 @@ def judged(platform: Platform) -> JudgeLine:
 def test_a_judge_is_followed_until_it_stands_still() -> None:
     platform = Platform(line(), line(), line("budget", detail="raise it"))
     assert judged(platform).status == "budget"
-    asked = {"model": "paid", "turns": "sample", "budget": {"money": None, "calls": 9}}
+    asked = {"model": "paid", "turns": "sample", "budget": {"money": None, "calls": 9}, "batch": False}
     assert platform.posted == [("/judge", asked)]
 
 
