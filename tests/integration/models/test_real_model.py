@@ -1,21 +1,28 @@
-"""One legal session against a real, very small model: the plumbing, and that nothing is ever made up for it.
+"""A legal session and talks with jurors against a real, very small model: the plumbing, and that nothing is made up.
 
 Opt-in, because it fetches wheels and takes minutes: `REAL_MODEL=1 pytest tests/integration/models`, or `-m real_model`.
 """
 
+import asyncio
 import json
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import msgspec
 import pytest
 from playmolt_cli.local.stack import Stack
 from playmolt_core.db.pool import open_pool
 from playmolt_core.llm.parsing import Parsed, parse_object
-from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.opened_log import OpenedLog
+from playmolt_core.vault.key_file import KeyFile
+from playmolt_core.vault.rows import PgKeyRows
+from playmolt_core.vault.vault import Vault
 from playmolt_legal.roles import outputs
 
+from tests.integration.jury.person import JURORS, Overseer
 from tests.integration.legal.person import Person, round1, round2
 from tests.integration.models.small_model import install, serving
 
@@ -67,6 +74,35 @@ async def test_every_turn_of_a_small_model_is_recorded_as_it_was_said_or_fails_v
     assert nothing_is_made_up(said) == len(session["turns"])
 
 
+async def test_jurors_of_a_small_model_answer_what_it_said_or_fail_visibly(
+    stack: Callable[..., Stack], folder: Path, base_url: str
+) -> None:
+    catalogue = folder / "models.toml"
+    catalogue.write_text(f'[models.small]\nbase_url = "{base_url}"\n{SMALL}')
+    running = stack(PLAYMOLT_MODELS=str(catalogue))
+    async with Overseer(running.run.gateway) as overseer:
+        await overseer.open("en", model="small")
+        await overseer.to("persuasion")
+        answers = [await heard_out(overseer, juror) for juror in JURORS[:3]]
+    said = await events(running, overseer.session)
+    replies = [answer.json()["reply"] for answer in answers if answer.status_code == 200]
+    assert {answer.status_code for answer in answers} <= {200, 503}
+    told = [event["attempt"]["reply"] for kind, event in said if kind == "attempt_made"]
+    assert len(told) >= len(answers)
+    assert all(any(text in reply for reply in told) for text in replies), "no word of a juror is another's"
+
+
+async def heard_out(overseer: Overseer, juror: str) -> httpx.Response:
+    """Talk to a juror, and ask again for as long as it thinks."""
+    key = uuid.uuid4().hex
+    async with asyncio.timeout(TURN_SECONDS):
+        while True:
+            answer = await overseer.chat(juror, "Nobody can say who opened the valve. Doubt protects her.", key=key)
+            if answer.status_code != 202:
+                return answer
+            await asyncio.sleep(1)
+
+
 async def play(person: Person) -> dict[str, Any]:
     """Answer every gate and retry failed turns, a bounded number of times; gives the session as it was left."""
     retried = 0
@@ -96,8 +132,9 @@ def wants_the_person(session: dict[str, Any]) -> bool:
 
 
 async def events(stack: Stack, session: str) -> list[tuple[str, dict[str, Any]]]:
+    """What the log holds of a session, opened."""
     pool = await open_pool(stack.run.database_url)
-    stored = await PostgresLog(pool).load(session)
+    stored = await OpenedLog(pool, Vault(PgKeyRows(pool), KeyFile(stack.folder.seal_keys))).load(session)
     await pool.close()
     assert stored is not None
     return [(record.type, msgspec.json.decode(record.data)) for record in stored.records]
