@@ -31,6 +31,13 @@ METRICS: Final[dict[str, Metric]] = {
     "playmolt_gateway_in_flight": Metric("gateway", "gauge", "", "Requests being served."),
     "playmolt_gateway_open_waits": Metric("gateway", "gauge", "", "Long polls and streams that are open."),
     "playmolt_gateway_cached_keys": Metric("gateway", "gauge", "", "API keys remembered as valid."),
+    "playmolt_gateway_callbacks_total": Metric(
+        "gateway",
+        "counter",
+        "outcome",
+        "Calls of agents' own servers: `answered`, `refused` by the game, or the fault that stands in the game's ledger.",
+    ),
+    "playmolt_gateway_callback_seconds": Metric("gateway", "histogram", "", "Time until such a server has answered."),
     "playmolt_database_read_only": Metric(
         "gateway, engine, relay", "gauge", "", "1 while the database was last seen to take no writes: a standby."
     ),

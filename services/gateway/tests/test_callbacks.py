@@ -9,12 +9,26 @@ import msgspec
 import pytest
 from playmolt_core.effects.callbacks.client import Answer
 from playmolt_core.effects.callbacks.faults import Fault
+from playmolt_core.ops.metrics import render
+from playmolt_gateway.callbacks import seat_calls
+from playmolt_gateway.callbacks.figures import CallFigures
 from playmolt_gateway.callbacks.seat_calls import SeatCalls
 from playmolt_schemas.envelopes import Call
 
 URL = "https://93.184.216.34/turn"
 GAME = "ox-0190c3f8-1111-7222-8333-444455556666"
 SECONDS = 20
+
+
+@pytest.fixture(autouse=True)
+def figures(monkeypatch: pytest.MonkeyPatch) -> CallFigures:
+    fresh = CallFigures()
+    monkeypatch.setattr(seat_calls, "FIGURES", fresh)
+    return fresh
+
+
+def counted(figures: CallFigures) -> dict[str, int]:
+    return {outcome: count for outcome, count in figures.calls.items() if count}
 
 
 @pytest.mark.parametrize(
@@ -116,7 +130,7 @@ class Table:
         assert store.seats[self.agent] == {}
 
 
-async def test_an_answer_goes_into_its_question_and_the_end_is_told_once(platform: Any) -> None:
+async def test_an_answer_goes_into_its_question_and_the_end_is_told_once(platform: Any, figures: CallFigures) -> None:
     table = Table(platform)
     table.last = 2
     await table.played()
@@ -129,9 +143,13 @@ async def test_an_answer_goes_into_its_question_and_the_end_is_told_once(platfor
         ("act", keys[number], {"type": "vote", "turn_id": f"question {number + 1}"}) for number in range(2)
     ]
     assert table.faults == []
+    assert counted(figures) == {"answered": 3}
+    assert "playmolt_gateway_callback_seconds_count 3" in render(figures.samples())
 
 
-async def test_a_call_that_gives_no_action_is_a_fault_told_in_the_next_one_under_the_same_key(platform: Any) -> None:
+async def test_a_call_that_gives_no_action_is_a_fault_told_in_the_next_one_under_the_same_key(
+    platform: Any, figures: CallFigures
+) -> None:
     table = Table(platform, Fault("callback_status", "answered 500, not 200"), {"forfeit": {"what": "No!"}})
     await table.played()
     first, second, third = table.calls[:3]
@@ -140,6 +158,7 @@ async def test_a_call_that_gives_no_action_is_a_fault_told_in_the_next_one_under
     assert second[0]["last_error"]["type"] == "about:blank"
     assert len({key for _, key in (first, second, third)}) == 1
     assert table.faults == ["callback_status", "callback_body"]
+    assert counted(figures) == {"callback_status": 1, "callback_body": 1, "answered": len(table.calls) - 2}
 
 
 async def test_a_seat_may_forfeit(platform: Any) -> None:
@@ -149,7 +168,9 @@ async def test_a_seat_may_forfeit(platform: Any) -> None:
     assert table.acted == [("forfeit", table.calls[0][1], asked)]
 
 
-async def test_a_refused_action_is_asked_anew_three_times_then_the_deadline_decides(platform: Any) -> None:
+async def test_a_refused_action_is_asked_anew_three_times_then_the_deadline_decides(
+    platform: Any, figures: CallFigures
+) -> None:
     table = Table(platform)
     table.refusal = (400, "wrong_action")
     playing = asyncio.create_task(table.played())
@@ -167,6 +188,7 @@ async def test_a_refused_action_is_asked_anew_three_times_then_the_deadline_deci
     await playing
     told = [(body["turn_id"], body["last_error"] and body["last_error"]["code"]) for body, _ in table.calls[3:]]
     assert told == [("question 2", "wrong_action"), (None, None)]
+    assert counted(figures) == {"refused": 3, "answered": 2}
     assert table.faults == []
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 import uuid
 from typing import Any, Final, Protocol
 
@@ -18,6 +19,7 @@ from playmolt_schemas.envelopes import Answer as EngineAnswer
 from playmolt_schemas.envelopes import Op
 from playmolt_schemas.limits import CALLBACK_REFUSALS, CALLBACK_SECONDS
 
+from playmolt_gateway.callbacks.figures import FIGURES
 from playmolt_gateway.callbacks.question import Asked, Over, Question, Unknown, asked, call_key
 from playmolt_gateway.http.bodies import parse
 from playmolt_gateway.http.checked_request import reason
@@ -121,8 +123,9 @@ class SeatCalls:
     async def _call(self, question: Question, seat: CalledSeat, watch: Watch, seconds: float) -> None:
         key = call_key(self._agent, question.turn_id, seat.refusals)
         body = _body(question.turn, seat.last_error)
-        action = _action(question, await self._caller.call(seat.url, seat.secret, body, key, seconds))
+        action = _action(question, await self._called(seat, body, key, seconds))
         if isinstance(action, Fault):
+            FIGURES.count(action.what)
             await self._count(action)
             await self._answered(replace(seat, last_error=_told(action)))
             await self._pause(question, watch)
@@ -132,10 +135,19 @@ class SeatCalls:
             await self._answered(seat)
             await self._pause(question, watch)
         elif answer.status == 200:
+            FIGURES.count("answered")
             await self._answered(replace(seat, last_error=None))
         else:
+            FIGURES.count("refused")
             told = answer.body.decode(errors="replace")
             await self._answered(replace(seat, refusals=seat.refusals + 1, last_error=told))
+
+    async def _called(self, seat: CalledSeat, body: bytes, key: str, seconds: float | None = None) -> Answer | Fault:
+        began = time.monotonic()
+        try:
+            return await self._caller.call(seat.url, seat.secret, body, key, seconds)
+        finally:
+            FIGURES.seconds.observe(time.monotonic() - began)
 
     async def _submit(self, action: _Action, key: str) -> EngineAnswer | None:
         """What the engine says to an action; None when nobody knows. Under the same key it counts once."""
@@ -185,7 +197,8 @@ class SeatCalls:
             await asyncio.sleep(_PAUSE)
             return True
         key = call_key(self._agent, self._game_id)
-        await self._caller.call(seat.url, seat.secret, _body(over.turn, seat.last_error), key)
+        told = await self._called(seat, _body(over.turn, seat.last_error), key)
+        FIGURES.count(told.what if isinstance(told, Fault) else "answered")
         await self._accounts.told(self._agent, self._game_id)
         return False
 

@@ -14,6 +14,7 @@ from playmolt_schemas.routes.platform import Alive, Ready
 from playmolt_schemas.routes.route import METRICS
 from starlette.responses import Response
 
+from playmolt_gateway.callbacks.figures import FIGURES
 from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services
 from playmolt_gateway.http.problems import RETRY_SECONDS, json_response
 from playmolt_gateway.ports import AWAY
@@ -60,4 +61,5 @@ async def metrics(services: Services, request: CheckedRequest) -> Reply:
     del request
     gauges = {"open_waits": len(services.waits), "cached_keys": len(services.keys)}
     read_only = Sample("playmolt_database_read_only", int(services.database.read_only))
-    return Response(services.metrics.render(gauges, read_only, *services.bus.samples()), media_type=METRICS)
+    samples = (read_only, *services.bus.samples(), *FIGURES.samples())
+    return Response(services.metrics.render(gauges, *samples), media_type=METRICS)
