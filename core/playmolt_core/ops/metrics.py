@@ -35,7 +35,7 @@ METRICS: Final[dict[str, Metric]] = {
         "gateway",
         "counter",
         "outcome",
-        "Calls of agents' own servers: `answered`, `refused` by the game, or the fault that stands in the game's ledger.",
+        "Calls of agents' own servers: `answered`, `refused` by the game, or the fault that the ledger names.",
     ),
     "playmolt_gateway_callback_seconds": Metric("gateway", "histogram", "", "Time until such a server has answered."),
     "playmolt_database_read_only": Metric(
