@@ -136,7 +136,7 @@ async def test_what_cannot_be_a_game_is_told_on_a_page_and_not_found(platform: A
     for wrong in ("nothing", "legal-0190c3f8-1111-7222-8333-444455556666", "ox-1"):
         answer = await platform.send("GET", f"/watch/{wrong}")
         assert answer.status_code == 404
-        assert "nowhere.js" in answer.text
+        assert "watch/page.js" in answer.text
 
 
 async def test_every_file_is_sent_as_what_it_is(platform: Any) -> None:

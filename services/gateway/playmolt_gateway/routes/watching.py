@@ -19,7 +19,7 @@ from playmolt_gateway.pictures.png import Theme, png
 from playmolt_gateway.pictures.scene import TALL, WIDE
 from playmolt_gateway.ports import AWAY
 from playmolt_gateway.routes.documents import html_response
-from playmolt_gateway.routes.pages import Asked, asked_of, missing
+from playmolt_gateway.routes.pages import Asked, asked_of
 
 _WATCH: Final = "watch/page.js"
 _EMBED: Final = "watch/embed.js"
@@ -45,13 +45,10 @@ async def _page(services: Services, request: CheckedRequest, module: str, *, fra
     moment = moment_of(asked.values.get("v"))
     known = game_of(game) is not None
     state = await state_if_there(services.bus, game, moment, asked.values.get("invite")) if known else None
-    nobodys = not known or (state is None and await _is_missing(services, game, asked.values.get("invite")))
-    if nobodys and not framed:
-        return missing(services, asked)
     origin = services.address.gateway(request.scope)
     head = _head(state, asked, origin) if state else _untold(asked)
     response = page_response(module, head, asked.language, services.settings, asked.encodings, framed=framed)
-    if nobodys:
+    if not known or (state is None and await _is_missing(services, game, asked.values.get("invite"))):
         response.status_code = Code.NOT_FOUND.status
     return response
 
