@@ -20,7 +20,7 @@ from playmolt_schemas.canonical import canonical_json
 from playmolt_agora.batching.judge_calls import AT_ONCE, JudgeCalls
 from playmolt_agora.coding import judgement, scripted_judge
 from playmolt_agora.coding.judgement import Judgement
-from playmolt_agora.coding.purse import OverBudget, Purse
+from playmolt_agora.coding.spending import OverBudget, Spending
 from playmolt_agora.coding.thoughts import Thought
 from playmolt_agora.run.call_usage import held_by, lost_call
 from playmolt_agora.turn import prompts
@@ -88,7 +88,7 @@ class JudgeModel:
         return lost_call(lost, _ASK) | {"alias": alias} if lost > 0 else None
 
     async def ask(
-        self, experiment: str, alias: str, plan: Plan, seed: str, thought: Thought, purse: Purse, logged: int,
+        self, experiment: str, alias: str, plan: Plan, seed: str, thought: Thought, spending: Spending, logged: int,
         waits: Waits | None = None,
     ) -> Heard:  # fmt: skip
         """Ask about a thought, in a batch where it `waits` for one, or find the reply that came before.
@@ -104,15 +104,19 @@ class JudgeModel:
         if key and (found := await self._blobs.reply(key)) is not None:
             answer, calls = _cached(found)
             for call in calls:
-                purse.take(call)
+                spending.take(call)
             await self._batched.drop(key)
             return _heard(named, answer, calls)
-        if key and waits is not None and (heard := await self._in_batch(experiment, request, key, named, purse, waits)):
+        if (
+            key
+            and waits is not None
+            and (heard := await self._in_batch(experiment, request, key, named, spending, waits))
+        ):
             return heard
         model = self._model(alias, seed)
         if model is None:
             return Heard(prompt_hash=named, halt=Halt("away", f"there is no model {alias!r} in the catalogue"))
-        one = _Question(self._in_flight, purse, request, named, _mark(experiment, alias, thought), logged)
+        one = _Question(self._in_flight, spending, request, named, _mark(experiment, alias, thought), logged)
         try:
             answer = await one.put(model, marked=key is not None)
         except OverBudget as over:
@@ -125,7 +129,7 @@ class JudgeModel:
         return _heard(named, answer, one.calls)
 
     async def _in_batch(
-        self, experiment: str, request: ModelRequest, key: str, named: str, purse: Purse, waits: Waits
+        self, experiment: str, request: ModelRequest, key: str, named: str, spending: Spending, waits: Waits
     ) -> Heard | None:
         """What a batch answered; None where it did not, and the question is asked plainly. No calls: the judge does
         not go on, and whoever does finds the question waiting."""
@@ -133,7 +137,7 @@ class JudgeModel:
         if model is None:
             return None
         try:
-            release = purse.reserve(*_size(request))
+            release = spending.reserve(*_size(request))
         except OverBudget as over:
             return Heard(prompt_hash=named, halt=Halt("budget", str(over)))
         try:
@@ -147,8 +151,8 @@ class JudgeModel:
             return None
         fields, apart = recorded(attempt)
         await self._blobs.put([apart] if apart is not None else [])
-        call = _stored(fields | {"batch": found.batch}, request, named, purse)
-        purse.take(call)
+        call = _stored(fields | {"batch": found.batch}, request, named, spending)
+        spending.take(call)
         kept = msgspec.json.encode([answer, [call]]).decode()
         await self._in_flight.keep_reply(f"{experiment}/judge/{key}", key, kept)
         await self._batched.drop(key)
@@ -177,10 +181,10 @@ class _Question:
     """The requests of one question while they are made; each is reserved, marked, and counted when it ends."""
 
     def __init__(
-        self, in_flight: PgInFlight, purse: Purse, request: ModelRequest, prompt: str, mark: str, logged: int
+        self, in_flight: PgInFlight, spending: Spending, request: ModelRequest, prompt: str, mark: str, logged: int
     ) -> None:
         self._in_flight = in_flight
-        self._purse = purse
+        self._spending = spending
         self._request = request
         self._prompt = prompt
         self._place = InFlight(turn=0, agent="", ask=_ASK, logged=logged)
@@ -201,7 +205,7 @@ class _Question:
         return answer
 
     def _reserve(self) -> None:
-        self._open.append(self._purse.reserve(*_size(self._request)))
+        self._open.append(self._spending.reserve(*_size(self._request)))
 
     async def _sending(self) -> None:
         if not self._open:  # a repeat: its worst case has to fit as well
@@ -211,11 +215,11 @@ class _Question:
     async def _record(self, attempt: Attempt) -> None:
         fields, apart = recorded(attempt)
         self.kept_apart += [apart] if apart is not None else []
-        call = _stored(fields, self._request, self._prompt, self._purse)
+        call = _stored(fields, self._request, self._prompt, self._spending)
         self.calls.append(call)
         if self._open:
             self._open.pop()()
-        self._purse.take(call)
+        self._spending.take(call)
         if attempt.outcome == "rate_limited" and not is_scripted(attempt.alias):
             await self._in_flight.refused(self.mark, self._place)
 
@@ -225,9 +229,9 @@ def _size(request: ModelRequest) -> tuple[int, int, int]:
     return sum(len(message.content.encode()) for message in request.messages), len(request.messages), request.max_tokens
 
 
-def _stored(fields: dict[str, Any], request: ModelRequest, prompt: str, purse: Purse) -> dict[str, Any]:
+def _stored(fields: dict[str, Any], request: ModelRequest, prompt: str, spending: Spending) -> dict[str, Any]:
     """A call as it is told: the prompt lies under its hash; what nobody can tell the cost of holds its worst case."""
-    worst = purse.worst(*_size(request)).cost
+    worst = spending.worst(*_size(request)).cost
     held = {"held": worst} if worst is not None and held_by(fields) else {}
     return fields | held | {"request": fields["request"] | {"messages": {"prompt": prompt, "added": []}}}
 

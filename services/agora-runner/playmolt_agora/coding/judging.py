@@ -14,7 +14,7 @@ from playmolt_schemas.agora.plan import Plan
 
 from playmolt_agora.coding import judgement, thoughts
 from playmolt_agora.coding.judge_model import Halt, JudgeModel
-from playmolt_agora.coding.purse import Purse
+from playmolt_agora.coding.spending import Spending
 from playmolt_agora.coding.thoughts import Thought, key_of
 from playmolt_agora.experiment import commands
 from playmolt_agora.experiment.budget import Prices
@@ -102,7 +102,7 @@ class _Work:
         self._judge = judge
         self._model = model
         self._before = before
-        self._purse = Purse(judge.budget, judge.spent, prices)
+        self._spending = Spending(judge.budget, judge.spent, prices)
         self._seed = leased.snapshot.state.seed
         self._halt: Halt | None = None
         self._batch = batch
@@ -144,11 +144,11 @@ class _Work:
         experiment, alias, logged = self._leased.stream, self._judge.judge.alias, self._before.logged[thought.key]
         lost = await self._model.lost(experiment, alias, thought, logged)
         if lost is not None:
-            self._purse.take(lost)
+            self._spending.take(lost)
             await self._tell(thought, f"lost/{thought.key}/{logged}", judgement.hash_of(thought), (lost,))
             logged += lost_of((lost,))
         waits = self._waits if self._batch else None
-        heard = await self._model.ask(experiment, alias, self._plan, self._seed, thought, self._purse, logged, waits)
+        heard = await self._model.ask(experiment, alias, self._plan, self._seed, thought, self._spending, logged, waits)
         if heard.calls:
             said = heard.judgement
             await self._tell(thought, f"said/{thought.key}/{logged}", heard.prompt_hash, heard.calls, said)

@@ -20,7 +20,7 @@ from playmolt_schemas.codes import Code
 from playmolt_schemas.games.packs import Files, digest_of
 
 
-class Shelf:
+class MemoryPacks:
     """Packs in memory."""
 
     def __init__(self) -> None:
@@ -60,17 +60,17 @@ class Shelf:
         self.lying.pop(faulty, None)
 
 
-class Desk:
-    """An engine's cases over such a shelf."""
+class Brought:
+    """An engine's cases over such a packs."""
 
-    def __init__(self, shelf: Shelf | None = None) -> None:
-        self.shelf = shelf or Shelf()
+    def __init__(self, packs: MemoryPacks | None = None) -> None:
+        self.packs = packs or MemoryPacks()
         self.cases = Cases(pack.shipped())
-        self.brought = BroughtCases(self.cases, self.shelf)
+        self.brought = BroughtCases(self.cases, self.packs)
 
     async def bring(self, files: Files, agent: str = "agent-1") -> ApiReply | Refused:
         digest = digest_of(files)
-        self.shelf.lying[digest] = files
+        self.packs.lying[digest] = files
         return await self.ask("jury_bring_case", {"digest": digest}, agent)
 
     async def ask(self, route: str, body: Any = None, agent: str = "agent-1", **params: str) -> ApiReply | Refused:
@@ -85,69 +85,69 @@ class Desk:
 
 
 async def test_who_opens_a_session_may_name_its_own_cases_and_the_operators(ferry: Pack) -> None:
-    desk = Desk()
-    await desk.bring(ferry.files)
-    other = Desk(desk.shelf)
+    brought = Brought()
+    await brought.bring(ferry.files)
+    other = Brought(brought.packs)
     opening = await other.opening({"language": "en", "case": "ferry"})
     assert [(each.id, each.digest, each.languages) for each in opening.brought] == [("ferry", ferry.digest, ("en",))]
     assert other.cases.of(ferry.digest) is not None, "it is in memory before rules ask"
-    assert desk.shelf.playing == {"jury-1": ferry.digest}
+    assert brought.packs.playing == {"jury-1": ferry.digest}
     assert (await other.opening({"language": "en", "case": "ferry"}, "agent-2")).brought == ()
     for odd in (None, [], {"case": 7}, {"case": "none"}):
         assert (await other.opening(odd)).body == odd
 
 
 async def test_the_shipped_case_is_kept_as_it_was_when_a_session_opened_with_it() -> None:
-    desk = Desk()
-    await desk.opening({"language": "en"})
-    await desk.opening({"language": "en"})
-    assert desk.shelf.playing == {"jury-1": pack.shipped().digest}
-    assert desk.shelf.sent == 1, "its files are sent once"
+    brought = Brought()
+    await brought.opening({"language": "en"})
+    await brought.opening({"language": "en"})
+    assert brought.packs.playing == {"jury-1": pack.shipped().digest}
+    assert brought.packs.sent == 1, "its files are sent once"
 
 
 async def test_a_pack_that_is_nowhere_is_told_and_found_when_it_is_back(
     ferry: Pack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(brought_cases, "_LOOK_AGAIN_SECONDS", 0.01)
-    desk, state = Desk(), State(game_id="jury-1", version=1, pack_digest=ferry.digest)
-    await desk.brought.prepare(state)
-    await desk.brought.prepare(state)
-    assert desk.shelf.missed == {ferry.digest}
-    assert desk.cases.of(ferry.digest) is None
-    desk.shelf.lying[ferry.digest] = ferry.files
+    brought, state = Brought(), State(game_id="jury-1", version=1, pack_digest=ferry.digest)
+    await brought.brought.prepare(state)
+    await brought.brought.prepare(state)
+    assert brought.packs.missed == {ferry.digest}
+    assert brought.cases.of(ferry.digest) is None
+    brought.packs.lying[ferry.digest] = ferry.files
     async with asyncio.timeout(5):
-        while desk.shelf.playing != {"jury-1": ferry.digest}:
+        while brought.packs.playing != {"jury-1": ferry.digest}:
             await asyncio.sleep(0.01)
-    assert desk.cases.of(ferry.digest) is not None
+    assert brought.cases.of(ferry.digest) is not None
 
 
 async def test_what_cannot_be_read_any_more_is_missed_like_what_is_gone(ferry: Pack) -> None:
-    desk = Desk()
-    desk.shelf.lying[ferry.digest] = {"pack.toml": b""}
-    await desk.brought.prepare(State(game_id="jury-1", version=1, pack_digest=ferry.digest))
-    assert desk.shelf.missed == {ferry.digest}
+    brought = Brought()
+    brought.packs.lying[ferry.digest] = {"pack.toml": b""}
+    await brought.brought.prepare(State(game_id="jury-1", version=1, pack_digest=ferry.digest))
+    assert brought.packs.missed == {ferry.digest}
 
 
 async def test_a_session_of_before_packs_needs_none() -> None:
-    desk = Desk()
-    await desk.brought.prepare(State(game_id="jury-1", version=1))
-    assert not desk.shelf.playing
+    brought = Brought()
+    await brought.brought.prepare(State(game_id="jury-1", version=1))
+    assert not brought.packs.playing
 
 
 async def test_an_id_of_the_platform_is_refused_at_its_line(ferry: Pack) -> None:
-    desk = Desk()
+    brought = Brought()
     frame = ferry.files["pack.toml"].replace(b'"ferry"', f'"{pack.shipped().id}"'.encode())
-    refused = await desk.bring({**ferry.files, "pack.toml": frame})
+    refused = await brought.bring({**ferry.files, "pack.toml": frame})
     assert isinstance(refused, Refused)
     told = msgspec.to_builtins(refused.errors)
     assert (refused.code, told[0]["field"], told[0]["line"]) == (Code.INVALID_FORM, "files.pack.toml", 3)
-    assert not desk.shelf.offered
+    assert not brought.packs.offered
 
 
 async def test_the_list_tells_sizes_and_nothing_of_what_stands_in_the_files(ferry: Pack) -> None:
-    desk = Desk()
-    await desk.bring(ferry.files)
-    listed = await desk.ask("jury_cases")
+    brought = Brought()
+    await brought.bring(ferry.files)
+    listed = await brought.ask("jury_cases")
     assert isinstance(listed, ApiReply)
     rows = msgspec.to_builtins(listed.body)["cases"]
     assert [(row["id"], row["by"], row["shipped"]) for row in rows] == [
@@ -155,7 +155,7 @@ async def test_the_list_tells_sizes_and_nothing_of_what_stands_in_the_files(ferr
     ]  # fmt: skip
     sizes = {"jurors", "evidence", "witnesses", "endings"}
     assert set(rows[1]) == sizes | {"id", "title", "languages", "digest", "by", "created_at", "shipped"}
-    assert isinstance(await desk.ask("jury_drop_case", agent="agent-2", case="ferry"), Refused)
-    dropped = await desk.ask("jury_drop_case", case="ferry")
+    assert isinstance(await brought.ask("jury_drop_case", agent="agent-2", case="ferry"), Refused)
+    dropped = await brought.ask("jury_drop_case", case="ferry")
     assert isinstance(dropped, ApiReply)
     assert dropped.status == 204

@@ -17,7 +17,7 @@ class OverBudget(Exception):
     """The next request does not fit into the judge's budget; the message says which limit, and what to do."""
 
 
-class Purse:
+class Spending:
     """Counts requests at their worst case until they end, then at what they took."""
 
     def __init__(self, limits: JudgeBudget, spent: Spent, prices: Prices) -> None:
