@@ -107,12 +107,10 @@ class JudgeModel:
                 spending.take(call)
             await self._batched.drop(key)
             return _heard(named, answer, calls)
-        if (
-            key
-            and waits is not None
-            and (heard := await self._in_batch(experiment, request, key, named, spending, waits))
-        ):
-            return heard
+        if key and waits is not None:
+            heard = await self._in_batch(experiment, request, key, named, spending, waits)
+            if heard is not None:
+                return heard
         model = self._model(alias, seed)
         if model is None:
             return Heard(prompt_hash=named, halt=Halt("away", f"there is no model {alias!r} in the catalogue"))
