@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 from typing_extensions import override
@@ -31,6 +31,10 @@ class BatchedCall(NamedTuple):
     batch: str | None
     tokens: int
     money: Decimal
+
+
+ASKED_PLAINLY: Final = BatchedCall(answered=True, answer=None, batch=None, tokens=0, money=Decimal(0))
+"""How a question stands that is there no more."""
 
 
 class BatchCalls(Protocol):

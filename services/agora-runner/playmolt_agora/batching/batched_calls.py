@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from playmolt_core.llm.batch_calls import BatchCalls, BatchedCall
+from playmolt_core.llm.batch_calls import ASKED_PLAINLY, BatchCalls, BatchedCall
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import ModelRequest
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from playmolt_core.llm.openai.model import OpenAIModel
 
 LOOK_SECONDS: Final = 0.5
-_PLAINLY: Final = BatchedCall(answered=True, answer=None, batch=None, tokens=0, money=Decimal(0))
 
 
 class BatchedCalls:
@@ -56,7 +55,7 @@ class BatchedCalls:
         while True:
             call = await self._calls.found(key)
             if call is None or call.answered:
-                return call or _PLAINLY
+                return call or ASKED_PLAINLY
             status = await self._statuses.of(experiment)
             if status.halted is not None:
                 return status

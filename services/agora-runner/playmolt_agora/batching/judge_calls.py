@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from playmolt_core.llm.batch_calls import BatchCalls, BatchedCall
+from playmolt_core.llm.batch_calls import ASKED_PLAINLY, BatchCalls, BatchedCall
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import ModelRequest
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 AT_ONCE: Final = 500
 """Questions of a judge that wait for batches together."""
 LOOK_SECONDS: Final = 2.0
-_PLAINLY: Final = BatchedCall(answered=True, answer=None, batch=None, tokens=0, money=Decimal(0))
 
 
 class JudgeCalls:
@@ -46,7 +45,7 @@ class JudgeCalls:
         while True:
             call = await self._calls.found(key)
             if call is None or call.answered:
-                return call or _PLAINLY
+                return call or ASKED_PLAINLY
             if not await goes_on():
                 return None
             await self._sleep(LOOK_SECONDS)
