@@ -119,6 +119,7 @@ def test_the_scene_of_a_moment_knows_nothing_of_what_came_later(reader: Reader, 
 def test_what_is_no_game_says_so(reader: Reader, game: str) -> None:
     page = reader(f"/watch/{game}")
     expect(page.get_by_role("alert")).to_have_text("There is nothing by this id, or it is somebody else's.")
+    expect(page.get_by_role("link", name="To the lobby")).to_have_attribute("href", "/")
 
 
 @pytest.mark.parametrize(
@@ -215,6 +216,11 @@ def test_an_experiment_is_checked_locked_run_watched_and_reported(reader: Reader
     expect(page.locator("#scene")).to_contain_text("Plaza")
     page.locator(".log button", has_text="Turn 2").click()
     expect(page.locator("#scene")).to_contain_text("2 / 3")
+    expect(page.locator(".marks [role=button][aria-label='Turn 2']")).to_have_count(1)
+    page.locator("h1").click()
+    page.keyboard.press("3")
+    page.keyboard.press("Enter")
+    expect(page.locator("#scene")).to_contain_text("3 / 3")
 
 
 def test_pcs_is_looked_at_while_an_experiment_runs(reader: Reader) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from functools import cache
 from html import escape
 from typing import Any, Final
@@ -17,13 +18,14 @@ from playmolt_gateway.pages.shell import head_markup, head_of, titled
 from playmolt_gateway.routes.documents import html_response
 from playmolt_gateway.routes.openapi import document
 
+_CODE: Final = re.compile("`([^`]+)`")
 _STYLE: Final = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
     "color:#1a1a1a;background:#fff}"
     "code,pre{font:14px ui-monospace,monospace}pre{overflow:auto;background:#f3f3f3;padding:.6rem}"
     "body{overflow-wrap:anywhere}"
     "section{border-top:1px solid #ccc;margin-top:1.5rem}h2 code{font-size:1rem}table{border-collapse:collapse}"
-    "td,th{text-align:left;padding:.15rem .8rem .15rem 0;vertical-align:top}"
+    "td,th{text-align:left;padding:.15rem .8rem .15rem 0;vertical-align:top}td{overflow-wrap:break-word}"
     "@media(prefers-color-scheme:dark){body{color:#eee;background:#161616}pre{background:#242424}a{color:#8ab4ff}}"
 )
 
@@ -61,7 +63,7 @@ def _page(api: dict[str, Any], language: PageLanguage) -> str:
         f"<title>{escape(titled(head))}</title>{head_markup(head)}"
         f'<link rel="icon" href="/assets/{version_of_all()}/mark.svg" type="image/svg+xml"><style>{_STYLE}</style>'
         f'<header><a href="/">PlayMolt</a></header><main><h1>{escape(head.title)}</h1><p>{escape(head.description)}</p>'
-        f"<p lang='en'>{escape(api['info']['description'])}</p>"
+        f"<p lang='en'>{_text(api['info']['description'])}</p>"
         f"<p><a href='/openapi.json'>openapi.json</a> · <a href='/llms.txt'>llms.txt</a> · {guides}</p>"
         f"<div lang='en'>{''.join(operations)}</div><h1>{escape(messages)}</h1>"
         f"<div lang='en'>{schemas}</div></main>"
@@ -72,11 +74,11 @@ def _page(api: dict[str, Any], language: PageLanguage) -> str:
 def _section(path: str, method: str, operation: dict[str, Any]) -> str:
     keys = " or ".join(name for choice in operation["security"] for name in choice or {"none": ()}) or "none"
     rows = "".join(
-        f"<tr><td><code>{escape(p['name'])}</code><td>{p['in']}<td>{escape(p['schema'].get('description', ''))}</tr>"
+        f"<tr><td><code>{escape(p['name'])}</code><td>{p['in']}<td>{_text(p['schema'].get('description', ''))}</tr>"
         for p in operation["parameters"]
     )
     answers = "".join(
-        f"<tr><td>{status}<td>{escape(answer['description'])}<td>{_links(answer)}</tr>"
+        f"<tr><td>{status}<td>{_text(answer['description'])}<td>{_links(answer)}</tr>"
         for status, answer in operation["responses"].items()
     )
     body = f"<p>Body: {_links(operation['requestBody'])}</p>" if "requestBody" in operation else ""
@@ -85,6 +87,11 @@ def _section(path: str, method: str, operation: dict[str, Any]) -> str:
         f"<p>{escape(operation['summary'])} Key: {keys}.</p>"
         f"<table>{rows}</table>{body}<table>{answers}</table></section>"
     )
+
+
+def _text(description: str) -> str:
+    """A description with what stands in backticks as code."""
+    return _CODE.sub(r"<code>\1</code>", escape(description))
 
 
 def _links(holder: dict[str, Any]) -> str:

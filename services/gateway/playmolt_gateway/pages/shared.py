@@ -40,6 +40,7 @@ def shared_response(
         style=f"<style>{shown.style}</style>" if shown.style else "",
         heading=escape(shown.title),
         notice=escape(words["shared.notice"]),
+        kind=escape(words.get(f"about.{shown.state['gameType']}", "")) if shown.state else "",
         about=escape(words["shared.about"]),
         privacy=escape(words["foot.privacy"]),
         picture=_drawn(pictures),

@@ -15,9 +15,12 @@ def draw(state: State, words: Words, sheet: Sheet) -> Picture:
     title = f"{state['name']} · {words.text('agora.run', cell=state['cell'], number=state['number'])}"
     told = words.text("picture.agora.turn", turn=state["turn"], turns=state["turns"], residents=state["residents"])
     kicker = (
-        f"{words.word('game', 'agora')} · {words.word('phase', state['phase'])} · {words.word('world', state['world'])}"
+        words.word("game", "agora"),
+        told,
+        words.word("phase", state["phase"]),
+        words.word("world", state["world"]),
     )
-    nodes = heading(sheet, f"{kicker} · {told}", title)
+    nodes = heading(sheet, " · ".join(kicker), title)
     happened = (_outcome(state, words) if state["phase"] == "ended" else _happened(state, words)) or told
     nodes += headline(sheet, happened)
     nodes += _map(state, words, sheet)

@@ -50,5 +50,5 @@ def _models(state: State, words: Words, sheet: Sheet) -> list[Node]:
         step = min(52.0, (height - 80) / max(1, len(rows)))
         drawn.append(panel(x, y, width - 14, height - 14))
         drawn.append(label(model["alias"], x + 20, y + 38, 24, width=width - 60, class_="p-ink p-bold"))
-        drawn += bars(rows, x + 20, y + 60, width - 60, step=step, marked=rows[0][0])
+        drawn += bars(rows, x + 20, y + 60, width - 60, step=step, marked=rows[0][0], unit="%")
     return drawn

@@ -33,8 +33,8 @@ def _title(state: State, words: Words) -> str:
         told = words.text(
             "picture.jury.verdict",
             verdict=words.word("verdict", verdict["verdict"]),
-            guilty=verdict["guilty"],
-            not_guilty=verdict["not_guilty"],
+            most=max(verdict["guilty"], verdict["not_guilty"]),
+            fewest=min(verdict["guilty"], verdict["not_guilty"]),
         )
         return f"{told} · “{state['ending']}”" if state["ending"] else told
     moved = state["moved"]
@@ -72,7 +72,8 @@ def _juror(state: State, juror: Mapping[str, Any], words: Words, box: Box, *, ta
     left, room = (x + 122, width - 140) if tall else (x + 14, width - 28)
     top = y + (34 if tall else 128)
     told = _stands(juror, words)
-    card = panel(x, y, width, height, "p-card p-minority" if vote == "guilty" else "p-card")
+    carried = state["verdict"] and vote == state["verdict"]["verdict"]
+    card = panel(x, y, width, height, "p-card p-minority" if carried else "p-card")
     drawn = [
         card,
         group(
@@ -111,7 +112,8 @@ def _dialogue(state: State, words: Words, sheet: Sheet) -> list[Node]:
     top, bottom = (764.0, 1096.0) if sheet.tall else (436.0, 612.0)
     lines = state["lines"][-(3 if sheet.tall else 2) :]
     if not lines:
-        return []
+        silent = words.text("picture.jury.silent")
+        return paragraph(silent, MARGIN, top + 40, 24, width=sheet.inner, lines=3, class_="p-quiet")
     drawn: list[Node] = []
     boxes: list[Box]
     if sheet.tall:

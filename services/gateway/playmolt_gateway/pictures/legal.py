@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from playmolt_gateway.pictures.scene import MARGIN, Picture, Sheet, Words, heading, headline, panel
-from playmolt_gateway.pictures.svg import Node, group, label, node, paragraph
+from playmolt_gateway.pictures.svg import Node, group, label, node, paragraph, wrapped
 
 State = Mapping[str, Any]
 _SIDES: Final = ("claimant", "opposing")
 _GAP: Final = 16
 _GATES: Final = 4
+_SIZES: Final = (32.0, 28.0, 24.0, 19.0)
 
 
 def draw(state: State, words: Words, sheet: Sheet) -> Picture:
@@ -35,7 +36,7 @@ def _issues(state: State, words: Words, sheet: Sheet) -> list[Node]:
     issues = state["issues"]
     if not issues:
         return [label(words.text("picture.legal.nothing"), MARGIN, 260, 22, width=sheet.inner, class_="p-quiet")]
-    top, bottom = 184.0, (960.0 if sheet.tall else 520.0)
+    top, bottom = (192.0, 960.0) if sheet.tall else (184.0, 520.0)
     height = (bottom - top) / len(issues)
     drawn: list[Node] = []
     for place, issue in enumerate(issues):
@@ -49,8 +50,7 @@ def _issue(
     """What is at issue above, the claim left and the answer right; on a tall sheet one below the other."""
     x, y, width, height = box
     drawn: list[Node] = [label(issue["issue"], x + 4, y + 22, 21, width=width - 8, class_="p-ink p-bold")]
-    room, few = height - 34, len(state["issues"]) == 1
-    size = 25 if few else 19
+    room = height - 34
     for place, side in enumerate(_SIDES):
         if sheet.tall:
             left, top, wide, high = x, y + 34 + place * room / 2, width, room / 2 - 6
@@ -58,7 +58,7 @@ def _issue(
             wide = (width - _GAP) / 2
             left, top, high = x + place * (wide + _GAP), y + 34, room
         said = issue[side]
-        lines = max(1, int((high - 44) // (size * 1.32)))
+        size, lines = _readable(said, wide - 48, high - 44)
         drawn.append(
             group(
                 node("title", state["sides"][side]),
@@ -72,6 +72,16 @@ def _issue(
             )
         )  # fmt: skip
     return drawn
+
+
+def _readable(text: str, width: float, height: float) -> tuple[float, int]:
+    """The largest size at which a text fits its place, and how many lines that are; the least where none does."""
+    lines = 1
+    for size in _SIZES:
+        lines = max(1, int(height // (size * 1.32)))
+        if len(wrapped(text, size, width, lines + 1)) <= lines:
+            return size, lines
+    return _SIZES[-1], lines
 
 
 def _gates(state: State, words: Words, sheet: Sheet) -> list[Node]:

@@ -113,15 +113,16 @@ def _people(state: State, words: Words, sheet: Sheet, stands: Mapping[str, str])
     beside = Counter(stands.get(seat["id"], "") for seat in state["participants"])
     rooms = {side: width for side, (_, _, width, _) in _fields(sheet).items()}
     switched = {one["id"] for one in state["decisions"] if one["switched"]}
+    won = {one["agent_id"] for one in state["results"] or () if one["rank"] == 1}
     drawn: list[Node] = []
     for seat in state["participants"]:
         x, y = places[seat["id"]]
         note = words.text("resigned") if seat["resigned"] else words.text("away") if seat["away"] else ""
         if seat["id"] in switched:
             note = words.text("switched")
-        mark = badge("✓", 26, -26) if seat.get("submitted") else None
+        mark = badge("★", 26, -26) if seat["id"] in won else badge("✓", 26, -26) if seat.get("submitted") else None
         stood = stands.get(seat["id"], "")
-        room = rooms.get(stood, sheet.inner) / beside[stood] - 10
+        room = rooms.get(stood, sheet.inner) / beside[stood] - 4
         drawn.append(person(seat["id"], seat["name"], x, y, note=note, width=min(room, 190.0), more=mark))
     return drawn
 

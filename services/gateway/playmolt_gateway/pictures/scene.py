@@ -76,7 +76,8 @@ Drawing = Callable[[Mapping[str, Any], Words, Sheet], Picture]
 
 def heading(sheet: Sheet, kicker: str, title: str) -> list[Node]:
     """A small line and below it the title, in two lines at most."""
-    size = 28 if sheet.tall else 34
+    most = 28 if sheet.tall else 34
+    size = fitted(title, most, sheet.inner, least=most * 0.75)
     return [
         label(kicker, MARGIN, 44, 22, width=sheet.inner, class_="p-accent p-bold"),
         *paragraph(title, MARGIN, 88, size, width=sheet.inner, lines=2, class_="p-ink p-bold"),
@@ -84,10 +85,11 @@ def heading(sheet: Sheet, kicker: str, title: str) -> list[Node]:
 
 
 def headline(sheet: Sheet, text: str) -> list[Node]:
-    """What has just happened or how it ended; a tall sheet has room for two short lines."""
-    size, lines = (20, 2) if sheet.tall else (25, 1)
+    """What has just happened or how it ended, as large as it fits; a tall sheet has room for two lines."""
+    most, least, lines = (26, 20, 2) if sheet.tall else (30, 24, 1)
+    size = fitted(text, most, sheet.inner, least=least)
     told = paragraph(text, 0, 0, size, width=sheet.inner, lines=lines, class_="p-accent p-bold")
-    return [group(told, x=MARGIN, y=163 if len(told) == 1 else 153)]
+    return [group(told, x=MARGIN, y=163 if len(told) == 1 else 147)]
 
 
 def face(agent: str, radius: float) -> list[Node]:
@@ -121,7 +123,8 @@ def person(
     width: float = 150, state: str = "", more: Child = None,
 ) -> Node:  # fmt: skip
     """A face with its name below; it moves when it stands elsewhere the next moment. `state` is a class of its ring."""
-    size = fitted(name, size, width, least=size * 0.7)
+    lines, size = _name(name, size, width)
+    below = radius + 8 + size
     ring = node("circle", r=radius + 6, class_=f"p-ring {state}") if state else None
     centred = {"text_anchor": "middle"}
     return group(
@@ -129,10 +132,21 @@ def person(
         ring,
         face(agent, radius),
         more,
-        label(name, 0, radius + 8 + size, size, width=width, class_="p-ink p-bold p-own", **centred),
-        label(note, 0, radius + 52, 19, width=width, class_="p-quiet p-own", **centred) if note else None,
+        [label(line, 0, below + place * size * 1.1, size, width=width, class_="p-ink p-bold p-own", **centred)
+         for place, line in enumerate(lines)],
+        label(note, 0, max(radius + 52, below + (len(lines) - 1) * size * 1.1 + 20), 19, width=width,
+              class_="p-quiet p-own", **centred) if note else None,
         x=x, y=y, data_key=agent, role="img", aria_label=name,
     )  # fmt: skip
+
+
+def _name(name: str, size: float, width: float) -> tuple[Sequence[str], float]:
+    """The lines of a name and their size: two before what tells it from others would be cut."""
+    least = size * 0.7
+    if fitted(name, size, width, least=0) >= least:
+        return (name,), fitted(name, size, width, least=least)
+    first, _, last = name.rpartition(" ")
+    return ((first, last) if first else (name,)), fitted(max(first, last, key=len), size, width, least=least)
 
 
 def badge(text: str, x: float, y: float, tone: str = "p-accent-fill") -> Node:
@@ -145,7 +159,14 @@ def badge(text: str, x: float, y: float, tone: str = "p-accent-fill") -> Node:
 
 
 def bars(
-    rows: Sequence[tuple[str, str, float]], x: float, y: float, width: float, *, step: float = 34, marked: str = ""
+    rows: Sequence[tuple[str, str, float]],
+    x: float,
+    y: float,
+    width: float,
+    *,
+    step: float = 34,
+    marked: str = "",
+    unit: str = "",
 ) -> list[Node]:
     """(id, name, value) a row, as bars of one scale that grow from moment to moment."""
     most = max((value for _, _, value in rows), default=0) or 1
@@ -157,12 +178,19 @@ def bars(
         long = max(2.0, room * max(0.0, value) / most)
         drawn.append(
             group(
-                label(name, 0, 17, 21, width=names - 12, class_=f"{'p-accent' if key == marked else 'p-ink'} p-own"),
+                label(
+                    name,
+                    0,
+                    17,
+                    fitted(name, 21, names - 12, least=14),
+                    width=names - 12,
+                    class_=f"{'p-accent' if key == marked else 'p-ink'} p-own",
+                ),
                 node("rect", x=names, width=room, height=_BAR, rx=4, class_="p-line"),
                 node(
                     "rect", x=names, width=long, height=_BAR, rx=4, class_="p-accent-fill" if key == marked else "p-bar"
                 ),
-                label(f"{value:g}", width, 17, 21, width=66, class_="p-ink p-bold", text_anchor="end"),
+                label(f"{value:g}{unit}", width, 17, 21, width=66, class_="p-ink p-bold", text_anchor="end"),
                 x=x,
                 y=middle,
                 data_key=f"bar-{key}",

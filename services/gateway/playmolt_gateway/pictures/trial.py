@@ -32,9 +32,8 @@ def _title(state: State, words: Words) -> str:
     if state["tally"]:
         votes, verdict = state["tally"], words.word("verdict", state["verdict"])
         won = words.word("role", "PROSECUTOR" if state["verdict"] == "GUILTY" else "DEFENSE")
-        return words.text(
-            "picture.trial.verdict", verdict=verdict, guilty=votes["GUILTY"], not_guilty=votes["NOT_GUILTY"], side=won
-        )
+        most, fewest = sorted((votes["GUILTY"], votes["NOT_GUILTY"]), reverse=True)
+        return words.text("picture.trial.verdict", verdict=verdict, most=most, fewest=fewest, side=won)
     if state["phase"] == "aborted":
         return words.word("phase", "aborted")
     speaker = _speaker(state)
@@ -113,7 +112,7 @@ def _people(state: State, words: Words, sheet: Sheet) -> list[Node]:
         if seat["id"] in votes:
             note = words.word("verdict", votes[seat["id"]]) or words.text("abstained")
         speaks = "p-speaks" if speaker and speaker["agent_id"] == seat["id"] else ""
-        drawn.append(person(seat["id"], seat["name"], x, y, radius=30, note=note, width=136, state=speaks, more=mark))
+        drawn.append(person(seat["id"], seat["name"], x, y, radius=30, note=note, width=150, state=speaks, more=mark))
     return drawn
 
 
@@ -128,7 +127,7 @@ def _places(state: State, sheet: Sheet) -> Sequence[Place]:
         jurors = iter([(136.0, 948.0), (320.0, 948.0), (504.0, 948.0)])
     else:
         fixed = {"JUDGE": (600.0, 210.0), "PROSECUTOR": (184.0, 240.0), "DEFENSE": (1016.0, 240.0)}
-        jurors = iter([(446.0, 510.0), (600.0, 510.0), (754.0, 510.0)])
+        jurors = iter([(440.0, 510.0), (600.0, 510.0), (760.0, 510.0)])
     return [fixed[seat["role"]] if seat["role"] in fixed else next(jurors) for seat in seats]
 
 

@@ -47,7 +47,7 @@ function standing(agent) {
     const shown = rating ? `${rating.rating} ± ${rating.uncertainty}${rating.provisional ? ` (${t("agent.provisional")})` : ""}` : "–";
     return [word("game", type), { number: agent.games[type] }, { number: shown }, rating?.version ?? "–"];
   });
-  return [el("p", {}, `${t("agent.points")}: `, el("strong", { class: "number" }, agent.points), agent.created_at ? ` · ${clock(agent.created_at)}` : ""),
+  return [el("p", {}, `${t("agent.points")}: `, el("strong", { class: "number" }, agent.points), agent.created_at ? ` · ${t("agent.since", { at: clock(agent.created_at) })}` : ""),
     table(t("agent.rating"), [t("archive.type"), { number: t("agent.games") }, { number: t("agent.rating") }, t("agent.version")], rows)];
 }
 

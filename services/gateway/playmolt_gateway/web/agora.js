@@ -150,10 +150,10 @@ async function experiment(main, id) {
     resume.disabled = !["stopped", "budget_stopped"].includes(state.status);
     fill(notice);
     showBody(state, () => summary(state));
-    showRuns(found, () => table(t("runs"), [t("agora.cell"), t("agora.status"), { number: t("agora.turns") }, { number: t("agora.tokens") }, { number: t("agora.cost") }, t("agora.watch")],
-      found.map((run) => [`${run.cell} · ${run.number}${run.parent ? ` (${t("agora.fork")})` : ""}`, word("status", run.status),
-        { number: `${run.spent.turns} / ${run.turns_planned}` }, { number: run.spent.tokens }, { number: cost(run.spent) },
-        run.status === "planned" ? "–" : el("a", { href: `/watch/${run.run}`, "data-focus": run.run }, t("agora.watch"))])));
+    showRuns(found, () => table(t("runs"), [t("agora.cell"), t("agora.watch"), t("agora.status"), { number: t("agora.turns") }, { number: t("agora.tokens") }, { number: t("agora.cost") }],
+      found.map((run) => [`${run.cell} · ${run.number}${run.parent ? ` (${t("agora.fork")})` : ""}`,
+        run.status === "planned" ? "–" : el("a", { href: `/watch/${run.run}`, "data-focus": run.run }, t("agora.watch")),
+        word("status", run.status), { number: `${run.spent.turns} / ${run.turns_planned}` }, { number: run.spent.tokens }, { number: cost(run.spent) }])));
     return over;
   }
 

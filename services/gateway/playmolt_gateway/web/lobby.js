@@ -25,7 +25,7 @@ async function draw(main) {
   const now = el("ul", { class: "games rows" });
   const state = el("span", { class: "tag plain", role: "status" });
   const ended = el("ul", { class: "games rows" });
-  const board = el("div");
+  const board = el("div", { class: "board" });
   const runs = el("ul", { class: "games rows" });
   const kind = select([["", t("all_games")], ...bots.map(({ type }) => [type, word("game", type)])], "",
     { "aria-label": t("leaderboard.of") });

@@ -7,7 +7,7 @@ import { t } from "../parts/language.js";
 
 /** Offer the cases there are; `choose(case)` is told of the one that is chosen, null for the shipped one. */
 export async function caseChoice(choose, place) {
-  const node = el("div", { class: "stack" });
+  const node = el("div", { class: "row" });
   const show = async (asked) => {
     const { cases } = await get("/api/jury/cases");
     if (cases.length > 1) fill(node, choice(cases, choose));

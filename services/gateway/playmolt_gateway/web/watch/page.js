@@ -38,7 +38,7 @@ async function opened(main) {
   try {
     return await get(`/api/games/${id}/state`, { as: "nobody" });
   } catch (error) {
-    fill(main, el("h1", {}, t("watch.title")), trouble(error));
+    fill(main, el("h1", {}, t("watch.title")), trouble(error), el("p", {}, el("a", { href: "/" }, t("nowhere.lobby"))));
     return null;
   }
 }
@@ -82,7 +82,8 @@ class Watch {
     this.clock = setInterval(() => this.count(), 1000);
     main.append(
       el("div", { class: "row apart" },
-        el("h1", {}, word("game", state.gameType)), el("div", { class: "row standing" }, this.left, this.seats, this.tag)),
+        el("div", { class: "tight" }, el("h1", {}, word("game", state.gameType)), about(state.gameType)),
+        el("div", { class: "row standing" }, this.left, this.seats, this.tag)),
       el("div", { class: "two" }, el("div", { class: "stack" }, this.picture?.node ?? null, this.scene),
         el("div", { class: "stack" }, this.known,
           el("section", { class: "card", "aria-labelledby": "events" },
@@ -312,6 +313,12 @@ class Watch {
     if (!this.knownBody.contains(this.knower.node)) fill(this.knownBody, this.knower.node);
     this.knower.at(version);
   }
+}
+
+/** What a game is, for who was only sent a link; a game that says nothing of itself has none. */
+function about(game) {
+  const text = word("about", game);
+  return text === game ? null : el("p", { class: "lead small" }, text);
 }
 
 /** What one seat alone knew: now, and all of it. `secrets` is [{from, to, text, shown}]: `shown` ends its now before `to`. */

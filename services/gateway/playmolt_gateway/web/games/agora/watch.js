@@ -13,7 +13,7 @@ function mark(event) {
   if (["agent_died", "tax_changed", "rank_changed", "whisper_leaked", "billboard_posted"].includes(event.type)) {
     return { name: new Narration("agora").tell(event), high: true };
   }
-  return event.type === "turn_started" ? { name: `${t("agora.turn")} ${event.turn}`, round: event.turn } : null;
+  return event.type === "epoch_started" ? { name: `${t("agora.turn")} ${event.turn}`, round: event.turn } : null;
 }
 
 function seats(state) {
