@@ -36,7 +36,8 @@ def _title(state: State, words: Words) -> str:
             most=max(verdict["guilty"], verdict["not_guilty"]),
             fewest=min(verdict["guilty"], verdict["not_guilty"]),
         )
-        return f"{told} · “{state['ending']}”" if state["ending"] else told
+        ending = words.text("picture.jury.ending", ending=state["ending"])
+        return f"{told} · {ending}" if state["ending"] else told
     moved = state["moved"]
     if moved:
         name = next(juror["name"] for juror in state["jurors"] if juror["id"] == moved["juror_id"])

@@ -10,6 +10,8 @@ State = Mapping[str, Any]
 _SIDES: Final = ("claimant", "opposing")
 _GAP: Final = 16
 _GATES: Final = 4
+_EVEN: Final = 50
+"""The percentage at which neither side is ahead."""
 _SIZES: Final = (32.0, 28.0, 24.0, 19.0)
 
 
@@ -27,8 +29,9 @@ def _title(state: State, words: Words) -> str:
     found = state["range"]
     estimate = state["likelihood"]
     if estimate and state["reported"]:
-        side = state["sides"][estimate["side"]]
-        return words.text("picture.legal.likely", side=side, low=estimate["low"], high=estimate["high"])
+        side, low, high = state["sides"][estimate["side"]], estimate["low"], estimate["high"]
+        lot = "likely" if low >= _EVEN else "unlikely" if high <= _EVEN else "open"
+        return words.text(f"picture.legal.{lot}", side=side, low=low, high=high)
     return str(found) if found else words.word("phase", state["phase"])
 
 

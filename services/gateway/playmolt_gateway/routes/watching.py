@@ -71,10 +71,13 @@ def _head(state: State, asked: Asked, origin: str) -> Head:
     kind = texts.get(f"game.{state['gameType']}", state["gameType"])
     picture = drawn(state, asked.language, WIDE)
     about = (state.get("case") or {}).get("title") or state.get("question") or state.get("name") or kind
-    title = f"{about} · {kind}" if about != kind else kind
+    told = picture.title if picture else ""
+    title = " · ".join(
+        part for part in dict.fromkeys((told, about, kind)) if part and (part == told or part not in told)
+    )
     address = f"{origin}/watch/{game}?v={state['version']}"
     return Head(
-        title=f"{picture.title} · {title}" if picture else title,
+        title=title,
         description=picture.description[:300] if picture else texts["head.watch.about"],
         image=f"{origin}/watch/{game}/picture.png?v={state['version']}&lang={asked.language}" if picture else "",
         embed=f"{origin}/oembed?url={quote(address, safe='')}",
