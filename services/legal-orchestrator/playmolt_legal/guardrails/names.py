@@ -19,14 +19,16 @@ _ZH_SURNAMES: Final = (
     ""
 )
 _ZH_TITLED: Final = re.compile(
-    rf"(?:(?<![\u4e00-\u9fff])|(?<=[，。；：、由与和向对是的被让请即据称问给在为]))"
-    rf"(?P<name>[{_ZH_SURNAMES}](?:某[某甲乙丙]?|[\u4e00-\u9fff]{{0,2}}))"
+    rf"(?:(?<![\u4e00-\u9fff])|(?<=[，。；：、由与和向对是的被让请即据称问给在为])"
+    r"|(?<=证人)|(?<=原告)|(?<=被告)|(?<=买方)|(?<=卖方)|(?<=员工)|(?<=同事)|(?<=当事人)|(?<=代理人))"
+    rf"(?P<name>(?!(?<=[对双我买卖甲乙一])方)[{_ZH_SURNAMES}](?:某[某甲乙丙]?|[\u4e00-\u9fff]{{0,2}}))"
     r"(?:先生|女士|小姐|经理|总经理|律师|法官|主任|会计|医生|老师|总监)"
 )
 _EN = TABLES.names_en
 _CAPITAL: Final = r"(?:[A-Z]['’])?[A-Z][a-zà-ÿ]+(?:[A-Z][a-zà-ÿ]+)*(?:[-'’][A-Z]?[a-zà-ÿ]+)*"
 _EN_TITLED: Final = re.compile(rf"\b{_EN.titles}\.?\s(?P<name>{_CAPITAL}(?:\s{_CAPITAL})?)")
 _EN_WORDS: Final = re.compile(rf"(?P<name>\b{_CAPITAL}(?:\s(?:[A-Z]\.\s)?{_CAPITAL})*)")
+_POSSESSIVE: Final = re.compile(r"['’]s$")
 _EN_SUBJECT: Final = re.compile(rf"(?P<name>{_CAPITAL})\s(?:{_EN.human_verbs})\b")
 _EN_KNOWN: Final = frozenset(word.casefold() for word in _EN.known)
 _EN_GIVEN: Final = frozenset(word.casefold() for word in _EN.given)
@@ -70,9 +72,9 @@ _FINALS: Final = 28
 
 def _english_names(sentence: str) -> Iterator[str]:
     for match in _EN_TITLED.finditer(sentence):
-        yield match["name"]
+        yield _POSSESSIVE.sub("", match["name"])
     for match in _EN_WORDS.finditer(sentence):
-        words = [re.sub(r"['’]s$", "", word) for word in match["name"].split()]
+        words = [_POSSESSIVE.sub("", word) for word in match["name"].split()]
         if _opens(sentence, match.start()) and not (_begins_name(words) or _acts(sentence, match.start())):
             words = words[1:]
         named = [word for word in words if not _is_word(word.casefold())]

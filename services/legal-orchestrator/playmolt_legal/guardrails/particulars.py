@@ -53,6 +53,7 @@ _CASES: Final = (
     re.compile(r"[（(\[〔](?:19|20)\d\d[）)\]〕]\s?[\u4e00-\u9fff]{1,3}\d{0,4}[\u4e00-\u9fff]{1,4}\d{1,7}号"),
     re.compile(rf"(?<!\d)(?:19|20)?\d\d\s?(?:{_CODE})\s?\d{{1,7}}(?![\d가-힣]*[년월일])(?!\d)"),
     re.compile(rf"(?<!\d)(?:19|20)\d\d\s?-?(?:{'|'.join(TABLES.case_codes_en)})-?\s?\d{{1,7}}(?!\d)"),
+    re.compile(r"\[(?:18|19|20)\d\d\] (?:\d{1,2} )?[A-Z][A-Za-z]{1,6}(?: [A-Z][a-z]{1,5})? \d{1,5}\b"),
     re.compile(rf"\b\d{{1,4}} (?:{TABLES.reporters_en}) \d{{1,5}}\b"),
     re.compile(rf"\b{_PARTY}(?: (?:of|the|and|&|{_PARTY})){{0,4}} vs?\. {_PARTY}(?: [A-Z][\w&'’-]*){{0,3}}"),
     re.compile(r"\b(?:[Cc]ase|[Dd]ocket) (?:[Nn]o\.?|[Nn]umber) ?[\w-]*\d[\w/-]*"),
@@ -66,14 +67,21 @@ _STATUTE_ZH: Final = re.compile(
     rf"第\s?(?P<article>\d{{1,4}}|{_ZH_SPELT}{{1,9}})\s?条(?:之\s?(?P<branch>\d+|{_ZH_SPELT}{{1,3}}))?"
     rf"(?:\s?第\s?(?:\d+|{_ZH_SPELT}+)\s?[款项])*"
 )
+_CONTRACT: Final = re.compile(rf"(?:{TABLES.contracts})(?:\s?[의상])?\s?$")
 _STATUTE_EN: Final = re.compile(
     rf"(?:(?P<before>{_LAW_EN}),? )?(?:\b(?:[Aa]rticles?|[Aa]rt\.|[Ss]ections?|[Ss]ec\.)|§§?)\s?"
-    rf"(?P<article>\d{{1,4}})(?:-(?P<branch>\d+))?(?:\(\d+\))*(?: of (?:the )?(?P<after>{_LAW_EN}))?"
+    rf"(?P<article>\d{{1,4}})(?:-(?P<branch>\d+))?(?!\d|-\d)"
+    rf"(?!(?:\(\d+\))* of (?:the |this |that |our |their )?(?:[a-z]+ )?(?:{TABLES.contracts_en}))"
+    rf"(?:\(\d+\))*(?: of (?:the )?(?P<after>{_LAW_EN}))?"
 )
 _DATES: Final = (
     re.compile(r"(?<!\d)(?P<y>\d{4})\s?年\s?(?P<m>\d{1,2})\s?月(?:\s?(?P<d>\d{1,2})\s?[日号])?"),
     re.compile(r"(?<!\d)(?P<m>\d{1,2})\s?月\s?(?P<d>\d{1,2})\s?[日号]"),
-    re.compile(r"(?<!\d)(?P<y>(?:19|20)\d\d)\s?年(?!\s?월)"),
+    re.compile(r"(?<!\d)(?P<y>(?:19|20)\d\d)\s?年(?!\s?月)"),
+    re.compile(
+        rf"(?P<y>[一二][〇零一二三四五六七八九]{{3}})年(?:(?P<m>{_ZH_SPELT}{{1,2}})月(?:(?P<d>{_ZH_SPELT}{{1,3}})[日号])?)?"
+    ),
+    re.compile(r"(?<!\w)['’](?P<short>\d\d)\s?[-./]\s?(?P<m>\d{1,2})\s?[-./]\s?(?P<d>\d{1,2})(?![\d-])"),
     re.compile(r"(?<!\d)(?P<y>\d{4})\s?년\s?(?P<m>\d{1,2})\s?월(?:\s?(?P<d>\d{1,2})\s?일)?"),
     re.compile(r"(?<![\d-])(?P<y>(?:19|20)\d\d)\s?[-./]\s?(?P<m>\d{1,2})\s?[-./]\s?(?P<d>\d{1,2})(?![\d-])"),
     re.compile(
@@ -91,6 +99,10 @@ _DATES: Final = (
     re.compile(rf"\b(?P<month>{_MONTH}),? (?P<y>(?:19|20)\d\d)\b", re.IGNORECASE),
     re.compile(
         r"\b(?:in|since|by|until|during|before|after|from) (?P<y>(?:19|20)\d\d)\b(?!\s?[-./]\s?\d)", re.IGNORECASE
+    ),
+    re.compile(
+        rf"(?<!sum )(?<!total )(?<!amount )(?<!price )(?<!number )\bof (?P<y>19[5-9]\d|20(?!00)\d\d)\b(?![,.]\d|-)"
+        rf"(?!\s(?:{TABLES.counters_en})\b)"
     ),
 )
 _DIGITS: Final = {digit: value for value, digit in enumerate("일이삼사오육칠팔구", 1)}
@@ -121,7 +133,8 @@ _AMOUNTS: Final = (
         rf"\s?(?P<number>{_NUMBER})(?P<unit>{_EN_UNIT})?"
     ),
     re.compile(
-        rf"(?<![\d.,])(?P<number>{_NUMBER})(?P<unit>{_EN_UNIT})?\s(?P<currency>won|dollars?|euros?|pounds?|yen|yuan|KRW|USD|EUR|GBP|JPY|CNY|RMB)\b",
+        rf"(?<![\d.,])(?<!weigh )(?<!weighs )(?<!weighed )(?P<number>{_NUMBER})(?P<unit>{_EN_UNIT})?"
+        r"\s(?P<currency>won|dollars?|euros?|pounds?|yen|yuan|KRW|USD|EUR|GBP|JPY|CNY|RMB)\b",
         re.IGNORECASE,
     ),
     re.compile(
@@ -175,13 +188,20 @@ def _statute_ko(match: re.Match[str]) -> Particular | None:
     law = re.sub(r"\s", "", match["law"] or "")
     if any(law.endswith(word) for word in TABLES.not_laws):
         law = ""
-    if not law and not match["mark"]:
+    if not law and (not match["mark"] or _of_contract(match)):
         return None
     return Particular("statute", (law, _article(match)), match[0].strip())
 
 
-def _statute_zh(match: re.Match[str]) -> Particular:
+def _of_contract(match: re.Match[str]) -> bool:
+    """Whether an article is one of a contract, which is no law."""
+    return _CONTRACT.search(match.string, 0, match.start()) is not None
+
+
+def _statute_zh(match: re.Match[str]) -> Particular | None:
     law = (match["law"] or match["bare"] or "").removeprefix("中华人民共和国")
+    if not law and _of_contract(match):
+        return None
     law = re.sub(r"^(?:根据|依据|依照|按照|适用|违反|参照|以及|和|与|及|即|是)", "", law)
     article = _number_zh(match["article"])
     branch = f"-{_number_zh(match['branch'])}" if match["branch"] else ""
@@ -199,13 +219,24 @@ def _article(match: re.Match[str]) -> str:
 
 def _date(match: re.Match[str]) -> Particular | None:
     parts = match.groupdict()
-    month = int(parts.get("m") or 0)
+    month = _number_zh(parts.get("m") or "0")
     if parts.get("month"):
         month = next(place for place, name in enumerate(TABLES.months, 1) if name[:3] == parts["month"][:3].casefold())
-    year, day = int(parts.get("y") or 0), int(parts.get("d") or 0)
+    year, day = _number_zh(parts.get("y") or _in_full(parts.get("short"))), _number_zh(parts.get("d") or "0")
     ways = ((month, day), (day, month)) if parts.get("mark") else ((month, day),)
     keys = [(str(year), str(month), str(day)) for month, day in ways if month <= 12 and day <= 31]
     return Particular("date", keys[0], match[0].strip(), *keys[1:]) if keys else None
+
+
+def _in_full(short: str | None) -> str:
+    """The year that '23 is."""
+    if short is None:
+        return "0"
+    return f"20{short}" if short < _CENTURY_BEFORE else f"19{short}"
+
+
+_CENTURY_BEFORE: Final = "70"
+"""From here on two digits are a year of the century before."""
 
 
 def _amount(match: re.Match[str]) -> Particular:

@@ -65,8 +65,13 @@ def _birthday(match: re.Match[str]) -> bool:
 
 def _called(text: str, match: re.Match[str]) -> bool:
     """Whether a number directly follows a word that makes it something else."""
-    before = text[max(0, match.start() - _BEFORE) : match.start()]
-    return any(_DIRECTLY.fullmatch(before, label.end()) for label in _LABEL.finditer(before))
+    start = max(0, match.start() - _BEFORE)
+    return any(_DIRECTLY.fullmatch(text, end, match.start()) for end in _labels(text, start, match))
+
+
+def _labels(text: str, start: int, match: re.Match[str]) -> Iterator[int]:
+    """Where the labels end that stand between a place and a number; some of them count only right before figures."""
+    return (label.end() for label in _LABEL.finditer(text, start, match.end()) if label.end() <= match.start())
 
 
 def _accounts(text: str) -> Iterator[re.Match[str]]:
@@ -81,7 +86,7 @@ def _accounts(text: str) -> Iterator[re.Match[str]]:
 
 def _named_otherwise(text: str, match: re.Match[str]) -> bool:
     """Whether a number has another name in its clause, with none for an account nearer, or has it right behind it."""
-    before = _CLAUSE.split(text[: match.start()])[-1]
-    name = max((label.end() for label in _LABEL.finditer(before)), default=-1)
-    account = max((word.end() for word in _ACCOUNT_NAME.finditer(before)), default=-1)
+    start = match.start() - len(_CLAUSE.split(text[: match.start()])[-1])
+    name = max(_labels(text, start, match), default=-1)
+    account = max((word.end() for word in _ACCOUNT_NAME.finditer(text, start, match.start())), default=-1)
     return name > account or _LABEL_BEHIND.match(text, match.end()) is not None

@@ -62,9 +62,10 @@ class NamesEn(msgspec.Struct, frozen=True):
 class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Word lists and patterns; lists hold regular expressions unless they say otherwise.
 
-    `counters_ko` follow a number of people or things, `paying_ko` a sum of money that goes without its currency.
-    `number_labels` make a number something else than an account, `called` may stand between the two where the label
-    comes last; `no_account` are dates and ranges of them, times, sums and counts.
+    `contracts` (Korean and Chinese) and `contracts_en` are what has articles and is no law;
+    `counters_en`, `counters_ko` follow a number of people or things, `paying_ko` a sum of money that goes without its
+    currency. `number_labels` make a number something else than an account, `called` may stand between the two where the
+    label comes last; `no_account` are dates and ranges of them, times, sums and counts.
     """
 
     certain: Certain
@@ -86,6 +87,9 @@ class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     currencies: Mapping[str, str]
     numbers_en: Mapping[str, int]
     scales_en: Mapping[str, int]
+    contracts: str
+    contracts_en: str
+    counters_en: str
     counters_ko: str
     paying_ko: str
     months: tuple[str, ...]
