@@ -196,6 +196,41 @@ def test_what_happens_is_read_out_as_it_happens(reader: Reader, bots: Bots, plat
     seat.close()
 
 
+def test_a_game_that_lets_its_time_pass_is_called_live_nowhere(reader: Reader, platform: str) -> None:
+    seats = [Seat(platform, name) for name in ("Ada", "Bo", "Cy", "Di", "Ed")]
+    [game] = {seat.join("ox") for seat in seats}
+    lobby, page = reader("/"), reader(f"/watch/{game}")
+    row = lobby.locator("section[aria-labelledby=now] li", has=lobby.locator(f"a[href='/watch/{game}']"))
+    tag, end = page.locator("main .row.apart .tag").first, page.locator(".timeline button").last
+    expect(row).to_contain_text("s left")
+    expect(tag).to_have_text("Live")
+    expect(end).to_have_class(re.compile("live"))
+    left = httpx.get(f"{platform}/api/games/{game}/state", timeout=SECONDS).json()["seconds_left"]
+    for each in (lobby, page):
+        each.route("**/games/rows**", lambda route: route.abort())
+        each.evaluate("(late) => { const now = Date.now; Date.now = () => now() + late; }", (left + 30) * 1000)
+    expect(row).to_contain_text("No answer for a while")
+    expect(tag).to_have_text("No answer for a while")
+    expect(end).not_to_have_class(re.compile("live"))
+    for seat in seats:
+        seat.close()
+
+
+def test_who_waits_for_a_game_is_told_so(reader: Reader, ended: Ended) -> None:
+    page = reader("/")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(f"**/api/games/{ended.ox}/state", hold)
+    page.goto(f"/watch/{ended.ox}")
+    expect(page.locator("main [role=status].waiting")).to_have_text("Loading")
+    held[0].continue_()
+    stands_at_the_end(page)
+    expect(page.locator("main .waiting")).to_have_count(0)
+
+
 def test_what_is_refreshed_leaves_the_focus_and_what_is_open(reader: Reader, long_run: str) -> None:
     page = reader("/agora")
     page.get_by_label("Operator's key").fill(OPERATOR_KEY)

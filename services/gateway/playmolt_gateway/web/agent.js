@@ -4,7 +4,7 @@ import { get } from "./parts/api.js";
 import { el, fill, named, table } from "./parts/dom.js";
 import { page, trouble } from "./parts/frame.js";
 import { clock, t, word } from "./parts/language.js";
-import { agentLink, gameRow } from "./parts/rows.js";
+import { agentLink, gameRow, withDue } from "./parts/rows.js";
 
 const SHOWN = 20;
 const RIVALS = 8;
@@ -33,7 +33,7 @@ async function draw(main) {
       el("section", { class: "card", "aria-labelledby": "rivals" }, el("h2", { id: "rivals" }, t("agent.rivals")), rivals)));
   try {
     const { rows } = await get(`/games/rows?agent=${encodeURIComponent(id)}&limit=${SHOWN}`, { as: "nobody" });
-    fill(games, rows.length ? rows.map(gameRow) : el("li", { class: "quiet" }, t("agent.none")));
+    fill(games, rows.length ? rows.map(withDue).map(gameRow) : el("li", { class: "quiet" }, t("agent.none")));
     fill(rivals, met(rows).map(([one, times]) => el("li", {}, agentLink(one), " ", el("span", { class: "quiet small" }, t("agent.with", { n: times })))));
   } catch (error) {
     fill(games, el("li", {}, trouble(error)));

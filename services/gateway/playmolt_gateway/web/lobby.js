@@ -7,7 +7,7 @@ import { page, trouble } from "./parts/frame.js";
 import { GAMES } from "./games.js";
 import { t, word } from "./parts/language.js";
 import { Picture } from "./parts/picture.js";
-import { gameRow, runRow } from "./parts/rows.js";
+import { gameRow, runRow, tick, withDue } from "./parts/rows.js";
 
 const SHOWN = 12;
 /** The page's head preloads this list, by this very address (pages/shell.py). */
@@ -15,6 +15,7 @@ const LISTED = 24;
 const BOARD = 20;
 const REFRESH_MS = 8000;
 const LIST_MS = 1500;
+const TICK_MS = 1000;
 const bots = GAMES.filter(({ kind }) => kind === "game");
 
 page(() => "PlayMolt", draw);
@@ -61,7 +62,7 @@ async function draw(main) {
     asked.catch(() => {});
     try {
       const { rows } = await get(`/games/rows?limit=${LISTED}`, { as: "nobody" });
-      for (const row of rows) told.set(row.game_id, row);
+      for (const row of rows) told.set(row.game_id, withDue(row));
       const over = rows.filter((row) => row.over).slice(0, SHOWN);
       fillEnded(over, () => (over.length ? over.map(gameRow) : el("li", { class: "quiet" }, t("lobby.none"))));
       drawNow();
@@ -79,6 +80,7 @@ async function draw(main) {
   kind.addEventListener("change", refresh);
   await refresh();
   const timer = setInterval(refresh, REFRESH_MS);
+  const clock = setInterval(() => tick(now), TICK_MS);
   let listed = Infinity;
   const stop = watchLobby((message) => {
     if (["game_waiting", "game_started"].includes(message.type)) open.set(message.game_id, message);
@@ -97,6 +99,7 @@ async function draw(main) {
   });
   return () => {
     clearInterval(timer);
+    clearInterval(clock);
     stop();
   };
 }

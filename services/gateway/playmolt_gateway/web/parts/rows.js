@@ -3,6 +3,23 @@
 import { el, named } from "./dom.js";
 import { clock, t, word } from "./language.js";
 
+/** A running game of which nothing was heard for so long behind its deadline is not called live. */
+export const STALLED_MS = 20_000;
+
+/** The time that is left of a row that came just now. */
+export function withDue(row) {
+  return typeof row.seconds_left === "number" ? { ...row, due: Date.now() + row.seconds_left * 1000 } : row;
+}
+
+function timeLeft(due) {
+  return due + STALLED_MS < Date.now() ? t("stalled") : t("time.left", { n: Math.max(0, Math.ceil((due - Date.now()) / 1000)) });
+}
+
+/** Have the rows of a list say the time that is left by now. */
+export function tick(list) {
+  for (const one of list.querySelectorAll("[data-due]")) one.textContent = timeLeft(Number(one.dataset.due));
+}
+
 /** A line of a list; `row` is one of `GET /games/rows`. */
 export function gameRow(row) {
   const link = el("a", { href: `/watch/${row.game_id}`, "data-focus": row.game_id },
@@ -12,7 +29,7 @@ export function gameRow(row) {
     el("div", { class: "row small" },
       el("span", { class: `tag${row.over ? " plain" : ""}` }, word("phase", row.phase)),
       row.over || row.needed < 2 ? null : el("span", { class: "quiet" }, t("seats", { seated: row.seated, needed: row.needed })),
-      row.seconds_left === null || row.seconds_left === undefined ? null : el("span", { class: "quiet number" }, t("time.left", { n: Math.ceil(row.seconds_left) })),
+      row.due ? el("span", { class: "quiet number", "data-due": row.due }, timeLeft(row.due)) : null,
       row.verdict ? el("strong", {}, word("verdict", row.verdict)) : null,
       row.winner ? el("strong", {}, t("row.winner", { name: "" }), " ", agentLink(row.winner)) : null,
       row.names.map((one) => agentLink(one))));

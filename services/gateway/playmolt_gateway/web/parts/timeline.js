@@ -51,6 +51,7 @@ export class Timeline {
     this.complete = false;
     this.following = start === null;
     this.live = false;
+    this.stalled = false;
     this.playing = null;
     this.typed = "";
     this.speed = SPEEDS.find((one) => one === Number(localStorage.getItem(SPEED))) ?? 1;
@@ -89,6 +90,13 @@ export class Timeline {
     if (this.start !== null) this.#arrive();
     else if (this.following) this.go(this.head, { follow: true });
     else this.#label();
+  }
+
+  /** Say whether a game that is not over has let its time pass without a word. */
+  stall(stalled) {
+    if (stalled === this.stalled) return;
+    this.stalled = stalled;
+    this.#label();
   }
 
   /** Say that what had happened when the page was opened is there. */
@@ -150,8 +158,9 @@ export class Timeline {
     this.slider.setAttribute("aria-valuetext", `${this.at} / ${this.head}. ${told}`);
     this.output.textContent = t("timeline.at", { at: this.at, head: this.head });
     this.told.textContent = told;
-    this.end.textContent = this.live ? t("timeline.live") : t("timeline.end");
-    this.end.classList.toggle("live", this.live);
+    const live = this.live && !this.stalled;
+    this.end.textContent = live ? t("timeline.live") : t("timeline.end");
+    this.end.classList.toggle("live", live);
     this.end.setAttribute("aria-pressed", String(this.following));
     if (!this.playing) this.play.textContent = t(this.at >= this.head && !this.live && this.head > 1 ? "timeline.replay" : "timeline.play");
   }

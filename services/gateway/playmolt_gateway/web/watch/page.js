@@ -5,6 +5,7 @@ import { announce, el, fill, select } from "../parts/dom.js";
 import { watchGame } from "../parts/feed.js";
 import { actionButton, page, trouble } from "../parts/frame.js";
 import { GAMES } from "../games.js";
+import { STALLED_MS } from "../parts/rows.js";
 import { t, word } from "../parts/language.js";
 import { Moments } from "../parts/moments.js";
 import { Narration } from "../parts/narration.js";
@@ -22,8 +23,8 @@ const SAID_MS = 3000;
 const PACE_MS = 100;
 /** Messages that take no attention: while playing they take no time. */
 const QUICK = ["game_created", "agent_joined", "agent_left", "seat_away", "seat_back", "progress"];
-/** A running game of which nothing was heard for so long behind its deadline is not called live. */
-const STALLED_MS = 20_000;
+/** Who waits longer for a game is told so. */
+const WAIT_MS = 1000;
 
 const id = location.pathname.split("/").pop();
 
@@ -31,15 +32,19 @@ page(() => null, draw);
 
 async function draw(main) {
   const watch = await opened(main);
+  if (watch) main.replaceChildren();
   return watch ? new Watch(main, VIEWS[watch.gameType] ?? any, watch).begin() : undefined;
 }
 
 async function opened(main) {
+  const waits = setTimeout(() => fill(main, el("h1", {}, t("watch.title")), el("p", { class: "quiet waiting", role: "status" }, t("loading"))), WAIT_MS);
   try {
     return await get(`/api/games/${id}/state`, { as: "nobody" });
   } catch (error) {
     fill(main, el("h1", {}, t("watch.title")), trouble(error), el("p", {}, el("a", { href: "/" }, t("nowhere.lobby"))));
     return null;
+  } finally {
+    clearTimeout(waits);
   }
 }
 
@@ -163,6 +168,7 @@ class Watch {
     this.left.textContent = left === null ? "" : t("time.left", { n: left });
     if (this.over || !this.isLive) return;
     const stalled = this.due ? Date.now() - this.due > STALLED_MS && Date.now() - this.heardAt > STALLED_MS : false;
+    this.timeline.stall(stalled);
     this.tag.textContent = t(stalled ? "stalled" : "live");
     this.tag.className = stalled ? "tag plain" : "tag live";
   }
