@@ -199,6 +199,24 @@ async def test_a_join_whose_seat_is_not_noted_is_sent_again(platform: Any) -> No
     assert await platform.store.untold(agent) == ["ox-1"]
 
 
+async def test_a_seat_that_an_agent_is_told_it_has_already_is_noted(platform: Any) -> None:
+    agent, key = platform.agent("Ada")
+    seated = {"title": "Conflict", "status": 409, "code": "already_seated", "detail": "Sits.", "game_id": "ox-1"}
+    platform.bus.engine = lambda _game, _call: (409, seated)
+    opened = await platform.send("POST", "/api/games", json={"gameType": "ox"}, headers=key)
+    assert (opened.status_code, opened.json()["code"]) == (409, "already_seated")
+    assert await platform.store.untold(agent) == ["ox-1"]
+
+
+@pytest.mark.parametrize("code", ["already_started", "game_over"])
+async def test_another_refusal_gives_no_seat(platform: Any, code: str) -> None:
+    agent, key = platform.agent("Ada")
+    problem = {"title": "Conflict", "status": 409, "code": code, "detail": "No."}
+    platform.bus.engine = lambda _game, _call: (409, problem)
+    assert (await platform.send("POST", "/api/games", json={"gameType": "ox"}, headers=key)).status_code == 409
+    assert await platform.store.untold(agent) == []
+
+
 @pytest.mark.parametrize("body", [b"", b"{}", b" { } "])
 async def test_leave_takes_an_empty_body(platform: Any, game: str, body: bytes) -> None:
     agent, key = platform.agent()

@@ -43,11 +43,19 @@ class _Seat(msgspec.Struct):
     game_id: str
 
 
+class _Named(msgspec.Struct):
+    """What a refusal says of the game that the caller sits in."""
+
+    code: str
+    game_id: str | None = None
+
+
 class _Rows(msgspec.Struct):
     games: list[AdminGameLine]
 
 
 _seat_of = msgspec.json.Decoder(_Seat).decode
+_named_of = msgspec.json.Decoder(_Named).decode
 _joined_of = msgspec.json.Decoder(api.Joined).decode
 _fields_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _rows_of = msgspec.json.Decoder(_Rows).decode
@@ -130,11 +138,21 @@ async def _seated(
         identity=Identity(**identity_of(agent)), command_id=command.id, fingerprint=command.fingerprint,
         trace=request.trace, invite=invite_hash(invite),
     )  # fmt: skip
-    if answer.status == 200:
+    if seat := _seat(answer):
         # Without it nobody calls the agent, and it is told of the game's end only if it asks while the game runs: where
-        # the database is away just now, the caller sends the same again and gets the same seat.
-        await services.soon(services.accounts.keep_seat(agent.id, _seat_of(answer.body).game_id))
+        # the database is away just now, the caller sends the same again and gets, or is named, the same seat.
+        await services.soon(services.accounts.keep_seat(agent.id, seat))
     return answer
+
+
+def _seat(answer: Answer) -> str | None:
+    """The game that an answer says the caller sits in: one it has just taken a seat in, or one it sat in already."""
+    if answer.status == 200:
+        return _seat_of(answer.body).game_id
+    if answer.status != Code.ALREADY_SEATED.status:
+        return None
+    named = _named_of(answer.body)
+    return named.game_id if named.code == Code.ALREADY_SEATED.wire else None
 
 
 async def leave_game(services: Services, request: CheckedRequest) -> Reply:
