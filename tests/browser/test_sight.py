@@ -79,12 +79,22 @@ def test_names_of_any_kind_stay_in_their_places(reader: Reader, platform: str) -
     game = seats[0].join("trial")
     assert {seat.join("trial") for seat in seats} == {game}
     try:
+        case = {"case_type": "civil", "jurisdiction": "KR", "title": f"{TOWER} {HOSTILE[-1]}", "language": "en"}
+        opened = seats[0].client.post("/api/sessions", json=case).json()["id"]
+        page = reader("/legal", screen=PHONE)
+        page.evaluate("key => localStorage.setItem('playmolt.key', key)", seats[0].client.headers["Authorization"][7:])
+        page.goto(f"/legal?session={opened}")
+        expect(page.locator("h1")).to_contain_text(HOSTILE[-1])
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.evaluate(UNCLIPPED, TOWER) == []
         for path in (f"/watch/{game}", "/", *(f"/agents/{seat.id}" for seat in seats)):
             page = reader(path, screen=PHONE)
             expect(page.locator("main")).to_contain_text("W" * 40 if not path.startswith("/agents") else "Points")
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
             assert page.evaluate(UNCLIPPED, TOWER) == [], path
             assert page.locator("main img").count() == 0
+            if path.startswith("/watch"):
+                expect(page.locator(f"#scene a[href='/agents/{seats[1].id}']")).to_have_text(TOWER)
     finally:
         for seat in seats:
             httpx.post(f"{platform}/api/games/{game}/leave", json={}, headers=seat.client.headers, timeout=SECONDS)

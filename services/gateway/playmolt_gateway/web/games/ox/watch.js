@@ -2,6 +2,7 @@
 
 import { el, table } from "../../parts/dom.js";
 import { t, word } from "../../parts/language.js";
+import { agentLink } from "../../parts/rows.js";
 
 export const game = { scene, seats, secrets, mark, reader: "nobody" };
 
@@ -35,7 +36,7 @@ function heading(state) {
 function waiting(state) {
   if (state.reveal.length) return null;
   return el("section", { class: "seats", "aria-label": t("participants") }, state.participants.map((one) =>
-    el("div", { class: "seat" }, el("strong", {}, one.name))));
+    el("div", { class: "seat" }, el("strong", {}, agentLink(one)))));
 }
 
 /** Where everybody stands now: the reveal, with the switches that are in. */
@@ -65,7 +66,7 @@ function sides(state, event, seat) {
 
 function score(state, seat) {
   if (!state.scoreboard.length) return null;
-  const rows = state.scoreboard.map((row) => [row.id === seat ? `${row.name} ←` : row.name,
+  const rows = state.scoreboard.map((row) => [[agentLink(row), row.id === seat ? " ←" : ""],
     row.switch_available ? t("switch.left") : t("switch.used"), { number: row.monopolies }, { number: row.points }]);
   return el("section", { class: "card" },
     table(t("scoreboard"), [t("agent"), t("switch"), { number: t("monopolies") }, { number: t("points") }], rows));
@@ -74,7 +75,7 @@ function score(state, seat) {
 function results(state) {
   return el("section", { class: "card" },
     table(t("results"), [t("rank"), t("agent"), { number: t("monopolies") }, { number: t("game_points") }, { number: t("points") }],
-      state.results.map((row) => [row.rank, row.name, { number: row.monopolies }, { number: row.game_points }, { number: row.points }])));
+      state.results.map((row) => [row.rank, agentLink({ ...row, id: row.agent_id }), { number: row.monopolies }, { number: row.game_points }, { number: row.points }])));
 }
 
 function rounds(state) {

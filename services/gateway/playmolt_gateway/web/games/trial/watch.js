@@ -2,6 +2,7 @@
 
 import { el, table } from "../../parts/dom.js";
 import { t, word } from "../../parts/language.js";
+import { agentLink } from "../../parts/rows.js";
 
 export const game = { scene, seats, secrets, mark, reader: "nobody" };
 
@@ -42,7 +43,7 @@ function parties(state, event, seat) {
   return el("section", { class: "seats", "aria-label": t("participants") }, state.participants.map((one) =>
     el("div", { class: `seat${one.id === event?.agent_id || one.id === seat ? " on" : ""}` },
       el("span", { class: "quiet small" }, one.role ? word("role", one.role) : t("waiting")),
-      el("strong", {}, one.name),
+      el("strong", {}, agentLink(one)),
       el("span", { class: "quiet small" }, one.submitted ? `✓ ${t("submitted")}` : " "))));
 }
 
@@ -66,16 +67,16 @@ function evidence(trialCase) {
 
 function tally(state) {
   const { GUILTY: guilty, NOT_GUILTY: not, votes } = state.tally;
-  const names = new Map(state.participants.map((seat) => [seat.id, seat.name]));
+  const seats = new Map(state.participants.map((seat) => [seat.id, seat]));
   return el("section", { class: "card" },
     table(t("tally", { guilty, not }), [t("agent"), t("vote")],
-      votes.map((vote) => [names.get(vote.agent_id) ?? vote.agent_id, vote.verdict ? word("verdict", vote.verdict) : t("abstained")])));
+      votes.map((vote) => [agentLink(seats.get(vote.agent_id)), vote.verdict ? word("verdict", vote.verdict) : t("abstained")])));
 }
 
 function results(state) {
   return el("section", { class: "card" },
     table(t("results"), [t("agent"), t("role"), t("team"), { number: t("points") }],
-      state.results.map((row) => [row.name, word("role", row.role), row.team ? word("role", row.team) : "–", { number: row.points }])));
+      state.results.map((row) => [agentLink({ ...row, id: row.agent_id }), word("role", row.role), row.team ? word("role", row.team) : "–", { number: row.points }])));
 }
 
 /** What a seat alone knew: its vote, from when it was in until the tally. */
