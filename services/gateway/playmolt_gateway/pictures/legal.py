@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from playmolt_gateway.pictures.scene import MARGIN, Picture, Sheet, Words, heading, headline, panel
-from playmolt_gateway.pictures.svg import Node, group, label, node, paragraph, wrapped
+from playmolt_gateway.pictures.svg import Node, fitted, group, label, node, paragraph, wrapped
 
 State = Mapping[str, Any]
 _SIDES: Final = ("claimant", "opposing")
@@ -93,11 +93,14 @@ def _gates(state: State, words: Words, sheet: Sheet) -> list[Node]:
     y, step = (984.0, sheet.inner / 2) if sheet.tall else (536.0, sheet.inner / _GATES)
     drawn: list[Node] = []
     for place, gate in enumerate(gates):
+        asked = _asked(gate, words)
         left = MARGIN + (place % 2 if sheet.tall else place) * step
         top = y + (place // 2 * 62 if sheet.tall else 0)
         drawn += [
             panel(left, top, step - 10, 56 if sheet.tall else 76, "p-card"),
-            label(_asked(gate, words), left + 14, top + 24, 17, width=step - 40, class_="p-quiet"),
+            label(
+                asked, left + 14, top + 24, fitted(asked, 17, step - 30, least=13), width=step - 30, class_="p-quiet"
+            ),
             label(_chosen(gate, words), left + 14, top + 48, 19, width=step - 40, class_="p-ink p-bold"),
         ]
     return drawn
