@@ -32,6 +32,13 @@ def test_a_report_says_who_is_ahead(low: int, high: int, said: str) -> None:
     assert legal.draw(session(low, high), WORDS, WIDE).title == said
 
 
+def test_a_side_that_has_said_nothing_is_shown_so() -> None:
+    state = session(40, 60) | {"issues": [{"issue": "the deposit", "claimant": "It was paid.", "opposing": None}]}
+    drawn = legal.draw(state, WORDS, WIDE).svg()
+    assert ">It was paid.</text>" in drawn
+    assert ">No answer to this.</text>" in drawn
+
+
 def test_the_jurors_who_carried_the_verdict_are_marked() -> None:
     votes = ("guilty", "not_guilty", "not_guilty")
     jurors = [

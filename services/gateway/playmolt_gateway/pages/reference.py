@@ -25,7 +25,8 @@ _STYLE: Final = (
     "code,pre{font:14px ui-monospace,monospace}pre{overflow:auto;background:#f3f3f3;padding:.6rem}"
     "body{overflow-wrap:anywhere}"
     "section{border-top:1px solid #ccc;margin-top:1.5rem}h2 code{font-size:1rem}table{border-collapse:collapse}"
-    "td,th{text-align:left;padding:.15rem .8rem .15rem 0;vertical-align:top}td{overflow-wrap:break-word}"
+    "td,th{text-align:left;padding:.15rem .8rem .15rem 0;vertical-align:top}"
+    "td{overflow-wrap:anywhere;min-width:3.4rem}td:first-child{overflow-wrap:normal}"
     "@media(prefers-color-scheme:dark){body{color:#eee;background:#161616}pre{background:#242424}a{color:#8ab4ff}}"
 )
 

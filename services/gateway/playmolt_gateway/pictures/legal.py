@@ -61,14 +61,15 @@ def _issue(
             wide = (width - _GAP) / 2
             left, top, high = x + place * (wide + _GAP), y + 34, room
         said = issue[side]
-        size, lines = _readable(said, wide - 48, high - 44)
+        text = said or words.text("picture.legal.silent")
+        size, lines = _readable(text, wide - 48, high - 44)
         drawn.append(
             group(
                 node("title", state["sides"][side]),
                 panel(0, 0, wide, high, "p-card" if place else "p-card p-wood"),
                 label(state["sides"][side], 16, 25, 18, width=wide - 32, class_="p-accent p-bold"),
                 paragraph(
-                    said or words.text("picture.legal.silent"), 16, 32 + size, size, width=wide - 48, lines=lines,
+                    text, 16, 32 + size, size, width=wide - 48, lines=lines,
                     class_="p-ink" if said else "p-quiet",
                 ),
                 x=left, y=top, role="img", aria_label=state["sides"][side],
