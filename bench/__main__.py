@@ -8,11 +8,11 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from bench import actions, agora, alone, growth, match, memory, ratings, replay
+from bench import actions, agora, alone, growth, match, memory, ratings, replay, watching
 
 PARTS: Final = {
     "replay": replay, "memory": memory, "ratings": ratings, "match": match, "growth": growth, "alone": alone,
-    "actions": actions, "agora": agora,
+    "actions": actions, "watching": watching, "agora": agora,
 }  # fmt: skip
 
 

@@ -28,40 +28,46 @@ class Alone(NamedTuple):
     cost: float
 
 
-async def _measure_product(port: int, games: int) -> Measured:
+async def _measure_product(port: int, games: int, spent: Callable[[], float]) -> Alone:
     connections = await open_connections(port, _SEATING)
     scripts = [script_of(game, keys) for game, keys in (await seat(connections, games)).items()]
     for connection in connections[1:]:
         connection.close()
+    before = spent()
     measured = await drive(connections[:1], [[raw for script in scripts for raw in script]])
     connections[0].close()
     assert set(measured.statuses) == {200}, measured.statuses
-    return measured
+    return _alone(measured, spent() - before)
 
 
-def _timed(spent: Callable[[], float], play: Callable[[], Measured]) -> Alone:
+def _measure_naive(port: int, actions: int, spent: Callable[[], float]) -> Alone:
     before = spent()
-    measured = play()
-    return Alone(measured, (spent() - before) / len(measured.latencies) * 1000)
+    return _alone(uvloop.run(measure_posts(port, actions, 1)), spent() - before)
+
+
+def _alone(measured: Measured, seconds: float) -> Alone:
+    return Alone(measured, seconds / len(measured.latencies) * 1000)
 
 
 def measure(games: int = GAMES, rounds: int = ROUNDS) -> tuple[list[Alone], list[Alone]]:
-    """Interleaved rounds of the product and of the naive handler. Joins count for the product's cost as well."""
+    """Interleaved rounds of the product, whose joins are not counted, and of the naive handler."""
     ours: list[Alone] = []
     theirs: list[Alone] = []
     with folder() as data, product(Path(data)) as port, Postgres(Path(data) / "naive") as postgres:
         up = int(json.loads((Path(data) / "run.json").read_text("utf-8"))["pid"])
+
+        def of_product() -> float:
+            return tree_seconds(up)
+
+        def of_naive() -> float:
+            return tree_seconds(os.getpid()) - tree_seconds(up)
+
         with naive(postgres.url) as naive_port:
-            uvloop.run(_measure_product(port, 4))
-            uvloop.run(measure_posts(naive_port, 500, 1))
+            uvloop.run(_measure_product(port, 4, of_product))
+            _measure_naive(naive_port, 500, of_naive)
             for _ in range(rounds):
-                ours.append(_timed(lambda: tree_seconds(up), lambda: uvloop.run(_measure_product(port, games))))
-                theirs.append(
-                    _timed(
-                        lambda: tree_seconds(os.getpid()) - tree_seconds(up),
-                        lambda: uvloop.run(measure_posts(naive_port, games * 50, 1)),
-                    )
-                )
+                ours.append(uvloop.run(_measure_product(port, games, of_product)))
+                theirs.append(_measure_naive(naive_port, games * 50, of_naive))
     return ours, theirs
 
 

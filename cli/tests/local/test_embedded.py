@@ -117,7 +117,7 @@ def test_nats_keeps_its_port(folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child of its parent's death")
-def test_nats_collects_seldom_unless_the_environment_says_otherwise(
+def test_nats_collects_seldom_on_half_the_cores_unless_the_environment_says_otherwise(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: dict[str, str] = {}
@@ -131,6 +131,7 @@ def test_nats_collects_seldom_unless_the_environment_says_otherwise(
     monkeypatch.setenv("GOMEMLIMIT", "100MiB")
     with Nats(folder / "nats"):
         assert (told["GOGC"], told["GOMEMLIMIT"]) == ("400", "100MiB")
+        assert int(told["GOMAXPROCS"]) == max(1, (os.cpu_count() or 1) // 2)
         assert told["PATH"] == os.environ["PATH"]
 
 

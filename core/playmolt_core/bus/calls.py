@@ -10,7 +10,6 @@ from typing import Final
 
 import msgspec
 import nats.errors
-from nats.aio.client import Client
 from nats.aio.msg import Msg
 from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call, Op, decode_answers, encode_pack
@@ -18,6 +17,7 @@ from playmolt_schemas.identifiers import ENGINES
 from playmolt_schemas.identity import NOT_SAID, Identity
 
 from playmolt_core.bus.connection import answers_inbox
+from playmolt_core.bus.nats_client import NatsClient
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.bus.roster import Roster
 from playmolt_core.ops.telemetry import log
@@ -30,7 +30,7 @@ _SWEEP_SECONDS = 0.05
 _FIRST_PATIENCE = 1.0
 _NOBODY_PAUSE = 0.1
 _GATHER_SECONDS = 0.001
-"""The pause between packs under load; a call that comes after a silence never waits."""
+"""The pause between packs under load; a call that comes after a silence never waits, and wakes no timer."""
 
 
 def _destination(subject: str) -> str:
@@ -52,7 +52,7 @@ class _Pending(msgspec.Struct, eq=False):
 
 
 class Calls:
-    def __init__(self, connection: Client, roster: Roster, *, public_only: bool, deadline: float) -> None:
+    def __init__(self, connection: NatsClient, roster: Roster, *, public_only: bool, deadline: float) -> None:
         self._connection = connection
         self._roster = roster
         self._public_only = public_only
@@ -62,17 +62,18 @@ class Calls:
         self._outbox: defaultdict[str, list[_Pending]] = defaultdict(list)
         self._destinations: dict[str, int] = {}
         self._last_id = 0
-        self._ready = asyncio.Event()
-        self._tasks: list[asyncio.Task[None]] = []
+        self._sending = False
+        self._sent_at = 0.0
+        self._sweeping: asyncio.Task[None]
 
     async def start(self) -> None:
-        await self._connection.subscribe(f"{self._inbox}.*", cb=self._hear)
-        self._tasks = [asyncio.create_task(self._send_forever()), asyncio.create_task(self._sweep_forever())]
+        subscription = await self._connection.subscribe(f"{self._inbox}.*", cb=self._hear)
+        self._connection.hear_at_once(subscription, self._hear)
+        self._sweeping = asyncio.create_task(self._sweep_forever())
 
     async def close(self) -> None:
         """Stop; calls still under way end in BusUnavailable."""
-        for task in self._tasks:
-            task.cancel()
+        self._sweeping.cancel()
         for pending in list(self._pending.values()):
             self._give_up(pending, "this process is stopping")
 
@@ -120,36 +121,41 @@ class Calls:
         pending.resend_at = now + pending.patience
         pending.patience *= 2
         self._outbox[pending.sent_to].append(pending)
-        self._ready.set()
+        if not self._sending:
+            self._sending = True
+            loop = asyncio.get_running_loop()
+            pause = self._sent_at + _GATHER_SECONDS - now
+            if pause > 0:
+                loop.call_later(pause, self._send_all)
+            else:
+                loop.call_soon(self._send_all)
 
-    async def _send_forever(self) -> None:
-        while True:
-            await self._ready.wait()
-            self._ready.clear()
-            outbox, self._outbox = self._outbox, defaultdict(list)
-            for subject, waiting in outbox.items():
-                with suppress(nats.errors.Error, OSError):
-                    await self._send(subject, waiting)
-            await asyncio.sleep(_GATHER_SECONDS)
+    def _send_all(self) -> None:
+        self._sending = False
+        self._sent_at = asyncio.get_running_loop().time()
+        outbox, self._outbox = self._outbox, defaultdict(list)
+        for subject, waiting in outbox.items():
+            with suppress(nats.errors.Error):
+                self._send(subject, waiting)
 
-    async def _send(self, subject: str, waiting: list[_Pending]) -> None:
+    def _send(self, subject: str, waiting: list[_Pending]) -> None:
         pack: list[Call] = []
         size = 0
         for pending in waiting:
             if pack and (size > _PACK_BYTES or len(pack) >= _PACK_CALLS):
-                await self._publish(subject, pack)
+                self._publish(subject, pack)
                 pack, size = [], 0
             pack.append(pending.call)
             size += len(pending.call.body) + 300
         if pack:
-            await self._publish(subject, pack)
+            self._publish(subject, pack)
 
-    async def _publish(self, subject: str, pack: list[Call]) -> None:
+    def _publish(self, subject: str, pack: list[Call]) -> None:
         # One reply subject a destination: it tells where nobody listens, should the server say so, and lets an engine
         # answer the calls of many packs in one.
         number = self._destinations.setdefault(_destination(subject), len(self._destinations))
         reply = self._inbox.replace("*", _SERVICE_OF[subject.split(".")[1]])
-        await self._connection.publish(subject, encode_pack(pack), reply=f"{reply}.{number}")
+        self._connection.send(subject, encode_pack(pack), f"{reply}.{number}")
 
     async def _hear(self, message: Msg) -> None:
         _, service, _, number = message.subject.rsplit(".", 3)

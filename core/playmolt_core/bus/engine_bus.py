@@ -30,7 +30,6 @@ class EngineBus:
         self._connection: NatsClient
         self._announced: list[Announced] = []
         self._moves: Moves | None = None
-        self._committed = asyncio.Event()
         self._speech: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue(_SPEECH)
 
     async def open(self) -> None:
@@ -38,7 +37,6 @@ class EngineBus:
         self._connection = await open_connection(self._settings, self._service, lambda: None)
         self._replies = Replies(self._connection)
         self._moves = Moves(self._connection, {"alone": lambda: self._connection.asked_at}, SERVICE_SECONDS)
-        self._notifying = asyncio.create_task(self._notify_forever())
         self._speaking = asyncio.create_task(self._speak_forever())
 
     async def serve(self, game: str, schemas: Sequence[str], *, receive: Receive, receive_public: Receive) -> None:
@@ -60,14 +58,7 @@ class EngineBus:
 
     def notify_committed(self) -> None:
         """Tell the relay, at most once a loop turn, that something was committed. A hint: it may be lost."""
-        self._committed.set()
-
-    async def _notify_forever(self) -> None:
-        while True:
-            await self._committed.wait()
-            self._committed.clear()
-            with suppress(nats.errors.Error, OSError):
-                await self._connection.publish(subjects.COMMITTED)
+        self._replies.hint(subjects.COMMITTED)
 
     def speak(self, game: str, identifier: str, message: bytes) -> None:
         """Tell a session's readers what is no event and stored nowhere. It may be lost, as when too much waits."""
@@ -96,7 +87,6 @@ class EngineBus:
 
     async def close(self) -> None:
         """Send the answers that wait, then close; bounded."""
-        self._notifying.cancel()
         self._speaking.cancel()
         if self._moves:
             self._moves.close()

@@ -127,7 +127,8 @@ class JetStream:
 
     async def start(self) -> None:
         with _unavailable("inbox"):
-            await self._connection.subscribe(f"{self._inbox}.*", cb=self._hear)
+            subscription = await self._connection.subscribe(f"{self._inbox}.*", cb=self._hear)
+        self._connection.hear_at_once(subscription, self._hear)
 
     def samples(self) -> Iterator[Sample]:
         """How often another server was taken, and why."""
@@ -242,8 +243,7 @@ class JetStream:
             try:
                 # One buffer for all: publish() for each is half of what the relay costs, and request() for the last
                 # as much as thirty messages of the buffer.
-                await self._connection._send_command(_commands(messages, batch, after, reply))  # noqa: SLF001
-                await self._connection._flush_pending()  # noqa: SLF001
+                self._connection.put(_commands(messages, batch, after, reply))
                 async with asyncio.timeout(_SECONDS):
                     answer = await told
             finally:
@@ -275,7 +275,8 @@ class JetStream:
             callback()
 
         with _unavailable(subject):
-            await self._connection.subscribe(subject, cb=receive)
+            subscription = await self._connection.subscribe(subject, cb=receive)
+        self._connection.hear_at_once(subscription, receive)
 
     async def answer(self, subject: str, respond: Respond, group: str) -> None:
         """Answer questions on a subject, one of a group each; beyond 256 at once they stay without an answer."""

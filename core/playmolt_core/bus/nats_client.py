@@ -3,17 +3,29 @@
 import asyncio
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 from nats.aio.client import Client, Server
-from nats.errors import SecureConnRequiredError, StaleConnectionError
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from nats.errors import (
+    ConnectionClosedError,
+    MaxPayloadError,
+    OutboundBufferLimitError,
+    SecureConnRequiredError,
+    StaleConnectionError,
+)
 
 PING_SECONDS: Final = 2
 PINGS_MISSED: Final = 2
 RECONNECT_SECONDS: Final = 0.25
 _INBOXES = (b"_INBOX.", b"_R_.")  # the second leads to another account: the server has made it of the asker's
 _DISCOVERY = b"$SRV."
+_UNREAD_BYTES = 64 * 1024
+
+Hear = Callable[[Msg], Awaitable[None]]
 
 
 class NatsClient(Client):
@@ -27,6 +39,60 @@ class NatsClient(Client):
         self.asked_at = time.monotonic()
         """When another service last asked who is there."""
         self._left = ""
+        self._heard_at_once: dict[int, Hear] = {}
+        self._gathered: list[bytes] | None = None
+
+    def send(self, subject: str, body: bytes, reply: str = "") -> None:
+        """Publish without waiting. Raises what `publish` raises, also where that would wait for room."""
+        if self.is_closed:
+            raise ConnectionClosedError
+        command = f"PUB {subject} {reply} {len(body)}\r\n".encode() + body + b"\r\n"
+        if len(body) > self._max_payload:
+            raise MaxPayloadError
+        if self._pending_data_size + len(command) > self._max_pending_size:
+            raise OutboundBufferLimitError
+        self.put(command)
+
+    def put(self, commands: bytes) -> None:
+        """Write commands of the protocol as they are, without waiting.
+
+        At once where the server takes what is written: the library's flusher, a task behind a queue, takes two turns
+        more, and has the rest.
+        """
+        if self._gathered is not None:
+            self._gathered.append(commands)
+            return
+        self._pending.append(commands)
+        self._pending_data_size += len(commands)
+        if self._transport and self.is_connected and not self._is_unread():
+            self._transport.write(b"".join(self._pending))
+            self._pending = []
+            self._pending_data_size = 0
+        elif self._flush_queue and self._flush_queue.empty():
+            self._flush_queue.put_nowait(asyncio.get_running_loop().create_future())
+
+    @contextmanager
+    def in_one_write(self) -> Iterator[None]:
+        """Write together what is sent within."""
+        gathered = self._gathered = []
+        try:
+            yield
+        finally:
+            self._gathered = None
+            if gathered:
+                self.put(b"".join(gathered))
+
+    def _is_unread(self) -> bool:
+        """Whether the server has not yet taken what was written in earlier turns."""
+        writer = getattr(self._transport, "_io_writer", None)
+        return writer is None or writer.transport.get_write_buffer_size() > _UNREAD_BYTES
+
+    def hear_at_once(self, subscription: Subscription, hear: Hear) -> None:
+        """Have the messages of a subscription heard where they are read, without a queue and a task in between.
+
+        The next message is read when `hear` has returned: it may wait for nothing that NATS sends.
+        """
+        self._heard_at_once[subscription._id] = hear  # noqa: SLF001
 
     async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
         if subject.startswith(_DISCOVERY):
@@ -35,7 +101,15 @@ class NatsClient(Client):
             if subject.startswith(_DISCOVERY):
                 return  # which is nothing without an answer
             reply = b""
-        await super()._process_msg(sid, subject, reply, data, headers)
+        hear = self._heard_at_once.get(sid)
+        if hear is None or sid not in self._subs:
+            await super()._process_msg(sid, subject, reply, data, headers)
+            return
+        message = self._build_message(sid, subject, reply, data, await self._process_headers(headers))
+        try:
+            await hear(message)
+        except Exception as error:
+            await self._error_cb(error)
 
     async def _process_info(self, info: dict[str, Any], initial_connection: bool = False) -> None:
         """Say nothing to a server without TLS where TLS is wanted: the library would go on in clear, password first."""

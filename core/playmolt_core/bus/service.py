@@ -15,6 +15,7 @@ from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call, decode_calls, encode_pack
 
 from playmolt_core.bus.connection import delivered
+from playmolt_core.bus.nats_client import NatsClient
 from playmolt_core.ops.telemetry import log
 
 _log = log("service")
@@ -36,13 +37,11 @@ Receive = Callable[[Call, Respond], None]
 class Replies:
     """Answers waiting to be sent: those of one loop turn to one caller travel in one message."""
 
-    def __init__(self, connection: Client) -> None:
+    def __init__(self, connection: NatsClient) -> None:
         self._connection = connection
         self._waiting: dict[str, list[Answer]] = {}
-        self._ready = asyncio.Event()
-        self._idle = asyncio.Event()
-        self._idle.set()
-        self._task = asyncio.create_task(self._send_forever())
+        self._hints: dict[str, None] = {}
+        self._sending = False
 
     def to(self, reply: str) -> Respond:
         def respond(answer: Answer) -> None:
@@ -51,41 +50,49 @@ class Replies:
                 answers.append(answer)
                 return
             self._waiting[reply] = [answer]
-            self._idle.clear()
-            self._ready.set()
+            self._send_soon()
 
         return respond
 
-    async def _send_forever(self) -> None:
-        while True:
-            await self._ready.wait()
-            self._ready.clear()
-            waiting, self._waiting = self._waiting, {}
+    def hint(self, subject: str) -> None:
+        """Send a message without a body behind the answers of this turn, once. It may be lost."""
+        self._hints[subject] = None
+        self._send_soon()
+
+    def _send_soon(self) -> None:
+        if not self._sending:
+            self._sending = True
+            asyncio.get_running_loop().call_soon(self._send_all)
+
+    def _send_all(self) -> None:
+        self._sending = False
+        waiting, self._waiting = self._waiting, {}
+        hints, self._hints = self._hints, {}
+        with self._connection.in_one_write():
             for reply, answers in waiting.items():
                 # A caller that cannot be reached asks again with the same command id.
-                with suppress(nats.errors.Error, OSError):
-                    await self._send(reply, answers)
-            if not self._waiting:
-                self._idle.set()
+                with suppress(nats.errors.Error):
+                    self._send(reply, answers)
+            for subject in hints:
+                with suppress(nats.errors.Error):
+                    self._connection.send(subject, b"")
 
-    async def _send(self, reply: str, answers: list[Answer]) -> None:
+    def _send(self, reply: str, answers: list[Answer]) -> None:
         pack: list[Answer] = []
         size = 0
         for answer in answers:
             if pack and size + len(answer.body) > _PACK_BYTES:
-                await self._connection.publish(reply, encode_pack(pack))
+                self._connection.send(reply, encode_pack(pack))
                 pack, size = [], 0
             pack.append(answer)
             size += len(answer.body) + 16
-        await self._connection.publish(reply, encode_pack(pack))
+        self._connection.send(reply, encode_pack(pack))
 
     async def close(self) -> None:
-        """Send what waits, then stop."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(2):
-                await self._idle.wait()
-                await delivered(self._connection, 1)
-        self._task.cancel()
+        """Send what waits."""
+        self._send_all()
+        with suppress(nats.errors.Error, TimeoutError, OSError):
+            await delivered(self._connection, 1)
 
 
 class Announced:
@@ -109,7 +116,7 @@ async def announce(connection: Client, name: str, metadata: Mapping[str, str] | 
 
 
 async def serve_engine(
-    connection: Client,
+    connection: NatsClient,
     service_name: str,
     game: str,
     schemas: Sequence[str],
@@ -157,5 +164,8 @@ async def serve_engine(
     await service.add_endpoint(
         name="public", subject=subjects.public(game, "*"), handler=handler(receive_public), queue_group=group
     )
+    for endpoint in service._endpoints:  # noqa: SLF001 -- the library has no other way to its subscriptions
+        if subscription := endpoint._subscription:  # noqa: SLF001
+            connection.hear_at_once(subscription, endpoint._handle_request)  # noqa: SLF001
     await delivered(connection, 2)
     return Announced(service, metadata)

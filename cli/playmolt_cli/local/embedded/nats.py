@@ -22,10 +22,15 @@ _DISCOVERY = "$SRV.PING.*"
 """Callers ask each service by its name."""
 SERVICES: tuple[str, ...] = ("gateway", "spectator", *ENGINES, "relay")
 """The users of the services; `admin` is the operator's."""
-_COLLECTOR: Final = {"GOGC": "400", "GOMEMLIMIT": "256MiB"}
+_RUNTIME: Final = {
+    "GOGC": "400",
+    "GOMEMLIMIT": "256MiB",
+    "GOMAXPROCS": str(max(1, (os.cpu_count() or 1) // 2)),
+}
 """A collection of Go takes every core for 10 to 15 ms, and every action under way waits: at Go's own setting one and a
 half times a second under load, so that it made the p99. The heap may grow to five times what lives, 256 MiB at most.
-What the environment says goes first."""
+On all cores its threads wake each other for every message, a third of what it costs where little is under way; half of
+them are left to the services. What the environment says goes first."""
 READER: Final = "reader"
 """The user of tools of one's own. It has an account to itself, which reads the streams and publishes into none."""
 USERS: tuple[str, ...] = (*SERVICES, "admin", READER)
@@ -205,7 +210,7 @@ class Nats(Server):
         return child.spawn(
             [binaries.nats_server(), "-c", path, "--store_dir", self.folder / "jetstream"],
             log=self.log,
-            environment={**_COLLECTOR, **os.environ},
+            environment={**_RUNTIME, **os.environ},
             death_signal=signal.SIGTERM,
         )
 

@@ -1,0 +1,128 @@
+"""From an action to a watcher of its game, beside the action's own answer: 1,000 actions a second in games that are
+all watched."""
+
+import asyncio
+import json
+import statistics
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import uvloop
+
+from bench.actions import script_of, seat
+from bench.load import Connection, Measured, open_connections
+from bench.servers import folder, product
+
+GAMES = 100
+ACTIONS_A_SECOND = 1_000
+ROUNDS = 3
+_SEATING = 8
+_LONG = 126
+
+
+class _Versioned(msgspec.Struct):
+    version: int = 0
+
+
+_version_of = msgspec.json.Decoder(_Versioned).decode
+
+
+class Watcher(asyncio.Protocol):
+    """Notes when each version of one game came."""
+
+    def __init__(self, game: str) -> None:
+        self._game = game
+        self._buffer = b""
+        self.ready = asyncio.get_running_loop().create_future()
+        self.came: dict[int, float] = {}
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)
+        head = f"GET /ws/games/{self._game} HTTP/1.1\r\nHost: bench\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        self.transport.write(
+            f"{head}Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n".encode()
+        )
+
+    def data_received(self, data: bytes) -> None:
+        now = time.perf_counter()
+        self._buffer += data
+        if not self.ready.done():
+            _, gap, rest = self._buffer.partition(b"\r\n\r\n")
+            if not gap:
+                return
+            self._buffer = rest
+            self.ready.set_result(None)
+        while len(self._buffer) >= 2:
+            size, head = self._buffer[1], 2
+            if size == _LONG:
+                size, head = int.from_bytes(self._buffer[2:4], "big"), 4
+            if len(self._buffer) < head + size:
+                return
+            frame, self._buffer = self._buffer[head : head + size], self._buffer[head + size :]
+            if frame[:1] == b"{":
+                self.came.setdefault(_version_of(frame).version, now)
+
+
+async def _watch(port: int, games: list[str]) -> dict[str, Watcher]:
+    loop = asyncio.get_running_loop()
+    watchers = {}
+    for game in games:
+        _, watchers[game] = await loop.create_connection(partial(Watcher, game), "127.0.0.1", port)
+    await asyncio.gather(*(watcher.ready for watcher in watchers.values()))
+    return watchers
+
+
+async def _play(
+    connection: Connection, script: list[bytes], watcher: Watcher, start: float, answers: Measured, feeds: Measured
+) -> None:
+    """Send an action when its time has come, and look afterwards when its watcher heard of it."""
+    sent: dict[int, float] = {}
+    for number, raw in enumerate(script):
+        await asyncio.sleep(max(0.0, start + number * GAMES / ACTIONS_A_SECOND - time.perf_counter()))
+        begun = time.perf_counter()
+        status, body = await connection.send(raw)
+        assert status == 200, body
+        answers.latencies.append(time.perf_counter() - begun)
+        sent[json.loads(body)["version"]] = begun
+    async with asyncio.timeout(10):
+        while not sent.keys() <= watcher.came.keys():  # noqa: ASYNC110 -- what it waits for comes over a socket
+            await asyncio.sleep(0.01)
+    feeds.latencies += [watcher.came[version] - begun for version, begun in sent.items()]
+
+
+async def measure(port: int, spectator: int) -> tuple[Measured, Measured]:
+    """When the answers of a round came, and when the watchers heard."""
+    connections = await open_connections(port, GAMES)
+    seats = await seat(connections[:_SEATING], GAMES)
+    watchers = await _watch(spectator, list(seats))
+    answers, feeds = Measured(), Measured()
+    start = time.perf_counter()
+    plays = []
+    for number, (connection, (game, keys)) in enumerate(zip(connections, seats.items(), strict=True)):
+        begins = start + number / ACTIONS_A_SECOND
+        plays.append(_play(connection, script_of(game, keys), watchers[game], begins, answers, feeds))
+    await asyncio.gather(*plays)
+    for connection in connections:
+        connection.close()
+    for watcher in watchers.values():
+        watcher.transport.close()
+    return answers, feeds
+
+
+def rows() -> list[tuple[str, str, str, str]]:
+    with folder() as data, product(data) as port:
+        run: dict[str, Any] = json.loads(Path(data, "run.json").read_text("utf-8"))
+        spectator = int(run["spectator"].rsplit(":", 1)[1])
+        uvloop.run(measure(port, spectator))  # warms up
+        rounds = [uvloop.run(measure(port, spectator)) for _ in range(ROUNDS)]
+    return [_row(name, share, rounds, wanted) for name, share, wanted in (("p50", 0.5, ""), ("p99", 0.99, "1.3"))]
+
+
+def _row(name: str, share: float, rounds: list[tuple[Measured, Measured]], wanted: str) -> tuple[str, str, str, str]:
+    answers, feeds = (statistics.median(one[side].percentile(share) for one in rounds) * 1000 for side in (0, 1))
+    ratio = statistics.median(feed.percentile(share) / answer.percentile(share) for answer, feed in rounds)
+    what = f"{name} from an action to its watcher, 1,000 actions/s, beside the answer"
+    return what, f"{feeds:.1f} ms", f"{answers:.1f} ms", f"{ratio:.2f} x{f' (wanted {wanted})' if wanted else ''}"

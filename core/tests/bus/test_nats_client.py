@@ -1,0 +1,118 @@
+"""What the client writes and when: at once, in order, within bounds."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import ConnectionClosedError, MaxPayloadError, OutboundBufferLimitError
+from playmolt_core.bus.nats_client import NatsClient
+
+
+class Transport:
+    """Notes what is written; `unread` is what the server has not taken."""
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+        self.unread = 0
+        self._io_writer = SimpleNamespace(transport=SimpleNamespace(get_write_buffer_size=lambda: self.unread))
+
+    def write(self, data: bytes) -> None:
+        self.written.append(data)
+
+    def writelines(self, data: list[bytes]) -> None:
+        self.written += data
+
+    async def drain(self) -> None:
+        """Never full."""
+
+
+@pytest.fixture
+def transport() -> Transport:
+    return Transport()
+
+
+@pytest.fixture
+async def client(transport: Transport) -> NatsClient:
+    client: Any = NatsClient()
+    client._transport, client._status = transport, Client.CONNECTED
+    client._flush_queue, client._max_pending_size, client._max_payload = asyncio.Queue(), 1_000_000, 100
+    connected: NatsClient = client
+    return connected
+
+
+async def test_a_message_is_written_at_once(client: NatsClient, transport: Transport) -> None:
+    client.send("a.b", b"body", "reply")
+    client.send("c", b"")
+    assert transport.written == [b"PUB a.b reply 4\r\nbody\r\n", b"PUB c  0\r\n\r\n"]
+
+
+async def test_messages_of_one_write_go_out_together_in_their_order(client: NatsClient, transport: Transport) -> None:
+    with client.in_one_write():
+        client.send("a", b"1")
+        client.send("b", b"2")
+        assert transport.written == []
+    client.send("c", b"3")
+    assert transport.written == [b"PUB a  1\r\n1\r\nPUB b  1\r\n2\r\n", b"PUB c  1\r\n3\r\n"]
+
+
+async def test_what_a_server_does_not_take_waits_and_nothing_passes_it(
+    client: NatsClient, transport: Transport
+) -> None:
+    transport.unread = 64 * 1024 + 1
+    client.send("a", b"1")
+    assert transport.written == []
+    assert client._flush_queue
+    assert client._flush_queue.qsize() == 1, "the flusher waits for room"
+    transport.unread = 0
+    client.send("b", b"2")
+    assert transport.written == [b"PUB a  1\r\n1\r\nPUB b  1\r\n2\r\n"]
+
+
+async def test_what_was_sent_while_the_server_was_away_goes_first(client: NatsClient, transport: Transport) -> None:
+    client._status = Client.RECONNECTING
+    client.send("a", b"1")
+    client._status = Client.CONNECTED
+    client.send("b", b"2")
+    assert transport.written == [b"PUB a  1\r\n1\r\nPUB b  1\r\n2\r\n"]
+
+
+async def test_what_waits_is_bounded(client: NatsClient, transport: Transport) -> None:
+    transport.unread, client._max_pending_size = 10**7, 30
+    client.send("a", b"1")
+    with pytest.raises(OutboundBufferLimitError):
+        client.send("b", b"2" * 20)
+
+
+async def test_a_message_too_long_and_a_closed_connection_are_said(client: NatsClient) -> None:
+    with pytest.raises(MaxPayloadError):
+        client.send("a", b"1" * 101)
+    client._status = Client.CLOSED
+    with pytest.raises(ConnectionClosedError):
+        client.send("a", b"1")
+
+
+async def test_messages_are_heard_where_they_are_read_and_a_bug_ends_only_one(client: NatsClient) -> None:
+    heard: list[bytes] = []
+    bugs: list[Exception] = []
+
+    async def hear(message: Msg) -> None:
+        heard.append(message.data)
+        if message.data == b"bug":
+            raise ValueError
+
+    async def told(error: Exception) -> None:
+        bugs.append(error)
+
+    client._error_cb = told
+    subscription = await client.subscribe("a", cb=hear)
+    client.hear_at_once(subscription, hear)
+    for body in (b"1", b"bug", b"2"):
+        await client._process_msg(subscription._id, b"a", b"", body, b"")
+        assert heard[-1] == body
+    assert [type(bug) for bug in bugs] == [ValueError]
+    await subscription.unsubscribe()
+    await client._process_msg(subscription._id, b"a", b"", b"3", b"")
+    assert heard == [b"1", b"bug", b"2"]
