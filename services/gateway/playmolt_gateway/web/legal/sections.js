@@ -156,7 +156,7 @@ export class Sections {
   }
 
   estimate(likelihood) {
-    const said = likelihood ? el("p", {}, `${word("side", likelihood.side)}: ${percent(likelihood)} `, this.text(likelihood.text), refs(likelihood.basis)) : el("p", {}, t("report.no_likelihood"));
+    const said = likelihood ? el("p", {}, el("strong", {}, `${word("side", likelihood.side)}: ${percent(likelihood)}`), " · ", this.text(likelihood.text), refs(likelihood.basis)) : el("p", {}, t("report.no_likelihood"));
     return [heading("report.likelihood"), said];
   }
 

@@ -58,7 +58,7 @@ function whole(text) {
 export function statement(one, { mark = (id) => el("span", { class: "tag plain" }, id), unverified = [] } = {}) {
   if ("purpose" in one) return el("span", {}, one.evidence === "Unknown" ? el("span", { class: "tag plain" }, t("unknown")) : mark(one.evidence), " ", marked(one.purpose, unverified));
   const basis = Array.isArray(one.basis) ? one.basis : [one.basis].filter(Boolean);
-  return el("span", {}, "low" in one ? `${percent(one)} ` : null, marked(one.text, unverified), basis.map((id) => [" ", id === "Unknown" ? el("span", { class: "tag plain" }, t("unknown")) : mark(id)]));
+  return el("span", {}, "low" in one ? [el("strong", {}, percent(one)), " · "] : null, marked(one.text, unverified), basis.map((id) => [" ", id === "Unknown" ? el("span", { class: "tag plain" }, t("unknown")) : mark(id)]));
 }
 
 function found(heading, hits, turn) {
