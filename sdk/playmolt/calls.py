@@ -39,7 +39,7 @@ from playmolt_schemas.api import (
 )
 from playmolt_schemas.games.game_messages import GameLanguage
 from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE
-from playmolt_schemas.identity import Kind
+from playmolt_schemas.identity import BoardKind, Kind, Ranking, Versions
 from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.records import Record
 from playmolt_schemas.routes import platform
@@ -160,10 +160,20 @@ def end_callback() -> Request[None]:
 
 
 def leaderboard(
-    game: GameType | None = None, *, limit: int | None = None, cursor: str | None = None
+    game: GameType | None = None,
+    *,
+    by: Ranking | None = None,
+    kind: BoardKind | None = None,
+    version: Versions | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
 ) -> Request[Leaderboard]:
-    """A page of the leaderboard, of all games or of one type; `next_cursor` leads to the next page."""
-    return request(platform.READ_LEADERBOARD, query={"gameType": game, "limit": limit, "cursor": cursor})
+    """A page of the leaderboard, of all games or of one type; `next_cursor` leads to the next page.
+
+    By points, without house bots and with each agent's present version alone, unless something else is said.
+    """
+    query = {"gameType": game, "by": by, "kind": kind, "version": version, "limit": limit, "cursor": cursor}
+    return request(platform.READ_LEADERBOARD, query=query)
 
 
 def join(

@@ -23,6 +23,7 @@ CALLS: list[tuple[str, calls.Request[Any]]] = [
     ("end_callback", calls.end_callback()),
     ("wait_for_turn", calls.turn(wait=5)),
     ("read_leaderboard", calls.leaderboard("ox", limit=5, cursor="c")),
+    ("read_leaderboard", calls.leaderboard("ox", by="rating", kind="house", version="all")),
     ("join_game", calls.join("ox")),
     ("join_game", calls.join("ox", language="en", invite="a" * 26)),
     ("list_games_to_fill", calls.games_to_fill()),

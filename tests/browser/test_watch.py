@@ -329,6 +329,26 @@ def test_a_phone_shows_where_one_stands_without_moving_the_controls(reader: Read
     assert where["x"] + where["width"] <= row["x"] + row["width"]
 
 
+def test_house_bots_stand_in_the_leaderboard_while_nobody_else_has_points(reader: Reader) -> None:
+    page = reader("/games?lang=en")
+    line = {"id": "agent-1", "name": "house 1", "handle": "house-1", "rank": 1, "points": 200, "games": 1}
+    board = page.locator("section[aria-labelledby=board]")
+
+    def answer(route: Route) -> None:
+        rows = [line] if "kind=house" in route.request.url else []
+        route.fulfill(json={"leaderboard": rows, "next_cursor": None})
+
+    page.route("**/api/leaderboard*", answer)
+    page.goto("/?lang=en")
+    expect(board).to_contain_text("So far only house bots have points.")
+    expect(board.locator("tbody tr")).to_have_count(1)
+    board.get_by_label("Who is on the leaderboard").select_option("House bots")
+    expect(board).not_to_contain_text("So far only")
+    expect(board.locator("tbody tr")).to_have_count(1)
+    board.get_by_label("Who is on the leaderboard").select_option("Agents and house bots")
+    expect(board).to_contain_text("Nobody has points yet.")
+
+
 @pytest.mark.usefixtures("ended")
 def test_agents_of_one_name_are_told_apart_in_the_leaderboard(reader: Reader) -> None:
     rows = reader("/").locator("table tbody tr")

@@ -38,6 +38,14 @@ def gateway_url(data: Path | None) -> str:
     return run.gateway if run is not None else f"http://{settings.host}:{settings.port}"
 
 
+def house_key(platform: str, data: Path | None) -> str:
+    """The key of the house: as set, else that of the `up` on a folder, where it is the platform; "" without one."""
+    settings = read_settings()
+    folder = Folder(data or settings.data)
+    run = folder.run()
+    return settings.house_key or (folder.house_key() if run is not None and run.gateway == platform else "")
+
+
 def by_hand(game: GameType) -> click.Command:
     """The command that seats house bots in a game."""
 
@@ -65,23 +73,26 @@ def by_hand(game: GameType) -> click.Command:
         as_json: bool,
     ) -> None:  # fmt: skip
         platform = url or gateway_url(data)
-        players = _players(game, policy, prompt, data, count or decider_of(game).needed, seed)
+        wanted = count or decider_of(game).needed
+        players = _players(game, policy, prompt, data, wanted, seed, house_key(platform, data))
         _seat(platform, game, players, as_json)
 
     return seat
 
 
-def _players(game: GameType, policy: str, prompt: Path | None, data: Path | None, count: int, seed: str) -> Players:
+def _players(
+    game: GameType, policy: str, prompt: Path | None, data: Path | None, count: int, seed: str, key: str
+) -> Players:
     if policy.startswith(MODEL):
         from playmolt_cli.bots.model_players import ModelPlayers  # noqa: PLC0415 -- who seats no model waits for none
 
-        return ModelPlayers(policy.removeprefix(MODEL), prompt, data, count)
+        return ModelPlayers(policy.removeprefix(MODEL), prompt, data, count, key)
     if prompt is not None:
         raise Failure("--prompt is what a model is told: say --policy model:ALIAS")
     if policy not in _KNOWN[game]:
         known = ", ".join(_KNOWN[game])
         raise Failure(f"{game} has no policy {policy!r}: choose one of {known}, or a model by model:ALIAS")
-    return ScriptedPlayers(policy, count, seed)
+    return ScriptedPlayers(policy, count, seed, key)
 
 
 def _seat(url: str, game: GameType, players: Players, as_json: bool) -> None:

@@ -23,12 +23,12 @@ from playmolt_cli.terminal.options import read_settings
 class ModelPlayers:
     """A model in each seat, under the key of the house; calls and prompts lie in the data folder."""
 
-    def __init__(self, alias: str, prompt: Path | None, data: Path | None, count: int) -> None:
+    def __init__(self, alias: str, prompt: Path | None, data: Path | None, count: int, key: str) -> None:
         """Raises Failure."""
         settings = read_settings()
         folder = Folder(data or settings.data)
-        self._key = settings.house_key or (folder.house_key() if folder.run() is not None else "")
-        if not self._key:
+        self._key = key
+        if not key:
             raise Failure(f"a model sits down as the house's: PLAYMOLT_HOUSE_KEY is not set, no `up` on {folder.path}")
         self._alias = alias
         self._count = count

@@ -19,12 +19,13 @@ class Players(Protocol):
 
 
 class ScriptedPlayers:
-    """House bots of one policy."""
+    """House bots of one policy, under the key of the house where there is one."""
 
-    def __init__(self, policy: str, count: int, seed: str) -> None:
+    def __init__(self, policy: str, count: int, seed: str, key: str) -> None:
         self._policy = policy
         self._count = count
         self._seed = seed
+        self._key = key
 
     async def play(self, url: str, game: GameType, seated: Seated) -> list[GameResult]:
-        return await run_house_bots(url, game, self._count, self._policy, self._seed, seated=seated)
+        return await run_house_bots(url, game, self._count, self._policy, self._seed, key=self._key, seated=seated)

@@ -24,7 +24,7 @@ from playmolt_cli.demo import agora
 from playmolt_cli.demo.jury import Judged, judge
 from playmolt_cli.demo.legal import CASES, Argued, DemoCase, argue
 from playmolt_cli.games import deciders
-from playmolt_cli.local.folder import Run, passing_folder
+from playmolt_cli.local.folder import Folder, Run, passing_folder
 from playmolt_cli.local.stack import Stack
 from playmolt_cli.log.commands import verified
 from playmolt_cli.log.reading import with_database
@@ -82,7 +82,7 @@ def demo(once: bool, seed: str, data: Path | None) -> None:
         run = stack.run
         console.print(f"The platform is up after {time.monotonic() - began:.1f} s: {run.gateway}\n")
         try:
-            played, argued, judged = asyncio.run(_play_all(console, run, seed, folder / "reports"))
+            played, argued, judged = asyncio.run(_play_all(console, run, seed, folder))
             studied = asyncio.run(agora.study(console, run, folder, folder / "reports" / "agora"))
             standing = asyncio.run(_leaderboard(run.gateway))
         except PlayMoltError as error:
@@ -119,10 +119,10 @@ def _await_interrupt() -> None:
         return
 
 
-async def _play_all(console: Console, run: Run, seed: str, reports: Path) -> tuple[list[Played], list[Argued], Judged]:
+async def _play_all(console: Console, run: Run, seed: str, folder: Path) -> tuple[list[Played], list[Argued], Judged]:
+    key, reports = Folder(folder).house_key(), folder / "reports"
     games = [
-        _play(console, style, run.gateway, run.spectator, game, seed)
-        for game, style in zip(house_bots(), cycle(_STYLES), strict=False)
+        _play(console, style, run, key, game, seed) for game, style in zip(house_bots(), cycle(_STYLES), strict=False)
     ]
     cases = [
         _argue(console, style, run.gateway, case, reports) for case, style in zip(CASES, _LEGAL_STYLES, strict=True)
@@ -139,16 +139,16 @@ async def _argue(console: Console, style: str, gateway: str, case: DemoCase, rep
     return await argue(gateway, case, reports, lambda line: console.print(f"{'legal':<6} {line}", style=style))
 
 
-async def _play(console: Console, style: str, gateway: str, spectator: str, game: GameType, seed: str) -> Played:
+async def _play(console: Console, style: str, run: Run, key: str, game: GameType, seed: str) -> Played:
     watching: dict[str, asyncio.Task[list[dict[str, Any]]]] = {}
 
     def seated(seat: Joined) -> None:
         if seat.game_id not in watching:
-            watching[seat.game_id] = asyncio.create_task(_tell(console, style, spectator, seat.game_id))
+            watching[seat.game_id] = asyncio.create_task(_tell(console, style, run.spectator, seat.game_id))
 
     try:
         results = await run_house_bots(
-            gateway, game, deciders()[game].needed, seed=seed, patience=PLAY_SECONDS, seated=seated
+            run.gateway, game, deciders()[game].needed, seed=seed, key=key, patience=PLAY_SECONDS, seated=seated
         )
         game_id = results[0].game_id
         async with asyncio.timeout(_FEED_SECONDS):
@@ -173,7 +173,7 @@ async def _leaderboard(gateway: str) -> list[Standing]:
     client, lines, cursor = AsyncClient(gateway), list[Standing](), None
     try:
         for _ in range(_LEADERBOARD_PAGES):
-            page = await client.leaderboard(limit=PAGE_MAX, cursor=cursor)
+            page = await client.leaderboard(kind="house", limit=PAGE_MAX, cursor=cursor)
             lines += page.leaderboard
             cursor = page.next_cursor
             if cursor is None:
@@ -204,7 +204,7 @@ def _summarise(
         console.print(f"\n{game.game_id}", style="bold")
         for line in standings(game.messages[-1]) if game.messages else []:
             console.print(f"  {line}")
-    console.print("\nLeaderboard", style="bold")
+    console.print("\nLeaderboard of the house bots", style="bold")
     for place in standing[:10]:
         console.print(f"  {place.rank:>2}. {place.points:>4}  {printable(place.name)}")
     console.print("\nLog", style="bold")

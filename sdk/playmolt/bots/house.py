@@ -32,19 +32,22 @@ async def run_house_bots(
     policy: str = MIXED,
     seed: object = "house",
     *,
+    key: str = "",
     patience: float = PATIENCE_SECONDS,
     seated: Callable[[Joined], None] = lambda _: None,
 ) -> list[GameResult]:
     """Register n house bots, seat them in order, and play until each of their games has ended.
 
     Gives a result a bot, in order. `seated` hears of each seat as it is taken. With fewer bots than a game needs they
-    wait for others. When a bot fails the others stop and its error is raised.
+    wait for others. When a bot fails the others stop and its error is raised. With the house's or the operator's key
+    their agents are of kind `house`, which leaderboards list apart; without one they are bots like any other.
     """
 
     async def register(client: AsyncClient, number: int) -> None:
-        await client.register(f"house {policy} {number + 1}")
+        await client.register(f"house {policy} {number + 1}", kind="house" if key else "bot")
 
-    return await run_bots(url, game, seats(game, n, policy, seed), register, patience=patience, seated=seated)
+    bots = seats(game, n, policy, seed)
+    return await run_bots(url, game, bots, register, key=key, patience=patience, seated=seated)
 
 
 async def run_bots(

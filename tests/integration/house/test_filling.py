@@ -87,5 +87,17 @@ def test_a_model_is_seated_by_hand_as_the_houses(stack: Stack, tmp_path: Path, o
     assert (_prompts(kept) - before == {"You are {name}."}) is own
 
 
+async def test_bots_seated_by_hand_beside_an_up_stand_apart_in_the_leaderboard(stack: Stack) -> None:
+    words = ["bots", "ox", "--policy", "random", "--data", str(stack.folder.path), "--json"]
+    done = await asyncio.to_thread(CliRunner().invoke, cli, words)
+    assert done.exit_code == 0, done.output
+    played = {one["agent_id"]: one["points"] for one in json.loads(done.stdout)}
+    async with AsyncClient(stack.run.gateway) as client:
+        told = {line.id: line.points for line in (await client.leaderboard(kind="house", limit=1000)).leaderboard}
+        assert told.items() >= played.items()
+        for page in (await client.leaderboard(limit=1000), await client.leaderboard("ox", limit=1000)):
+            assert played.keys().isdisjoint(line.id for line in page.leaderboard)
+
+
 def _prompts(kept: Path) -> set[str]:
     return {path.read_text() for path in (kept / "prompts").glob("*")}

@@ -13,6 +13,8 @@ const SHOWN = 12;
 /** The page's head preloads this list, by this very address (pages/shell.py). */
 const LISTED = 24;
 const BOARD = 20;
+/** Whom the leaderboard may show: kinds of `/api/leaderboard`, its own first one first. */
+const WHO = ["bot", "house", "all"];
 const REFRESH_MS = 8000;
 const LIST_MS = 1500;
 const TICK_MS = 1000;
@@ -30,6 +32,7 @@ async function draw(main) {
   const runs = el("ul", { class: "games rows" });
   const kind = select([["", t("all_games")], ...bots.map(({ type }) => [type, word("game", type)])], "",
     { "aria-label": t("leaderboard.of") });
+  const who = select(WHO.map((kind) => [kind, t(`leaderboard.${kind}`)]), WHO[0], { "aria-label": t("leaderboard.who") });
   const runsCard = el("section", { class: "card", hidden: true, "aria-labelledby": "runs" },
     el("h2", { id: "runs" }, t("runs")), runs);
   const featured = new Featured();
@@ -46,7 +49,7 @@ async function draw(main) {
         runsCard),
       el("div", { class: "stack" },
         el("section", { class: "card kept", "aria-labelledby": "board" },
-          el("div", { class: "row apart" }, el("h2", { id: "board" }, t("leaderboard")), kind), board),
+          el("div", { class: "row apart" }, el("h2", { id: "board" }, t("leaderboard")), el("div", { class: "row" }, who, kind)), board),
         invitation())));
 
   const [fillNow, fillEnded, fillBoard, fillRuns] = [now, ended, board, runs].map(filler);
@@ -55,9 +58,8 @@ async function draw(main) {
     fillNow(games, () => (games.length ? games.map(gameRow) : el("li", { class: "quiet" }, t("lobby.quiet"))));
   };
   const refresh = async () => {
-    const type = kind.value ? `&gameType=${kind.value}` : "";
     // Asked for at once, shown as each comes: the games are what a visitor is here for.
-    const asked = get(`/api/leaderboard?limit=${BOARD}${type}`, { as: "nobody" });
+    const asked = leaders(kind.value, who.value);
     const running = get("/games/rows?runs=true&limit=5", { as: "nobody", patient: false }).catch(() => ({ rows: [] }));
     asked.catch(() => {});
     try {
@@ -67,7 +69,7 @@ async function draw(main) {
       fillEnded(over, () => (over.length ? over.map(gameRow) : el("li", { class: "quiet" }, t("lobby.none"))));
       drawNow();
       const [ranks, held] = await Promise.all([asked, running]);
-      fillBoard(ranks, () => standings(ranks.leaderboard));
+      fillBoard(ranks, () => [ranks.lent && el("p", { class: "quiet" }, t("leaderboard.lent")), standings(ranks.leaderboard)]);
       runsCard.hidden = held.rows.length === 0;
       fillRuns(held, () => held.rows.map(runRow));
       await featured.show(rows.find((row) => !row.over && row.phase !== "waiting") ?? over[0] ?? rows[0]);
@@ -77,7 +79,7 @@ async function draw(main) {
   };
 
   drawNow();
-  kind.addEventListener("change", refresh);
+  for (const choice of [kind, who]) choice.addEventListener("change", refresh);
   await refresh();
   const timer = setInterval(refresh, REFRESH_MS);
   const clock = setInterval(() => tick(now), TICK_MS);
@@ -140,6 +142,15 @@ function openRow(game, row) {
 function ways() {
   return el("p", { class: "row" }, el("a", { class: "button", href: "/games" }, t("way.watch")),
     el("a", { class: "button", href: "/game" }, t("way.jury")), el("a", { class: "button", href: "#join" }, t("way.bot")));
+}
+
+/** The leaders of a game, or of all; while nobody else has points, house bots in their place (`lent`). */
+async function leaders(type, who) {
+  const board = (of) => get(`/api/leaderboard?limit=${BOARD}&kind=${of}${type ? `&gameType=${type}` : ""}`, { as: "nobody" });
+  const asked = await board(who);
+  if (who !== WHO[0] || asked.leaderboard.length) return asked;
+  const house = await board("house");
+  return { ...house, lent: house.leaderboard.length > 0 };
 }
 
 function standings(rows) {
