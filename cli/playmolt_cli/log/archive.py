@@ -51,6 +51,8 @@ def archive(out: str, idle_days: int | None, games: Sequence[str], data: Path | 
 
     In an object store, too, each file is read back and compared. `log verify` and `replay --log` take s3://… as well.
 
+    Tables of the log in which nothing is left are dropped, so that their room on the disk is free at once.
+
     What stays is each game's result, for leaderboards, and a register with every game's end and file. Games among the
     newest PLAYMOLT_STREAM_EVENTS events stay, too: set it as the relay has it. It takes the login that migrates.
 
@@ -61,14 +63,20 @@ def archive(out: str, idle_days: int | None, games: Sequence[str], data: Path | 
     if not place:
         raise Failure("say where the files go: --out, or PLAYMOLT_ARCHIVE_URL")
     for_ever = idle_days is None and not days
-    done = _archived(data, place, () if for_ever else games or GAME_TYPES, days, told=not as_json)
+    done, dropped = _archived(data, place, () if for_ever else games or GAME_TYPES, days, told=not as_json)
     if as_json:
-        click.echo(msgspec.json.encode({"archives": done}))
-    elif not done:
+        click.echo(msgspec.json.encode({"archives": done, "dropped": dropped}))
+        return
+    if not done:
         click.echo("nothing to archive")
+    for name in dropped:
+        click.echo(f"dropped {name}")
 
 
-def _archived(data: Path | None, place: str, games: Sequence[str], days: int, *, told: bool) -> list[Archive]:
+def _archived(
+    data: Path | None, place: str, games: Sequence[str], days: int, *, told: bool
+) -> tuple[list[Archive], list[str]]:
+    """What was written to files, and the tables that were dropped."""
     before = datetime.now(UTC) - timedelta(days=days)
     try:
         with database(data) as url, _folder(place) as folder:
@@ -92,7 +100,7 @@ def _folder(place: str) -> Iterator[Path]:
 
 async def _archive(
     url: str, folder: Path, bucket: Bucket | None, games: Sequence[str], idle_since: datetime, *, told: bool
-) -> list[Archive]:
+) -> tuple[list[Archive], list[str]]:
     connection = await connect(url, session=archiving.SESSION)
     pool = await open_pool(url, writes=True)
     try:
@@ -109,7 +117,7 @@ async def _archive(
             done.append(await archiving.archive(connection, log, batch, folder, bucket))
             if told:
                 click.echo(_line(done[-1]))
-        return done
+        return done, await archiving.drop_parts(connection)
     finally:
         await pool.close()
         await close(connection)

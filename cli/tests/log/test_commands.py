@@ -272,8 +272,8 @@ async def _tamper(url: str) -> None:
     try:
         await connection.execute("SET session_replication_role = replica")  # what only a superuser can
         changed = await connection.execute(
-            "UPDATE log.event SET data = replace(data::text, 'Agent 0', 'Agent 9')::json"
-            " WHERE stream = $1 AND version = 2",
+            "UPDATE log.record AS r SET data = replace(r.data::text, 'Agent 0', 'Agent 9')::json"
+            " FROM log.stream AS s WHERE s.number = r.number AND s.stream = $1 AND r.version = 2",
             ENDED,
         )
         assert changed == "UPDATE 1"

@@ -10,7 +10,14 @@ from playmolt_schemas.text import on_one_line
 
 from playmolt_core.game.decider import Decider, Event, Viewer
 
+
+class _Typed(msgspec.Struct):
+    type: str
+
+
 _encode = msgspec.json.encode
+_sorted = msgspec.json.Encoder(order="sorted").encode
+_type = msgspec.json.Decoder(_Typed).decode
 _PROGRESS: Mapping[str, str] = {"type": "progress"}
 
 
@@ -24,9 +31,19 @@ def message(
     An event with nothing to show is `progress`, so that every viewer counts 1, 2, 3 … without a hole.
     """
     shown = decider.public(state, event, viewer)
-    body = _encode(_PROGRESS if shown is None else shown)
+    body = _type_first(_sorted(_PROGRESS if shown is None else shown))
     name = "session_id" if decider.game in SESSION_TYPES else "game_id"
     return on_one_line(body)[:-1] + f',"{name}":"{stream}","version":{version},"at":"{at}"}}'.encode()
+
+
+def _type_first(body: bytes) -> bytes:
+    """The other members stay sorted, as those of stored data are: the log keeps once what is the same in both."""
+    kind = b'"type":' + _encode(_type(body).type)
+    before, _, after = body.partition(kind)
+    if kind in after:
+        return body
+    members = b",".join(part for part in (before[1:].removesuffix(b","), after[:-1].removeprefix(b",")) if part)
+    return b"{" + kind + (b"," + members if members else b"") + b"}"
 
 
 def lobby_message(game: str, stream: str, before: GameSummary | None, after: GameSummary, at: str) -> bytes | None:

@@ -115,6 +115,12 @@ async def archive(
     return Archive(path.name, sha256, len(streams), events, deleted)
 
 
+async def drop_parts(connection: Connection) -> list[str]:
+    """Drop the tables of the log whose records were all archived or erased, and name them. Raises LogUnavailable."""
+    with unavailable():
+        return [name for (name,) in await connection.fetch(_SQL["drop_parts"])]
+
+
 async def _keep(bucket: Bucket, name: str, body: bytes) -> None:
     await bucket.put(name, body)
     if await bucket.get(name) != body:

@@ -1,17 +1,27 @@
 """Units as the arguments of `log.append`: one call for a batch, whatever its size.
 
-One array a column, written as text: asyncpg takes ten times as long to write the same array, element by element.
+One array a column, written as text: asyncpg takes ten times as long to write the same array, element by element. What
+the view `log.event` makes again of the other columns is left out.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 import msgspec
+from playmolt_schemas.identifiers import rfc3339
 
-from playmolt_core.log.port import Outcome, StreamAppend, Unit
+from playmolt_core.log.port import NewRecord, Outcome, StreamAppend, Unit
 from playmolt_core.log.units import follows
 
 _json = msgspec.json.Encoder().encode
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_NAME = re.compile(r"[a-z_]+")
+_USUAL = re.compile(
+    rb'\{"actor":"(?:agent-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))?","causation":"([0-9a-f]{32})",'
+    rb'"command_id":"\2","correlation":"\2",(?:"request":"([0-9a-f]{32})",)?"trace":"([0-9a-f-]*)"\}'
+)
 
 
 class _NoSummary(msgspec.Struct, frozen=True):
@@ -53,26 +63,22 @@ def extends(unit: Unit) -> bool:
     return True
 
 
-def arguments(units: Sequence[Unit], *, lean: bool = True) -> tuple[str, ...]:
+def arguments(units: Sequence[Unit]) -> tuple[str, ...]:
     """The arguments of `log.append` for units that have no stream in common. What is not UTF-8 raises
-    UnicodeDecodeError.
-
-    Not `lean`: answers that follow from their records are stored, too, and every stream's row is written, for engines
-    of the release before.
-    """
+    UnicodeDecodeError."""
     numbers = [number for number, unit in enumerate(units) for _ in unit.streams]
     appends = [part for unit in units for part in unit.streams]
-    outcomes = [outcome for unit in units for outcome in unit.outcomes if not (lean and outcome.follows)]
-    return (_array(numbers), *_parts(appends, lean), *_records(appends, lean), *_outcomes(outcomes))
+    outcomes = [outcome for unit in units for outcome in unit.outcomes if not outcome.follows]
+    return (_array(numbers), *_parts(appends), *_records(appends), *_outcomes(outcomes))
 
 
-def _parts(appends: Sequence[StreamAppend], lean: bool) -> Iterator[str]:
+def _parts(appends: Sequence[StreamAppend]) -> Iterator[str]:
     summaries = [part.summary or _NO_SUMMARY for part in appends]
     yield _array([part.stream for part in appends])
     yield _array([part.expected for part in appends])
     yield _bytes([part.prev_hash for part in appends])
     yield _array([*accumulate([len(part.records) for part in appends], initial=1)][:-1])
-    yield _array([len(part.records) > 0 and (part.moves or not lean) for part in appends])
+    yield _array([len(part.records) > 0 and part.moves for part in appends])
     yield _array([summary.phase for summary in summaries])
     yield _array([summary.round for summary in summaries])
     yield _array([summary.seated for summary in summaries])
@@ -81,20 +87,64 @@ def _parts(appends: Sequence[StreamAppend], lean: bool) -> Iterator[str]:
     yield _array([part.due for part in appends])
 
 
-def _records(appends: Sequence[StreamAppend], lean: bool) -> Iterator[str]:
+def _records(appends: Sequence[StreamAppend]) -> Iterator[str]:
     records = [record for part in appends for record in part.records]
+    origins = [_origin(record) for record in records]
+    streams = [part.stream for part in appends for _ in part.records]
     yield _array([number for number, part in enumerate(appends, 1) for _ in part.records])
     yield _array([record.type for record in records])
     yield _array([record.schema_version for record in records])
     yield _documents([record.data for record in records])
-    yield _documents([record.metadata for record in records])
+    yield _documents([origin.metadata for origin in origins])
     yield _array([record.at for record in records])
     yield _bytes([record.salt for record in records])
     yield _bytes([record.hash for record in records])
-    yield _documents([record.public or b"null" for record in records])
+    yield _json([_public(stream, record) for stream, record in zip(streams, records, strict=True)]).decode()
     yield _documents([record.lobby or b"null" for record in records])
     yield _array([record.closes for record in records])
-    yield _array([record.command or None if lean else None for record in records])
+    yield _array([origin.command for origin in origins])
+    yield _array([record.command != "" for record in records])
+    yield _array([origin.actor for origin in origins])
+    yield "{" + ",".join([f'"\\\\x{origin.request}"' if origin.request else "null" for origin in origins]) + "}"
+    yield _array([origin.trace for origin in origins])
+
+
+class _Origin(NamedTuple):
+    """What a record came of, in columns; `metadata` is null where the columns say all of it."""
+
+    metadata: bytes
+    command: str | None
+    actor: str | None = None
+    request: str | None = None
+    trace: str | None = None
+
+
+def _origin(record: NewRecord) -> _Origin:
+    usual = _USUAL.fullmatch(record.metadata)
+    if not usual:
+        return _Origin(record.metadata, record.command or None)
+    actor, command, request, trace = (part.decode() if part else None for part in usual.groups())
+    return _Origin(b"null", command, actor, request, trace)
+
+
+def _public(stream: str, record: NewRecord) -> str | None:
+    """What is stored of a public message: what stands between its type and its tail, "=" for all members of `data`,
+    "=NAME,NAME" for some."""
+    message = record.public
+    if message is None:
+        return None
+    head = f'{{"type":"{record.type}"'.encode()
+    tail = f',"game_id":"{stream}","version":{record.version},"at":"{rfc3339(record.at)}"}}'.encode()
+    middle = message[len(head) : -len(tail)]
+    if message != head + middle + tail or not (middle == b"" or middle.startswith(b",")):
+        return message.decode()
+    if len(middle) > 1 and middle[1:] == record.data[1:-1]:
+        return "="
+    if middle and record.data.startswith(b"{"):
+        shown, stored = _members(b"{" + middle[1:] + b"}"), _members(record.data)
+        if all(_NAME.fullmatch(name) and stored.get(name) == value for name, value in shown.items()):
+            return "=" + ",".join(shown)
+    return middle.decode()
 
 
 def _outcomes(outcomes: Sequence[Outcome]) -> Iterator[str]:

@@ -1,7 +1,6 @@
 """The event log in Postgres: the source of truth."""
 
 import asyncio
-import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -12,7 +11,7 @@ from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import Record
 
-from playmolt_core.db.pool import Connection, Pool, UniqueViolation
+from playmolt_core.db.pool import Pool, UniqueViolation
 from playmolt_core.db.queries import queries
 from playmolt_core.log.batch import arguments, extends, rounds
 from playmolt_core.log.port import (
@@ -36,7 +35,6 @@ from playmolt_core.vault.vault import Erased
 _SQL = queries("log")
 APPEND: Final = _SQL["append"]
 _OUTCOME_KEY = "outcome_pkey"
-_LOOK_SECONDS = 30
 _MOST_VERSIONS = 2**31 - 1
 _MOST_POSITIONS = 2**63 - 1
 _LATEST = (datetime.max.replace(tzinfo=UTC), "")
@@ -52,8 +50,6 @@ class PostgresLog:
         """Of what was taken out."""
         self._writer = pool.reserve()
         self._appending = asyncio.Lock()
-        self._lean = False
-        self._look_at = 0.0
         self._reader = pool.reserve(_SQL["settle_reader"])
         self._reading = asyncio.Lock()
 
@@ -91,15 +87,8 @@ class PostgresLog:
     async def _call(self, units: Sequence[Unit]) -> Sequence[int]:
         """Store units that have no stream in common, all of them or none; gives the places of those in conflict."""
         async with self._writer.use() as writer:
-            found: Sequence[int] = await writer.fetchval(APPEND, *await self._arguments(writer, units))
+            found: Sequence[int] = await writer.fetchval(APPEND, *arguments(units))
         return found
-
-    async def _arguments(self, writer: Connection, units: Sequence[Unit]) -> tuple[str, ...]:
-        """Lean as soon as no engine of the release before is left, which nothing but the database tells."""
-        if not self._lean and time.monotonic() >= self._look_at:
-            self._lean = bool(await writer.fetchval(_SQL["rows_lag"]))
-            self._look_at = time.monotonic() + _LOOK_SECONDS
-        return arguments(units, lean=self._lean)
 
     def new_key(self, _: str, /) -> StreamKey | None:
         return None

@@ -9,6 +9,7 @@ from playmolt_schemas.records import OpenedRecord, Record
 from typing_extensions import override
 
 from playmolt_core.db.pool import Pool
+from playmolt_core.log.batch import arguments
 from playmolt_core.log.port import Decided, NewKey, Outcome, StoredFacts, StoredStream, Unit
 from playmolt_core.log.postgres import APPEND, PostgresLog
 from playmolt_core.vault import rows
@@ -41,12 +42,11 @@ class SealedLog(PostgresLog):
         """One transaction: a session has a key as soon as it has a record, and no sooner."""
         made = [self.vault.row(one.key, one.owner) for _, one in new]
         async with self._writer.use() as writer, writer.transaction():
-            columns = await self._arguments(writer, units)
             await rows.enter(writer, self._role)
             kept = await rows.make(writer, made)
             await rows.leave(writer, self._role)
             places = [place for place, one in new if one.key.stream not in kept]
-            if places := places or await writer.fetchval(APPEND, *columns):
+            if places := places or await writer.fetchval(APPEND, *arguments(units)):
                 raise _InConflict(places)
 
     @override

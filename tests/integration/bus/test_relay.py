@@ -406,8 +406,8 @@ async def test_a_database_set_back_is_refused(log: PostgresLog, bus: JetStream, 
 
 async def _set_back(pool: Pool, position: int) -> None:
     async with pool.transaction() as connection:
-        await connection.execute("ALTER TABLE log.event DISABLE TRIGGER append_only")
-        await connection.execute("DELETE FROM log.event WHERE position > $1", position)
+        await connection.execute("ALTER TABLE log.record DISABLE TRIGGER append_only")
+        await connection.execute("DELETE FROM log.record WHERE position > $1", position)
         await connection.execute("UPDATE log.head SET position = $1", position)
 
 

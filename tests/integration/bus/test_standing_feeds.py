@@ -69,8 +69,8 @@ async def test_a_stray_message_is_mended_and_a_log_that_was_set_back_is_told(sta
     assert set(lags) == {'{copy="events"}', '{copy="spectate"}', '{copy="projections"}'}
 
     owner = await asyncpg.connect(up.run.database_url)
-    await owner.execute("ALTER TABLE log.event DISABLE TRIGGER append_only")
-    await owner.execute("DELETE FROM log.event WHERE position > (SELECT position FROM log.head) - 5")
+    await owner.execute("ALTER TABLE log.record DISABLE TRIGGER append_only")
+    await owner.execute("DELETE FROM log.record WHERE position > (SELECT position FROM log.head) - 5")
     await owner.execute("UPDATE log.head SET position = position - 5")
     await owner.close()
     assert await until_it_says(up, (503, False), TOLD_SECONDS)

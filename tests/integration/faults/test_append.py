@@ -120,7 +120,7 @@ CREATE FUNCTION public.disk_is_full() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION 'could not extend file "base/5/16384": No space left on device' USING ERRCODE = 'disk_full';
 END $$;
-CREATE TRIGGER disk_is_full BEFORE INSERT ON log.event FOR EACH STATEMENT EXECUTE FUNCTION public.disk_is_full();
+CREATE TRIGGER disk_is_full BEFORE INSERT ON log.record FOR EACH STATEMENT EXECUTE FUNCTION public.disk_is_full();
 """
 """What a server with a full disk says to every append; it goes on reading."""
 

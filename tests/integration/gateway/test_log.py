@@ -252,9 +252,9 @@ async def test_every_service_has_its_own_user(platform: Platform) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "DELETE FROM log.event", "UPDATE log.event SET type = 'x'", "TRUNCATE log.event",
+        "DELETE FROM log.event", "UPDATE log.event SET type = 'x'", "TRUNCATE log.record",
         "INSERT INTO log.outcome (stream, command_id, fingerprint, body) VALUES ('a', 'b', 'c', '{}')",
-        "DROP TABLE log.event", "SELECT * FROM account.agent",
+        "DROP TABLE log.record", "SELECT FROM log.record_0_game_0", "SELECT * FROM account.agent",
     ],
 )  # fmt: skip
 async def test_an_engine_s_role_can_only_append_and_read(platform: Platform, statement: str) -> None:

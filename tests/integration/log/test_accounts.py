@@ -230,11 +230,11 @@ async def stands(database_url: str, session: str, owner: str, *, over: bool = Fa
         session, over, days,
     )  # fmt: skip
     await connection.execute(
-        "INSERT INTO log.event (stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash,"
-        " hash, closes) SELECT $1, 1, coalesce(max(position), 0) + 1, 'session_opened', 1, '{}',"
-        " json_build_object('actor', $2::text), now(),"
-        " decode(repeat('00', 16), 'hex'), decode(repeat('00', 32), 'hex'),"
-        " decode(repeat('00', 32), 'hex'), false FROM log.event",
+        "INSERT INTO log.record (number, shard, version, position, type, schema_version, data, metadata, at, salt,"
+        " hash, closes, decides) SELECT s.number, s.shard, 1, (SELECT coalesce(max(position), 0) + 1 FROM log.record),"
+        " 'session_opened', 1, '{}', json_build_object('actor', $2::text), now(),"
+        " decode(repeat('00', 16), 'hex'), decode(repeat('00', 32), 'hex'), false, false"
+        " FROM log.stream AS s WHERE s.stream = $1",
         session, owner,
     )  # fmt: skip
     await connection.close()

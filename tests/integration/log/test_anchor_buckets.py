@@ -130,9 +130,9 @@ async def test_an_object_that_was_edited_is_found(
 async def test_a_rewritten_log_is_found(pool: Pool, place: AnchorBucket) -> None:
     await played(pool, place, 2)
     async with pool.transaction() as connection:
-        await connection.execute("ALTER TABLE log.event DISABLE TRIGGER USER")
-        await connection.execute("UPDATE log.event SET hash = $1 WHERE version = 4", bytes(32))
-        await connection.execute("ALTER TABLE log.event ENABLE TRIGGER USER")
+        await connection.execute("ALTER TABLE log.record DISABLE TRIGGER USER")
+        await connection.execute("UPDATE log.record SET hash = $1 WHERE version = 4", bytes(32))
+        await connection.execute("ALTER TABLE log.record ENABLE TRIGGER USER")
     found = await anchors.compare(PostgresHeads(pool), place)
     assert [(each.stream, each.version) for each in found] == [("ox-1", 4)]
 

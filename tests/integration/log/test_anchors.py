@@ -45,11 +45,11 @@ async def broken(pool: Pool, place: Path) -> list[tuple[str, int, str]]:
 async def rewrite(pool: Pool, *games: Game) -> None:
     """Empty the log as only a superuser can, and write it anew: consistent in itself."""
     async with pool.transaction() as connection:
-        await connection.execute("ALTER TABLE log.event DISABLE TRIGGER USER")
-        await connection.execute("DELETE FROM log.event")
+        await connection.execute("ALTER TABLE log.record DISABLE TRIGGER USER")
+        await connection.execute("DELETE FROM log.record")
         await connection.execute("DELETE FROM log.stream")
         await connection.execute("UPDATE log.head SET position = 0")
-        await connection.execute("ALTER TABLE log.event ENABLE TRIGGER USER")
+        await connection.execute("ALTER TABLE log.record ENABLE TRIGGER USER")
     await PostgresLog(pool).append([unit(game.adds(3)) for game in games])
     assert (await verify(PostgresLog(pool), {})).breaks == []
 
@@ -116,9 +116,9 @@ async def test_the_end_of_an_archived_stream_is_compared(pool: Pool, place: Path
     await pool.value("SELECT log.prune($1, 'a file', $2)", ended, bytes(32))
     assert await broken(pool, place) == []
     async with pool.transaction() as connection:
-        await connection.execute("ALTER TABLE log.event DISABLE TRIGGER USER")
-        await connection.execute("UPDATE log.event SET hash = $1", bytes(32))
-        await connection.execute("ALTER TABLE log.event ENABLE TRIGGER USER")
+        await connection.execute("ALTER TABLE log.record DISABLE TRIGGER USER")
+        await connection.execute("UPDATE log.record SET hash = $1", bytes(32))
+        await connection.execute("ALTER TABLE log.record ENABLE TRIGGER USER")
     assert [each[:2] for each in await broken(pool, place)] == [(old.stream, old.version)]
 
 

@@ -214,14 +214,17 @@ async def _tamper(owner: Connection, statement: str) -> None:
     await owner.execute("SET session_replication_role = origin")
 
 
+OF = "number = (SELECT number FROM log.stream WHERE stream = '{}')"
+
+
 @pytest.mark.parametrize(
     ("statement", "found"),
     [
-        ("DELETE FROM log.event WHERE stream = 'ox-running' AND version = 1", "follows"),
-        ("DELETE FROM log.event WHERE stream = 'ox-old'", "follows"),
+        (f"DELETE FROM log.record WHERE version = 1 AND {OF.format('ox-running')}", "follows"),
+        (f"DELETE FROM log.record WHERE {OF.format('ox-old')}", "follows"),
         ("DELETE FROM log.archived WHERE stream = 'ox-old'", "follows"),
         ("UPDATE log.archived SET hash = sha256('')", "not what its archived stream ended with"),
-        ("UPDATE log.event SET data = '{}' WHERE stream = 'ox-old'", "the hash does not fit"),
+        (f"UPDATE log.record SET data = '{{}}' WHERE {OF.format('ox-old')}", "the hash does not fit"),
         (
             "INSERT INTO log.archived SELECT 'ox-new', 7, sha256(''), '{}', 'f', sha256('')",
             "it is still here",

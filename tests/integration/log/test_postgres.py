@@ -11,7 +11,7 @@ from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.queries import queries
 from playmolt_core.log.batch import arguments
-from playmolt_core.log.port import Decided, EventLog, Unit
+from playmolt_core.log.port import EventLog
 from playmolt_core.log.postgres import PostgresLog
 
 from core.tests.log.log_contract import OVER, Game, LogContract, outcome, unit
@@ -217,29 +217,6 @@ async def test_a_row_that_stands_behind_its_records_harms_nothing(pool: Pool) ->
     assert await pool.value("SELECT version FROM log.stream") == 4
 
 
-async def test_until_the_last_engine_of_the_release_before_is_gone_every_row_is_written(pool: Pool) -> None:
-    said = "CREATE OR REPLACE FUNCTION log.rows_lag() RETURNS boolean LANGUAGE sql STABLE AS 'SELECT {}'"
-    await pool.value(said.format("false"))
-    log, game = PostgresLog(pool), Game("ox-1")
-    await log.append([unit(game.adds(1))])
-
-    def acts(number: int) -> Unit:
-        part = msgspec.structs.replace(game.adds(1, command=f"{number:032x}"), moves=False)
-        return unit(part, outcomes=[msgspec.structs.replace(outcome("ox-1", number), follows=True)])
-
-    assert await log.append([acts(1)]) == ["appended"]
-    assert await pool.value("SELECT version FROM log.stream") == 2
-    assert await log.outcome("ox-1", f"{1:032x}") == outcome("ox-1", 1)
-    await pool.value(said.format("true"))
-    assert await PostgresLog(pool).append([acts(2)]) == ["appended"]
-    assert await pool.value("SELECT version FROM log.stream") == 2
-    assert isinstance(await log.outcome("ox-1", f"{2:032x}"), Decided)
-    assert await log.append([acts(3)]) == ["appended"]
-    found = await log.facts("ox-1", commands=True)
-    assert found is not None
-    assert sorted(found.command_ids) == [f"{number:032x}" for number in (1, 2, 3)]
-
-
 async def test_of_two_who_extend_a_stream_at_once_one_is_in_conflict(pool: Pool) -> None:
     """Neither finds the other when it looks; the second waits for the counter of positions."""
     log, other, game = PostgresLog(pool), PostgresLog(pool), Game("ox-1")
@@ -268,4 +245,4 @@ async def test_reads_use_an_index_whatever_the_size(pool: Pool) -> None:
             "SELECT relname, seq_scan FROM pg_stat_user_tables WHERE schemaname = 'log'"
             " AND relname NOT IN ('head', 'archived')"
         )
-    assert {row["relname"]: row["seq_scan"] for row in rows} == {"event": 0, "outcome": 0, "stream": 0}
+    assert {row["relname"]: row["seq_scan"] for row in rows if row["seq_scan"]} == {}

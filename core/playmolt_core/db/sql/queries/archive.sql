@@ -27,5 +27,8 @@ SELECT has_function_privilege('log.prune(json, text, bytea)', 'EXECUTE')
 -- name: prune
 SELECT log.prune($1, $2, $3)
 
+-- name: drop_parts
+SELECT log.drop_parts()
+
 -- name: erased
 SELECT stream, version, hash FROM log.archived WHERE file = '' ORDER BY stream

@@ -1,19 +1,11 @@
 -- name: append
 SELECT log.append(
   $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
-  $27, $28
+  $27, $28, $29, $30, $31, $32
 )
 
--- name: rows_lag
-SELECT log.rows_lag()
-
 -- name: head
-SELECT e.version, e.hash, e.at, s.archived, s.erased_at
-FROM log.stream AS s
-LEFT JOIN LATERAL (
-  SELECT version, hash, at FROM log.event AS n WHERE n.stream = s.stream ORDER BY n.version DESC LIMIT 1
-) AS e ON true
-WHERE s.stream = $1
+SELECT version, hash, updated_at, archived, erased_at FROM log.listed WHERE stream = $1
 
 -- name: records
 SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash
@@ -24,16 +16,13 @@ FROM log.event WHERE stream = $1 AND version > $2 AND version <= $3 ORDER BY ver
 -- are seconds: a double holds them to the microsecond until the year 2242, and the server writes them in half the time.
 -- concat() puts a text together once; a chain of || does it anew at each step, in twice the time.
 SELECT
-  l.version, l.hash, l.at, s.archived, s.erased_at, f.events, f.times,
+  s.version, s.hash, s.updated_at, s.archived, s.erased_at, f.events, f.times,
   CASE WHEN $3 THEN ARRAY(
     SELECT o.command_id FROM log.outcome AS o WHERE o.stream = $1
     UNION ALL
     SELECT replace(e.command::text, '-', '') FROM log.event AS e WHERE e.stream = $1 AND e.command IS NOT NULL
   ) ELSE '{}' END
-FROM log.stream AS s
-LEFT JOIN LATERAL (
-  SELECT version, hash, at FROM log.event AS n WHERE n.stream = s.stream ORDER BY n.version DESC LIMIT 1
-) AS l ON true
+FROM log.listed AS s
 CROSS JOIN (
   SELECT
     concat('[', string_agg(concat('["', e.type, ':', e.schema_version, '",', e.data, ']'), ','), ']') AS events,
@@ -53,8 +42,8 @@ SELECT max(e.version), (array_agg(e.hash ORDER BY e.version))[1], min(e.metadata
 FROM log.event AS e WHERE e.stream = $1 AND e.command = $2::text::uuid HAVING count(*) > 0
 
 -- name: versions
-SELECT s.stream, CASE WHEN s.erased_at IS NOT NULL THEN -2 WHEN s.archived THEN -1 ELSE l.version END AS version
-FROM log.stream AS s JOIN log.listed AS l USING (stream) WHERE s.stream = ANY ($1)
+SELECT stream, CASE WHEN erased_at IS NOT NULL THEN -2 WHEN archived THEN -1 ELSE version END AS version
+FROM log.listed WHERE stream = ANY ($1)
 
 -- name: public
 SELECT public FROM log.event WHERE stream = $1 AND version > $2 AND public IS NOT NULL ORDER BY version LIMIT $3

@@ -1,0 +1,215 @@
+"""Records lie in the database without what follows from the rest of them, in tables that go when all is archived."""
+
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from importlib.resources import files
+from itertools import count
+from pathlib import Path
+
+import asyncpg
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from playmolt_core.db.migrate import migrate
+from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.log import archive as archiving
+from playmolt_core.log.chain import chain_record
+from playmolt_core.log.port import NewRecord, StreamAppend
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.verify import verify
+from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.records import ZERO_HASH, Metadata
+
+from core.tests.log.log_contract import NOON, OVER, Game, unit
+
+AGENT = "agent-7f0c2c1e-58f4-4f0e-9a51-0d6f3a1b2c3d"
+OTHER = "agent-00000000-0000-0000-0000-000000000000"
+COMMAND = "0123456789abcdef0123456789abcdef"
+WINDOW = 65_536
+numbers = count(1)
+texts = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=20)
+members = st.dictionaries(
+    st.sampled_from(["agent_id", "choice", "name", "round", "a b", "x'y"]), texts | st.integers(0, 9) | st.none()
+)
+
+
+@pytest.fixture
+async def pool(database_url: str) -> AsyncIterator[Pool]:
+    pool = await open_pool(database_url)
+    yield pool
+    await pool.close()
+
+
+def public_of(stream: str, version: int, at: datetime, shown: dict[str, object]) -> bytes:
+    tail = {"game_id": stream, "version": version, "at": rfc3339(at)}
+    return msgspec.json.encode({"type": "moved", **shown, **tail})
+
+
+def record(
+    stream: str, version: int, prev_hash: str, data: bytes, metadata: Metadata, public: bytes | None
+) -> NewRecord:
+    return chain_record(stream, version, prev_hash, NOON, "moved", 1, data, metadata, public, None, closes=False)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    data=members, shown=members, of_data=st.booleans(), agent=st.sampled_from(["", AGENT, OTHER, "host"]),
+    command=st.sampled_from([COMMAND, "another form"]), cause=st.sampled_from(["", COMMAND]), own=st.booleans(),
+    trace=st.sampled_from(["", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"]),
+    request=st.sampled_from([None, COMMAND]),
+)  # fmt: skip
+async def test_a_record_is_read_as_it_was_hashed_and_told(
+    pool: Pool, data: dict[str, object], shown: dict[str, object], of_data: bool, agent: str, command: str, cause: str,
+    own: bool, trace: str, request: str | None,
+) -> None:  # fmt: skip
+    stream = f"ox-{next(numbers)}"
+    if own:
+        data = {**data, "agent_id": AGENT}
+    if of_data:
+        shown = {name: data[name] for name in sorted(data) if name in shown or own}
+    metadata = Metadata(
+        command_id=command, correlation=command, causation=cause or command, actor=agent, trace=trace,
+        request=request or msgspec.UNSET,
+    )  # fmt: skip
+    publics = [public_of(stream, version, NOON, shown) for version in (1, 2)]
+    first = record(stream, 1, ZERO_HASH, canonical_json(data), metadata, publics[0])
+    second = record(stream, 2, first.hash, canonical_json(data), metadata, publics[1])
+    log = PostgresLog(pool)
+    assert await log.append(
+        [unit(StreamAppend(stream=stream, expected=0, prev_hash=ZERO_HASH, records=[first, second]))]
+    ) == ["appended"]
+    found = await log.load(stream)
+    assert found is not None
+    assert [
+        (one.version, bytes(one.data), bytes(one.metadata), one.at, one.salt, one.prev_hash, one.hash)
+        for one in found.records
+    ] == [
+        (one.version, one.data, one.metadata, rfc3339(one.at), one.salt, one.prev_hash, one.hash)
+        for one in (first, second)
+    ]
+    assert await log.public(stream, 0, 9) == publics
+    assert (await verify(log, {})).breaks == []
+
+
+async def test_what_a_public_message_has_of_its_record_is_stored_once(pool: Pool) -> None:
+    log, data = PostgresLog(pool), {"agent_id": AGENT, "choice": "O"}
+    made = Game("ox-1").records(3, at=NOON, data=canonical_json(data))
+    shown = [data, {"agent_id": AGENT}, {"agent_id": OTHER}]
+    told = [
+        msgspec.structs.replace(one, public=public_of("ox-1", one.version, NOON, members))
+        for one, members in zip(made, shown, strict=True)
+    ]
+    await log.append([unit(StreamAppend(stream="ox-1", expected=0, prev_hash=ZERO_HASH, records=told))])
+    kept = [row[0] for row in await pool.fetch("SELECT public FROM log.record ORDER BY position")]
+    assert kept == ["=", "=agent_id", f',"agent_id":"{OTHER}"']
+
+
+async def tables(pool: Pool) -> list[str]:
+    rows = await pool.fetch("SELECT DISTINCT tableoid::regclass::text FROM log.record ORDER BY 1")
+    return [name for (name,) in rows]
+
+
+async def test_tables_open_by_themselves_and_are_read_as_one(pool: Pool) -> None:
+    log = PostgresLog(pool)
+    await log.append([unit(Game("ox-1").adds(3)), unit(Game("legal-1").adds(1)), unit(Game("lobby-ox").adds(1))])
+    await pool.value("SELECT setval('log.stream_number', $1)", 2 * WINDOW)
+    late = Game("ox-2")
+    await log.append([unit(late.adds(2)), unit(Game("trial-1").adds(1))])
+    assert await log.append([unit(late.adds(1))]) == ["appended"]
+    assert await tables(pool) == [
+        "log.record_0_game_0",
+        "log.record_0_game_2",
+        "log.record_0_session_0",
+        "log.record_0_standing_0",
+    ]
+    assert [one.position for one in await log.outgoing(0, 20)] == list(range(1, 10))
+    for statement in ("TRUNCATE log.record_0_game_2", "DELETE FROM log.record_0_game_2"):
+        with pytest.raises(asyncpg.FeatureNotSupportedError, match="append-only"):
+            await pool.fetch(statement)
+
+
+async def test_a_table_is_dropped_once_all_of_it_was_archived(database_url: str, pool: Pool, tmp_path: Path) -> None:
+    log, games = PostgresLog(pool), [Game("ox-1"), Game("trial-2")]
+    running = Game("legal-1")
+    await log.append([unit(game.adds(4)) for game in games] + [unit(running.adds(2))])
+    await log.append([unit(game.ends(data=canonical_json({"results": []}))) for game in games])
+    before = await verify(log, {}, register=log.register)
+    owner = await asyncpg.connect(database_url)
+    try:
+        for number, game in enumerate(games):
+            ended = [archiving.Ended(game.stream, game.version, game.hash)]
+            await archiving.archive(owner, log, ended, tmp_path)
+            async with pool.transaction() as reader:
+                await reader.fetch("SELECT FROM log.event LIMIT 1")
+                if number == 1:
+                    assert await archiving.drop_parts(owner) == [], "somebody reads it"
+            assert await archiving.drop_parts(owner) == [[], ["record_0_game_0"]][number]
+    finally:
+        await owner.close()
+    after = await verify(log, {}, register=log.register)
+    assert after.breaks == before.breaks == []
+    assert await tables(pool) == ["log.record_0_kept_0", "log.record_0_session_0"]
+    assert await log.append([unit(running.adds(1)), unit(Game("ox-3").adds(1))]) == ["appended", "appended"]
+    assert [one.record.stream for one in await log.results(0, 9)] == ["ox-1", "trial-2"]
+
+
+async def test_a_log_and_engines_of_the_release_before_go_on(empty_database_url: str, tmp_path: Path) -> None:
+    """Records of before are read as ever, and `log.append` is called as before until the `post` migration."""
+    for entry in files("playmolt_core.db").joinpath("sql", "migrations").iterdir():
+        if entry.name < "0060":
+            (tmp_path / entry.name).write_text(entry.read_text("utf-8"))
+    await migrate(empty_database_url, folder=tmp_path)
+    game, old = Game("ox-1"), Game("ox-old")
+    connection = await asyncpg.connect(empty_database_url)
+    try:
+        assert await connection.fetchval(FORMERLY, *formerly(game.adds(2, actor=AGENT))) == []
+        assert await connection.fetchval(FORMERLY, *formerly(old.adds(1))) == []
+        assert await connection.fetchval(FORMERLY, *formerly(old.ends(data=canonical_json({"results": []})))) == []
+        ended = json.dumps([{"stream": old.stream, "version": old.version, "hash": old.hash}])
+        await connection.fetchval("SELECT log.prune($1, 'a file', $2)", ended, bytes(32))
+        assert await migrate(empty_database_url, "pre") == ["0060_pre_records.sql"]
+        assert await connection.fetchval(FORMERLY, *formerly(game.adds(1, command=f"{2:032x}"))) == []
+    finally:
+        await connection.close()
+    pool = await open_pool(empty_database_url)
+    log = PostgresLog(pool)
+    assert await log.append([unit(game.adds(1))]) == ["appended"]
+    assert (await verify(log, {}, register=log.register)).breaks == []
+    assert [line.stream for line in await log.games("ox", phase=None, before=None, limit=9, opened_by=AGENT)] == [
+        "ox-1"
+    ]
+    assert await log.outcome("ox-1", f"{2:032x}") is not None
+    assert [message[:15] for message in await log.public("ox-1", 0, 9)] == [b'{"type":"moved"'] * 4
+    assert [one.record.prev_hash for one in await log.results(0, 9)] != [ZERO_HASH]
+    await pool.close()
+
+
+FORMERLY = f"SELECT log.append({', '.join(f'${number}' for number in range(1, 29))})"
+
+
+def formerly(part: StreamAppend) -> list[str]:
+    """The arguments of the release before, for one stream."""
+
+    def array(*values: object) -> str:
+        return "{" + ",".join(json.dumps(value, default=str) for value in values) + "}"
+
+    def raw(*values: str) -> str:
+        return "{" + ",".join(rf'"\\x{value}"' for value in values) + "}"
+
+    def documents(*values: bytes | None) -> str:
+        return "[" + ",".join((value or b"null").decode() for value in values) + "]"
+
+    records, summary = part.records, part.summary or OVER
+    return [
+        array(0), array(part.stream), array(part.expected), raw(part.prev_hash), array(1), array(True),
+        array(summary.phase), array(summary.round), array(summary.seated), array(summary.needed), array(summary.over),
+        array(None), array(*(1 for _ in records)), array(*(one.type for one in records)), array(*(1 for _ in records)),
+        documents(*(one.data for one in records)), documents(*(one.metadata for one in records)),
+        array(*(one.at.astimezone(UTC).isoformat() for one in records)), raw(*(one.salt for one in records)),
+        raw(*(one.hash for one in records)), documents(*(one.public for one in records)),
+        documents(*(one.lobby for one in records)), array(*(one.closes for one in records)),
+        array(*(one.command or None for one in records)), "{}", "{}", "{}", "[]",
+    ]  # fmt: skip
