@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from playmolt_core.game.decider import Refused
 from playmolt_legal.report import formats
 from playmolt_legal.report import report as reports
+from playmolt_legal.report.document import document
 from playmolt_legal.report.docx_format import render_docx
 from playmolt_legal.report.html_format import render_html
 from playmolt_legal.report.markdown_format import render_md
@@ -456,6 +457,29 @@ def test_both_sides_stand_beside_each_other_issue_by_issue(session: Any) -> None
     (argument,) = of(session).arguments
     assert argument.issue == "대금 지급 의무"
     assert (argument.claimant, argument.opposing) == (of(session).best_cases.claimant, of(session).best_cases.opposing)
+
+
+def test_the_chronology_calls_nothing_agreed_that_stands_no_more(session: Any) -> None:
+    session.facts(
+        timeline=[
+            {"when": "2024-03-05", "what": "물품 3상자를 인도했다", "agreed": True},
+            {"when": "2024-04-01", "what": "대금을 독촉했다", "agreed": True},
+            {"when": "2024-05-01", "what": "답이 왔다", "agreed": True},
+            {"when": "2024-06-01", "what": "반품했다", "agreed": True},
+        ]
+    ).to("round1")
+    session.change("F1", action="correct", text="물품 2상자를 인도했다")
+    session.change("F2", action="withdraw").change("F3", action="dispute").to("FINALIZE_DONE")
+    made = of(session)
+    (table,) = next(each for each in document(made).sections if each.name == "chronology").blocks
+    told = [(row[2][0].text, row[2][0].refs) for row in table.rows[1:]]
+    corrected = made.facts.past[0].replaced_by
+    assert told == [
+        ("물품 3상자를 인도했다 (정정됨)", (corrected,)),
+        ("대금을 독촉했다 (철회됨)", ("F2",)),
+        ("답이 왔다 (다툼 있음)", ("F3",)),
+        ("반품했다 (다툼 없음)", ()),
+    ]
 
 
 def test_the_chronology_goes_by_date(session: Any) -> None:

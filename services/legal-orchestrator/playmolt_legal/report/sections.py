@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.games.legal import (
+    ChronologyEntry,
     Fact,
     FactRecord,
     GateEntry,
@@ -191,17 +192,23 @@ class Writer:
         return self.label["turn"].format(title=title, round=here.round)
 
     def chronology(self) -> Iterator[Block]:
-        agreed = {item.id for item in self.report.timeline if item.agreed}
         rows = (
-            (
-                (Line(text="", anchor=item.id),),
-                (Line(text=item.when),),
-                (Line(text=f"{item.what} ({self.label['agreed']})" if item.id in agreed else item.what),),
-            )
+            ((Line(text="", anchor=item.id),), (Line(text=item.when),), (self._happened(item),))
             for item in self.report.chronology
         )
         if self.report.chronology:
             yield self._table(("id", "when", "what"), rows, (10, 25, 65))
+
+    def _happened(self, item: ChronologyEntry) -> Line:
+        """What was agreed once and stands no more is not called agreed: the newest that became of its fact counts."""
+        if not any(entry.id == item.id and entry.agreed for entry in self.report.timeline):
+            return Line(text=item.what)
+        facts = self.report.facts
+        fallen = [fact for fact in (*facts.disputed, *facts.past) if item.id in fact.timeline]
+        if not fallen:
+            return Line(text=f"{item.what} ({self.label['agreed']})")
+        fact = fallen[-1]
+        return Line(text=f"{item.what} ({self.words.states[fact.state]})", refs=(fact.replaced_by or fact.id,))
 
     def steering(self) -> Iterator[Block]:
         for entry in self.report.gate_history:
