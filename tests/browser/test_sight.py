@@ -2,7 +2,7 @@
 
 import httpx
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import PHONE, Ended, Reader
 from tests.browser.players import SECONDS, Seat
@@ -71,10 +71,22 @@ def test_a_picture_spills_no_text_and_tables_show_every_column(
 @pytest.mark.usefixtures("ended")
 @pytest.mark.parametrize("screen", [None, PHONE], ids=["desk", "phone"])
 def test_the_leaderboard_shows_the_points(reader: Reader, screen: dict[str, int] | None) -> None:
-    page = reader("/", screen=screen)
+    def renamed(route: Route) -> None:
+        ranks = route.fetch().json()
+        ranks["leaderboard"][0]["name"] = HOSTILE[-1]
+        route.fulfill(json=ranks)
+
+    page = reader("/nowhere", screen=screen)
+    page.route("**/api/leaderboard**", renamed)
+    page.goto("/")
     board = page.locator("section[aria-labelledby=board]")
-    expect(board.locator("tbody tr").first).to_be_visible()
+    first = board.locator("tbody tr").first
+    expect(first).to_contain_text(HOSTILE[-1])
     assert board.locator(".wide").evaluate("one => one.scrollWidth <= one.clientWidth")
+    name, points = first.locator(".name").bounding_box(), first.locator("td").nth(1).bounding_box()
+    assert name
+    assert points
+    assert name["x"] + name["width"] <= points["x"]
 
 
 def test_names_of_any_kind_stay_in_their_places(reader: Reader, platform: str) -> None:

@@ -93,9 +93,9 @@ class _Grid:
 
 def _residents(state: State, here: Sequence[Mapping[str, Any]], box: tuple[float, float, float, float]) -> list[Node]:
     x, y, width, height = box
-    roomy = _Grid(width, height, 128, 104)
+    roomy = _Grid(width, height, 116, 104)
     grid = roomy if len(here) <= roomy.places else _Grid(width, height, 112, 70)
-    small, across = grid is not roomy, grid.across
+    small, across = grid is not roomy, max(1, min(grid.across, len(here)))
     shown = here[: min(_SHOWN, grid.places)]
     acted = state["acts"][-1]["agent_id"] if state["acts"] else ""
     drawn = [
