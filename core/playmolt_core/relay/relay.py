@@ -31,7 +31,7 @@ BATCH_MESSAGES: Final = 500
 BATCH_BYTES: Final = 2 * 1024 * 1024
 POLL_SECONDS: Final = 0.25
 GATHER_SECONDS: Final = 0.005
-"""The pause after a small batch under load: what comes meanwhile travels in one batch, which costs NATS less. With a
+"""The longest pause after a small batch: what comes meanwhile travels in one batch, which costs NATS less. With a
 longer one the batches are bursts that every action under way waits for. The first event after a silence never waits."""
 CHECK_SECONDS: Final = 5.0
 """How long a stream is trusted to end where it did: one that loses its tail while nothing happens tells nobody."""
@@ -95,6 +95,7 @@ class Relay:
         """Copy until cancelled; what fails is tried again after a pause that grows to a bound."""
         pause = FIRST_PAUSE
         while True:
+            started = time.monotonic()
             try:
                 moved = await self.step()
             except (FeedBroken, BusUnavailable, LogUnavailable) as error:
@@ -104,7 +105,8 @@ class Relay:
                 continue
             self.ready, self._stepped_at, pause = True, time.monotonic(), FIRST_PAUSE
             if moved < BATCH_MESSAGES // 2:
-                await asyncio.sleep(GATHER_SECONDS if moved else 0)
+                # As long as the batch took: half of the time is left to others, and the pause grows with the load.
+                await asyncio.sleep(min(GATHER_SECONDS, self._stepped_at - started) if moved else 0)
                 await self._sleep()
 
     def _failed(self, error: Exception) -> None:
