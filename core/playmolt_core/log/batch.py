@@ -121,7 +121,7 @@ class _Origin(NamedTuple):
 
 def _origin(record: NewRecord) -> _Origin:
     usual = _USUAL.fullmatch(record.metadata)
-    if not usual:
+    if not usual or record.command not in ("", usual[2].decode()):
         return _Origin(record.metadata, record.command or None)
     actor, command, request, trace = (part.decode() if part else None for part in usual.groups())
     return _Origin(b"null", command, actor, request, trace)
@@ -141,9 +141,10 @@ def _public(stream: str, record: NewRecord) -> str | None:
     if len(middle) > 1 and middle[1:] == record.data[1:-1]:
         return "="
     if middle and record.data.startswith(b"{"):
-        shown, stored = _members(b"{" + middle[1:] + b"}"), _members(record.data)
-        if all(_NAME.fullmatch(name) and stored.get(name) == value for name, value in shown.items()):
-            return "=" + ",".join(shown)
+        names, stored = [*_members(b"{" + middle[1:] + b"}")], _members(record.data)
+        made = b"".join([b',"%b":%b' % (name.encode(), stored.get(name, b"")) for name in names])
+        if made == middle and all(map(_NAME.fullmatch, names)):
+            return "=" + ",".join(names)
     return middle.decode()
 
 
