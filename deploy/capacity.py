@@ -10,6 +10,13 @@ CPU_MICROSECONDS: Final = {"gateway": 90, "ox-engine": 125, "relay": 40, "nats":
 SECONDS_IN_FLIGHT: Final = 0.0248
 IN_FLIGHT_PER_GATEWAY: Final = 24
 READERS_PER_SPECTATOR: Final = 5000
+"""Set, not measured: a quarter of the connections that a spectator takes."""
+WAITS_PER_GATEWAY: Final = 4000
+"""Set, not measured: a fifth of the connections that a gateway takes."""
+COMMANDS_PER_ENGINE: Final = 256
+"""Set: what one that gets no more than it asks for has decided in `seconds_in_hand`, well within the objective."""
+EFFECTS_PER_ENGINE: Final = 40
+"""Set: five eighths of what a process carries out at once, so that another starts before one is full."""
 LEAST: Final = {"gateway": 3, "ox-engine": 2, "spectator": 2}
 POD_CORES: Final = 0.25
 """What a pod of one of these asks for."""
@@ -61,6 +68,11 @@ def need(actions: int, watchers: int, prices: Prices) -> Need:
     paid = STANDING_CORES + (gateways + engines + spectators) * POD_CORES
     money = paid * MONTH_HOURS * prices.core_hour + disk * KEPT_DAYS * prices.gigabyte_month
     return Need(games, gateways, engines, spectators, cores("postgres"), disk, money)
+
+
+def seconds_in_hand() -> float:
+    """How long an O/X engine's own work on the commands of its threshold takes, in the processor time it asks for."""
+    return COMMANDS_PER_ENGINE * CPU_MICROSECONDS["ox-engine"] / 1e6 / POD_CORES
 
 
 def table(prices: Prices) -> str:

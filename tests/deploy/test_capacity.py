@@ -3,17 +3,23 @@
 import re
 
 import pytest
+from playmolt_core.ops.connections import CONNECTIONS
+from playmolt_core.settings import Settings
 
 from deploy.capacity import (
+    COMMANDS_PER_ENGINE,
     CPU_MICROSECONDS,
+    EFFECTS_PER_ENGINE,
     GAME_BYTES,
     IN_FLIGHT_PER_GATEWAY,
     LEAST,
     POD_CORES,
     READERS_PER_SPECTATOR,
     STANDING_CORES,
+    WAITS_PER_GATEWAY,
     Prices,
     need,
+    seconds_in_hand,
     table,
 )
 from tests.deploy.manifests import ROOT, Json, named, of_kind, render, template_of
@@ -42,12 +48,29 @@ def test_the_figures_are_those_that_the_page_says_were_measured() -> None:
 def test_pods_are_started_at_the_figures_of_the_table() -> None:
     objects = render("prod")
     thresholds = {
-        name: {int(one["metadata"]["threshold"]) for one in named(objects, "ScaledObject", name)["spec"]["triggers"]}
-        for name in LEAST
+        one["metadata"]["name"]: [int(each["metadata"]["threshold"]) for each in one["spec"]["triggers"]]
+        for one in of_kind(objects, "ScaledObject")
     }
-    assert IN_FLIGHT_PER_GATEWAY in thresholds["gateway"]
-    assert thresholds["spectator"] == {READERS_PER_SPECTATOR}
+    assert thresholds == {
+        "gateway": [IN_FLIGHT_PER_GATEWAY, WAITS_PER_GATEWAY],
+        "ox-engine": [COMMANDS_PER_ENGINE],
+        "trial-engine": [COMMANDS_PER_ENGINE, EFFECTS_PER_ENGINE],
+        "legal-orchestrator": [EFFECTS_PER_ENGINE],
+        "agora-runner": [EFFECTS_PER_ENGINE],
+        "spectator": [READERS_PER_SPECTATOR],
+    }
     assert {name: named(objects, "ScaledObject", name)["spec"]["minReplicaCount"] for name in LEAST} == LEAST
+
+
+def test_what_was_set_stands_as_it_is_said_to_in_what_a_process_bears() -> None:
+    assert READERS_PER_SPECTATOR * 4 == WAITS_PER_GATEWAY * 5 == CONNECTIONS
+    assert Settings().effects_at_once * 5 == EFFECTS_PER_ENGINE * 8
+    assert seconds_in_hand() == pytest.approx(0.128)
+    (objective,) = re.findall(r"of them are answered in ([\d.]+) s", PAGE)
+    assert seconds_in_hand() < float(objective) / 2
+    shown = re.findall(r"^\| (\d[\d,]*) \| (?:measured|set) \|", PAGE, re.MULTILINE)
+    wanted = [IN_FLIGHT_PER_GATEWAY, WAITS_PER_GATEWAY, COMMANDS_PER_ENGINE, EFFECTS_PER_ENGINE, READERS_PER_SPECTATOR]
+    assert [int(each.replace(",", "")) for each in shown] == wanted
 
 
 def cores_of(text: str) -> float:
