@@ -4,7 +4,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from nats.aio.client import Client, Server
@@ -24,6 +24,8 @@ RECONNECT_SECONDS: Final = 0.25
 _INBOXES = (b"_INBOX.", b"_R_.")  # the second leads to another account: the server has made it of the asker's
 _DISCOVERY = b"$SRV."
 _UNREAD_BYTES = 64 * 1024
+_JUST_CLOSED: Final = (RuntimeError, AttributeError)
+"""What uvloop's transports, and the library's without one, raise when they are written to after they were closed."""
 
 Hear = Callable[[Msg], Awaitable[None]]
 
@@ -83,9 +85,11 @@ class NatsClient(Client):
                 self.put(b"".join(gathered))
 
     def _is_unread(self) -> bool:
-        """Whether the server has not yet taken what was written in earlier turns."""
+        """Whether the server has not yet taken what was written in earlier turns, or never will: it was closed."""
         writer = getattr(self._transport, "_io_writer", None)
-        return writer is None or writer.transport.get_write_buffer_size() > _UNREAD_BYTES
+        if writer is None or writer.transport.is_closing():
+            return True
+        return bool(writer.transport.get_write_buffer_size() > _UNREAD_BYTES)
 
     def hear_at_once(self, subscription: Subscription, hear: Hear) -> None:
         """Have the messages of a subscription heard where they are read, without a queue and a task in between.
@@ -129,7 +133,20 @@ class NatsClient(Client):
                 await self._process_op_err(StaleConnectionError())
                 return
             self._pongs.append(asyncio.get_running_loop().create_future())
-            self._transport.write(b"PING\r\n")
+            with suppress(*_JUST_CLOSED):  # the reader is about to be told
+                self._transport.write(b"PING\r\n")
+
+    async def _send_ping(self, future: asyncio.Future[Any] | None = None) -> None:
+        """Fail as on a connection that is lost when it was closed a moment ago and the reader has not been told."""
+        try:
+            await super()._send_ping(future)
+        except _JUST_CLOSED as error:
+            raise ConnectionResetError("the connection was closed just now") from error
+
+    async def _flush_pending(self, force_flush: bool = False) -> None:
+        """Leave what waits for the next connection when this one was closed a moment ago."""
+        with suppress(*_JUST_CLOSED):
+            await super()._flush_pending(force_flush)
 
     async def _attempt_reconnect(self) -> None:
         if self._current_server is not None:

@@ -115,7 +115,7 @@ class Watches:
             if watched.subscription is None:
                 watched.subscription = await self._connection.subscribe(watched.subject, cb=watched.receive)
                 # The server must know of it before the caller reads what there is: else a message falls between.
-                with suppress(nats.errors.Error, TimeoutError):
+                with suppress(nats.errors.Error, TimeoutError, OSError):
                     await delivered(self._connection, 2)
         if not watched.watchers:
             await self.drop(watched)

@@ -17,7 +17,8 @@ class Transport:
     def __init__(self) -> None:
         self.written: list[bytes] = []
         self.unread = 0
-        self._io_writer = SimpleNamespace(transport=SimpleNamespace(get_write_buffer_size=lambda: self.unread))
+        inner = SimpleNamespace(get_write_buffer_size=lambda: self.unread, is_closing=lambda: False)
+        self._io_writer = SimpleNamespace(transport=inner)
 
     def write(self, data: bytes) -> None:
         self.written.append(data)

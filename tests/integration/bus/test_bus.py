@@ -1,14 +1,16 @@
 """Calls over a real NATS server: packing, preference, failover, bounds; watches and their gaps."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 
 import msgspec
+import nats.errors
 import pytest
+import uvloop
 from playmolt_cli.local.embedded import Nats
 from playmolt_core.bus.client import NatsBus, connect
-from playmolt_core.bus.connection import delivered
+from playmolt_core.bus.connection import delivered, open_connection
 from playmolt_core.bus.engine_bus import EngineBus, Respond
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.settings import Settings
@@ -206,3 +208,35 @@ def test_ids_sort_by_time_and_repeat_themselves() -> None:
     assert first == time_ordered_id("ox", now, "command")
     assert first < time_ordered_id("ox", now + timedelta(milliseconds=1), "command")
     assert first != time_ordered_id("ox", now, "other")
+
+
+@pytest.mark.parametrize("steps", range(4))
+@pytest.mark.parametrize("tried", ["flush", "publish", "send", "subscribe", "request"])
+def test_a_connection_that_was_closed_just_now_fails_as_one_that_is_lost(
+    nats_server: Nats, tried: str, steps: int
+) -> None:
+    """Seen: RuntimeError of uvloop's closed transport, one step of the loop before the client knows of it."""
+
+    async def try_it() -> None:
+        client = await open_connection(Settings(nats_url=nats_server.url), "test", lambda: None)
+
+        async def sent() -> None:
+            client.send("x", b"")
+
+        tries: dict[str, Callable[[], Awaitable[object]]] = {
+            "flush": lambda: client.flush(2),
+            "publish": lambda: asyncio.gather(*(client.publish("x", b"") for _ in range(3))),
+            "send": sent,
+            "subscribe": lambda: client.subscribe("x"),
+            "request": lambda: client.request("x", timeout=2),
+        }
+        client._abort()
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        with suppress(nats.errors.Error, TimeoutError, OSError):
+            await tries[tried]()
+        await until(lambda: client.stats["reconnects"] == 1 and client.is_connected)
+        await client.flush(2)
+        await client.close()
+
+    uvloop.run(try_it())
