@@ -23,15 +23,20 @@ from playmolt_cli.main import cli
 from playmolt_core.bus.jetstream import JetStream, open_jetstream
 from playmolt_core.db.migrate import migrate
 from playmolt_core.db.pool import open_pool
+from playmolt_core.log.erasing import SessionEraser
+from playmolt_core.log.port import ERASED
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.relay.relay import FeedBroken, Relay
 from playmolt_core.settings import Settings
+from playmolt_core.vault.rows import KeyRow, make
 from playmolt_schemas import subjects
 
 from core.tests.log.log_contract import Game, unit
 from tests.integration.log.test_backup import base_backup
 
 LIMIT = 1_000
+SEALED = b'{"sealed":"v1.' + b"A" * 48 + b'"}'
+"""Data as it lies in the log of a session; without its key nobody asks what it says."""
 
 
 async def run(*arguments: object, **told: str) -> Result:
@@ -185,6 +190,61 @@ async def test_what_was_played_after_the_moment_is_listed_and_all_goes_on(
     assert {each["stream"]: (each["kept"], each["forked"]) for each in forked["streams"]} == {
         "note-moved": (3, 4), "note-new": (0, None),
     }  # fmt: skip
+    await asyncio.to_thread(server.stop)
+
+
+async def told_in_session(url: str, stream: str) -> None:
+    """A sealed session with two records."""
+    pool = await open_pool(url, writes=True)
+    async with pool.transaction() as connection:
+        await make(connection, [KeyRow(stream=stream, owner="agent-1", kek="k", wrapped=b"w" * 40)])
+    records = Game(stream).adds(2, summary=None, data=SEALED)
+    assert await PostgresLog(pool).append([unit(records)]) == ["appended"]
+    await pool.close()
+
+
+async def erased(url: str, stream: str) -> None:
+    pool = await open_pool(url, writes=True)
+    assert await SessionEraser(pool).erase(stream, "owner") is not None
+    await pool.close()
+
+
+@pytest.mark.timeout(240)
+async def test_what_was_erased_after_the_moment_is_erased_again(
+    archived: Archived, folder: Path, tmp_path: Path
+) -> None:
+    place, key, url = tmp_path / "anchors.jsonl", tmp_path / "key.pem", archived.first.url
+    for stream in ("legal-before", "legal-after", "jury-after", "legal-kept"):
+        await told_in_session(url, stream)
+    await asyncio.to_thread(base_backup, url, folder / "restored")
+    await erased(url, "legal-before")
+    moment = await ask(url, "SELECT clock_timestamp()")
+    await told_in_session(url, "legal-new")
+    for stream in ("legal-after", "jury-after", "legal-new"):
+        await erased(url, stream)
+    anchor = ("log", "anchor", "--out", place, "--key", key)
+    assert (await run(*anchor, DATABASE_URL=url)).exit_code == 0
+
+    server = await archived.restored(moment)
+    told = {"DATABASE_URL": server.url}
+    open_keys = "SELECT count(*) FROM vault.key WHERE wrapped IS NOT NULL"
+    assert await ask(server.url, open_keys) == 3, "what was erased after the moment opens again"
+    again = json.loads((done := await run("erase", "--again", place, "--json", **told)).stdout)
+    assert done.exit_code == 0, done.output
+    assert {each["id"]: each["again"] for each in again["erased"]} == {
+        "legal-before": True, "legal-after": False, "jury-after": False,
+    }  # fmt: skip
+    assert again["missing"] == ["legal-new"], "what was opened after the moment is gone as it is"
+    assert await ask(server.url, open_keys) == 1
+    assert (await run(*anchor, "--restored", **told)).exit_code == 0
+    verified = json.loads((done := await run("log", "verify", "--json", "--anchors", place, **told)).stdout)
+    assert (done.exit_code, verified["breaks"], verified["erased"], verified["unverified"]) == (0, [], 3, 1)
+    pool = await open_pool(server.url)
+    stored = await PostgresLog(pool).versions(["legal-before", "legal-after", "jury-after", "legal-kept"])
+    await pool.close()
+    assert [stream for stream, version in stored.items() if version != ERASED] == ["legal-kept"]
+    twice = json.loads((await run("erase", "--again", place, "--json", **told)).stdout)
+    assert [each["again"] for each in twice["erased"]] == [True] * 3
     await asyncio.to_thread(server.stop)
 
 
