@@ -428,6 +428,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Literal["operator", "keys"],
         _env("PLAYMOLT_JURY_CASES", "Who may bring cases over HTTP: the operator alone, or any key, up to 20 of them."),
     ] = "operator"
+    pack_sweep_seconds: Annotated[
+        Positive,
+        _env(
+            "PLAYMOLT_PACK_SWEEP_SECONDS",
+            "How often packs of cases are deleted that nobody offers and no session plays; they are kept for an hour.",
+        ),
+    ] = 3600
     jury_show_stances: Annotated[
         bool, _env("PLAYMOLT_JURY_SHOW_STANCES", "Whether overseers see jurors' stances as numbers before the verdict.")
     ] = False

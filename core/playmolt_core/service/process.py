@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,6 +96,8 @@ class HostedGame(msgspec.Struct, frozen=True):
     """Routes whose body names what lies elsewhere, and has to be read before rules can decide on it."""
     prepare: Prepare | None = None
     """Fetches what rules need in memory for a stream that was read from the log."""
+    upkeep: Callable[[], Coroutine[Any, Any, None]] | None = None
+    """Goes on beside the calls for as long as the process serves."""
 
 
 Build = Callable[[ServiceContext], HostedGame]
@@ -153,8 +155,10 @@ async def _play(
     health_port: int,
 ) -> None:
     """Serve every game until the word to stop, then finish what was taken."""
+    hosts: list[HostedGame] = []
     for build in builds:
         hosted = build(context)
+        hosts.append(hosted)
         context.engines[hosted.decider.game] = _engine(hosted, context, bus)
     engines = tuple(context.engines.values())
     for engine in engines:
@@ -169,10 +173,11 @@ async def _play(
         for game in context.engines
         if (outages := context.outages(game))
     ]
+    upkeeps = [asyncio.create_task(hosted.upkeep()) for hosted in hosts if hosted.upkeep]
     settling = asyncio.create_task(context.vault.settle()) if context.vault else None
-    await until_stopped(stopping, [*beats, *(task for engine in engines for task in engine.tasks)])
-    for beat in (*beats, *filter(None, [settling])):
-        beat.cancel()
+    await until_stopped(stopping, [*beats, *upkeeps, *(task for engine in engines for task in engine.tasks)])
+    for task in (*beats, *upkeeps, *filter(None, [settling])):
+        task.cancel()
     _log.info("draining", under_way=sum(engine.writes.under_way for engine in engines))
     await bus.withdraw()
     await asyncio.gather(*(engine.stop() for engine in engines))

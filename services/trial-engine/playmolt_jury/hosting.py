@@ -43,4 +43,7 @@ def build(context: ServiceContext) -> HostedGame:
         CHAIN_EFFECT: ChainWorker(chain, context.log),
     }
     fetches = {**Library(jury, context.log).fetches(), **brought.fetches()}
-    return HostedGame(jury, JuryApi(jury, aliases), workers, fetches, {OPEN: brought.complete}, brought.prepare)
+    return HostedGame(
+        jury, JuryApi(jury, aliases), workers, fetches, {OPEN: brought.complete}, brought.prepare,
+        lambda: brought.tidy(settings.pack_sweep_seconds),
+    )  # fmt: skip

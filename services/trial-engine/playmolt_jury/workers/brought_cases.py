@@ -91,6 +91,16 @@ class BroughtCases:
         else:
             await self._play(state.game_id, found)
 
+    async def tidy(self, every: float) -> None:
+        """Delete from time to time what nobody offers and no session plays: an erased session leaves its pack behind,
+        and nobody may bring or delete a case for months."""
+        while True:
+            await asyncio.sleep(every)
+            try:
+                await self._packs.sweep()
+            except ConnectionError as error:
+                _log.warning("sweep_waits", detail=str(error)[:300])
+
     async def _play(self, stream: str, found: Pack) -> None:
         """Keep a pack for a session; its files are sent where they do not lie in Postgres yet, as those of folders."""
         if not await self._packs.play(stream, found.digest):

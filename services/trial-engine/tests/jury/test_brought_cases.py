@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_core.db.content.packs import Offer, Offering
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused
 from playmolt_jury.api import Opening
@@ -29,6 +30,8 @@ class MemoryPacks:
         self.playing: dict[str, str] = {}
         self.missed: set[str] = set()
         self.sent = 0
+        self.swept = asyncio.Semaphore(0)
+        self.away = 0
 
     async def files(self, digest: str) -> Files | None:
         return self.lying.get(digest)
@@ -57,6 +60,10 @@ class MemoryPacks:
         self.missed.add(digest)
 
     async def sweep(self, faulty: str = "") -> None:
+        self.swept.release()
+        if self.away > 0:
+            self.away -= 1
+            raise LogUnavailable("away")
         self.lying.pop(faulty, None)
 
 
@@ -95,6 +102,16 @@ async def test_who_opens_a_session_may_name_its_own_cases_and_the_operators(ferr
     assert (await other.opening({"language": "en", "case": "ferry"}, "agent-2")).brought == ()
     for odd in (None, [], {"case": 7}, {"case": "none"}):
         assert (await other.opening(odd)).body == odd
+
+
+async def test_packs_are_swept_from_time_to_time_also_after_the_database_was_away() -> None:
+    brought = Brought()
+    brought.packs.away = 1
+    tidying = asyncio.create_task(brought.brought.tidy(0.001))
+    async with asyncio.timeout(10):
+        for _ in range(3):
+            await brought.packs.swept.acquire()
+    tidying.cancel()
 
 
 async def test_the_shipped_case_is_kept_as_it_was_when_a_session_opened_with_it() -> None:
