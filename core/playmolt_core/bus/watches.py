@@ -10,7 +10,7 @@ from nats.aio.subscription import Subscription
 from playmolt_schemas.subjects import CLOSES_HEADER, INVITE_HEADER, TRACE_HEADER
 
 from playmolt_core.bus.connection import delivered
-from playmolt_core.bus.port import Headed
+from playmolt_core.bus.port import BusUnavailable, Headed
 
 _WAITING = 1024
 MISSED = b""
@@ -92,7 +92,10 @@ class Watches:
         self._openings: set[asyncio.Task[None]] = set()
 
     async def watch(self, subject: str) -> SubjectWatch:
-        """Subscribe; messages published after this returns are seen unless the connection breaks."""
+        """Subscribe; messages published after this returns are seen unless the connection breaks.
+
+        Raises BusUnavailable on a connection that is closed for good.
+        """
         watched = self._subjects.get(subject)
         if watched is None:
             watched = self._subjects[subject] = _Watched(subject, self)
@@ -104,9 +107,11 @@ class Watches:
         try:
             # Shielded: a flush that is cancelled leaves a future behind on which the next PONG breaks the connection.
             await asyncio.shield(opening)
-        except BaseException:
+        except BaseException as error:
             # A caller that gave up or could not subscribe gets no watch that it could close.
             await watched.leave(watcher)
+            if isinstance(error, nats.errors.Error):
+                raise BusUnavailable(f"could not subscribe to {subject}: {error!r}") from error
             raise
         return watcher
 

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from nats.aio.client import Client
+from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.bus.watches import MISSED, SubjectWatch, Watches, _Watched
 
 
@@ -45,3 +46,10 @@ async def test_past_its_bound_it_forgets_and_reports_a_gap(watcher: SubjectWatch
     for _ in range(1025):
         watcher.put(b"x")
     assert [await watcher.next(0), await watcher.next(0)] == [MISSED, None]
+
+
+async def test_on_a_connection_that_is_closed_for_good_nothing_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client()
+    monkeypatch.setattr(Client, "is_closed", True)
+    with pytest.raises(BusUnavailable, match="could not subscribe"):
+        await Watches(client).watch("spectate.ox.1")
