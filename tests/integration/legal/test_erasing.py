@@ -1,10 +1,5 @@
 """Erasing on a whole platform: who may, what everybody is told afterwards, and what is left."""
 
-import asyncio
-import base64
-import re
-import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Iterator
@@ -12,15 +7,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import asyncpg
 import httpx
 import msgspec
 import pytest
 from playmolt_cli.local.stack import Stack
 
-from tests.integration.jury.person import Overseer
-from tests.integration.legal.person import Person as Counsel
-from tests.integration.legal.person import round1, round2
+from tests.integration.legal.command import playmolt
 
 MARKER = "xylograph-quandary"
 GONE = ("", "/report", "/report?format=md", "/stream", "/log", "/picture.svg")
@@ -134,115 +126,3 @@ def test_after_a_restore_the_anchors_have_it_erased_again(running: Stack, client
     playmolt(running, "log", "anchor", "--out", place, "--key", str(running.folder.path / "anchor-key.pem"))
     told = msgspec.json.decode(playmolt(running, "erase", "--again", place, "--json"))
     assert {"id": session, "again": True}.items() <= next(e for e in told["erased"] if e["id"] == session).items()
-
-
-TOLD = "qzjxkvwqfpzgxjqk"
-"""A text that nothing else holds. Packed, some run of six letters of it stays whole."""
-PLANTED = TOLD[::-1]
-
-
-def found_in(running: Stack, text: str) -> set[str]:
-    """Where a text is: in files of the database, of NATS, WAL, logs of processes, anchors, an export, figures."""
-    held = re.compile(b"|".join(text[at : at + 6].encode() for at in range(len(text) - 5))).search
-    places, anchors = set(), str(running.folder.path / "anchors.jsonl")
-    playmolt(running, "log", "anchor", "--out", anchors, "--key", str(running.folder.path / "anchor-key.pem"))
-    for path in running.folder.path.rglob("*"):
-        if path.is_file() and held(path.read_bytes()):
-            places.add("wal" if "pg_wal" in path.parts else path.relative_to(running.folder.path).parts[0])
-    if held(playmolt(running, "log", "export", "--running")):
-        places.add("export")
-    if held(httpx.get(f"{running.run.gateway}/metrics", timeout=30).content):
-        places.add("metrics")
-    return places
-
-
-async def counsel_tells(gateway: str) -> tuple[str, dict[str, str]]:
-    """A legal session with the text in every field that a person fills, and in a file."""
-    padded = f"{TOLD} " + "The tenant paid the deposit. " * 200
-    async with Counsel(gateway) as person:
-        await person.open(title=TOLD, jurisdiction=TOLD, exclusions=[TOLD])
-        upload = {"title": TOLD, "kind": "evidence", "media_type": "text/plain"}
-        content = base64.b64encode(padded.encode()).decode()
-        uploaded = await person.post(f"/api/sessions/{person.session}/evidence", upload | {"content": content})
-        assert uploaded.status_code == 201, uploaded.text
-        evidence = [{"title": TOLD, "description": TOLD}]
-        timeline = [{"when": TOLD, "what": TOLD, "agreed": True}]
-        facts = {
-            "overview": padded,
-            "acts": padded,
-            "opposing_claims": TOLD,
-            "evidence": evidence,
-            "timeline": timeline,
-        }
-        await person.tell(facts)
-        await person.gate("round1")
-        answer = await person.steer(**round1(TOLD), fact_corrections=TOLD)
-        assert answer.status_code == 200, answer.text
-        await person.gate("round2")
-        answer = await person.steer(**round2("civil") | {"proof_priority": TOLD, "instructions": TOLD})
-        assert answer.status_code == 200, answer.text
-        await person.gate("end")
-        answer = await person.steer(gate="end", resolution="final_report", report_style="risk", final_instructions=TOLD)
-        assert answer.status_code == 200, answer.text
-        async with asyncio.timeout(60):
-            while (report := await person.get(f"/api/sessions/{person.session}/report")).status_code == 409:
-                await asyncio.sleep(0.2)  # the last turn is asked for
-        assert TOLD in report.text
-        return f"/api/sessions/{person.session}", person.headers
-
-
-async def overseer_tells(gateway: str) -> tuple[str, dict[str, str]]:
-    """A jury with the text in what a person says to jurors, writes to one, and asks a witness in vain."""
-    async with Overseer(gateway) as person:
-        await person.open()
-        await person.to("investigation")
-        await person.refused(400, "invalid_request", "witnesses/lin_xia/talk", {"choice": TOLD})
-        await person.to("persuasion")
-        await person.did("chat/ophiuchus", {"text": f"There is reasonable doubt, {TOLD}."})
-        await person.to("deliberation")
-        await person.did("notes", {"juror_id": "radical", "text": f"Between us: {TOLD}"})
-        return person.path(), person.headers
-
-
-async def test_what_a_person_tells_is_found_nowhere_before_and_after_it_is_erased(running: Stack) -> None:
-    gateway = running.run.gateway
-    sessions = [await counsel_tells(gateway), await overseer_tells(gateway)]
-    planted = f"{PLANTED} " + "Something else stands here. " * 200
-    for packing in await packings(running):
-        made = f"CREATE TABLE planted (packed text COMPRESSION {packing}); INSERT INTO planted VALUES ('{planted}')"
-        await run_sql(running, f"{made}; DELETE FROM planted; CHECKPOINT")
-        assert {"postgres", "wal"} <= found_in(running, PLANTED), f"the search finds a dead row packed by {packing}"
-        await run_sql(running, "DROP TABLE planted; CHECKPOINT")
-    assert found_in(running, TOLD) == set()
-    async with httpx.AsyncClient(base_url=gateway, timeout=30) as client:
-        for path, headers in sessions:
-            erased = await client.delete(path, headers=headers)
-            assert erased.status_code == 200, erased.text
-    await run_sql(running, "CHECKPOINT")
-    assert found_in(running, TOLD) == set()
-    assert b'"breaks":[]' in playmolt(running, "log", "verify", "--json")
-
-
-async def packings(running: Stack) -> list[str]:
-    """What this build of Postgres packs long values by: pglz, and lz4 where it has that."""
-    connection = await asyncpg.connect(running.run.database_url)
-    try:
-        asked = "SELECT enumvals FROM pg_settings WHERE name = 'default_toast_compression'"
-        return list(await connection.fetchval(asked))
-    finally:
-        await connection.close()
-
-
-async def run_sql(running: Stack, statements: str) -> None:
-    connection = await asyncpg.connect(running.run.database_url)
-    try:
-        await connection.execute(statements)
-    finally:
-        await connection.close()
-
-
-def playmolt(running: Stack, *words: str) -> bytes:
-    command = [sys.executable, "-m", "playmolt_cli", *words, "--data", str(running.folder.path)]
-    done = subprocess.run(command, capture_output=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr.decode() + done.stdout.decode()
-    return done.stdout
