@@ -10,7 +10,9 @@ CPU_MICROSECONDS: Final = {"gateway": 90, "ox-engine": 125, "relay": 40, "nats":
 SECONDS_IN_FLIGHT: Final = 0.0248
 IN_FLIGHT_PER_GATEWAY: Final = 24
 READERS_PER_SPECTATOR: Final = 5000
-"""Set, not measured: a quarter of the connections that a spectator takes."""
+"""Set: a quarter of the connections that a spectator takes."""
+DELIVERY_MICROSECONDS: Final = 6.82
+"""Of a message to one reader, `python -m bench.fanout`."""
 WAITS_PER_GATEWAY: Final = 4000
 """Set, not measured: a fifth of the connections that a gateway takes."""
 COMMANDS_PER_ENGINE: Final = 256
@@ -73,6 +75,11 @@ def need(actions: int, watchers: int, prices: Prices) -> Need:
 def seconds_in_hand() -> float:
     """How long an O/X engine's own work on the commands of its threshold takes, in the processor time it asks for."""
     return COMMANDS_PER_ENGINE * CPU_MICROSECONDS["ox-engine"] / 1e6 / POD_CORES
+
+
+def messages_a_reader() -> float:
+    """Messages a second to each reader of a spectator that uses of its processor what is planned."""
+    return POD_CORES * BUSY * 1e6 / DELIVERY_MICROSECONDS / READERS_PER_SPECTATOR
 
 
 def table(prices: Prices) -> str:

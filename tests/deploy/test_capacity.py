@@ -9,6 +9,7 @@ from playmolt_core.settings import Settings
 from deploy.capacity import (
     COMMANDS_PER_ENGINE,
     CPU_MICROSECONDS,
+    DELIVERY_MICROSECONDS,
     EFFECTS_PER_ENGINE,
     GAME_BYTES,
     IN_FLIGHT_PER_GATEWAY,
@@ -18,6 +19,7 @@ from deploy.capacity import (
     STANDING_CORES,
     WAITS_PER_GATEWAY,
     Prices,
+    messages_a_reader,
     need,
     seconds_in_hand,
     table,
@@ -68,6 +70,7 @@ def test_what_was_set_stands_as_it_is_said_to_in_what_a_process_bears() -> None:
     assert seconds_in_hand() == pytest.approx(0.128)
     (objective,) = re.findall(r"of them are answered in ([\d.]+) s", PAGE)
     assert seconds_in_hand() < float(objective) / 2
+    assert f"{messages_a_reader():.1f} messages a second to each, at {DELIVERY_MICROSECONDS} µs a delivery" in PAGE
     shown = re.findall(r"^\| (\d[\d,]*) \| (?:measured|set) \|", PAGE, re.MULTILINE)
     wanted = [IN_FLIGHT_PER_GATEWAY, WAITS_PER_GATEWAY, COMMANDS_PER_ENGINE, EFFECTS_PER_ENGINE, READERS_PER_SPECTATOR]
     assert [int(each.replace(",", "")) for each in shown] == wanted
