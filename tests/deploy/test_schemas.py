@@ -9,7 +9,7 @@ import pytest
 
 from tests.deploy.manifests import OVERLAYS, Json, name_of, render
 
-OLDEST, NEWEST = "1.34", "1.37"
+VERSIONS, NEWEST = [f"1.{minor}" for minor in range(30, 36)], "1.37"
 OWN = {path.stem: json.loads(path.read_text()) for path in (Path(__file__).parent / "schemas").glob("*.json")}
 
 
@@ -41,8 +41,9 @@ def distinct() -> list[Json]:
     return [json.loads(text) for text in {json.dumps(one, sort_keys=True) for name in names for one in render(name)}]
 
 
-def test_every_object_is_as_the_schema_of_the_oldest_version_says() -> None:
-    found = {name_of(one): fault(one, OLDEST) for one in distinct()}
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_object_is_as_the_schemas_of_a_version_say(version: str) -> None:
+    found = {name_of(one): fault(one, version) for one in distinct()}
     assert {name: what for name, what in found.items() if what} == {}
     assert len(found) > 70
 
