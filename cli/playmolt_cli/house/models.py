@@ -40,7 +40,7 @@ class HouseModels:
         for alias in aliases:
             if models.get(alias) is None:
                 known = ", ".join(catalogue.aliases)
-                raise UnknownAlias(f"no alias {alias!r} in PLAYMOLT_MODELS; there are {known}")
+                raise UnknownAlias(f'no alias "{alias}" in PLAYMOLT_MODELS; there are {known}')
         self._aliases = aliases
         self._catalogue = catalogue
         self._models = models

@@ -1,14 +1,17 @@
 """Plans of matches: read from TOML, or made of a command's words; all faults at once, each with its key."""
 
+import copy
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
 import msgspec
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, ValidationError
+from jsonschema.exceptions import best_match
 from playmolt.bots import MIXED, policies
 from playmolt_core.llm.catalogue import Catalogue, decimal_text
 from playmolt_core.llm.models import Models
@@ -62,8 +65,10 @@ def read_plan(path: Path, catalogue: Catalogue, models: Models) -> Plan:
         _refuse([f"{path}: {error.strerror or error}"])
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         _refuse([f"{path}: no TOML: {error}"])
-    if faults := _form_faults(document):
-        _refuse(faults)
+    if errors := list(Draft202012Validator(msgspec.json.schema(MatchPlan)).iter_errors(document)):
+        rest = _without(document, errors)
+        others = faults_of(Plan(rest, path.parent), catalogue, models) if rest else ()
+        _refuse([*_form_faults(errors), *others])
     plan = Plan(msgspec.convert(document, MatchPlan), path.parent)
     check(plan, catalogue, models)
     return plan
@@ -163,7 +168,7 @@ def _model_faults(
 ) -> Iterator[tuple[str, str]]:
     alias = player.model or ""
     if models.get(alias) is None:
-        yield ".model", f"no alias {alias!r}; there are {', '.join(catalogue.aliases)}"
+        yield ".model", f'no alias "{alias}"; there are {", ".join(catalogue.aliases)}'
     elif money and alias in catalogue.models and not catalogue.models[alias].priced:
         yield ".model", f"{alias} has no prices, which a budget of money needs"
     try:
@@ -172,17 +177,54 @@ def _model_faults(
         yield ".prompt", str(error)
 
 
-def _form_faults(document: dict[str, Any]) -> list[str]:
-    """What of a document is not as the plan's schema says, each with its key."""
-    schema = msgspec.json.schema(MatchPlan)
-    faults = []
-    for error in Draft202012Validator(schema).iter_errors(document):
-        key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
-        where, fault = key.removeprefix("."), error.message
+def _without(document: dict[str, Any], errors: Iterable[ValidationError]) -> MatchPlan | None:
+    """What is left of a document without what is not of the right form, so that the rest is checked in the same go.
+
+    None where nothing can be made of it.
+    """
+    rest = copy.deepcopy(document)
+    for error in errors:
+        place = list(error.absolute_path)
         if error.validator == "additionalProperties":
-            known = ", ".join(error.schema.get("properties", ()))
-            fault = f"{fault.partition(' (')[2].rstrip(')') or fault}; known are {known}"
-        elif error.validator == "required":
+            for key in _at(document, place).keys() - {*_known(error)}:
+                _delete(rest, [*place, key])
+        elif error.validator != "required":
+            _delete(rest, place)
+    try:
+        players = [{"name": f"player-{place}"} | player for place, player in enumerate(rest.get("players", ()))]
+        games = [{"n": 1} | game for game in rest.get("games", ()) if "game" in game]
+        return msgspec.convert({"name": "unnamed"} | rest | {"players": players, "games": games}, MatchPlan)
+    except (TypeError, msgspec.ValidationError):
+        return None
+
+
+def _known(error: ValidationError) -> list[str]:
+    return list(error.schema["properties"]) if isinstance(error.schema, dict) else []
+
+
+def _at(document: Any, place: Iterable[str | int]) -> Any:
+    for part in place:
+        document = document[part]
+    return document
+
+
+def _delete(document: Any, place: Sequence[str | int]) -> None:
+    with suppress(KeyError, IndexError):  # what holds it went before
+        held = _at(document, place[:-1])
+        if place and isinstance(held, dict):
+            held.pop(place[-1], None)
+
+
+def _form_faults(errors: Iterable[ValidationError]) -> list[str]:
+    """What of a document is not as the plan's schema says, each with its key."""
+    faults = []
+    for error in errors:
+        told = best_match([error]) or error
+        key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in told.absolute_path)
+        where, fault = key.removeprefix("."), told.message
+        if told.validator == "additionalProperties":
+            fault = f"{fault.partition(' (')[2].rstrip(')') or fault}; known are {', '.join(_known(told))}"
+        elif told.validator == "required":
             where, fault = f"{where}.{fault.split(chr(39))[1]}".removeprefix("."), "missing"
         faults.append(f"{where or 'the plan'}: {fault}")
     return sorted(faults)

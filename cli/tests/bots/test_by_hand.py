@@ -78,4 +78,4 @@ def test_an_alias_that_there_is_not_is_named(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("PLAYMOLT_HOUSE_KEY", "house_key")
     done = CliRunner().invoke(cli, ["bots", "ox", "--data", str(tmp_path), "--policy", "model:locl"])
     assert done.exit_code == 2
-    assert "no alias 'locl' in PLAYMOLT_MODELS; there are scripted" in done.output
+    assert 'no alias "locl" in PLAYMOLT_MODELS; there are scripted' in done.output
