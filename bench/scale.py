@@ -1,0 +1,197 @@
+"""What a large installation comes to, by arithmetic on measured figures and by a simulation of commits;
+`python -m bench.scale` prints the tables of docs/scaling.md. Nothing here was tried at this size."""
+
+import heapq
+import random
+import sys
+from collections import deque
+from math import ceil
+from typing import Final, NamedTuple
+
+from deploy.capacity import (
+    BUSY,
+    CPU_MICROSECONDS,
+    DAY_SECONDS,
+    DELIVERY_MICROSECONDS,
+    GAME_ACTIONS,
+    GAME_BYTES,
+    KEPT_DAYS,
+    READERS_PER_SPECTATOR,
+)
+
+ACTIONS: Final = 10_000
+GAMES: Final = 1_000_000
+WATCHERS: Final = 1_000_000
+ENGINES: Final = 100
+GATEWAYS: Final = 260
+"""As many as the page of the contract names beside 360 other services."""
+OTHERS: Final = 360
+EVENTS_AN_ACTION: Final = 1.3
+STREAMS_A_TABLE: Final = 65_536
+ENGINE_MEGABYTES: Final = 104
+"""Of an engine with 10,000 games in memory, `bench/memory.py`."""
+GAMES_AN_ENGINE: Final = 10_000
+STREAM_EVENTS: Final = 100_000
+ARCHIVED_A_SECOND: Final = 7_500
+"""Records that one `log archive` writes, reads back and deletes: 30,000 in 4 s."""
+RELAYED_A_SECOND: Final = 25_000
+"""Records that one relay copies with a core of its own: 40 µs of it an action."""
+CONNECTIONS_A_PROCESS: Final = {"gateway": 8, "ox-engine": 6}
+PREPARED: Final = 15e-6
+"""Seconds of a command before its commit asks for the counter of positions."""
+HELD: Final = 13e-6
+"""Seconds of a command for which the counter is held."""
+FLUSH: Final = 0.003
+"""Seconds of a commit that waits for a standby."""
+BATCH: Final = 64
+
+
+class Commits(NamedTuple):
+    """What engines get done: commands a second, and how long one waits, in milliseconds."""
+
+    rate: float
+    p50: float
+    p99: float
+    busy: float
+    """For how much of the time the counter of a shard is held."""
+
+
+def simulate(
+    actions: float, engines: int, shards: int, *, batch: int = BATCH, flush: float = FLUSH, seconds: float = 4.0
+) -> Commits:
+    """Commands come at random to the engines of one shard of several that are alike. An engine takes what waits, up to a
+    batch, prepares it, and holds the shard's counter while it stores it, in the order of asking."""
+    dice = random.Random(1)  # noqa: S311 -- a simulation that is the same each time
+    here, rate = max(1, engines // shards), actions / shards
+    waiting: list[deque[float]] = [deque() for _ in range(here)]
+    engaged, free_at, held, waits = [False] * here, 0.0, 0.0, list[float]()
+    happenings: list[tuple[float, int, int]] = [(dice.expovariate(rate), -1, 0)]
+    under_way: dict[int, list[float]] = {}
+    while happenings and (now := happenings[0][0]) < seconds:
+        _, engine, _ = heapq.heappop(happenings)
+        if engine < 0:
+            engine = dice.randrange(here)
+            waiting[engine].append(now)
+            heapq.heappush(happenings, (now + dice.expovariate(rate), -1, 0))
+        else:
+            waits += [now - came for came in under_way.pop(engine)]
+            engaged[engine] = False
+        if engaged[engine] or not waiting[engine]:
+            continue
+        taken = [waiting[engine].popleft() for _ in range(min(batch, len(waiting[engine])))]
+        begins = max(now + len(taken) * PREPARED, free_at)
+        free_at = begins + len(taken) * HELD + flush
+        held += free_at - begins
+        engaged[engine], under_way[engine] = True, taken
+        heapq.heappush(happenings, (free_at, engine, 0))
+    waits.sort()
+    return Commits(
+        len(waits) / seconds * shards,
+        waits[len(waits) // 2] * 1e3,
+        waits[len(waits) * 99 // 100] * 1e3,
+        min(1.0, held / seconds),
+    )
+
+
+def commits_table() -> str:
+    rows = [
+        "| engines | shards | actions/s | p50, ms | p99, ms | the counter is held |",
+        "|---|---|---|---|---|---|",
+    ]
+    for engines, shards in ((1, 1), (4, 1), (4, 4), (ENGINES, 1), (ENGINES, 4), (ENGINES, 16), (ENGINES, 64)):
+        done = simulate(ACTIONS, engines, shards)
+        rows.append(
+            f"| {engines} | {shards} | {done.rate:,.0f} | {done.p50:,.1f} | {done.p99:,.1f} | {done.busy:.0%} |"
+        )
+    return "\n".join([*rows, ""])
+
+
+class Limit(NamedTuple):
+    """What is bounded by what, at the target, and what moves the bound."""
+
+    what: str
+    comes_to: str
+    measure: str
+    lever: str
+
+
+def limits() -> list[Limit]:
+    events = ACTIONS * EVENTS_AN_ACTION
+    games_a_day = ACTIONS * DAY_SECONDS / GAME_ACTIONS
+    disk = games_a_day * GAME_BYTES / 1e12
+    spectators = ceil(WATCHERS / READERS_PER_SPECTATOR)
+    deliveries = WATCHERS * events / GAMES
+    cores = {name: ACTIONS * cost / 1e6 / BUSY for name, cost in CPU_MICROSECONDS.items()}
+    connections = GATEWAYS * CONNECTIONS_A_PROCESS["gateway"] + ENGINES * CONNECTIONS_A_PROCESS["ox-engine"]
+    pings = 2 * (GATEWAYS + OTHERS) * GATEWAYS
+    return [
+        Limit(
+            "processor time, cores, half of each left free",
+            ", ".join(f"{name} {amount:.1f}" for name, amount in cores.items()),
+            "µs an action, `docs/performance.md`",
+            "more pods; Postgres and NATS by shards",
+        ),
+        Limit(
+            "memory of the engines",
+            f"{GAMES / GAMES_AN_ENGINE * ENGINE_MEGABYTES / 1000:.1f} GB, {GAMES // ENGINES:,} games each",
+            f"{ENGINE_MEGABYTES} MB with {GAMES_AN_ENGINE:,} games",
+            "more engines, or games that wait put out of memory sooner",
+        ),
+        Limit(
+            "the relay of one shard",
+            f"{events:,.0f} records/s, {events / RELAYED_A_SECOND:.0%} of what one copies",
+            f"{CPU_MICROSECONDS['relay']} µs an action",
+            "a relay a shard",
+        ),
+        Limit(
+            "what NATS keeps of the log",
+            f"the newest {STREAM_EVENTS / events:.1f} s",
+            f"`PLAYMOLT_STREAM_EVENTS` {STREAM_EVENTS:,}",
+            "that setting, or N streams of a shard each",
+        ),
+        Limit(
+            "connections to Postgres",
+            f"{connections:,}",
+            f"{CONNECTIONS_A_PROCESS['gateway']} a gateway, {CONNECTIONS_A_PROCESS['ox-engine']} an engine",
+            "fewer, larger gateways; shards over several databases",
+        ),
+        Limit(
+            "discovery",
+            f"{pings:,} messages/s",
+            f"{GATEWAYS} gateways ask {OTHERS} services and each other twice a second",
+            "announcements: each says so itself every few seconds",
+        ),
+        Limit(
+            "the disk a day",
+            f"{disk:.2f} TB, {disk * KEPT_DAYS:.0f} TB in {KEPT_DAYS} days",
+            f"{GAME_BYTES:,} bytes a game",
+            "`PLAYMOLT_ARCHIVE_DAYS`; shards over several databases",
+        ),
+        Limit(
+            "tables of the log opened and dropped",
+            f"{games_a_day / STREAMS_A_TABLE:.0f} a day",
+            f"{STREAMS_A_TABLE:,} streams each",
+            "larger tables: every query of a game passes over their names",
+        ),
+        Limit(
+            "archiving",
+            f"{events / ARCHIVED_A_SECOND:.1f} archivers at work all day",
+            f"{ARCHIVED_A_SECOND:,} records/s each",
+            "an archiver a shard, or a copy of whole tables",
+        ),
+        Limit(
+            "watchers, one game each",
+            f"{spectators} spectators, {deliveries:,.0f} messages/s in all",
+            f"{READERS_PER_SPECTATOR:,} readers and {DELIVERY_MICROSECONDS} µs a message",
+            "NATS leaf nodes near the spectators, so that a message crosses once to each site",
+        ),
+    ]
+
+
+def limits_table() -> str:
+    rows = ["| limit | comes to | measure | lever |", "|---|---|---|---|"]
+    return "\n".join([*rows, *(f"| {' | '.join(limit)} |" for limit in limits()), ""])
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{commits_table()}\n{limits_table()}")
