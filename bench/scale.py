@@ -59,9 +59,11 @@ class Commits(NamedTuple):
 def simulate(
     actions: float, engines: int, shards: int, *, batch: int = BATCH, flush: float = FLUSH, seconds: float = 4.0
 ) -> Commits:
-    """Commands come at random to the engines of one shard of several that are alike. An engine takes what waits, up to a
-    batch, prepares it, and holds the shard's counter while it stores it, in the order of asking."""
-    dice = random.Random(1)  # noqa: S311 -- a simulation that is the same each time
+    """Commands come at random to the engines of one shard of several that are alike.
+
+    An engine takes what waits, up to a batch, prepares it, and holds the counter while it stores it, in the order of asking.
+    """
+    dice = random.Random(1)
     here, rate = max(1, engines // shards), actions / shards
     waiting: list[deque[float]] = [deque() for _ in range(here)]
     engaged, free_at, held, waits = [False] * here, 0.0, 0.0, list[float]()
