@@ -61,7 +61,7 @@ def simulate(
 ) -> Commits:
     """Commands come at random to the engines of one shard of several that are alike.
 
-    An engine takes what waits, up to a batch, prepares it, and holds the counter while it stores it, in the order of asking.
+    An engine takes what waits, up to a batch, prepares it, and holds the counter to store it, in the order of asking.
     """
     dice = random.Random(1)
     here, rate = max(1, engines // shards), actions / shards
