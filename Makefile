@@ -43,9 +43,9 @@ endef
 demo: $(RUN) ## play every game there is to the end, on real NATS and Postgres
 	$(BIN)/playmolt demo --once
 
-# Three workers also on two cores: tests wait for a third of their time.
+# Four workers also on two cores: tests wait for half of their time.
 test: $(DEV) ## run every test
-	$(BIN)/python -m pytest -n 3 --dist loadscope
+	$(BIN)/python -m pytest -n 4 --dist loadscope
 
 check: $(DEV) ## format, lint, types, architecture
 	$(BIN)/ruff format --check .

@@ -9,7 +9,8 @@ import pytest
 
 from tests.deploy.manifests import OVERLAYS, Json, name_of, render
 
-VERSIONS, NEWEST = [f"1.{minor}" for minor in range(30, 36)], "1.37"
+VERSIONS = [f"1.{minor}" for minor in range(30, 36)]
+OLDEST, NEWEST = VERSIONS[0], "1.37"
 OWN = {path.stem: json.loads(path.read_text()) for path in (Path(__file__).parent / "schemas").glob("*.json")}
 
 
