@@ -31,7 +31,7 @@ def first_turn() -> Turn:
 
 
 def test_an_alias_that_is_not_in_the_catalogue_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UnknownAlias, match="'locl'"):
+    with pytest.raises(UnknownAlias, match='"locl"'):
         house(tmp_path, ["scripted", "locl"], Limits())
 
 
