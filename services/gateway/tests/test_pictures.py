@@ -25,7 +25,7 @@ def session(low: int, high: int) -> dict[str, Any]:
     [
         (50, 70, "Plaintiff's counsel is likely to win: 50–70%"),
         (20, 50, "Plaintiff's counsel is likely to lose: 20–50% to win"),
-        (40, 60, "It could go either way: Plaintiff's counsel wins with 40–60%"),
+        (40, 60, "Too close to call: Plaintiff's counsel has a 40–60% chance"),
     ],
 )
 def test_a_report_says_who_is_ahead(low: int, high: int, said: str) -> None:
