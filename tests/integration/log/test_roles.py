@@ -254,7 +254,16 @@ async def test_the_result_of_an_archived_game_is_not_deleted_either(database_url
     ended = json.dumps([{"stream": old.stream, "version": old.version, "hash": old.hash}])
     assert await pool.value("SELECT log.prune($1, 'a file', $2)", ended, bytes(32)) == 1
     with pytest.raises(asyncpg.FeatureNotSupportedError, match="append-only"):
-        await pool.fetch("DELETE FROM log.event WHERE stream = 'ox-1'")
+        await pool.fetch("DELETE FROM log.record WHERE version = 2")
+    await pool.close()
+
+
+async def test_what_is_called_archived_but_not_registered_is_not_deleted(database_url: str) -> None:
+    pool = await open_pool(database_url)
+    await PostgresLog(pool).append([unit(Game("ox-1").adds(1))])
+    await pool.fetch("UPDATE log.stream SET archived = true")
+    with pytest.raises(asyncpg.FeatureNotSupportedError, match="append-only"):
+        await pool.fetch("DELETE FROM log.record")
     await pool.close()
 
 

@@ -142,7 +142,9 @@ BEGIN
       RETURN OLD;
     END IF;
   ELSIF TG_OP = 'DELETE' AND starts_with(TG_TABLE_NAME, 'record') THEN
-    IF OLD.number >> 48 < 3 AND NOT EXISTS (SELECT FROM log.stream AS s WHERE s.number = OLD.number AND NOT s.archived) THEN
+    IF OLD.number >> 48 < 3 AND EXISTS (
+      SELECT FROM log.stream AS s JOIN log.archived AS a ON a.stream = s.stream WHERE s.number = OLD.number
+    ) THEN
       RETURN OLD;
     END IF;
   END IF;
@@ -454,6 +456,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   names   text[];
   former  bigint[];
+  latter  bigint[];
   wrong   text;
   removed bigint;
   kept    bigint;
@@ -482,18 +485,17 @@ BEGIN
   FROM log.stream AS s JOIN log.record AS e ON e.number = s.number AND e.shard = s.shard
   WHERE s.stream = ANY (names) GROUP BY s.stream;
 
-  UPDATE log.stream AS s
-  SET archived = true, hash = decode(repeat('00', 32), 'hex'), phase = NULL, round = NULL, seated = NULL, needed = NULL,
-      over = NULL, number = log.new_number(3, s.number & 15)
-  WHERE s.stream = ANY (names);
-  PERFORM log.open_part(s.shard, s.number) FROM log.stream AS s WHERE s.stream = ANY (names);
+  SELECT array_agg(log.new_number(3, f.number & 15) ORDER BY f.nth) INTO latter
+  FROM unnest(former) WITH ORDINALITY AS f (number, nth);
+  PERFORM log.open_part(s.shard, a.number)
+  FROM unnest(names, latter) AS a (stream, number) JOIN log.stream AS s ON s.stream = a.stream;
   INSERT INTO log.record (
     position, number, at, version, shard, schema_version, command, actor, closes, decides, hash, salt, type, data, public,
     request, trace, metadata, lobby, prev_hash
   )
-  SELECT e.position, s.number, e.at, e.version, e.shard, e.schema_version, e.command, e.actor, e.closes, e.decides, e.hash,
+  SELECT e.position, a.latter, e.at, e.version, e.shard, e.schema_version, e.command, e.actor, e.closes, e.decides, e.hash,
     e.salt, e.type, e.data, e.public, e.request, e.trace, e.metadata, e.lobby, b.hash
-  FROM unnest(names, former) AS a (stream, number)
+  FROM unnest(names, former, latter) AS a (stream, number, latter)
   JOIN log.stream AS s ON s.stream = a.stream
   JOIN log.record AS e ON e.number = a.number AND e.shard = s.shard
   JOIN log.record AS b ON b.number = e.number AND b.version = e.version - 1 AND b.shard = e.shard
@@ -502,6 +504,10 @@ BEGIN
   DELETE FROM log.record AS e WHERE e.number = ANY (former);
   GET DIAGNOSTICS removed = ROW_COUNT;
   DELETE FROM log.outcome AS o WHERE o.stream = ANY (names);
+  UPDATE log.stream AS s
+  SET archived = true, hash = decode(repeat('00', 32), 'hex'), phase = NULL, round = NULL, seated = NULL, needed = NULL,
+      over = NULL, number = a.number
+  FROM unnest(names, latter) AS a (stream, number) WHERE s.stream = a.stream;
   RETURN removed - kept;
 END $$;
 
@@ -630,7 +636,6 @@ BEGIN
     INSERT INTO log.archived (stream, version, hash, positions, file, sha256)
     SELECT p_stream, p_version, p_hash, range_agg(int8range(e.position, e.position, '[]')), '', nothing
     FROM log.record AS e WHERE e.number = present.number;
-    UPDATE log.stream AS s SET archived = true WHERE s.stream = p_stream;
     DELETE FROM log.record AS e WHERE e.number = present.number;
   END IF;
 
