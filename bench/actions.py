@@ -134,17 +134,17 @@ def _rows(in_flight: int) -> list[tuple[str, str, str, str]]:
     wanted = {64: ("2.5", "1.3"), 256: ("4", "2.5")}[in_flight]
     loaded = f"{in_flight} in flight"
     return [
-        _rated(f"O/X actions/s, {loaded}, against the naive handler", ours, theirs, wanted[0]),
-        _rated(f"O/X actions/s, {loaded}, against the tuned one", ours, tuned, wanted[1]),
-        _rated(f"the hops alone, {loaded}, against the naive handler", hops, theirs),
-        _rated(f"the hops with log and feeds, one event an action, {loaded}", logged, theirs),
+        rated(f"O/X actions/s, {loaded}, against the naive handler", ours, theirs, wanted[0]),
+        rated(f"O/X actions/s, {loaded}, against the tuned one", ours, tuned, wanted[1]),
+        rated(f"the hops alone, {loaded}, against the naive handler", hops, theirs),
+        rated(f"the hops with log and feeds, one event an action, {loaded}", logged, theirs),
         _timed(f"p50, {loaded}", ours, theirs, 0.5, 0.5),
         _timed(f"p99, {loaded}, against the naive p50 (wanted < 1)", ours, theirs, 0.99, 0.5),
         (f"events the feeds are behind at the end, {loaded}", f"{max(behind):,}", "", ""),
     ]
 
 
-def _rated(what: str, ours: list[Measured], theirs: list[Measured], wanted: str = "") -> tuple[str, str, str, str]:
+def rated(what: str, ours: list[Measured], theirs: list[Measured], wanted: str = "") -> tuple[str, str, str, str]:
     """Medians of rates, and their ratio with the least and the greatest of the rounds."""
     ratios = sorted(one.rate / other.rate for one, other in zip(ours, theirs, strict=True))
     mine, other = (statistics.median(run.rate for run in runs) for runs in (ours, theirs))

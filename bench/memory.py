@@ -34,7 +34,7 @@ def _megabytes() -> float:
 async def _fill(url: str) -> float:
     """Seat five agents in each of ten thousand games and send a first choice each; give the process's memory."""
     pool = await open_pool(url)
-    engine = Engine(Ox(), PostgresLog(pool), Settings(), lambda: None)
+    engine = Engine(Ox(), PostgresLog(pool), Settings(), lambda _: None)
     engine.start()
 
     def send(op: Op, target: str, agent: str, body: bytes = b"{}") -> "asyncio.Future[Answer]":

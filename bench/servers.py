@@ -67,8 +67,8 @@ def _process(arguments: list[str], environment: dict[str, str], url: str = "") -
 
 
 @contextmanager
-def product(data: Path, *options: str) -> Iterator[int]:
-    """`playmolt up` as shipped; gives the gateway's port."""
+def product(data: Path, *options: str, environment: dict[str, str] | None = None) -> Iterator[int]:
+    """`playmolt up` as shipped, but for what the environment says; gives the gateway's port."""
     port, spectator = free_port(), free_port()
     arguments = [
         sys.executable,
@@ -80,7 +80,7 @@ def product(data: Path, *options: str) -> Iterator[int]:
         "--spectator-port",
         str(spectator),
     ]
-    with _process([*arguments, "--data", str(data), *options], {}, f"http://127.0.0.1:{port}/readyz"):
+    with _process([*arguments, "--data", str(data), *options], environment or {}, f"http://127.0.0.1:{port}/readyz"):
         yield port
 
 

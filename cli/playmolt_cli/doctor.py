@@ -18,10 +18,11 @@ from playmolt_core.db.migrate import MigrationRefused, pending
 from playmolt_core.db.pool import NotPermitted, Pool, close, open_pool
 from playmolt_core.db.pool import connect as connect_database
 from playmolt_core.llm.port import PROMPT_CUT
-from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.postgres import log_places
 from playmolt_core.ops import telemetry
 from playmolt_core.settings import Settings
-from playmolt_schemas.subjects import EVENTS_STREAM, SPECTATE_STREAM
+from playmolt_schemas.shards import Places
+from playmolt_schemas.streams import streams
 
 from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import ServerError, binaries
@@ -114,13 +115,13 @@ def _found(name: str, find: Callable[[], Path]) -> Finding:
 
 
 async def _services(settings: Settings, run: Run | None) -> list[Finding]:
-    position: int | None = None
+    ends: Places | None = None
     findings: list[Finding] = []
     if settings.database_url:
-        database, position = await _database(settings.database_url)
+        database, ends = await _database(settings.database_url)
         findings += database
     if settings.nats_url:
-        findings += await _nats(settings, position)
+        findings += await _nats(settings, ends)
     health = run.health if run else {"gateway": f"http://{settings.host}:{settings.port}/readyz"}
     findings += [_readyz(name, url) for name, url in health.items()]
     return findings
@@ -132,7 +133,7 @@ def _readyz(name: str, url: str) -> Finding:
     return Finding(name, answer.ready, f"{url} {detail}", "look into its log; what it names is missing or starting")
 
 
-async def _database(url: str) -> tuple[list[Finding], int | None]:
+async def _database(url: str) -> tuple[list[Finding], Places | None]:
     try:
         migrations = await _migrations(url)
         await _takes_writes(url)
@@ -153,8 +154,8 @@ async def _database(url: str) -> tuple[list[Finding], int | None]:
             if await pool.value(_MIGRATES)
             else _unseen("roles", "a login that does not migrate takes few")
         )
-        log, position = await _log(pool)
-        return [*findings, roles, log], position
+        log, ends = await _log(pool)
+        return [*findings, roles, log], ends
     finally:
         await pool.close()
 
@@ -171,12 +172,13 @@ async def _migrations(url: str) -> Finding:
     return Finding("migrations", not missing, ", ".join(missing) or "all applied", "run `playmolt migrate`")
 
 
-async def _log(pool: Pool) -> tuple[Finding, int | None]:
+async def _log(pool: Pool) -> tuple[Finding, Places | None]:
     try:
-        position = await PostgresLog(pool).position()
+        ends = await log_places(pool)
     except NotPermitted as error:
         return _unseen("log", str(error)), None
-    return Finding("log", True, f"{position} events"), position
+    shards = f" in {len(ends)} shards" if len(ends) > 1 else ""
+    return Finding("log", True, f"{sum(ends)} events{shards}"), ends
 
 
 def _unseen(name: str, reason: str) -> Finding:
@@ -197,7 +199,7 @@ async def _roles(pool: Pool) -> Finding:
     )
 
 
-async def _nats(settings: Settings, position: int | None) -> list[Finding]:
+async def _nats(settings: Settings, ends: Places | None) -> list[Finding]:
     urls = [url.strip() for url in settings.nats_url.split(",")]
     names = ["nats"] if len(urls) == 1 else [f"nats {urlsplit(url).netloc.rpartition('@')[2]}" for url in urls]
     each = [replace(settings, nats_url=url) for url in urls]
@@ -210,7 +212,10 @@ async def _nats(settings: Settings, position: int | None) -> list[Finding]:
         return findings
     bus = await connect(reached, "doctor")
     try:
-        return findings + [finding async for finding in _streams(bus, position)]
+        return findings + [
+            finding
+            async for finding in _streams(bus, ends or (0,) * (settings.log_shards or 1), known=ends is not None)
+        ]
     finally:
         await bus.close()
 
@@ -266,8 +271,8 @@ async def _server(name: str, settings: Settings) -> _Looked:
         await bus.close()
 
 
-async def _streams(bus: NatsBus, position: int | None) -> AsyncIterator[Finding]:
-    for stream in (EVENTS_STREAM, SPECTATE_STREAM):
+async def _streams(bus: NatsBus, ends: Places, *, known: bool) -> AsyncIterator[Finding]:
+    for place, stream in enumerate(streams(len(ends))):
         name = f"stream {stream}"
         try:
             told = json.loads(await bus.request(f"$JS.API.STREAM.INFO.{stream}"))
@@ -278,6 +283,6 @@ async def _streams(bus: NatsBus, position: int | None) -> AsyncIterator[Finding]
             yield Finding(name, False, told["error"]["description"], "the relay makes it: is the relay running?")
             continue
         last = int(told["state"]["last_seq"])
-        lag = 0 if position is None else position - last
+        lag = ends[place % len(ends)] - last if known else 0
         detail = f"{told['state']['messages']} messages, {lag} behind the log"
         yield Finding(name, lag <= _LAG, detail, "the relay does not keep up: look into its log")

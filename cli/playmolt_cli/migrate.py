@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 from playmolt_core.db.migrate import MigrationRefused, Phase, await_database
 from playmolt_core.db.migrate import migrate as apply
+from playmolt_core.settings import OtherShards
 
 from playmolt_cli.local.database import database
 from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.options import data_option, json_option
+from playmolt_cli.terminal.options import data_option, json_option, read_settings
 
 
 @click.command()
@@ -43,8 +44,8 @@ def migrate(phase: Phase, seconds: float, data: Path | None, as_json: bool) -> N
         try:
             if seconds:
                 asyncio.run(await_database(url, seconds))
-            applied = asyncio.run(apply(url, phase))
-        except MigrationRefused as error:
+            applied = asyncio.run(apply(url, phase, shards=read_settings().log_shards))
+        except (MigrationRefused, OtherShards) as error:
             raise Failure(str(error)) from error
     if as_json:
         click.echo(json.dumps({"applied": applied}))

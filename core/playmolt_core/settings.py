@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 from playmolt_schemas.limits import LONGEST_DEADLINE_SECONDS
+from playmolt_schemas.shards import MOST_SHARDS
 
 Network = IPv4Network | IPv6Network
 Positive = Annotated[int, Meta(ge=1)]
@@ -36,6 +37,15 @@ def _env(variable: str, help_text: str, unset: str = "") -> Meta:
 
 class InvalidSettings(ValueError):
     """The environment does not make sense; the message names every fault."""
+
+
+class OtherShards(InvalidSettings):
+    """PLAYMOLT_LOG_SHARDS names another number than the log was made with; the message names both."""
+
+    def __init__(self, wanted: int | None, present: int) -> None:
+        super().__init__(
+            f"PLAYMOLT_LOG_SHARDS is {wanted}, and this log was made with {present}: unset it, or make a new log"
+        )
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -335,6 +345,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Positive, _env("PLAYMOLT_HOT_GAMES", "Games an engine keeps in memory; the rest is read from the log.")
     ] = 10_000
     batch_commands: Annotated[Positive, _env("PLAYMOLT_BATCH_COMMANDS", "Commands in one commit at most.")] = 512
+    log_shards: Annotated[
+        Annotated[int, Meta(ge=1, le=MOST_SHARDS)] | None,
+        _env(
+            "PLAYMOLT_LOG_SHARDS",
+            "Shards of the log, whose writers never wait for each other: fixed when the log is made. Nothing starts"
+            " where a log has another number.",
+            "as many as the log has; a new one has 1",
+        ),
+    ] = None
     queue_commands: Annotated[
         Positive, _env("PLAYMOLT_QUEUE_COMMANDS", "Commands an engine lets wait before it answers 503.")
     ] = 20_000
@@ -343,14 +362,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         _env("PLAYMOLT_EFFECTS_AT_ONCE", "Effects (model turns, transactions) a process carries out at once."),
     ] = 64
     stream_events: Annotated[
-        Positive, _env("PLAYMOLT_STREAM_EVENTS", "Newest events that NATS keeps; older ones are read from the log.")
+        Positive,
+        _env(
+            "PLAYMOLT_STREAM_EVENTS",
+            "Newest events that NATS keeps, of all shards together; older ones are read from the log.",
+        ),
     ] = 100_000
     stream_bytes: Annotated[
         Positive,
         _env(
             "PLAYMOLT_STREAM_BYTES",
-            "Bytes that each of the two streams keeps at most, of the newest; NATS sets them aside, so that both have"
-            " to fit into its `max_memory_store`, or `max_file_store`.",
+            "Bytes that each of the two streams keeps at most, of the newest, or all shards' of a kind together;"
+            " NATS sets them aside, so that all have to fit into its `max_memory_store`, or `max_file_store`.",
         ),
     ] = 24 * 1024 * 1024
     stream_storage: Annotated[

@@ -1,33 +1,48 @@
-"""Writes the accounts of NATS into `base/nats`: users with just their subjects, as `playmolt up` gives them.
+"""Writes the accounts of NATS into `base/nats`: users with just their subjects, as `playmolt up` gives them, and into
+`overlays/prod/accounts` those for a log of as many shards as that overlay has.
 
-`python deploy/k8s/nats_users.py` after a change of services or subjects; a test compares. Passwords are variables of
-the server's environment.
+`python deploy/k8s/nats_users.py` after a change of services or subjects; a test compares. `--shards N --out FOLDER`
+writes them for another number. Passwords are variables of the server's environment.
 """
 
+import argparse
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from playmolt_cli.local.embedded.nats import READER, exports, reader_account
-from playmolt_cli.overlay.overlay import bare_variables, nats_users, variable
+from playmolt_cli.overlay.overlay import SHARDS, bare_variables, nats_users, variable
 
-__all__ = ["FOLDER", "pages", "variable"]
+__all__ = ["FOLDERS", "pages", "variable"]
 
-FOLDER = Path(__file__).parent / "base" / "nats"
+_HERE = Path(__file__).parent
+FOLDERS: Final = {SHARDS["dev"]: _HERE / "base" / "nats", SHARDS["prod"]: _HERE / "overlays" / "prod" / "accounts"}
+"""Shards → where their accounts lie."""
 _ORIGIN = "# Written by deploy/k8s/nats_users.py from playmolt_cli.local.embedded.nats.\n"
 
 
-def pages() -> Mapping[str, str]:
+def pages(shards: int) -> Mapping[str, str]:
     """File name → content."""
-    reader = reader_account(f"${variable(READER)}")
+    reader = reader_account(f"${variable(READER)}", shards)
     return {
-        "users.conf": _ORIGIN + nats_users(),
-        "exports.conf": f"{_ORIGIN}exports: {json.dumps(exports(), indent=2)}\n",
+        "users.conf": _ORIGIN + nats_users(shards),
+        "exports.conf": f"{_ORIGIN}exports: {json.dumps(exports(shards), indent=2)}\n",
         "reader.conf": _ORIGIN
         + "".join(f"{name}: {bare_variables(json.dumps(value, indent=2))}\n" for name, value in reader.items()),
     }
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shards", type=int, help="of the log")
+    parser.add_argument("--out", type=Path, help="folder to write to; with --shards")
+    said = parser.parse_args()
+    for shards, folder in {said.shards: said.out}.items() if said.shards and said.out else FOLDERS.items():
+        folder.mkdir(exist_ok=True)
+        for name, page in pages(shards).items():
+            (folder / name).write_text(page, encoding="utf-8")
+
+
 if __name__ == "__main__":
-    for name, page in pages().items():
-        (FOLDER / name).write_text(page, encoding="utf-8")
+    main()

@@ -5,10 +5,11 @@ Ids are checked (`identifiers.type_of`) before they come here, so none can hold 
 
 from typing import Final
 
+from playmolt_schemas.shards import token_of
+
 EVENTS_STREAM: Final = "EVENTS"
 SPECTATE_STREAM: Final = "SPECTATE"
 COMMITTED: Final = "committed"
-"""A hint, after a commit, that there is something to relay. It may be lost; the relay looks by itself as well."""
 PROJECTED: Final = "projections.sync"
 """Request: answered when the projections hold everything that was committed before the request."""
 LAG: Final = "relay.lag"
@@ -27,6 +28,11 @@ TRACE_HEADER: Final = "traceparent"
 """Set on a public message whose event came of a traced request: its W3C trace context."""
 
 
+def committed(shard: int, shards: int = 1) -> str:
+    """A hint, after a commit, that a shard has something to relay. It may be lost; the relay looks by itself, too."""
+    return f"{COMMITTED}.{shard}" if shards > 1 else COMMITTED
+
+
 def action(game: str, identifier: str) -> str:
     """Calls to a game, one or more in a pack; any replica takes it (queue group)."""
     return f"actions.{game}.{identifier}"
@@ -42,19 +48,19 @@ def public(game: str, identifier: str) -> str:
     return f"public.{game}.{identifier}"
 
 
-def event(game: str, identifier: str, kind: str) -> str:
+def event(game: str, identifier: str, kind: str, shards: int = 1) -> str:
     """Full records, for services only."""
-    return f"events.{game}.{identifier}.{kind}"
+    return f"events{token_of(identifier, shards)}.{game}.{identifier}.{kind}"
 
 
-def spectate(game: str, identifier: str) -> str:
+def spectate(game: str, identifier: str, shards: int = 1) -> str:
     """Public messages of one game, in order."""
-    return f"spectate.{game}.{identifier}"
+    return f"spectate{token_of(identifier, shards)}.{game}.{identifier}"
 
 
-def sealed(game: str, identifier: str) -> str:
+def sealed(game: str, identifier: str, shards: int = 1) -> str:
     """Keeps the place of a record that has no public form, so that sequence k is always position k."""
-    return f"sealed.{game}.{identifier}"
+    return f"sealed{token_of(identifier, shards)}.{game}.{identifier}"
 
 
 def speaking(game: str, identifier: str) -> str:

@@ -87,10 +87,21 @@ def test_pages_find_the_spectator_where_the_edge_leads() -> None:
 
 
 def test_nats_users_have_the_permissions_that_up_gives_them() -> None:
-    for name, page in nats_users.pages().items():
-        assert (nats_users.FOLDER / name).read_text() == page, "run deploy/k8s/nats_users.py"
-    text = re.sub(r"\$(\w+_PASSWORD)", r'"\1"', nats_users.pages()["users.conf"].split("users:", 1)[1])
-    assert json.loads(text) == users(nats_users.variable)
+    for shards, folder in nats_users.FOLDERS.items():
+        for name, page in nats_users.pages(shards).items():
+            assert (folder / name).read_text() == page, "run deploy/k8s/nats_users.py"
+        text = re.sub(r"\$(\w+_PASSWORD)", r'"\1"', nats_users.pages(shards)["users.conf"].split("users:", 1)[1])
+        assert json.loads(text) == users(nats_users.variable, shards)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_nats_lets_the_relay_at_the_streams_of_as_many_shards_as_the_log_is_made_with(overlay: str) -> None:
+    objects = render(overlay)
+    (conf,) = [
+        one["data"]["users.conf"] for one in of_kind(objects, "ConfigMap") if "users.conf" in one.get("data", {})
+    ]
+    shards = from_environment(told(objects, named(objects, "Deployment", "relay"))).log_shards or 1
+    assert conf == nats_users.pages(shards)["users.conf"]
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

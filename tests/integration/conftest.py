@@ -106,11 +106,21 @@ async def _statement(url: str, statement: str) -> None:
 @pytest.fixture(scope="session")
 def migrated_template(postgres_url: str) -> Iterator[str]:
     """The name of a migrated database that others are copied from."""
+    yield from _template(postgres_url, shards=1)
+
+
+@pytest.fixture(scope="session")
+def sharded_template(postgres_url: str) -> Iterator[str]:
+    """As `migrated_template`, with a log of three shards."""
+    yield from _template(postgres_url, shards=3)
+
+
+def _template(postgres_url: str, shards: int) -> Iterator[str]:
     from playmolt_core.db.migrate import migrate
 
     name = f"template_{uuid.uuid4().hex}"
     asyncio.run(_statement(postgres_url, f"CREATE DATABASE {name}"))
-    asyncio.run(migrate(_on_database(postgres_url, name), "all"))
+    asyncio.run(migrate(_on_database(postgres_url, name), "all", shards=shards))
     yield name
     asyncio.run(_statement(postgres_url, f"DROP DATABASE {name} WITH (FORCE)"))
 
@@ -126,6 +136,13 @@ async def empty_database_url(postgres_url: str) -> AsyncIterator[str]:
 async def database_url(postgres_url: str, migrated_template: str) -> AsyncIterator[str]:
     """A fresh migrated database."""
     async for url in _fresh(postgres_url, migrated_template):
+        yield url
+
+
+@pytest.fixture
+async def sharded_url(postgres_url: str, sharded_template: str) -> AsyncIterator[str]:
+    """A fresh migrated database whose log has three shards."""
+    async for url in _fresh(postgres_url, sharded_template):
         yield url
 
 

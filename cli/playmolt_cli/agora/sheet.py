@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from playmolt_core.db.pool import open_pool
-from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.postgres import log_of
 from playmolt_schemas.agora.coding import CoderLine, SheetRequest
 from playmolt_schemas.agora.plan import NAME
 
@@ -60,7 +60,7 @@ async def _thoughts(experiment: str, data: Path | None) -> "tuple[list[Thought],
     with database(data) as url:
         pool = await open_pool(url)
         try:
-            gathered = await experiment_study.gather(PostgresLog(pool), experiment)
+            gathered = await experiment_study.gather(await log_of(pool), experiment)
         except experiment_study.UnknownExperiment as error:
             raise Failure(f"{error}: `playmolt log tail --running` shows the streams there are") from error
         finally:

@@ -7,7 +7,7 @@ import msgspec
 from playmolt_core.db.pool import open_pool
 from playmolt_core.log.folding import fold
 from playmolt_core.log.port import EventLog
-from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.postgres import log_of
 from playmolt_schemas.agora.plan import RunStatus
 from playmolt_schemas.identifiers import rfc3339
 
@@ -43,7 +43,7 @@ async def _read(experiment: str, data: Path | None) -> Standing:
     with database(data) as url:
         pool = await open_pool(url)
         try:
-            return await of_log(PostgresLog(pool), experiment)
+            return await of_log(await log_of(pool), experiment)
         finally:
             await pool.close()
 

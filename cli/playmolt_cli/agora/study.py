@@ -10,7 +10,7 @@ import msgspec
 from playmolt_agora.report.study_files import REPORT
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.db.pool import Pool, open_pool
-from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.postgres import log_of
 
 from playmolt_cli.local.database import database
 from playmolt_cli.terminal.failures import Failure
@@ -84,7 +84,7 @@ async def _gathered(pool: Pool, experiment: str) -> "Gathered":
     from playmolt_agora.report import experiment_study  # noqa: PLC0415
 
     try:
-        gathered = await experiment_study.gather(PostgresLog(pool), experiment)
+        gathered = await experiment_study.gather(await log_of(pool), experiment)
     except experiment_study.UnknownExperiment as error:
         raise Failure(f"{error}: `playmolt log tail --running` shows the streams there are") from error
     if not gathered.runs:

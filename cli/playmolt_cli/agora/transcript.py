@@ -6,7 +6,7 @@ from pathlib import Path
 from playmolt_agora.report.printing.transcript import Format, transcript
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.db.pool import open_pool
-from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.postgres import log_of
 
 from playmolt_cli.local.database import database
 from playmolt_cli.terminal.failures import Failure
@@ -23,7 +23,7 @@ async def _transcribed(run: str, agent: str | None, kind: Format, data: Path | N
     with database(data) as url:
         pool = await open_pool(url)
         try:
-            stored = await PostgresLog(pool).load(run)
+            stored = await (await log_of(pool)).load(run)
             if stored is None or stored.records[0].type != "run_opened":
                 raise Failure(f"there is no run {run} in this log: `playmolt agora status EXPERIMENT` lists its runs")
             turns = assembly.turns_of({run: stored.records})

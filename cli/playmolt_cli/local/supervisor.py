@@ -113,15 +113,16 @@ class Supervisor:
         self._hurry = False
         self._chores: list[Chore] = []
 
-    def start(self, prepare: Callable[[str], None]) -> None:
-        """Start everything. `prepare` is given the database's URL before any service starts (migrations).
+    def start(self, prepare: Callable[[str], int]) -> None:
+        """Start everything. `prepare` is given the database's URL before any service starts (migrations), and gives how
+        many shards the log has.
 
         The folder has to be locked; `stop` gives it back, also after this has failed halfway. Raises ServerError,
         OSError for a port that is taken, and whatever `prepare` raises.
         """
         self._open_ports()
-        settings = self._with_servers()
-        prepare(settings.database_url)
+        settings = self._with_database()
+        settings = self._with_servers(replace(settings, log_shards=prepare(settings.database_url)))
         if not self._settings.database_url:
             self._logins = self._draw_logins(settings.database_url)
         self._settings = settings
@@ -150,8 +151,13 @@ class Supervisor:
             self._folder.log, self._chain,
         )  # fmt: skip
 
-    def _with_servers(self) -> Settings:
+    def _with_database(self) -> Settings:
         settings = self._settings
+        if not settings.database_url:
+            settings = replace(settings, database_url=self._serve(Postgres(self._folder.postgres)).url)
+        return settings
+
+    def _with_servers(self, settings: Settings) -> Settings:
         if not settings.operator_key:
             settings = replace(settings, operator_key=self._folder.operator_key())
         if not settings.house_key:
@@ -162,11 +168,10 @@ class Supervisor:
             settings = replace(settings, fill_seconds=FILL_SECONDS)
         if settings.callback_private is None:
             settings = replace(settings, callback_private=True)
-        if not settings.database_url:
-            settings = replace(settings, database_url=self._serve(Postgres(self._folder.postgres)).url)
         if not settings.nats_url:
             self._passwords = self._folder.passwords(USERS)
-            settings = replace(settings, nats_url=self._serve(Nats(self._folder.nats, passwords=self._passwords)).url)
+            nats = Nats(self._folder.nats, passwords=self._passwords, shards=settings.log_shards or 1)
+            settings = replace(settings, nats_url=self._serve(nats).url)
         if not settings.evm_rpc_url:
             self._chain = self._folder.chain
             # Its blocks come with transactions alone, and none is ever taken back.

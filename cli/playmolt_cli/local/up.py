@@ -3,12 +3,15 @@
 import asyncio
 import os
 import signal
+from functools import partial
 from pathlib import Path
 
 import click
 from msgspec.structs import replace
 from playmolt_core.bus.connection import check_server
 from playmolt_core.db.migrate import migrate
+from playmolt_core.db.pool import close, connect
+from playmolt_core.db.shards import counted_shards
 from playmolt_core.llm.catalogue import load
 from playmolt_jury.chain import deployer_key
 
@@ -37,9 +40,20 @@ def tell(name: str, text: str) -> None:
     _say(f"{name:<16} {text}")
 
 
-def _migrate(url: str) -> None:
-    applied = asyncio.run(migrate(url, "all"))
+def _migrate(url: str, shards: int | None) -> int:
+    """Bring the database up to date, and give how many shards its log has."""
+    applied, present = asyncio.run(_migrated(url, shards))
     tell("migrations", f"{len(applied)} applied" if applied else "up to date")
+    return present
+
+
+async def _migrated(url: str, shards: int | None) -> tuple[list[str], int]:
+    applied = await migrate(url, "all", shards=shards)
+    connection = await connect(url)
+    try:
+        return applied, await counted_shards(connection, shards)
+    finally:
+        await close(connection)
 
 
 def _sound_packs(named: str, further: tuple[Path, ...]) -> str:
@@ -93,7 +107,7 @@ def up(
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, lambda *_: supervisor.ask_stop())
     try:
-        supervisor.start(_migrate)
+        supervisor.start(partial(_migrate, shards=settings.log_shards))
         supervisor.await_ready()
         run = supervisor.describe()
         if run.ready:

@@ -10,6 +10,7 @@ from playmolt_core.log.copies.anchor_places import AnchorPlace, PlaceTaken, anch
 from playmolt_core.log.copies.anchors import BadAnchor, BadKey, Comparison, PostgresHeads, Statement
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.shards import write_places
 
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.log.reading import with_database
@@ -62,7 +63,7 @@ def anchor(data: Path | None, out: str, key: Path | None, restored: bool) -> Non
         place, said = with_database(data, work)
     except (BadAnchor, BadKey, PlaceTaken, OSError) as error:
         raise Failure(str(error)) from error
-    click.echo(f"{len(said.heads)} heads up to position {said.position} anchored in {place}", err=True)
+    click.echo(f"{len(said.heads)} heads up to position {write_places(said.places)} anchored in {place}", err=True)
 
 
 async def compared_with_anchors(pool: Pool, data: Path | None, place: str) -> Comparison:

@@ -13,7 +13,8 @@ from playmolt_core.db.pool import close, connect, open_pool
 from playmolt_core.log import archive as archiving
 from playmolt_core.log.archive import Archive, Ended, NotArchived
 from playmolt_core.log.buckets import SCHEME, Bucket, PlaceAway
-from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.postgres import log_of
+from playmolt_core.log.reading import places
 from playmolt_schemas.identifiers import GAME_TYPES
 
 from playmolt_cli.local.database import database
@@ -106,8 +107,9 @@ async def _archive(
     try:
         if not await archiving.permitted(connection):
             raise Failure("only the login that migrates may archive: its DATABASE_URL is needed here")
-        log = PostgresLog(pool)
-        newest = await log.position() - read_settings().stream_events
+        log = await log_of(pool)
+        kept = read_settings().stream_events // log.shards
+        newest = tuple([end - kept for end in await places(log)])
         streams: list[Ended] = []
         for game in games:
             async for page in archiving.finished(connection, game, idle_since=idle_since, newest=newest):

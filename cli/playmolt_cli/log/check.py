@@ -99,14 +99,17 @@ class Folds:
 
 
 async def check(log: EventLog, deciders: Mapping[str, Decider[Any]], progress: Callable[[int], None]) -> Checked:
-    """Fold the whole log; `progress` is told the position after each chunk. Memory holds only unfinished games."""
-    folds, position = Folds(deciders, key_of=log.key_of), 0
+    """Fold the whole log; `progress` is told after each chunk how many events were folded.
+
+    Memory holds only unfinished games.
+    """
+    folds, events = Folds(deciders, key_of=log.key_of), 0
     async for chunk in chunks(log):
         for stored in chunk:
             folds.take(stored)
-        position = chunk[-1].record.position
-        progress(position)
-    return Checked(folds.streams, position, list(folds.differences.values()), folds.erased)
+        events += len(chunk)
+        progress(events)
+    return Checked(folds.streams, events, list(folds.differences.values()), folds.erased)
 
 
 def fold_records(records: Iterable[Record], deciders: Mapping[str, Decider[Any]]) -> Checked:

@@ -15,12 +15,14 @@ from playmolt_core.log.copies.export import json_lines, parquet
 from playmolt_core.log.copies.manifest import Listing, beside, write_manifest
 from playmolt_core.log.erasing import erased_heads
 from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.reading import places
 from playmolt_core.log.stats import stats as count_everything
 from playmolt_core.log.verify import Verification
 from playmolt_core.log.verify import verify as verify_log
 from playmolt_core.relay.checking import projection_breaks
 from playmolt_core.relay.projector import rebuild as rebuild_projections
 from playmolt_schemas.records import Record
+from playmolt_schemas.shards import MOST_SHARDS, BadPlaces, read_places, write_places
 from playmolt_schemas.text import on_one_line
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
@@ -73,10 +75,11 @@ def progress(total: int) -> Iterator[Callable[[int], None]]:
 
 
 async def verified(event_log: PostgresLog, pool: Pool) -> Verification:
-    with progress(await event_log.position()) as done:
-        found = await verify_log(event_log, deciders(), register=event_log.register, progress=done,
-            erased=await erased_heads(pool, await event_log.position()),
-        )  # fmt: skip
+    ends = await places(event_log)
+    with progress(sum(ends)) as done:
+        found = await verify_log(
+            event_log, deciders(), register=event_log.register, progress=done, erased=await erased_heads(pool, ends)
+        )
     return replace(found, breaks=found.breaks + await projection_breaks(pool, event_log))
 
 
@@ -118,7 +121,8 @@ def verify(files: Sequence[Path], place: str | None, data: Path | None, as_json:
         click.echo(msgspec.json.encode(result))
     else:
         for fault in result.breaks:
-            click.echo(f"BREAK  {fault.stream or 'the log'} event {fault.version}: {fault.problem}")
+            place = "the log" if fault.shard is msgspec.UNSET else f"shard {fault.shard}"
+            click.echo(f"BREAK  {fault.stream or place} event {fault.version}: {fault.problem}")
         click.echo(
             f"{result.events} events in {result.streams} streams: "
             f"{result.exact} EXACT ({result.decided_again} decided again), "
@@ -151,7 +155,7 @@ def check(redecide: bool, files: Sequence[Path], data: Path | None, as_json: boo
         return
 
     async def work(event_log: PostgresLog) -> Checked:
-        with progress(await event_log.position()) as done:
+        with progress(sum(await places(event_log))) as done:
             return await fold_everything(event_log, deciders(), done)
 
     checked = fold_records(records_of(files), deciders()) if files else with_log(data, work, opened=True)
@@ -171,7 +175,7 @@ def _check_decisions(files: Sequence[Path], data: Path | None, as_json: bool) ->
 
     async def work(event_log: PostgresLog, pool: Pool) -> Redecided:
         await with_packs(rules, pool)
-        with progress(await event_log.position()) as done:
+        with progress(sum(await places(event_log))) as done:
             return await redecide_everything(event_log, rules, done)
 
     redecided = redecide_records(records_of(files), rules) if files else with_database(data, work, opened=True)
@@ -196,8 +200,8 @@ def rebuild(data: Path | None) -> None:
 
     Example: playmolt log rebuild
     """
-    position = with_database(data, lambda event_log, pool: rebuild_projections(pool, event_log))
-    click.echo(f"points, results and ratings made again from the log up to position {position}")
+    reached = with_database(data, lambda event_log, pool: rebuild_projections(pool, event_log))
+    click.echo(f"points, results and ratings made again from the log up to position {write_places(reached)}")
 
 
 @log.command()
@@ -209,10 +213,16 @@ def rebuild(data: Path | None) -> None:
     help="Default: parquet for a FILE that ends in .parquet, else jsonl.",
 )
 @click.option("--running", is_flag=True, help="Running games and lobbies, too: their records hold secrets.")
+@click.option("--shard", type=click.IntRange(0, MOST_SHARDS - 1), metavar="K", help="The records of this shard alone.")
 @open_option
 @data_option
-def export(out: Path | None, kind: str | None, running: bool, opened: bool, data: Path | None) -> None:
+def export(
+    out: Path | None, kind: str | None, running: bool, shard: int | None, opened: bool, data: Path | None
+) -> None:
     """Write the log out, one record a line (or row) in the log's order.
+
+    A log of several shards is merged: next comes the record of the shard whose next record has the smallest (at,
+    shard).
 
     A file appears whole or not at all, and beside it FILE.manifest.json: what it holds, for `log verify FILE`.
 
@@ -223,11 +233,15 @@ def export(out: Path | None, kind: str | None, running: bool, opened: bool, data
     if out is None:
         if kind == "parquet":
             raise Failure("Parquet does not go to a terminal or a pipe: give a file with --out")
-        with_log(data, lambda event_log: _write_lines(event_log, sys.stdout.buffer, running, Listing()), opened=opened)
+        with_log(
+            data, lambda event_log: _write_lines(event_log, sys.stdout.buffer, running, Listing(), shard), opened=opened
+        )
         return
     unfinished, listing = out.with_name(f".{out.name}.unfinished"), Listing()
     try:
-        with_log(data, lambda event_log: _write_file(event_log, unfinished, kind, running, listing), opened=opened)
+        with_log(
+            data, lambda event_log: _write_file(event_log, unfinished, kind, running, listing, shard), opened=opened
+        )
         manifest = listing.finish()
         write_manifest(manifest, beside(unfinished))
         beside(unfinished).replace(beside(out))
@@ -240,16 +254,28 @@ def export(out: Path | None, kind: str | None, running: bool, opened: bool, data
     click.echo(f"{manifest.records} records in {out}", err=True)
 
 
-async def _write_file(event_log: PostgresLog, path: Path, kind: str, running: bool, listing: Listing) -> None:
+async def _write_file(
+    event_log: PostgresLog, path: Path, kind: str, running: bool, listing: Listing, shard: int | None
+) -> None:
     if kind == "parquet":
-        await parquet(event_log, path, deciders(), running=running, listing=listing)
+        _begin(event_log, listing, shard)
+        await parquet(event_log, path, deciders(), running=running, listing=listing, shard=shard)
         return
     with path.open("wb") as file:
-        await _write_lines(event_log, file, running, listing)
+        await _write_lines(event_log, file, running, listing, shard)
 
 
-async def _write_lines(event_log: PostgresLog, file: BinaryIO, running: bool, listing: Listing) -> None:
-    async for piece in json_lines(event_log, deciders(), running=running, listing=listing):
+def _begin(event_log: PostgresLog, listing: Listing, shard: int | None) -> None:
+    if shard is not None and shard >= event_log.shards:
+        raise Failure(f"there is no shard {shard}: this log has {event_log.shards}, from 0 on")
+    listing.shards = event_log.shards
+
+
+async def _write_lines(
+    event_log: PostgresLog, file: BinaryIO, running: bool, listing: Listing, shard: int | None
+) -> None:
+    _begin(event_log, listing, shard)
+    async for piece in json_lines(event_log, deciders(), running=running, listing=listing, shard=shard):
         file.write(piece)
     file.flush()
 
@@ -279,20 +305,38 @@ def stats(data: Path | None, as_json: bool) -> None:
 
 @log.command()
 @click.option("-n", "count", type=click.IntRange(0, 100_000), default=20, show_default=True, help="How many records.")
+@click.option(
+    "--after", metavar="POSITION",
+    help="All that comes after this position instead; of a log of several shards after a cursor, as in 12.0.7.",
+)  # fmt: skip
 @click.option("--follow", "-f", is_flag=True, help="Go on with what is appended, until Ctrl-C.")
 @click.option("--running", is_flag=True, help="Running games, too: their records hold secrets.")
 @open_option
 @data_option
 @json_option
-def tail(count: int, follow: bool, running: bool, opened: bool, data: Path | None, as_json: bool) -> None:
+def tail(
+    count: int, after: str | None, follow: bool, running: bool, opened: bool, data: Path | None, as_json: bool
+) -> None:
     """Print the newest records in the log's order. --json gives whole records, one a line.
+
+    Of a log of several shards --json gives a line {"cursor": …} after each batch: what --after takes.
 
     Example: playmolt log tail -n 5 --follow --running
     """
 
     async def work(event_log: PostgresLog) -> None:
-        async for record in end_of_log(event_log, deciders(), count=count, follow=follow, running=running):
-            click.echo(on_one_line(msgspec.json.encode(record)) if as_json else _line(record))
+        try:
+            since = None if after is None else read_places(after, event_log.shards)
+        except BadPlaces as error:
+            raise Failure(f"--after: {error}") from error
+        several = as_json and event_log.shards > 1
+        async for records, reached in end_of_log(
+            event_log, deciders(), since=since, count=count, follow=follow, running=running
+        ):
+            for record in records:
+                click.echo(on_one_line(msgspec.json.encode(record)) if as_json else _line(record))
+            if several:
+                click.echo(msgspec.json.encode({"cursor": write_places(reached)}))
 
     need_keys(data, opened=opened)
     try:

@@ -40,11 +40,11 @@ def lost(sources: Sequence[str], out: Path | None, data: Path | None, as_json: b
     Example: playmolt log lost --against nats --against anchors:/mnt/elsewhere/anchors.jsonl
     """
 
-    async def work(event_log: PostgresLog, pool: Pool) -> tuple[Losses, list[Record]]:
+    async def work(event_log: PostgresLog, pool: Pool) -> tuple[Losses, Sequence[Record]]:
         looking = Search(PostgresHeads(pool))
         for source in sources:
-            await search(looking, source, data)
-        return await looking.losses(await event_log.versions(looking.streams())), looking.records()
+            await search(looking, source, data, event_log.shards)
+        return await looking.losses(await event_log.versions(looking.streams())), looking.records(event_log.shards)
 
     losses, records = with_database(data, work)
     if out:

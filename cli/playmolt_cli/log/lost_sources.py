@@ -16,10 +16,11 @@ from playmolt_core.log.copies.anchors import BadAnchor, Chain, PostgresHeads
 from playmolt_core.log.copies.files import NoRecords, records_in
 from playmolt_core.log.copies.lost import Search, chained
 from playmolt_core.log.port import Archived
-from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.postgres import log_of
 from playmolt_core.settings import Settings
+from playmolt_schemas import subjects
 from playmolt_schemas.records import Record
-from playmolt_schemas.subjects import EVENTS_STREAM
+from playmolt_schemas.streams import streams
 
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.terminal.failures import Failure
@@ -30,13 +31,16 @@ _AT_ONCE: Final = 1_000
 _read = msgspec.json.Decoder(Record).decode
 
 
-async def search(looking: Search, source: str, data: Path | None) -> None:
-    """Let a search take all that a source knows; raises Failure where it cannot be read, and what is expected."""
+async def search(looking: Search, source: str, data: Path | None, shards: int) -> None:
+    """Let a search take all that a source knows, NATS of a log of so many shards.
+
+    Raises Failure where it cannot be read, and what is expected.
+    """
     try:
         if source.startswith(_ANCHORS):
             await _anchors(looking, source)
         elif source == "nats":
-            await _nats(looking, data)
+            await _nats(looking, data, shards)
         elif source.startswith(("postgresql://", "postgres://")):
             await _database(looking, source)
         else:
@@ -70,37 +74,43 @@ async def _database(looking: Search, source: str) -> None:
 
 async def _streams(looking: Search, told: str, pool: Pool) -> None:
     """Heads first: only streams of which one is lacking are read."""
-    log, heads = PostgresLog(pool), PostgresHeads(pool)
-    end, lacking = await log.position(), set[str]()
-    for after in range(0, end, anchors.STEP):
-        found = await heads.heads(after, min(after + anchors.STEP, end))
-        lacking |= set(await looking.take_heads(told, [anchors.Head(name, *found[name]) for name in sorted(found)]))
+    log, heads = await log_of(pool), PostgresHeads(pool)
+    lacking = set[str]()
+    for shard, end in enumerate(await heads.places()):
+        for after in range(0, end, anchors.STEP):
+            found = await heads.heads(after, min(after + anchors.STEP, end), shard)
+            lacking |= set(await looking.take_heads(told, [anchors.Head(name, *found[name]) for name in sorted(found)]))
     for stream in sorted(lacking):
         with suppress(Archived):
             stored = await log.load(stream)
             await looking.take_records(told, list(chained(stored.records if stored else ())))
 
 
-async def _nats(looking: Search, data: Path | None) -> None:
-    streams = await open_jetstream(_with_nats(data), "log-lost")
+async def _nats(looking: Search, data: Path | None, shards: int) -> None:
+    jetstream = await open_jetstream(_with_nats(data), "log-lost", shards)
     try:
-        state = await streams.state(EVENTS_STREAM)
-        if state is None:
-            raise Failure(f"NATS has no stream {EVENTS_STREAM}")
-        last = state.last
-        while last >= state.first:
-            first = max(state.first, last - _AT_ONCE + 1)
-            records = await _held(streams, range(first, last + 1))
-            # A log and its copy are the same up to where they part: what is older than a piece that is there, is there.
-            if not await looking.take_records("nats", records) and records:
-                return
-            last = first - 1
+        for stream in streams(shards, (subjects.EVENTS_STREAM,)):
+            await _stream(looking, jetstream, stream)
     finally:
-        await streams.close()
+        await jetstream.close()
 
 
-async def _held(streams: JetStream, sequences: range) -> list[Record]:
-    found = await asyncio.gather(*(streams.held(EVENTS_STREAM, sequence) for sequence in sequences))
+async def _stream(looking: Search, streams: JetStream, stream: str) -> None:
+    state = await streams.state(stream)
+    if state is None:
+        raise Failure(f"NATS has no stream {stream}")
+    last = state.last
+    while last >= state.first:
+        first = max(state.first, last - _AT_ONCE + 1)
+        records = await _held(streams, stream, range(first, last + 1))
+        # A log and its copy are the same up to where they part: what is older than a piece that is there, is there.
+        if not await looking.take_records("nats", records) and records:
+            return
+        last = first - 1
+
+
+async def _held(streams: JetStream, stream: str, sequences: range) -> list[Record]:
+    found = await asyncio.gather(*(streams.held(stream, sequence) for sequence in sequences))
     return [_read(each.message.body) for each in found if each]
 
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.db.shards import shards_of
 from playmolt_core.log.copies.files import NoRecords, records_as
 from playmolt_core.log.copies.verifying import verify_copies
 from playmolt_core.log.opened_log import OpenedLog
@@ -42,8 +43,9 @@ def with_database(data: Path | None, work: Callable[[PostgresLog, Pool], Awaitab
 
     async def run(url: str) -> T:
         pool = await open_pool(url)
-        log = PostgresLog(pool) if keys is None else OpenedLog(pool, Vault(PgKeyRows(pool), keys))
         try:
+            shards = await shards_of(pool)
+            log = PostgresLog(pool, shards) if keys is None else OpenedLog(pool, Vault(PgKeyRows(pool), keys), shards)
             return await work(log, pool)
         finally:
             await pool.close()

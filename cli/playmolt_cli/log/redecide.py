@@ -124,12 +124,13 @@ class Redecisions:
 
 
 async def redecide(log: EventLog, deciders: Mapping[str, Decider[Any]], progress: Callable[[int], None]) -> Redecided:
-    """Decide the whole log again; `progress` is told the position after each chunk."""
-    redecisions = Redecisions(deciders)
+    """Decide the whole log again; `progress` is told after each chunk how many events it has come through."""
+    redecisions, events = Redecisions(deciders), 0
     async for chunk in chunks(log):
         for stored in chunk:
             redecisions.take(stored.record, closes=stored.closes)
-        progress(chunk[-1].record.position)
+        events += len(chunk)
+        progress(events)
     return redecisions.finish()
 
 

@@ -1,49 +1,96 @@
 """The end of the log, and what is appended to it."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
 from playmolt_core.game.decider import Decider
 from playmolt_core.log.port import ARCHIVED, EventLog
+from playmolt_core.log.reading import in_turn, page, places, places_behind
 from playmolt_core.log.verify import rests
 from playmolt_schemas.records import Record
+from playmolt_schemas.shards import Places
 
 _POLL_SECONDS = 0.5
 _CHUNK = 1_000
 
+Batch = tuple[Sequence[Record], Places]
+"""Records, and the place behind them."""
+
 
 async def tail(
-    log: EventLog, deciders: Mapping[str, Decider[Any]], *, count: int, follow: bool, running: bool
-) -> AsyncGenerator[Record, None]:
-    """The last `count` records in position order, then with `follow` what is appended, for ever.
+    log: EventLog,
+    deciders: Mapping[str, Decider[Any]],
+    *,
+    count: int,
+    follow: bool,
+    running: bool,
+    since: Places | None = None,
+) -> AsyncGenerator[Batch, None]:
+    """The last `count` records in the log's order, or all `since` a place, then with `follow` what is appended, for
+    ever.
 
     Without `running` only finished games are given, since the log of a running one holds its secrets; followed, a game
     is given whole as soon as it ends.
     """
-    after = await log.position()
     over: dict[str, bool] = {}
-    for record in await _newest(log, deciders, after, count, over if not running else None):
-        yield record
+    if since is None:
+        reached = await places(log)
+        yield await _newest(log, deciders, reached, count, over if not running else None), reached
+    else:
+        reached, end = since, await places(log)
+        while any(at < to for at, to in zip(reached, end, strict=True)):
+            rows = await page(log, reached, _CHUNK)
+            if not rows:
+                break
+            reached = places_behind(reached, rows)
+            yield [row for row in rows if running or await _ended(log, deciders, row.stream, over)], reached
     while follow:
-        chunk = await log.forward(after, _CHUNK)
-        for stored in chunk:
-            after = stored.record.position
-            if running:
-                yield stored.record
-            elif rests(deciders, stored.record) and not over.get(stored.record.stream):
-                over[stored.record.stream] = True
-                whole = await log.load(stored.record.stream)
-                for record in whole.records if whole else ():
-                    yield record
-        if not chunk:
+        rows = await page(log, reached, _CHUNK)
+        reached = places_behind(reached, rows)
+        if rows:
+            yield await _told(log, deciders, rows, over, running=running), reached
+        else:
             await asyncio.sleep(_POLL_SECONDS)
 
 
-async def _newest(
-    log: EventLog, deciders: Mapping[str, Decider[Any]], position: int, count: int, over: dict[str, bool] | None
+async def _told(
+    log: EventLog,
+    deciders: Mapping[str, Decider[Any]],
+    records: Sequence[Record],
+    over: dict[str, bool],
+    *,
+    running: bool,
 ) -> list[Record]:
-    """Read backwards from a position until `count` records are found, of finished games where `over` is given.
+    """What is told of records as they come: with `running` they themselves, else games that one of them ends."""
+    if running:
+        return list(records)
+    told: list[Record] = []
+    for record in records:
+        if rests(deciders, record) and not over.get(record.stream):
+            over[record.stream] = True
+            whole = await log.load(record.stream)
+            told += whole.records if whole else ()
+    return told
+
+
+async def _newest(
+    log: EventLog, deciders: Mapping[str, Decider[Any]], ends: Places, count: int, over: dict[str, bool] | None
+) -> Sequence[Record]:
+    """The last `count` records before a place, of finished games where `over` is given."""
+    newest = in_turn([await _newest_of(log, deciders, shard, end, count, over) for shard, end in enumerate(ends)])
+    return newest[max(0, len(newest) - count) :]
+
+
+async def _newest_of(
+    log: EventLog,
+    deciders: Mapping[str, Decider[Any]],
+    shard: int,
+    position: int,
+    count: int,
+    over: dict[str, bool] | None,
+) -> list[Record]:
+    """Read a shard backwards from a position until `count` records are found.
 
     `over` is stream → whether it has ended; what is found out is added to it.
     """
@@ -51,16 +98,19 @@ async def _newest(
     while position > 0 and len(newest) < count:
         before = max(0, position - max(count, _CHUNK))
         shown = []
-        for stored in await log.forward(before, position - before):
-            stream = stored.record.stream
+        for stored in await log.forward(before, position - before, shard):
             if stored.record.position > position:
                 break  # what was taken out in between leaves room for others
-            if over is not None and stream not in over:
-                over[stream] = await _is_over(log, deciders, stream)
-            if over is None or over[stream]:
+            if over is None or await _ended(log, deciders, stored.record.stream, over):
                 shown.append(stored.record)
         newest, position = shown + newest, before
     return newest[max(0, len(newest) - count) :]
+
+
+async def _ended(log: EventLog, deciders: Mapping[str, Decider[Any]], stream: str, over: dict[str, bool]) -> bool:
+    if stream not in over:
+        over[stream] = await _is_over(log, deciders, stream)
+    return over[stream]
 
 
 async def _is_over(log: EventLog, deciders: Mapping[str, Decider[Any]], stream: str) -> bool:

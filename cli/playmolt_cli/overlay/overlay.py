@@ -13,6 +13,8 @@ from playmolt_cli.overlay.manifests import METRICS, OWN, SCALING, TLS, manifest
 
 Target = Literal["dev", "prod"]
 TARGETS: Final[tuple[Target, ...]] = ("dev", "prod")
+SHARDS: Final[Mapping[Target, int]] = {"dev": 1, "prod": 4}
+"""Of the log, as the platform's overlays have them."""
 _OPENED: Final = ("nats", "postgres", "otel-collector")
 """Whose policies let an engine in; in each the first rule names who may come."""
 
@@ -27,18 +29,22 @@ def bare_variables(text: str) -> str:
     return re.sub(r'"(\$\w+_PASSWORD)"', r"\1", text)
 
 
-def nats_users() -> str:
-    """The users of NATS, those of every installed engine among them, as the server's configuration has them."""
-    text = json.dumps(users(lambda user: f"${variable(user)}"), indent=2)
+def nats_users(shards: int) -> str:
+    """The users of NATS, those of every installed engine among them, as the server's configuration has them for a log
+    of so many shards."""
+    text = json.dumps(users(lambda user: f"${variable(user)}", shards), indent=2)
     return f"users: {bare_variables(text)}\n"
 
 
-def overlay(engine: EngineModule, target: Target, platform: str) -> Mapping[str, str]:
-    """File name → content. `platform` is the way from the overlay's folder to the overlay that it adds to."""
+def overlay(engine: EngineModule, target: Target, platform: str, shards: int | None = None) -> Mapping[str, str]:
+    """File name → content. `platform` is the way from the overlay's folder to the overlay that it adds to.
+
+    `shards`: of the platform's log, where they are not those of that overlay.
+    """
     own = {name: manifest(name, engine) for name in (*OWN, *((SCALING, METRICS) if target == "prod" else ()))}
     login = {f"40-{engine.service}.sh": _login(engine)} if target == "dev" else {}
     page = _kustomization(engine, own, login, platform)
-    return {**own, **login, "users.conf": nats_users(), "kustomization.yaml": page}
+    return {**own, **login, "users.conf": nats_users(shards or SHARDS[target]), "kustomization.yaml": page}
 
 
 def _kustomization(engine: EngineModule, own: Mapping[str, str], login: Mapping[str, str], platform: str) -> str:

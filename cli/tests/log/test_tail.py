@@ -6,6 +6,9 @@ from collections.abc import Awaitable, Callable
 from playmolt_cli.games import deciders
 from playmolt_cli.log.tail import tail
 from playmolt_core.log.memory import MemoryLog
+from playmolt_core.log.reading import places
+from playmolt_schemas.records import Record
+from playmolt_schemas.shards import shard_of
 
 RUNNING = "ox-00000000-0000-7000-8000-000000000001"
 ENDED = "ox-00000000-0000-7000-8000-000000000002"
@@ -13,8 +16,8 @@ Store = Callable[..., Awaitable[None]]
 
 
 async def _tail(log: MemoryLog, count: int, *, running: bool = False) -> list[tuple[str, int]]:
-    records = tail(log, deciders(), count=count, follow=False, running=running)
-    return [(record.stream, record.position) async for record in records]
+    batches = tail(log, deciders(), count=count, follow=False, running=running)
+    return [(record.stream, record.position) async for records, _ in batches for record in records]
 
 
 async def test_running_games_are_left_out_unless_asked_for(log: MemoryLog, store: Store) -> None:
@@ -46,17 +49,32 @@ async def test_an_archived_game_counts_as_finished(log: MemoryLog, store: Store)
 
 
 async def test_a_followed_game_is_given_whole_as_soon_as_it_ends(log: MemoryLog, store: Store) -> None:
-    records = tail(log, deciders(), count=0, follow=True, running=False)
-    first = asyncio.ensure_future(anext(records))
-    await asyncio.sleep(0)  # it has read the position by now
+    batches = tail(log, deciders(), count=0, follow=True, running=False)
+    assert await anext(batches) == ([], (0,))
     await store(RUNNING, ended=False)
     await store(ENDED, ended=True)
-    seen = [await asyncio.wait_for(first, 60)]
-    while seen[-1].type != "game_aborted":
-        seen.append(await asyncio.wait_for(anext(records), 60))
+    seen: list[Record] = []
+    while not seen or seen[-1].type != "game_aborted":
+        records, reached = await asyncio.wait_for(anext(batches), 60)
+        seen += records
     assert [record.stream for record in seen] == [ENDED] * len(seen)
     assert [record.version for record in seen] == list(range(1, len(seen) + 1))
-    await records.aclose()
+    assert reached == (await log.position(),)
+    await batches.aclose()
+
+
+async def test_what_comes_after_a_cursor_is_given_whole(play: Store) -> None:
+    log = MemoryLog(shards=3)
+    for number in range(20):
+        await play(log, f"ox-00000000-0000-7000-8000-{number + 10:012}", ended=True)
+    since = (3, 0, await log.position(2))
+    seen = [each async for each in tail(log, deciders(), count=9, follow=False, running=True, since=since)]
+    told = [(shard_of(record.stream, 3), record.position) for records, _ in seen for record in records]
+    assert sorted(told) == [
+        (shard, at) for shard in range(3) for at in range(since[shard] + 1, await log.position(shard) + 1)
+    ]
+    assert [at for shard, at in told if shard == 1] == list(range(1, await log.position(1) + 1))
+    assert seen[-1][1] == await places(log)
 
 
 async def test_an_empty_log_has_no_end(log: MemoryLog) -> None:

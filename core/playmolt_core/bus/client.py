@@ -15,11 +15,11 @@ from playmolt_core.bus.connection import answers_inbox, delivered, open_connecti
 from playmolt_core.bus.moves import CALLER_SECONDS, SERVICE_SECONDS, HeardAt, Moves, Reason
 from playmolt_core.bus.nats_client import NatsClient
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.bus.roster import Roster
+from playmolt_core.bus.roster import ASK_SECONDS, Roster
 from playmolt_core.bus.service import Announced, announce
 from playmolt_core.bus.watches import SubjectWatch, Watches
 from playmolt_core.ops.metrics import Sample
-from playmolt_core.settings import Settings
+from playmolt_core.settings import OtherShards, Settings
 
 _HISTORY_BATCH = 256
 _HISTORY_SECONDS = 2.0
@@ -112,8 +112,19 @@ class NatsBus:
         """Call back whenever the connection is lost or back: what came in between was missed."""
         self._lost.append(callback)
 
+    async def same_shards(self) -> None:
+        """Wait until somebody says how many shards the log has; raises OtherShards where the settings say otherwise."""
+        while self._roster.shards is None:  # noqa: ASYNC110 -- nobody may ever say so
+            await asyncio.sleep(ASK_SECONDS)
+        if self._settings.log_shards not in (None, self._roster.shards):
+            raise OtherShards(self._settings.log_shards, self._roster.shards)
+
     async def watch(self, game: str, identifier: str) -> SubjectWatch:
-        return await self._watches.watch(subjects.spectate(game, identifier))
+        shards = self._settings.log_shards or self._roster.shards
+        if shards is None:  # nobody has said yet: the first form where it is one, the second where it is more
+            subject = subjects.spectate(game, identifier)
+            return await self._watches.watch(subject, subject.replace(".", ".*.", 1))
+        return await self._watches.watch(subjects.spectate(game, identifier, shards))
 
     async def watch_speech(self, game: str, identifier: str) -> SubjectWatch:
         return await self._watches.watch(subjects.speaking(game, identifier))

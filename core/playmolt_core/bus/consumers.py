@@ -8,7 +8,8 @@ from playmolt_schemas import subjects
 
 MOST: Final = 64
 _CALL: Final = re.compile(
-    rf"CONSUMER\.(?:DURABLE\.)?CREATE\.({subjects.EVENTS_STREAM}|{subjects.SPECTATE_STREAM})\.[^.*> ]+(?:\..+)?"
+    rf"CONSUMER\.(?:DURABLE\.)?CREATE\.((?:{subjects.EVENTS_STREAM}|{subjects.SPECTATE_STREAM})(?:_[0-9]{{1,2}})?)"
+    r"\.[^.*> ]+(?:\..+)?"
 )
 _DELIVERS: Final = ("deliver_subject", "deliver_group")
 

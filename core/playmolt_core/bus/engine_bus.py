@@ -1,7 +1,7 @@
 """An engine's connection to the bus."""
 
 import asyncio
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 import nats.errors
@@ -30,10 +30,12 @@ class EngineBus:
         self._connection: NatsClient
         self._announced: list[Announced] = []
         self._moves: Moves | None = None
+        self._shards = 1
         self._speech: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue(_SPEECH)
 
-    async def open(self) -> None:
-        """Connect; raises BusUnavailable when no server answers in 30 s."""
+    async def open(self, shards: int = 1) -> None:
+        """Connect, for a log of so many shards; raises BusUnavailable when no server answers in 30 s."""
+        self._shards = shards
         self._connection = await open_connection(self._settings, self._service, lambda: None)
         self._replies = Replies(self._connection)
         self._moves = Moves(self._connection, {"alone": lambda: self._connection.asked_at}, SERVICE_SECONDS)
@@ -46,6 +48,7 @@ class EngineBus:
             game,
             schemas,
             self._replies,
+            self._shards,
             receive=receive,
             receive_public=receive_public,
         )
@@ -56,9 +59,10 @@ class EngineBus:
         for announced in self._announced:
             announced.facts[CUT] = " ".join(sorted(models))
 
-    def notify_committed(self) -> None:
-        """Tell the relay, at most once a loop turn, that something was committed. A hint: it may be lost."""
-        self._replies.hint(subjects.COMMITTED)
+    def notify_committed(self, shards: Iterable[int]) -> None:
+        """Tell the relay, at most once a loop turn, in which shards something was committed. A hint: it may be lost."""
+        for shard in shards:
+            self._replies.hint(subjects.committed(shard, self._shards))
 
     def speak(self, game: str, identifier: str, message: bytes) -> None:
         """Tell a session's readers what is no event and stored nowhere. It may be lost, as when too much waits."""

@@ -14,13 +14,15 @@ from nats.aio.msg import Msg
 from nats.js.api import DiscardPolicy, StorageType, StreamConfig
 from playmolt_schemas import subjects
 from playmolt_schemas.identifiers import type_of
+from playmolt_schemas.shards import shard_of
+from playmolt_schemas.streams import of_shard, streams
 
 from playmolt_core.bus import consumers
 from playmolt_core.bus.connection import UnsuitableServer, check_jetstream, open_connection, responds
 from playmolt_core.bus.moves import CALLER_SECONDS, Moves
 from playmolt_core.bus.nats_client import NatsClient
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.bus.service import FEEDS, MOVING, STILL, Announced, announce
+from playmolt_core.bus.service import FEEDS, MOVING, SHARDS, STILL, Announced, announce
 from playmolt_core.ops.metrics import Sample
 from playmolt_core.ops.telemetry import log
 from playmolt_core.settings import Settings
@@ -28,7 +30,6 @@ from playmolt_core.settings import Settings
 _log = log("jetstream")
 _SECONDS = 5.0
 _LOOK_SECONDS = 2.0
-_STREAMS = (subjects.EVENTS_STREAM, subjects.SPECTATE_STREAM)
 _WRONG_LAST_SEQUENCE = 10071
 _NAME_IN_USE = 10058
 _MESSAGE_NOT_FOUND = 10037
@@ -110,8 +111,10 @@ class JetStream:
         in_memory: bool,
         most_bytes: int,
         replicas: int,
+        shards: int,
     ) -> None:
         self._connection = connection
+        self._shards = shards
         self._in_memory = in_memory
         self._most_bytes = most_bytes
         self._replicas = replicas
@@ -136,7 +139,7 @@ class JetStream:
 
     async def _look_for_leaders(self) -> None:
         while True:
-            if all(await asyncio.gather(*(self._led(stream) for stream in _STREAMS))):
+            if all(await asyncio.gather(*(self._led(stream) for stream in streams(self._shards)))):
                 self._led_at = time.monotonic()
             await asyncio.sleep(_LOOK_SECONDS)
 
@@ -306,11 +309,12 @@ class JetStream:
                     return
             except (msgspec.MsgspecError, ValueError):
                 return
-            subject = subjects.spectate(asked.game, asked.game_id)
+            subject = subjects.spectate(asked.game, asked.game_id, self._shards)
+            stream = of_shard(subjects.SPECTATE_STREAM, shard_of(asked.game_id, self._shards), self._shards)
             ask = {"seq": 1, "batch": asked.after + asked.limit, "next_by_subj": subject}
             with suppress(nats.errors.Error, OSError):
                 await self._connection.publish(
-                    f"$JS.API.DIRECT.GET.{subjects.SPECTATE_STREAM}", msgspec.json.encode(ask), reply=question.reply
+                    f"$JS.API.DIRECT.GET.{stream}", msgspec.json.encode(ask), reply=question.reply
                 )
 
         with _unavailable(subjects.HISTORY):
@@ -341,7 +345,7 @@ class JetStream:
 
     async def announce(self, service: str) -> None:
         with _unavailable(service):
-            self._announced = await announce(self._connection, service, {FEEDS: STILL})
+            self._announced = await announce(self._connection, service, {FEEDS: STILL, SHARDS: str(self._shards)})
 
     def tell_feeds(self, moving: bool) -> None:
         """What whoever asks for services hears of the feeds from now on."""
@@ -378,8 +382,11 @@ def _commands(messages: Sequence[Message], batch: str, after: int, reply: str) -
     return b"".join(parts)
 
 
-async def open_jetstream(settings: Settings, name: str) -> JetStream:
-    """Connect, waiting at most 30 seconds for a server; raises BusUnavailable, and UnsuitableServer at once."""
+async def open_jetstream(settings: Settings, name: str, shards: int = 1) -> JetStream:
+    """Connect for a log of so many shards, waiting at most 30 seconds for a server.
+
+    Raises BusUnavailable, and UnsuitableServer at once.
+    """
     changed: list[Callable[[], None]] = []
 
     def tell() -> None:
@@ -396,8 +403,9 @@ async def open_jetstream(settings: Settings, name: str) -> JetStream:
         connection,
         changed,
         in_memory=settings.stream_storage == "memory",
-        most_bytes=settings.stream_bytes,
+        most_bytes=max(1, settings.stream_bytes // shards),
         replicas=settings.stream_replicas,
+        shards=shards,
     )
     await streams.start()
     return streams

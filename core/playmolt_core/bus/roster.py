@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -11,9 +12,10 @@ import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from playmolt_schemas.identifiers import ENGINES
+from playmolt_schemas.shards import shard_of
 
 from playmolt_core.bus.connection import answers_inbox
-from playmolt_core.bus.service import CUT, FEEDS, MOVING
+from playmolt_core.bus.service import CUT, FEEDS, MOVING, SHARDS
 
 SERVICES: Final = ("gateway", "spectator", *ENGINES, "relay")
 ASK_SECONDS = 0.5
@@ -39,6 +41,8 @@ class Roster:
         self._heard: dict[str, float] = {}
         """When each game, and each other service, was last heard."""
         self._started = time.monotonic()
+        self.shards: int | None = None
+        """How many shards the log has; None as long as nobody has said so. It never changes."""
         self._seen: dict[str, tuple[_Ping, float]] = {}
         self._choices: dict[tuple[str, str], str] = {}
         self._task: asyncio.Task[None] | None = None
@@ -74,6 +78,8 @@ class Roster:
 
     def _note(self, ping: _Ping) -> None:
         now = time.monotonic()
+        if self.shards is None and (said := ping.metadata.get(SHARDS, "")).isdecimal():
+            self.shards = int(said)
         if ping.name != self._service:
             self._heard[""] = now
         if "game" in ping.metadata:
@@ -123,7 +129,8 @@ class Roster:
         return frozenset(ping.metadata["game"] for ping, _ in self._seen.values() if "game" in ping.metadata)
 
     def replica_for(self, game: str, target: str) -> str | None:
-        """The replica that a game prefers (rendezvous hashing), None when no engine of its type is known.
+        """The replica that a game prefers, None when no engine of its type is known: of those of its shard, so that
+        engines seldom wait for each other's commits, by rendezvous hashing.
 
         Every caller with the same roster gives the same answer, so a game's calls meet in one memory.
         """
@@ -133,8 +140,14 @@ class Roster:
             present = [p.metadata["instance"] for p, _ in self._seen.values() if p.metadata.get("game") == game]
             if not present:
                 return None
-            choice = max(present, key=lambda instance: hashlib.blake2b(f"{instance}/{target}".encode()).digest())
+            near = _of_shard(sorted(present), shard_of(target, self.shards or 1), self.shards or 1)
+            choice = max(near, key=lambda instance: hashlib.blake2b(f"{instance}/{target}".encode()).digest())
             if len(self._choices) > 100_000:
                 self._choices.clear()
             self._choices[key] = choice
         return choice
+
+
+def _of_shard(replicas: Sequence[str], shard: int, shards: int) -> Sequence[str]:
+    """The replicas that a shard prefers: every one is of some shard, and every shard has one."""
+    return replicas[shard % shards :: shards] or [replicas[shard % len(replicas)]]

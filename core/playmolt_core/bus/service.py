@@ -22,6 +22,8 @@ _log = log("service")
 _VERSION = "1.0.0"
 FEEDS, MOVING, STILL = "feeds", "moving", "still"
 """What a relay says of the feeds where it is found."""
+SHARDS = "shards"
+"""How many shards the log has, as engines and relays say."""
 CUT = "prompt_cut"
 """The models, by alias, whose prompts an engine saw cut since it started."""
 _PACK_BYTES = 800 * 1024
@@ -121,6 +123,7 @@ async def serve_engine(
     game: str,
     schemas: Sequence[str],
     replies: Replies,
+    shards: int,
     *,
     receive: Receive,
     receive_public: Receive,
@@ -131,7 +134,7 @@ async def serve_engine(
     there can learn nothing else.
     """
     instance = uuid.uuid4().hex[:12]
-    metadata = {"game": game, "instance": instance, "schemas": ",".join(schemas)}
+    metadata = {"game": game, "instance": instance, "schemas": ",".join(schemas), SHARDS: str(shards)}
     service = await micro.add_service(connection, name=service_name, version=_VERSION, metadata=metadata)
 
     taken = itertools.count(1)

@@ -1,4 +1,4 @@
-"""Watching subjects: one subscription for all watchers of a subject, a bounded queue each."""
+"""Watching subjects: one subscription for all watchers of the same, a bounded queue each."""
 
 import asyncio
 from contextlib import suppress
@@ -63,10 +63,10 @@ class SubjectWatch:
 
 
 class _Watched:
-    def __init__(self, subject: str, watches: "Watches") -> None:
-        self.subject = subject
+    def __init__(self, subjects: tuple[str, ...], watches: "Watches") -> None:
+        self.subjects = subjects
         self.watchers: set[SubjectWatch] = set()
-        self.subscription: Subscription | None = None
+        self.subscriptions: list[Subscription] = []
         self.opening = asyncio.Lock()
         self._watches = watches
 
@@ -88,17 +88,18 @@ class Watches:
 
     def __init__(self, connection: Client) -> None:
         self._connection = connection
-        self._subjects: dict[str, _Watched] = {}
+        self._subjects: dict[tuple[str, ...], _Watched] = {}
         self._openings: set[asyncio.Task[None]] = set()
 
-    async def watch(self, subject: str) -> SubjectWatch:
-        """Subscribe; messages published after this returns are seen unless the connection breaks.
+    async def watch(self, *subjects: str) -> SubjectWatch:
+        """Subscribe to what comes on any of these subjects: what is published after this returns is seen unless the
+        connection breaks.
 
         Raises BusUnavailable on a connection that is closed for good.
         """
-        watched = self._subjects.get(subject)
+        watched = self._subjects.get(subjects)
         if watched is None:
-            watched = self._subjects[subject] = _Watched(subject, self)
+            watched = self._subjects[subjects] = _Watched(subjects, self)
         watcher = SubjectWatch(watched)
         watched.watchers.add(watcher)
         opening = asyncio.create_task(self._open(watched))
@@ -111,14 +112,15 @@ class Watches:
             # A caller that gave up or could not subscribe gets no watch that it could close.
             await watched.leave(watcher)
             if isinstance(error, nats.errors.Error):
-                raise BusUnavailable(f"could not subscribe to {subject}: {error!r}") from error
+                raise BusUnavailable(f"could not subscribe to {subjects[0]}: {error!r}") from error
             raise
         return watcher
 
     async def _open(self, watched: _Watched) -> None:
         async with watched.opening:
-            if watched.subscription is None:
-                watched.subscription = await self._connection.subscribe(watched.subject, cb=watched.receive)
+            if not watched.subscriptions:
+                for subject in watched.subjects:
+                    watched.subscriptions.append(await self._connection.subscribe(subject, cb=watched.receive))
                 # The server must know of it before the caller reads what there is: else a message falls between.
                 with suppress(nats.errors.Error, TimeoutError, OSError):
                     await delivered(self._connection, 2)
@@ -126,10 +128,10 @@ class Watches:
             await self.drop(watched)
 
     async def drop(self, watched: _Watched) -> None:
-        if self._subjects.get(watched.subject) is watched:
-            del self._subjects[watched.subject]
-        subscription, watched.subscription = watched.subscription, None
-        if subscription is not None:
+        if self._subjects.get(watched.subjects) is watched:
+            del self._subjects[watched.subjects]
+        subscriptions, watched.subscriptions = watched.subscriptions, []
+        for subscription in subscriptions:
             with suppress(nats.errors.Error):
                 await subscription.unsubscribe()
 

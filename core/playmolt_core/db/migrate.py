@@ -15,6 +15,7 @@ import msgspec
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.memberships import GROUP_ROLES, settle_memberships
 from playmolt_core.db.pool import Connection, close, connect, unavailable
+from playmolt_core.db.shards import counted_shards
 
 Phase = Literal["pre", "post", "all"]
 _FILE = re.compile(r"(\d{4})_(pre|post)_[a-z0-9_]+\.sql")
@@ -96,15 +97,19 @@ def migrations(folder: Traversable | None = None) -> list[Migration]:
     return list(result.values())
 
 
-async def migrate(url: str, phase: Phase = "all", *, folder: Traversable | None = None) -> list[str]:
+async def migrate(
+    url: str, phase: Phase = "all", *, shards: int | None = None, folder: Traversable | None = None
+) -> list[str]:
     """Apply what is not applied yet and give the names of it.
 
     Any number may run at once: one works, the others wait up to 60 s and find nothing left. Each file is one
     transaction, but for one that makes an index CONCURRENTLY, whose statements have to bear being run again. On a
-    database where nothing is applied yet there is no old code to bear with: `pre` applies all.
+    database where nothing is applied yet there is no old code to bear with: `pre` applies all. A log that is made gets
+    so many shards, one unless it is said.
 
-    Raises MigrationRefused when an applied file was changed, when files would be applied out of order, or when the
-    database is past the way back to this release; LogUnavailable when the database is away.
+    Raises OtherShards when the log has another number of shards, MigrationRefused when an applied file was changed,
+    when files would be applied out of order, or when the database is past the way back to this release; LogUnavailable
+    when the database is away.
     """
     wanted = migrations(folder)
     connection = await connect(url, session=_SESSION, writes=True)
@@ -115,7 +120,11 @@ async def migrate(url: str, phase: Phase = "all", *, folder: Traversable | None 
             if statements := await settle_memberships(connection):
                 raise MigrationRefused(_ASK_AN_ADMINISTRATOR + "".join(f"\n  {one};" for one in statements))
             await connection.execute(_TABLE)
-            return await _apply(connection, wanted, phase)
+            await connection.execute("SELECT set_config('playmolt.log_shards', $1, false)", str(shards or 1))
+            applied = await _apply(connection, wanted, phase)
+            if shards is not None:
+                await counted_shards(connection, shards)
+            return applied
     finally:
         await close(connection)  # also gives the lock back
 

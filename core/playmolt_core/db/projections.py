@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 from playmolt_schemas.identity import BoardKind, Kind, Ranking, Versions
+from playmolt_schemas.shards import Places
 
 from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
 from playmolt_core.db.pool import Connection, Pool
@@ -153,30 +154,34 @@ class PgProjections:
         """The newest of an agent's finished games, newest first."""
         return [RecentGame(*row) for row in await self._pool.fetch(_SQL["recent"], agent_id, _RECENT_GAMES)]
 
-    async def position(self) -> int | None:
-        """Up to where the projections hold the log; None when they have to be made anew."""
+    async def places(self) -> Places | None:
+        """Up to where the projections hold each shard; None when they have to be made anew."""
         async with self._pool.connection() as connection:
             return await held(connection)
 
-    async def advance(self, seen: int, position: int, apply: Callable[[Connection], Awaitable[None]]) -> bool:
-        """Apply changes and move from `seen` to `position`, both or neither; False when another projector was there."""
+    async def advance(
+        self, seen: int, position: int, apply: Callable[[Connection], Awaitable[None]], shard: int = 0
+    ) -> bool:
+        """Apply changes and move a shard from `seen` to `position`, both or neither; False when another projector was
+        there."""
         async with self._pool.transaction() as connection:
-            if _position(await connection.fetchrow(_SQL["lock_progress"])) != seen:
+            held_to = _places(await connection.fetch(_SQL["lock_progress"]))
+            if held_to is None or held_to[shard] != seen:
                 return False
             await apply(connection)
-            await move(connection, position)
+            await move(connection, position, shard)
         return True
 
 
-def _position(row: Iterable[int] | None) -> int | None:
-    position, rules, ruled = row or (0, 0, 0)
-    return int(position) if (rules, ruled) == (RULES, position) else None
+def _places(rows: Iterable[Iterable[int]]) -> Places | None:
+    found = [position if (rules, ruled) == (RULES, position) else None for position, rules, ruled in rows]
+    return None if None in found else tuple([position for position in found if position is not None])
 
 
 async def clear(connection: Connection) -> None:
     """Forget everything, inside a transaction that fills it again; other projectors wait."""
     await connection.execute(_SQL["allow_long"])
-    await connection.fetchrow(_SQL["lock_progress"])
+    await connection.fetch(_SQL["lock_progress"])
     for table in ("score", "result", "rating"):
         await connection.execute(_SQL[f"clear_{table}"], timeout=_CLEAR_SECONDS)
 
@@ -187,13 +192,13 @@ async def add_scores(connection: Connection, scores: Sequence[Score]) -> None:
         await connection.execute(_SQL["add"], *map(list, zip(*rows, strict=True)))
 
 
-async def move(connection: Connection, position: int) -> None:
-    await connection.execute(_SQL["move"], position, RULES)
+async def move(connection: Connection, position: int, shard: int = 0) -> None:
+    await connection.execute(_SQL["move"], position, RULES, shard)
 
 
-async def held(connection: Connection) -> int | None:
-    """Up to where the projections hold the log; None when other rules have made them."""
-    return _position(await connection.fetchrow(_SQL["progress"]))
+async def held(connection: Connection) -> Places | None:
+    """Up to where the projections hold each shard; None when other rules have made them."""
+    return _places(await connection.fetch(_SQL["progress"]))
 
 
 async def stored_scores(connection: Connection) -> Mapping[tuple[str, str], tuple[int, int]]:

@@ -1,7 +1,7 @@
 """The engine of one game: commands are decided and committed, queries answered, effects carried out."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from playmolt_schemas.codes import Code
@@ -18,6 +18,7 @@ from playmolt_core.engine.pending_call import PendingCall, Respond
 from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.engine.reads.reads import Reads
 from playmolt_core.engine.stream_cache import Prepare, StreamCache
+from playmolt_core.engine.writes.committing import OnCommit
 from playmolt_core.engine.writes.completing import Complete, Completing
 from playmolt_core.engine.writes.writes import Writes
 from playmolt_core.game.api import GameApi
@@ -38,7 +39,7 @@ class Engine:
         decider: Decider[Any],
         event_log: EventLog,
         settings: Settings,
-        on_commit: Callable[[], None],
+        on_commit: OnCommit,
         *,
         api: GameApi[Any] | None = None,
         workers: Mapping[str, Worker] | None = None,

@@ -16,6 +16,7 @@ import asyncpg
 import msgspec
 from playmolt_schemas.records import ZERO_HASH, Record
 from playmolt_schemas.registry import games
+from playmolt_schemas.shards import Places
 from playmolt_schemas.text import on_one_line
 
 from playmolt_core.db.pool import Connection, unavailable
@@ -63,16 +64,17 @@ async def permitted(connection: Connection) -> bool:
 
 
 async def finished(
-    connection: Connection, game: str, *, idle_since: datetime, newest: int
+    connection: Connection, game: str, *, idle_since: datetime, newest: Places
 ) -> AsyncIterator[Sequence[Ended]]:
-    """The streams that ended before a time and with all their positions up to `newest`, oldest first, in pages.
+    """The streams that ended before a time and with all their positions up to `newest` of their shard, oldest first, in
+    pages.
 
     Raises LogUnavailable.
     """
     created_at, stream = datetime(1970, 1, 1, tzinfo=UTC), ""
     while True:
         with unavailable():
-            rows = await connection.fetch(_SQL["finished"], game, created_at, stream, idle_since, newest, _PAGE)
+            rows = await connection.fetch(_SQL["finished"], game, created_at, stream, idle_since, list(newest), _PAGE)
         if rows:
             yield [Ended(name, version, end.hex()) for name, version, end, _ in rows]
         if len(rows) < _PAGE:

@@ -9,6 +9,7 @@ import msgspec
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Metadata
+from playmolt_schemas.shards import Places, shard_of
 
 from playmolt_core.db.logins import VAULT_ROLE
 from playmolt_core.db.pool import Connection, NotPermitted, Pool
@@ -171,15 +172,16 @@ class ErasedHeads(msgspec.Struct, frozen=True):
 _read = msgspec.json.Decoder(SessionErased).decode
 
 
-async def erasures_between(pool: Pool, after: int, to: int) -> list[Erasure]:
-    """The erasures recorded at the positions after one and up to another."""
-    rows = await pool.fetch(_SQL["records"], after, to)
+async def erasures_between(pool: Pool, after: Places, to: Places) -> list[Erasure]:
+    """The erasures recorded after one place of the log and up to another."""
+    shard = shard_of(STREAM, len(to))
+    rows = await pool.fetch(_SQL["records"], after[shard], to[shard])
     return [Erasure(event.stream, event.by) for event in (_read(data) for data, _ in rows)]
 
 
-async def erased_heads(pool: Pool, to: int) -> ErasedHeads:
-    """What the records of erasures up to a position say, and what the vault does, if this login may look."""
-    rows = await pool.fetch(_SQL["records"], 0, to)
+async def erased_heads(pool: Pool, to: Places) -> ErasedHeads:
+    """What the records of erasures up to a place say, and what the vault does, if this login may look."""
+    rows = await pool.fetch(_SQL["records"], 0, to[shard_of(STREAM, len(to))])
     ends = {event.stream: (event.version, event.hash) for event in (_read(data) for data, _ in rows)}
     try:
         async with pool.transaction() as connection:

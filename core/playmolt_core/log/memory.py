@@ -11,6 +11,7 @@ from playmolt_schemas.games.game_messages import Fault
 from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Record
+from playmolt_schemas.shards import shard_of
 
 from playmolt_core.log.port import (
     ARCHIVED,
@@ -63,20 +64,26 @@ class _Stream:
 class MemoryLog:
     """Implements `port.EventLog` for one process; nothing is durable."""
 
-    def __init__(self) -> None:
+    def __init__(self, shards: int = 1) -> None:
         self._streams: dict[str, _Stream] = {}
         self._outcomes: dict[tuple[str, str], Outcome] = {}
         self._decided: dict[tuple[str, str], Decided] = {}
-        self._log: list[PublicRecord] = []
-        self._gone: set[int] = set()
+        self._logs: list[list[PublicRecord]] = [[] for _ in range(shards)]
+        self._gone: list[set[int]] = [set() for _ in range(shards)]
         self._faults: defaultdict[str, Counter[Fault]] = defaultdict(Counter)
         self._told: dict[str, Counter[Fault]] = {}
+
+    @property
+    def shards(self) -> int:
+        return len(self._logs)
 
     def archive(self, stream: str) -> None:
         """Take a stream out, as `log.prune` does."""
         known = self._streams[stream]
         known.archived, known.hash, known.summary, known.due = True, ZERO_HASH, None, None
-        self._gone |= {entry.record.position for entry in known.records if entry.record.type != GAME_END}
+        self._gone[shard_of(stream, self.shards)] |= {
+            entry.record.position for entry in known.records if entry.record.type != GAME_END
+        }
         self._outcomes = {key: outcome for key, outcome in self._outcomes.items() if outcome.stream != stream}
         self._decided = {key: decided for key, decided in self._decided.items() if key[0] != stream}
 
@@ -127,9 +134,10 @@ class MemoryLog:
                 continue
             stream = self._streams.setdefault(part.stream, _Stream(part.stream, part.records[0].at))
             for new in part.records:
-                stored = _stored(part.stream, new, len(self._log) + 1)
+                log = self._logs[shard_of(part.stream, self.shards)]
+                stored = _stored(part.stream, new, len(log) + 1)
                 stream.records.append(stored)
-                self._log.append(stored)
+                log.append(stored)
             stream.hash, stream.updated_at = part.records[-1].hash, part.records[-1].at
             if part.moves:
                 stream.summary, stream.due = part.summary, part.due
@@ -200,32 +208,32 @@ class MemoryLog:
 
     async def public(self, stream: str, after: int, limit: int) -> Sequence[bytes]:
         known = self._streams.get(stream)
-        stored = self._left(known.records[after:]) if known else ()
+        stored = self._left(known.records[after:], shard_of(stream, self.shards)) if known else ()
         return [entry.public for entry in stored if entry.public is not None][:limit]
 
-    async def forward(self, after: int, limit: int) -> Sequence[PublicRecord]:
-        return list(islice(self._left(self._log[after:]), limit))
+    async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[PublicRecord]:
+        return list(islice(self._left(self._logs[shard][after:], shard), limit))
 
-    def _left(self, entries: Iterable[PublicRecord]) -> Iterator[PublicRecord]:
-        return (entry for entry in entries if entry.record.position not in self._gone)
+    def _left(self, entries: Iterable[PublicRecord], shard: int) -> Iterator[PublicRecord]:
+        return (entry for entry in entries if entry.record.position not in self._gone[shard])
 
-    async def outgoing(self, after: int, limit: int) -> Sequence[Outgoing]:
-        return [_outgoing(entry, self._invite_of(entry)) for entry in await self.forward(after, limit)]
+    async def outgoing(self, after: int, limit: int, shard: int = 0) -> Sequence[Outgoing]:
+        return [_outgoing(entry, self._invite_of(entry)) for entry in await self.forward(after, limit, shard)]
 
     def _invite_of(self, entry: PublicRecord) -> str:
         return self._streams[entry.record.stream].invite
 
-    async def results(self, after: int, limit: int) -> Sequence[PublicRecord]:
-        ends = [entry for entry in self._log[after:] if entry.record.type == GAME_END][:limit]
+    async def results(self, after: int, limit: int, shard: int = 0) -> Sequence[PublicRecord]:
+        ends = [entry for entry in self._logs[shard][after:] if entry.record.type == GAME_END][:limit]
         return [msgspec.structs.replace(entry, private=bool(self._invite_of(entry))) for entry in ends]
 
-    async def position(self) -> int:
-        return len(self._log)
+    async def position(self, shard: int = 0) -> int:
+        return len(self._logs[shard])
 
-    async def archived_to(self) -> int:
-        return max(self._gone, default=0)
+    async def archived_to(self, shard: int = 0) -> int:
+        return max(self._gone[shard], default=0)
 
-    async def erased_to(self) -> int:
+    async def erased_to(self, shard: int = 0) -> int:  # noqa: ARG002 -- nothing is erased here
         return 0
 
     async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:

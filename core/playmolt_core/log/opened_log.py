@@ -18,8 +18,8 @@ from playmolt_core.vault.vault import Vault
 class OpenedLog(PostgresLog):
     """`forward` and `load` give an OpenedRecord where login and key file open it."""
 
-    def __init__(self, pool: Pool, vault: Vault) -> None:
-        super().__init__(pool)
+    def __init__(self, pool: Pool, vault: Vault, shards: int = 1) -> None:
+        super().__init__(pool, shards)
         self._vault = vault
         self._keys: Mapping[str, StreamKey] = {}
 
@@ -36,8 +36,8 @@ class OpenedLog(PostgresLog):
         return replace(stored, records=[_opened(record, self._keys.get(stream)) for record in stored.records])
 
     @override
-    async def forward(self, after: int, limit: int) -> Sequence[PublicRecord]:
-        entries = await super().forward(after, limit)
+    async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[PublicRecord]:
+        entries = await super().forward(after, limit, shard)
         self._keys = await self._found({entry.record.stream for entry in entries})
         return [
             replace(entry, record=_opened(entry.record, key)) if (key := self._keys.get(entry.record.stream)) else entry

@@ -182,12 +182,20 @@ class EventLog(Protocol):
     `outcome` give; its streams that were erased raise Erased.
 
     Of an archived stream nothing is left but its `game_end`, and nothing can be appended to it.
+
+    Positions are those of one shard: what reads by position names it, and reads the first where it does not.
     """
+
+    @property
+    def shards(self) -> int:
+        """How many shards the log has; a stream lies in that of `shards.shard_of`."""
+        ...
 
     async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
         """Store the units in one transaction, each whole or not at all, and give a status each.
 
-        Positions are gapless and in commit order. Durable when it returns. RecordTooLarge refuses the whole batch.
+        Positions are gapless and in commit order in each shard. Durable when it returns. RecordTooLarge
+        refuses the whole batch.
         """
         ...
 
@@ -233,27 +241,27 @@ class EventLog(Protocol):
         """The stored public messages with version > after, in order."""
         ...
 
-    async def forward(self, after: int, limit: int) -> Sequence[PublicRecord]:
-        """Read the whole log forward from a position; never misses a late commit."""
+    async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[PublicRecord]:
+        """Read a shard forward from a position; never misses a late commit."""
         ...
 
-    async def outgoing(self, after: int, limit: int) -> Sequence[Outgoing]:
+    async def outgoing(self, after: int, limit: int, shard: int = 0) -> Sequence[Outgoing]:
         """Read what `forward` reads, as it goes out: to make it for services from a `Record` costs three times more."""
         ...
 
-    async def results(self, after: int, limit: int) -> Sequence[PublicRecord]:
+    async def results(self, after: int, limit: int, shard: int = 0) -> Sequence[PublicRecord]:
         """Read the records of type `game_end` forward from a position; never misses a late commit."""
         ...
 
-    async def position(self) -> int:
-        """The position of the newest record, 0 in an empty log."""
+    async def position(self, shard: int = 0) -> int:
+        """The position of the newest record, 0 in an empty shard."""
         ...
 
-    async def archived_to(self) -> int:
+    async def archived_to(self, shard: int = 0) -> int:
         """The newest position whose record was taken out, 0 when none was: behind it there is no hole."""
         ...
 
-    async def erased_to(self) -> int:
+    async def erased_to(self, shard: int = 0) -> int:
         """The newest position whose record left with an erased session, 0 when none did: copies may hold none of it."""
         ...
 

@@ -10,9 +10,11 @@ from playmolt_schemas.games.game_messages import Fault, GameLanguage
 from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import Record
+from playmolt_schemas.shards import Places, shard_of
 
 from playmolt_core.db.pool import Pool, UniqueViolation
 from playmolt_core.db.queries import queries
+from playmolt_core.db.shards import shards_of
 from playmolt_core.log.batch import arguments, extends, rounds
 from playmolt_core.log.port import (
     AppendStatus,
@@ -44,14 +46,19 @@ class PostgresLog:
     """Implements `port.EventLog`. Appends go one after another over one connection, and so does what goes out over
     another; all else is read over the shared ones."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, shards: int = 1) -> None:
         self._pool = pool
+        self._shards = shards
         self.register = Register(pool)
         """Of what was taken out."""
         self._writer = pool.reserve()
         self._appending = asyncio.Lock()
         self._reader = pool.reserve(_SQL["settle_reader"])
         self._reading = asyncio.Lock()
+
+    @property
+    def shards(self) -> int:
+        return self._shards
 
     async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
         check(units)
@@ -66,6 +73,9 @@ class PostgresLog:
                 # What was decided on top of a unit that is not stored must not be stored either.
                 spoilt |= {part.stream for number in batch if number in refused for part in units[number].streams}
         return ["conflict" if number in refused else "appended" for number in range(len(units))]
+
+    def _shard_of(self, stream: str) -> int:
+        return shard_of(stream, self._shards)
 
     async def _store(self, units: Sequence[Unit], numbers: Sequence[int]) -> set[int]:
         """Store those of some units, which have no stream in common, that are not in conflict; gives their numbers."""
@@ -97,8 +107,9 @@ class PostgresLog:
         return None
 
     async def load(self, stream: str, after: int = 0) -> StoredStream | None:
+        shard = self._shard_of(stream)
         async with self._pool.connection() as connection:
-            found = await connection.fetchrow(_SQL["head"], stream)
+            found = await connection.fetchrow(_SQL["head"], stream, shard)
             if found is None:
                 return None
             version, last, at, archived, erased_at = found
@@ -109,12 +120,13 @@ class PostgresLog:
             if version is None:
                 return None
             # Records never change, so what is read up to that version is as of that moment.
-            rows = await connection.fetch(_SQL["records"], stream, after, version) if version > after else ()
+            records = (_SQL["records"], stream, after, version, shard)
+            rows = await connection.fetch(*records) if version > after else ()
         head = Head(version=version, hash=last.hex(), at=at)
         return StoredStream(head=head, records=[_record(*row) for row in rows])
 
     async def facts(self, stream: str, after: int = 0, *, commands: bool = False) -> StoredFacts | None:
-        found = await self._pool.row(_SQL["facts"], stream, after, commands)
+        found = await self._pool.row(_SQL["facts"], stream, after, commands, self._shard_of(stream))
         if found is None:
             return None
         version, last, at, archived, erased_at, events, times, command_ids = found
@@ -128,9 +140,10 @@ class PostgresLog:
         return StoredFacts(head=head, events=events, times=times, command_ids=command_ids)
 
     async def outcome(self, stream: str, command_id: str) -> Outcome | Decided | None:
-        if kept := await self._pool.row(_SQL["outcome"], stream, command_id):
+        shard = self._shard_of(stream)
+        if kept := await self._pool.row(_SQL["outcome"], stream, command_id, shard):
             return Outcome(stream=stream, command_id=command_id, fingerprint=kept[0], body=kept[1])
-        row = await self._pool.row(_SQL["decided"], stream, command_id)
+        row = await self._pool.row(_SQL["decided"], stream, command_id, shard)
         return Decided(version=row[0], receipt=row[1].hex(), fingerprint=row[2] or "") if row else None
 
     async def note_fault(self, stream: str, fault: Fault) -> bool:
@@ -145,40 +158,40 @@ class PostgresLog:
         return {row["stream"]: row["version"] for row in rows}
 
     async def public(self, stream: str, after: int, limit: int) -> Sequence[bytes]:
-        return [
-            message for (message,) in await self._pool.fetch(_SQL["public"], stream, min(after, _MOST_VERSIONS), limit)
-        ]
+        behind = min(after, _MOST_VERSIONS)
+        rows = await self._pool.fetch(_SQL["public"], stream, behind, limit, self._shard_of(stream))
+        return [message for (message,) in rows]
 
-    async def forward(self, after: int, limit: int) -> Sequence[PublicRecord]:
-        return await self._public_records("forward", after, limit)
+    async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[PublicRecord]:
+        return await self._public_records("forward", after, limit, shard)
 
-    async def outgoing(self, after: int, limit: int) -> Sequence[Outgoing]:
+    async def outgoing(self, after: int, limit: int, shard: int = 0) -> Sequence[Outgoing]:
         async with self._reading, self._reader.use() as reader:
             try:
-                rows = await reader.fetch(_SQL["outgoing"], min(after, _MOST_POSITIONS), limit)
+                rows = await reader.fetch(_SQL["outgoing"], min(after, _MOST_POSITIONS), limit, shard)
             except BaseException:
                 reader.terminate()  # nobody knows what still comes on it
                 raise
         return [Outgoing(*row) for row in rows]
 
-    async def results(self, after: int, limit: int) -> Sequence[PublicRecord]:
-        return await self._public_records("results", after, limit)
+    async def results(self, after: int, limit: int, shard: int = 0) -> Sequence[PublicRecord]:
+        return await self._public_records("results", after, limit, shard)
 
-    async def _public_records(self, query: str, after: int, limit: int) -> Sequence[PublicRecord]:
-        rows = await self._pool.fetch(_SQL[query], min(after, _MOST_POSITIONS), limit)
+    async def _public_records(self, query: str, after: int, limit: int, shard: int) -> Sequence[PublicRecord]:
+        rows = await self._pool.fetch(_SQL[query], min(after, _MOST_POSITIONS), limit, shard)
         return [
             PublicRecord(record=_record(*fields), public=public, lobby=lobby, closes=closes, private=private)
             for *fields, public, lobby, closes, private in rows
         ]
 
-    async def position(self) -> int:
-        return int(await self._pool.value(_SQL["position"]))
+    async def position(self, shard: int = 0) -> int:
+        return int(await self._pool.value(_SQL["position"], shard))
 
-    async def archived_to(self) -> int:
-        return int(await self._pool.value(_SQL["archived_to"]))
+    async def archived_to(self, shard: int = 0) -> int:
+        return int(await self._pool.value(_SQL["archived_to"], shard))
 
-    async def erased_to(self) -> int:
-        return int(await self._pool.value(_SQL["erased_to"]))
+    async def erased_to(self, shard: int = 0) -> int:
+        return int(await self._pool.value(_SQL["erased_to"], shard))
 
     async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:
         return [stream for (stream,) in await self._pool.fetch(_SQL["due"], game, now, limit)]
@@ -211,6 +224,16 @@ class PostgresLog:
         else:
             rows = await self._pool.fetch(_SQL["games"], *page, hidden)
         return [_game(*row) for row in rows]
+
+
+async def log_places(pool: Pool) -> Places:
+    """Where each shard of the log ends. Raises LogUnavailable."""
+    return tuple([position for (position,) in await pool.fetch(_SQL["positions"])])
+
+
+async def log_of(pool: Pool) -> PostgresLog:
+    """The log of a database, in as many shards as it has. Raises LogUnavailable."""
+    return PostgresLog(pool, await shards_of(pool))
 
 
 def _record(

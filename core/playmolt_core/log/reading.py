@@ -1,18 +1,102 @@
 """Reading the whole log forward, a bounded chunk at a time."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Sequence
+from heapq import heapify, heappop, heapreplace, merge
+
+from playmolt_schemas.records import Record
+from playmolt_schemas.shards import Places, shard_of
 
 from playmolt_core.log.port import EventLog, PublicRecord
 
 CHUNK = 2_000
 
 
-async def chunks(log: EventLog, after: int = 0, size: int = CHUNK) -> AsyncIterator[Sequence[PublicRecord]]:
-    """Everything after a position that was committed when the reading began, in order; never an empty chunk."""
-    last = await log.position()
+async def places(log: EventLog) -> Places:
+    """Where each shard ends."""
+    return tuple([await log.position(shard) for shard in range(log.shards)])
+
+
+async def chunks(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequence[PublicRecord]]:
+    """Everything that was committed when the reading of its shard began, shard after shard; never an empty chunk.
+
+    Streams come whole and in their order, for each lies in one shard.
+    """
+    for shard in range(log.shards):
+        async for chunk in chunks_of(log, shard, size=size):
+            yield chunk
+
+
+async def chunks_of(
+    log: EventLog, shard: int, after: int = 0, size: int = CHUNK
+) -> AsyncIterator[Sequence[PublicRecord]]:
+    """As `chunks`, of one shard, after a position."""
+    last = await log.position(shard)
     while after < last:
-        chunk = await log.forward(after, min(size, last - after))
+        chunk = await log.forward(after, min(size, last - after), shard)
         if not chunk:
             return
         yield chunk
         after = chunk[-1].record.position
+
+
+async def results_to(log: EventLog, ends: Places) -> AsyncIterator[Sequence[PublicRecord]]:
+    """The records of type `game_end` up to a place, shard after shard."""
+    for shard, end in enumerate(ends):
+        after = 0
+        while after < end and (entries := await log.results(after, CHUNK, shard)):
+            yield [entry for entry in entries if entry.record.position <= end]
+            after = entries[-1].record.position
+
+
+async def in_order(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequence[PublicRecord]]:
+    """As `chunks`, in one order over all shards (api.md, Shards): next comes the record of the shard whose next record
+    has the smallest `at`, of equal ones the smaller shard."""
+    if log.shards == 1:
+        async for one in chunks_of(log, 0, size=size):
+            yield one
+        return
+    readers = [chunks_of(log, shard, size=size) for shard in range(log.shards)]
+    waiting = [deque(await _next(reader)) for reader in readers]
+    heads = [(rows[0].record.at, shard) for shard, rows in enumerate(waiting) if rows]
+    heapify(heads)
+    chunk: list[PublicRecord] = []
+    while heads:
+        shard = heads[0][1]
+        rows = waiting[shard]
+        chunk.append(rows.popleft())
+        if not rows:
+            rows.extend(await _next(readers[shard]))
+        if rows:
+            heapreplace(heads, (rows[0].record.at, shard))
+        else:
+            heappop(heads)
+        if len(chunk) == size or not heads:
+            yield chunk
+            chunk = []
+
+
+async def _next(reader: AsyncIterator[Sequence[PublicRecord]]) -> Sequence[PublicRecord]:
+    async for chunk in reader:
+        return chunk
+    return ()
+
+
+async def page(log: EventLog, after: Places, limit: int) -> Sequence[Record]:
+    """At most `limit` records after a place, in the same order."""
+    found = [await log.forward(place, limit, shard) for shard, place in enumerate(after)]
+    return in_turn([[row.record for row in rows] for rows in found])[:limit]
+
+
+def in_turn(shards: Sequence[Sequence[Record]]) -> Sequence[Record]:
+    """Records of each shard, in one order."""
+    rows = [[(record.at, shard, record) for record in records] for shard, records in enumerate(shards)]
+    return [record for _, _, record in merge(*rows, key=lambda row: row[:2])]
+
+
+def places_behind(after: Places, records: Iterable[Record]) -> Places:
+    """The place behind records that were read after one, each shard's in its order."""
+    behind = list(after)
+    for record in records:
+        behind[shard_of(record.stream, len(after))] = record.position
+    return tuple(behind)

@@ -37,12 +37,13 @@ class Register:
         rows = await self._pool.fetch(_SQL["gone"], list(streams))
         return {stream: Gone(version, end.hex(), file) for stream, version, end, file in rows}
 
-    async def unaccounted(self, gaps: Sequence[Gap]) -> Sequence[Gap]:
-        """What is left of the gaps without the positions of archived records."""
+    async def unaccounted(self, gaps: Sequence[Gap], shard: int = 0) -> Sequence[Gap]:
+        """What is left of a shard's gaps without the positions of archived records."""
         if not gaps:
             return ()
         ranges = ",".join(f"[{first},{last}]" for first, last in gaps)
-        return [(first, last) for first, last in await self._pool.fetch(_SQL["unaccounted"], f"{{{ranges}}}")]
+        rows = await self._pool.fetch(_SQL["unaccounted"], f"{{{ranges}}}", shard)
+        return [(first, last) for first, last in rows]
 
     async def erased(self) -> Sequence[tuple[str, int, str]]:
         """The sessions whose records left the log when they were erased: each with its last version and hash."""

@@ -22,8 +22,8 @@ _read_events = msgspec.json.Decoder(list[tuple[str, msgspec.Raw]]).decode
 class SealedLog(PostgresLog):
     """`load`, `facts` and `outcome` raise Erased and NotOpened, too. What reads the log forward opens nothing."""
 
-    def __init__(self, pool: Pool, vault: Vault) -> None:
-        super().__init__(pool)
+    def __init__(self, pool: Pool, vault: Vault, shards: int = 1) -> None:
+        super().__init__(pool, shards)
         self._role = pool.role
         self.vault = vault
 

@@ -1,11 +1,13 @@
 """Whether the log is whole (positions, versions, hash chains) and folds to the states it was played with."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 from playmolt_schemas.records import ZERO_HASH, Metadata, OpenedRecord, Record
+from playmolt_schemas.shards import shard_of
 
 from playmolt_core.game.decider import Decider, Event, read_event
 from playmolt_core.game.fold import carries_state_hash, time_of
@@ -14,7 +16,7 @@ from playmolt_core.log.chain import recomputed
 from playmolt_core.log.erasing import ErasedHeads
 from playmolt_core.log.opened_log import is_sealed
 from playmolt_core.log.port import ARCHIVED, ERASED, GAME_END, Archived, EventLog, PublicRecord
-from playmolt_core.log.reading import CHUNK, chunks
+from playmolt_core.log.reading import CHUNK, chunks_of
 from playmolt_core.log.register import Gap, Gone, Register
 from playmolt_core.vault.stream_key import StreamKey, hash_of_state
 from playmolt_core.vault.vault import Erased
@@ -24,11 +26,21 @@ _metadata_of = msgspec.json.Decoder(Metadata).decode
 
 
 class Break(msgspec.Struct, frozen=True):
-    """Where a stream stops being what was played; `stream` is "" for a fault of the log as a whole."""
+    """Where a stream stops being what was played; `stream` is "" for a fault of the log as a whole, which names the
+    shard where there are several."""
 
     stream: str
     version: int
     problem: str
+    shard: int | msgspec.UnsetType = msgspec.UNSET
+
+
+class VerifiedShard(msgspec.Struct, frozen=True):
+    """Where a shard ends, and how many of its records were checked."""
+
+    shard: int
+    head: int
+    events: int
 
 
 class Verification(msgspec.Struct, frozen=True):
@@ -51,6 +63,8 @@ class Verification(msgspec.Struct, frozen=True):
     decided_again: int = 0
     lost: int = 0
     erased: int = 0
+    shards: list[VerifiedShard] | msgspec.UnsetType = msgspec.UNSET
+    """Of a log that has several."""
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -194,8 +208,8 @@ class Verifier:
                 told = "the register says that it was erased, and no record says so of this end"
                 self._breaks.append(Break(stream, version, told))
 
-    def fault(self, problem: str) -> None:
-        self._breaks.append(Break("", 0, problem))
+    def fault(self, problem: str, shard: int | msgspec.UnsetType = msgspec.UNSET) -> None:
+        self._breaks.append(Break("", 0, problem, shard))
 
     def _decider(self, stream: str) -> Decider[Any] | None:
         return self._deciders.get(stream.partition("-")[0])
@@ -296,31 +310,69 @@ async def verify(
     """Verify everything committed until now; `deciders` maps a stream's prefix to its rules.
 
     `erased`: what is known of erased sessions. Without a register of archived streams nothing may be missing.
-    `progress` is told the position after each chunk.
+    `progress` is told after each chunk how many positions it has come through.
     Raises LogUnavailable.
     """
     verifier = Verifier(deciders, key_of=log.key_of)
-    seen, end = 0, await log.position()
     if erased:
         verifier.tell_erased(erased.ends)
         verifier.take_keys(erased)
-    async for entries in chunks(log, size=chunk):
-        for first, last in await _missing(register, _gaps(seen, entries)):
-            verifier.fault(f"position {last + 1} follows {first - 1}")
-        if register:
-            begun = {entry.record.stream for entry in entries if not verifier.follows(entry.record.stream)}
-            verifier.gone = await register.of(begun)
-        for entry in entries:
-            verifier.take(entry.record, closes=entry.closes)
-        await _compare_ends(log, verifier, verifier.ended())
-        seen = entries[-1].record.position
-        if progress:
-            progress(seen)
-    if seen < end and await _missing(register, [(seen + 1, end)]):
-        verifier.fault(f"the log ends at position {seen} and says {end}")
+    shards, before = list[VerifiedShard](), 0
+    for shard in range(log.shards):
+        walk = _Walk(log, verifier, register, shard, chunk)
+        async for seen in walk.steps():
+            if progress:
+                progress(before + seen)
+        before += walk.end
+        shards.append(VerifiedShard(shard, walk.end, walk.events))
     await _compare_ends(log, verifier, verifier.ended(rest=True))
     verifier.count_left(await register.erased() if register else ())
-    return verifier.finish((await register.totals()).streams if register else 0)
+    found = verifier.finish((await register.totals()).streams if register else 0)
+    return replace(found, shards=shards) if log.shards > 1 else found
+
+
+class _Walk:
+    """Takes a verifier through one shard, from its first position to where it ends."""
+
+    def __init__(self, log: EventLog, verifier: Verifier, register: Register | None, shard: int, chunk: int) -> None:
+        self._log = log
+        self._verifier = verifier
+        self._register = register
+        self._shard = shard
+        self._chunk = chunk
+        self.end = self.events = 0
+
+    async def steps(self) -> AsyncIterator[int]:
+        """Give the position after each chunk."""
+        seen, self.end = 0, await self._log.position(self._shard)
+        async for entries in chunks_of(self._log, self._shard, size=self._chunk):
+            await self._take(seen, entries)
+            seen = entries[-1].record.position
+            yield seen
+        if seen < self.end and await self._missing([(seen + 1, self.end)]):
+            self._fault(f"the log ends at position {seen} and says {self.end}")
+        beyond = await self._log.forward(self.end, 1, self._shard)
+        if beyond and beyond[0].record.position > (says := await self._log.position(self._shard)):
+            self._fault(f"there is a position {beyond[0].record.position}, and the log says that it ends at {says}")
+
+    async def _take(self, seen: int, entries: Sequence[PublicRecord]) -> None:
+        for first, last in await self._missing(_gaps(seen, entries)):
+            self._fault(f"position {last + 1} follows {first - 1}")
+        if self._register:
+            begun = {entry.record.stream for entry in entries if not self._verifier.follows(entry.record.stream)}
+            self._verifier.gone = await self._register.of(begun)
+        for entry in entries:
+            if (home := shard_of(entry.record.stream, self._log.shards)) != self._shard:
+                self._fault(f"position {entry.record.position} is of {entry.record.stream}, which lies in shard {home}")
+            self._verifier.take(entry.record, closes=entry.closes)
+        self.events += len(entries)
+        await _compare_ends(self._log, self._verifier, self._verifier.ended())
+
+    async def _missing(self, gaps: Sequence[Gap]) -> Sequence[Gap]:
+        return await self._register.unaccounted(gaps, self._shard) if self._register else gaps
+
+    def _fault(self, problem: str) -> None:
+        self._verifier.fault(problem, self._shard if self._log.shards > 1 else msgspec.UNSET)
 
 
 async def _compare_ends(log: EventLog, verifier: Verifier, ends: Sequence[Ended]) -> None:
@@ -348,7 +400,3 @@ async def _went_on(log: EventLog, end: Ended, said: int) -> bool:
 def _gaps(seen: int, entries: Sequence[PublicRecord]) -> list[Gap]:
     positions = [seen, *(entry.record.position for entry in entries)]
     return [(before + 1, after - 1) for before, after in pairwise(positions) if after > before + 1]
-
-
-async def _missing(register: Register | None, gaps: Sequence[Gap]) -> Sequence[Gap]:
-    return await register.unaccounted(gaps) if register else gaps

@@ -1,6 +1,7 @@
 """Waiting that a stop ends."""
 
 import asyncio
+import signal
 from collections.abc import Coroutine
 from typing import Any
 
@@ -16,3 +17,14 @@ async def done_before(stopping: asyncio.Event, work: Coroutine[Any, Any, None]) 
     finally:
         task.cancel()
         stopped.cancel()
+
+
+def stopping_process(task: "asyncio.Task[None]") -> "asyncio.Task[None]":
+    """Have this process told to stop when a task of it fails, as from outside: what is under way is finished first."""
+
+    def ended(task: "asyncio.Task[None]") -> None:
+        if not task.cancelled() and task.exception():
+            signal.raise_signal(signal.SIGTERM)
+
+    task.add_done_callback(ended)
+    return task

@@ -3,12 +3,16 @@
 import asyncio
 import signal
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack
 
 import msgspec
 import uvloop
 from playmolt_schemas import subjects
+from playmolt_schemas.export.wire import Lag, LogPage, ShardLag
+from playmolt_schemas.limits import PAGE_MAX
+from playmolt_schemas.shards import BadPlaces, read_places, write_places
 
 from playmolt_core.bus.jetstream import JetStream, open_jetstream
 from playmolt_core.db.errors import LogUnavailable
@@ -16,9 +20,11 @@ from playmolt_core.db.game_counts import PgGameCounts
 from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.pool import Pool, open_pool
-from playmolt_core.engine.reads.sources import Page, fitting
+from playmolt_core.db.shards import shards_of
+from playmolt_core.engine.reads.sources import fitting
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.reading import page, places_behind
 from playmolt_core.ops import garbage, health, tracing
 from playmolt_core.ops.metrics import Sample, label, render
 from playmolt_core.ops.stopping import done_before
@@ -26,23 +32,24 @@ from playmolt_core.ops.telemetry import configure, log
 from playmolt_core.relay.day_figures import DayFigures
 from playmolt_core.relay.projector import Projector
 from playmolt_core.relay.relay import Relay
-from playmolt_core.settings import InvalidSettings, Settings, from_environment
+from playmolt_core.settings import InvalidSettings, OtherShards, Settings, from_environment
 
 SERVICE = "relay"
 SYNC_SECONDS = 2.0
 SWEEP_SECONDS = 60.0
 LOOK_SECONDS = 5.0
 TELL_SECONDS = 0.5
-_read_page = msgspec.json.Decoder(Page).decode
+_read_page = msgspec.json.Decoder(LogPage).decode
 _log = log(SERVICE)
 
 
 class Service:
-    def __init__(self, settings: Settings, pool: Pool, bus: JetStream) -> None:
+    def __init__(self, settings: Settings, pool: Pool, bus: JetStream, shards: int) -> None:
         self._pool = pool
         self._bus = bus
-        self._log: EventLog = PostgresLog(pool)
-        self._relay = Relay(self._log, bus, settings.stream_events)
+        self._log: EventLog = PostgresLog(pool, shards)
+        limit = max(1, settings.stream_events // shards)
+        self._relays = [Relay(self._log, bus, limit, shard) for shard in range(shards)]
         self._projector = Projector(self._log, pool)
         self._limits = PgLimits(pool)
         self._day_figures = DayFigures(self._limits, settings)
@@ -50,8 +57,9 @@ class Service:
         self._looked: list[Sample] = []
 
     async def listen(self) -> None:
-        self._bus.on_change(self._relay.doubt)
-        await self._bus.listen(subjects.COMMITTED, self._relay.wake)
+        for shard, relay in enumerate(self._relays):
+            self._bus.on_change(relay.doubt)
+            await self._bus.listen(subjects.committed(shard, len(self._relays)), relay.wake)
         await self._bus.answer(subjects.PROJECTED, self._synced, SERVICE)
         await self._bus.answer(subjects.LAG, self._lag, SERVICE)
         await self._bus.answer(subjects.LOG, self._page, SERVICE)
@@ -61,7 +69,8 @@ class Service:
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._relay.run())
+            for relay in self._relays:
+                tasks.create_task(relay.run())
             tasks.create_task(self._projector.run())
             tasks.create_task(self._sweep())
             tasks.create_task(self._look())
@@ -80,7 +89,7 @@ class Service:
         while True:
             try:
                 self._looked = [
-                    *_seen(await self.positions(), await self._game_counts.phases(), await self._game_counts.pending()),
+                    *_seen(await self._lag_of(), await self._game_counts.phases(), await self._game_counts.pending()),
                     *await self._day_figures.samples(),
                 ]
             except LogUnavailable as error:
@@ -90,82 +99,108 @@ class Service:
 
     async def _tell_feeds(self) -> None:
         while True:
-            self._bus.tell_feeds(self._relay.moving)
+            self._bus.tell_feeds(self.moving)
             await asyncio.sleep(TELL_SECONDS)
 
     async def _synced(self, _: bytes) -> bytes | None:
         if not await self._projector.sync(SYNC_SECONDS):
             return None
-        return msgspec.json.encode({"position": self._projector.position})
+        return msgspec.json.encode({"position": sum(self._projector.places)})
 
     async def _page(self, body: bytes) -> bytes | None:
         """A page of the whole log, which no engine can read."""
         try:
-            page = _read_page(body)
-            rows = await self._log.forward(page.after, page.most)
+            asked = _read_page(body)
+            after = read_places(asked.after, len(self._relays)) if asked.after else (0,) * len(self._relays)
+            rows = await page(self._log, after, min(asked.limit, PAGE_MAX))
+        except BadPlaces as error:
+            return msgspec.json.encode({"after": str(error)})
         except (msgspec.MsgspecError, LogUnavailable) as error:
             _log.warning("page_waits", detail=str(error)[:300])
             return None
-        taken = fitting(msgspec.json.encode(row.record) for row in rows)
-        return b'{"records":[%b],"next_after":%d}' % (b",".join(taken), page.after + len(taken))
+        taken = fitting(msgspec.json.encode(row) for row in rows)
+        behind = write_places(places_behind(after, rows[: len(taken)]))
+        cursor = behind if len(self._relays) == 1 else f'"{behind}"'
+        return b'{"records":[%b],"next_after":%b}' % (b",".join(taken), cursor.encode())
 
     async def _lag(self, _: bytes) -> bytes:
-        return msgspec.json.encode(await self.positions())
+        return msgspec.json.encode(await self._lag_of())
 
-    async def positions(self) -> dict[str, int]:
-        """The position of the log and how far its copies are; a stream that is not known yet is at 0."""
-        tails = self._relay.tails()
-        return {
-            "log": await self._log.position(),
-            "events": tails.get(subjects.EVENTS_STREAM, 0),
-            "spectate": tails.get(subjects.SPECTATE_STREAM, 0),
-            "projections": self._projector.position,
-        }
+    async def _lag_of(self) -> Lag:
+        """Where each shard ends and how far its copies are; a stream that is not known yet is at 0."""
+        shards = []
+        for shard, relay in enumerate(self._relays):
+            events, spectate = relay.ends()
+            end, projected = await self._log.position(shard), self._projector.places[shard]
+            shards.append(ShardLag(shard, end, events, spectate, projected))
+        return Lag(
+            log=sum(each.log for each in shards),
+            events=sum(each.events for each in shards),
+            spectate=sum(each.spectate for each in shards),
+            projections=sum(each.projections for each in shards),
+            shards=shards if len(shards) > 1 else msgspec.UNSET,
+        )
+
+    @property
+    def moving(self) -> bool:
+        """Whether every shard is copied."""
+        return all(relay.moving for relay in self._relays)
 
     async def ready(self) -> Mapping[str, bool | str]:
         return {
             **await self._pool.parts(),
             "nats": await self._bus.responds(),
-            "relay": self._relay.moving,
+            "relay": self.moving,
             "projections": self._projector.ready,
         }
 
     def metrics(self) -> str:
-        tails, relay = self._relay.tails(), self._relay
+        faults = Counter[str]()
+        for relay in self._relays:
+            faults.update(relay.chain_faults)  # keeps those that are 0
         return render(
             [
-                Sample("playmolt_relay_ready", int(relay.moving)),
-                *(
-                    Sample("playmolt_feed_mends_total", count, label("stream", stream))
-                    for stream, count in relay.mends.items()
-                ),
                 Sample("playmolt_database_read_only", int(self._pool.read_only)),
                 *(
                     Sample("playmolt_log_chain_faults_total", count, label("game", game))
-                    for game, count in relay.chain_faults.items()
+                    for game, count in faults.items()
                 ),
-                Sample("playmolt_relay_events_sequence", tails.get(subjects.EVENTS_STREAM, 0)),
-                Sample("playmolt_relay_spectate_sequence", tails.get(subjects.SPECTATE_STREAM, 0)),
-                Sample("playmolt_relay_projections_position", self._projector.position),
-                Sample("playmolt_relay_lag_seconds", relay.lag_seconds),
-                Sample("playmolt_relay_batch_events", relay.batch_sizes),
+                *(sample for shard, relay in enumerate(self._relays) for sample in self._samples(shard, relay)),
                 *self._bus.samples(),
                 *self._looked,
             ]
         )
 
+    def _samples(self, shard: int, relay: Relay) -> Iterator[Sample]:
+        events, spectate = relay.ends()
+        of = _label(shard, len(self._relays))
+        for stream, count in relay.mends.items():
+            yield Sample("playmolt_feed_mends_total", count, label("stream", stream))
+        yield Sample("playmolt_relay_ready", int(relay.moving), of)
+        yield Sample("playmolt_relay_events_sequence", events, of)
+        yield Sample("playmolt_relay_spectate_sequence", spectate, of)
+        yield Sample("playmolt_relay_projections_position", self._projector.places[shard], of)
+        yield Sample("playmolt_relay_lag_seconds", relay.lag_seconds, of)
+        yield Sample("playmolt_relay_batch_events", relay.batch_sizes, of)
 
-def _seen(
-    positions: Mapping[str, int], phases: Mapping[tuple[str, str], int], pending: Mapping[str, int]
-) -> list[Sample]:
-    log = positions["log"]
+
+def _label(shard: int, shards: int) -> str:
+    """What a figure says of its shard: nothing where there is one."""
+    return label("shard", str(shard)) if shards > 1 else ""
+
+
+def _lags(lag: Lag) -> Iterator[Sample]:
+    for each in lag.shards or [ShardLag(0, lag.log, lag.events, lag.spectate, lag.projections)]:
+        of = _label(each.shard, len(lag.shards or ()))
+        yield Sample("playmolt_relay_log_position", each.log, of)
+        for copy, position in (("events", each.events), ("spectate", each.spectate), ("projections", each.projections)):
+            labels = ",".join(filter(None, (label("copy", copy), of)))
+            yield Sample("playmolt_relay_lag_events", max(0, each.log - position), labels)
+
+
+def _seen(lag: Lag, phases: Mapping[tuple[str, str], int], pending: Mapping[str, int]) -> list[Sample]:
     return [
-        Sample("playmolt_relay_log_position", log),
-        *(
-            Sample("playmolt_relay_lag_events", max(0, log - position), label("copy", copy))
-            for copy, position in positions.items()
-            if copy != "log"
-        ),
+        *_lags(lag),
         *(
             Sample("playmolt_games", count, f"{label('game', game)},{label('phase', phase)}")
             for (game, phase), count in phases.items()
@@ -194,9 +229,10 @@ async def run(settings: Settings) -> None:
         stack.push_async_callback(server.close)
         if not await done_before(stop, pool.migrated()):
             return
-        bus = await open_jetstream(settings, SERVICE)
+        shards = await shards_of(pool, settings.log_shards)
+        bus = await open_jetstream(settings, SERVICE, shards)
         stack.push_async_callback(bus.close)
-        service = Service(settings, pool, bus)
+        service = Service(settings, pool, bus, shards)
         await service.listen()
         services.append(service)
         garbage.settle()
@@ -211,7 +247,7 @@ async def run(settings: Settings) -> None:
 
 
 def main() -> None:
-    """Run from the command line; exit code 2 for bad settings, 1 when NATS cannot be reached."""
+    """Run from the command line; exit code 2 for bad settings or another log's, 1 when NATS cannot be reached."""
     try:
         settings = from_environment()
     except InvalidSettings as error:
@@ -220,6 +256,8 @@ def main() -> None:
     tracing.configure(SERVICE)
     try:
         uvloop.run(run(settings))
+    except OtherShards as error:
+        sys.exit(f"settings: {error}")
     except (ConnectionError, TimeoutError) as error:
         _log.error("cannot_start", error=str(error)[:500])
         sys.exit(1)

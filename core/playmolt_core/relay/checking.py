@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
+from playmolt_schemas.shards import Places, write_places
+
 from playmolt_core.db.pool import Connection, Pool
 from playmolt_core.db.projections import ALL_TYPES, held, stored_scores
 from playmolt_core.db.ratings import (
@@ -17,7 +19,7 @@ from playmolt_core.db.ratings import (
     total_results,
 )
 from playmolt_core.log.port import EventLog
-from playmolt_core.log.reading import CHUNK
+from playmolt_core.log.reading import places, results_to
 from playmolt_core.log.verify import Break
 from playmolt_core.relay.ladder import Ladder, by_game
 from playmolt_core.relay.results import FinishedGame, finished_games
@@ -33,26 +35,26 @@ async def projection_breaks(pool: Pool, log: EventLog) -> list[Break]:
     Needs two connections of the pool.
     """
     async with pool.snapshot() as connection:
-        position = await held(connection)
-        if position is None:
+        held_to = await held(connection)
+        if held_to is None:
             return []
-        end = await log.position()
-        if position > end:
-            return [Break("", 0, f"the projections hold the log up to position {position}, and it ends at {end}")]
-        breaks = await _results_and_points(connection, log, position)
+        ends = await places(log)
+        if any(position > end for position, end in zip(held_to, ends, strict=True)):
+            told = f"up to position {write_places(held_to)}, and it ends at {write_places(ends)}"
+            return [Break("", 0, f"the projections hold the log {told}")]
+        breaks = await _results_and_points(connection, log, held_to)
         # What is wrong with a result is wrong with every rating that follows from it.
         return breaks or await _ratings(connection)
 
 
-async def _results_and_points(connection: Connection, log: EventLog, position: int) -> list[Break]:
+async def _results_and_points(connection: Connection, log: EventLog, held_to: Places) -> list[Break]:
     points: Counter[tuple[str, str]] = Counter()
     games_of: Counter[tuple[str, str]] = Counter()
     breaks: list[Break] = []
-    after = seats = 0
+    seats = 0
     known: set[str] = set()
-    while entries := await log.results(after, CHUNK):
-        after = entries[-1].record.position
-        games = list(finished_games(entry for entry in entries if entry.record.position <= position))
+    async for entries in results_to(log, held_to):
+        games = list(finished_games(entries))
         for game in games:
             _count(game, points, games_of)
         known |= {game.game_id for game in games}

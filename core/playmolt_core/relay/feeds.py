@@ -1,11 +1,13 @@
-"""The two streams that the log is copied to, and what a record becomes in each."""
+"""The two streams that a shard of the log is copied to, and what a record becomes in each."""
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 import msgspec
 from playmolt_schemas import subjects
+from playmolt_schemas.streams import of_shard
 
 from playmolt_core.bus.jetstream import Held, Message, StreamState
 from playmolt_core.log.port import Outgoing
@@ -43,11 +45,15 @@ class Streams(Protocol):
 
 
 class Feed(msgspec.Struct, frozen=True):
-    """A stream: its name, its subjects, and the message at sequence k made of the record at position k."""
+    """A stream: its name, its subjects, and the message at sequence k made of the record at position k.
+
+    `public`: it holds what anybody may see.
+    """
 
     stream: str
     subjects: tuple[str, ...]
     message: Callable[[Outgoing], Message]
+    public: bool
 
 
 def game_of(stream: str) -> str:
@@ -61,20 +67,20 @@ def type_of_stream(stream: str) -> str:
     return game_of(rest) if kind == "lobby" else kind
 
 
-def event_message(entry: Outgoing) -> Message:
+def event_message(entry: Outgoing, shards: int = 1) -> Message:
     """The full record, for services."""
-    return Message(subjects.event(game_of(entry.stream), entry.stream, entry.type), entry.record)
+    return Message(subjects.event(game_of(entry.stream), entry.stream, entry.type, shards), entry.record)
 
 
-def public_message(entry: Outgoing) -> Message:
+def public_message(entry: Outgoing, shards: int = 1) -> Message:
     """The stored public bytes, for anybody; an empty body on a sealed subject where there are none."""
     stream = entry.stream
     if entry.public is None:
-        return Message(subjects.sealed(game_of(stream), stream), b"")
+        return Message(subjects.sealed(game_of(stream), stream, shards), b"")
     headers = _CLOSES if entry.closes else {subjects.INVITE_HEADER: entry.invite} if entry.invite else {}
     if tracing.on() and (carried := trace_of(entry)):
         headers = {**headers, subjects.TRACE_HEADER: carried}
-    return Message(subjects.spectate(game_of(stream), stream), entry.public, headers)
+    return Message(subjects.spectate(game_of(stream), stream, shards), entry.public, headers)
 
 
 def trace_of(entry: Outgoing) -> str:
@@ -93,5 +99,16 @@ def _own(message: Message) -> dict[str, str]:
     return {name: value for name, value in message.headers.items() if name != subjects.TRACE_HEADER}
 
 
-EVENTS = Feed(subjects.EVENTS_STREAM, ("events.>",), event_message)
-SPECTATE = Feed(subjects.SPECTATE_STREAM, ("spectate.>", "sealed.>"), public_message)
+def feeds(shard: int, shards: int) -> tuple[Feed, Feed]:
+    """The streams of a shard: the whole records, and what spectators see of them."""
+    token = f"{shard}." if shards > 1 else ""
+    return (
+        Feed(
+            of_shard(subjects.EVENTS_STREAM, shard, shards), (f"events.{token}>",),
+            partial(event_message, shards=shards), public=False,
+        ),
+        Feed(
+            of_shard(subjects.SPECTATE_STREAM, shard, shards), (f"spectate.{token}>", f"sealed.{token}>"),
+            partial(public_message, shards=shards), public=True,
+        ),
+    )  # fmt: skip

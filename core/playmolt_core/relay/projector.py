@@ -4,11 +4,13 @@ import asyncio
 from functools import partial
 from typing import Final
 
+from playmolt_schemas.shards import Places, write_places
+
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.pool import Pool
 from playmolt_core.db.projections import PgProjections, clear, move
 from playmolt_core.log.port import EventLog
-from playmolt_core.log.reading import CHUNK
+from playmolt_core.log.reading import CHUNK, places, results_to
 from playmolt_core.ops.telemetry import log as logger
 from playmolt_core.relay.relay import FIRST_PAUSE, LONGEST_PAUSE, POLL_SECONDS
 from playmolt_core.relay.results import finished_games
@@ -28,12 +30,12 @@ class Projector:
         self._log = log
         self._pool = pool
         self._projections = PgProjections(pool)
-        self._stored: int | None = None
+        self._stored: list[int] | None = None
         self._level = False
         """Whether the last step came to where the log ended then: under load each commit would be asked after alone."""
         self._awake = asyncio.Event()
         self._moved = asyncio.Condition()
-        self.position = 0
+        self.places: Places = (0,) * log.shards
         """The projections hold everything up to here."""
         self.ready = False
         """Whether the last step succeeded."""
@@ -67,60 +69,70 @@ class Projector:
             self._awake.clear()
 
     async def step(self) -> bool:
-        """Apply the next chunk; False when there was none. Raises LogUnavailable."""
+        """Apply the next chunk of each shard; False when there was none. Raises LogUnavailable."""
         if self._stored is None:
-            self._stored = await self._projections.position()
-            if self._stored is None:
-                self._stored = await rebuild(self._pool, self._log)
-                _log.info("projections_rebuilt", position=self._stored)
-            await self._reach(self._stored)
-        newest = await self._log.position()
-        if newest <= self.position:
+            held_to = await self._projections.places()
+            if held_to is None:
+                held_to = await rebuild(self._pool, self._log)
+                _log.info("projections_rebuilt", position=write_places(held_to))
+            self._stored = list(held_to)
+            await self._reach(held_to)
+        self._level = True
+        moved = [await self._step(shard, self._stored) for shard in range(self._log.shards)]
+        if None in moved:  # another projector was there
+            self._stored, self._level = None, False
+        return any(each is not False for each in moved)
+
+    async def _step(self, shard: int, stored: list[int]) -> bool | None:
+        """As `step`, of one shard; None when another projector moved it."""
+        newest, reached = await self._log.position(shard), self.places[shard]
+        if newest <= reached:
             return False
-        read = await self._log.results(self.position, CHUNK)
+        read = await self._log.results(reached, CHUNK, shard)
         # A game that ended since `newest` was read belongs to the next chunk: counted here, it would count twice.
         entries = [entry for entry in read if entry.record.position <= newest]
         position = entries[-1].record.position if len(entries) == CHUNK else newest
         games = list(finished_games(entries))
-        if games or position - self._stored >= _KEEP_EVERY:
+        if games or position - stored[shard] >= _KEEP_EVERY:
             apply = partial(enter_and_rate, games=games)
-            if not await self._projections.advance(self._stored, position, apply):
-                self._stored, self._level = None, False  # another projector moved it
-                return True
-            self._stored = position
-        self._level = position == newest
-        await self._reach(position)
+            if not await self._projections.advance(stored[shard], position, apply, shard):
+                return None
+            stored[shard] = position
+        self._level &= position == newest
+        await self._reach((*self.places[:shard], position, *self.places[shard + 1 :]))
         return True
 
-    async def _reach(self, position: int) -> None:
+    async def _reach(self, reached: Places) -> None:
         async with self._moved:
-            self.position = position
+            self.places = reached
             self._moved.notify_all()
 
     async def sync(self, seconds: float) -> bool:
         """Wait until everything committed before this call is applied; False when it is not after `seconds`."""
         try:
             async with asyncio.timeout(seconds):
-                wanted = await self._log.position()
+                wanted = await places(self._log)
                 self.wake()
                 async with self._moved:
-                    await self._moved.wait_for(lambda: self.position >= wanted)
+                    await self._moved.wait_for(
+                        lambda: all(at >= end for at, end in zip(self.places, wanted, strict=True))
+                    )
         except TimeoutError:
             return False
         return True
 
 
-async def rebuild(pool: Pool, log: EventLog) -> int:
-    """Make the projections anew from the log and give the position they hold; readers see the old ones until then.
+async def rebuild(pool: Pool, log: EventLog) -> Places:
+    """Make the projections anew from the log and give the place up to which they hold it.
 
-    Needs two connections of the pool.
+    Readers see the old ones until then. Needs two connections of the pool.
     """
     async with pool.transaction() as connection:
         await clear(connection)
-        position, after = await log.position(), 0
-        while entries := await log.results(after, CHUNK):
-            await enter(connection, finished_games(entry for entry in entries if entry.record.position <= position))
-            after = entries[-1].record.position
+        ends = await places(log)
+        async for entries in results_to(log, ends):
+            await enter(connection, finished_games(entries))
         await rate_all(connection)
-        await move(connection, position)
-    return position
+        for shard, position in enumerate(ends):
+            await move(connection, position, shard)
+    return ends

@@ -1,4 +1,4 @@
-"""Copies the log to JetStream: sequence k is position k, in order, each once, whatever is killed when.
+"""Copies a shard of the log to JetStream: sequence k is position k, in order, each once, whatever is killed when.
 
 The stream's own end is the cursor, and a batch is stored only right behind it. So a second relay cannot interleave, a
 lost answer cannot duplicate, and a stream that lost its tail, or all of it, is filled again from the log.
@@ -25,7 +25,7 @@ from playmolt_core.log.port import EventLog, Outgoing
 from playmolt_core.ops import tracing
 from playmolt_core.ops.metrics import SIZES, Histogram
 from playmolt_core.ops.telemetry import log as logger
-from playmolt_core.relay.feeds import EVENTS, SPECTATE, Feed, Streams, game_of, same, trace_of, type_of_stream
+from playmolt_core.relay.feeds import Feed, Streams, feeds, game_of, same, trace_of, type_of_stream
 
 BATCH_MESSAGES: Final = 500
 BATCH_BYTES: Final = 2 * 1024 * 1024
@@ -40,7 +40,6 @@ LONGEST_PAUSE: Final = 5.0
 LONGEST_PAUSE_BROKEN: Final = 30.0
 STILL_SECONDS: Final = 5.0
 """A relay whose last step is that long ago hangs on a server that does not answer."""
-_FEEDS: Final = (EVENTS, SPECTATE)
 
 _read = msgspec.json.Decoder(Record).decode
 _log = logger("relay")
@@ -51,10 +50,12 @@ class FeedBroken(Exception):
 
 
 class Relay:
-    """Copies a log to the two streams. `limit` is how many of the newest messages they keep."""
+    """Copies a shard to its two streams. `limit` is how many of the newest messages each of them keeps."""
 
-    def __init__(self, log: EventLog, streams: Streams, limit: int) -> None:
+    def __init__(self, log: EventLog, streams: Streams, limit: int, shard: int = 0) -> None:
         self._log = log
+        self._shard = shard
+        self._feeds = feeds(shard, log.shards)
         self._streams = streams
         self._limit = limit
         self._tails: dict[str, int] = {}
@@ -66,7 +67,7 @@ class Relay:
         self._awake = asyncio.Event()
         self.ready = False
         """Whether the last step succeeded."""
-        self.mends = dict.fromkeys((feed.stream for feed in _FEEDS), 0)
+        self.mends = dict.fromkeys((feed.stream for feed in self._feeds), 0)
         """How often each stream was made anew because somebody else published there."""
         self.chain_faults = dict.fromkeys((game for games in ENGINES.values() for game in games), 0)
         """Records of each type whose hash is not that of what they say."""
@@ -87,9 +88,10 @@ class Relay:
         self._checked_at = -math.inf
         self._awake.set()
 
-    def tails(self) -> dict[str, int]:
-        """The end of each stream as it was last seen."""
-        return dict(self._tails)
+    def ends(self) -> tuple[int, int]:
+        """Where the stream of events and that of spectators end as they were last seen; 0 is not known."""
+        events, spectate = (self._tails.get(feed.stream, 0) for feed in self._feeds)
+        return events, spectate
 
     async def run(self) -> None:
         """Copy until cancelled; what fails is tried again after a pause that grows to a bound."""
@@ -134,19 +136,19 @@ class Relay:
         """
         await self._check_streams()
         after = min(self._tails.values())
-        entries = await self._log.outgoing(after, BATCH_MESSAGES)
+        entries = await self._log.outgoing(after, BATCH_MESSAGES, self._shard)
         if not entries:
             await self._check_end()
             return 0
         for position, entry in enumerate(entries, after + 1):
             if entry.position != position:
-                if position <= await self._log.erased_to():
+                if position <= await self._log.erased_to(self._shard):
                     self._tails.clear()  # the streams are made anew behind what was erased
                     return 0
                 raise FeedBroken(f"position {position} is missing from the log")
         self._examine(entries)
         started = time.time_ns()
-        copied = await asyncio.gather(*(self._copy(feed, entries) for feed in _FEEDS), return_exceptions=True)
+        copied = await asyncio.gather(*(self._copy(feed, entries) for feed in self._feeds), return_exceptions=True)
         for failure in copied:
             if failure is not None:
                 raise failure
@@ -186,12 +188,12 @@ class Relay:
         trusted = now < self._checked_at + CHECK_SECONDS
         if not trusted:
             self._checked_at = now
-        for feed in _FEEDS:
+        for feed in self._feeds:
             if not trusted or feed.stream not in self._tails:
                 self._tails[feed.stream] = await self._opened(feed)
 
     async def _check_end(self) -> None:
-        position, furthest = await self._log.position(), max(self._tails.values())
+        position, furthest = await self._log.position(self._shard), max(self._tails.values())
         if furthest > position:
             raise FeedBroken(f"the log ends at {position}, its copy at {furthest}: the database was set back")
 
@@ -207,7 +209,7 @@ class Relay:
                 return
             stored, waiting = waiting[: len(messages)], waiting[len(messages) :]
             tail = self._tails[feed.stream] = stored[-1].position
-            if feed is SPECTATE:
+            if feed.public:
                 self._unsaid += [entry for entry in stored if entry.lobby is not None]
 
     async def _tell_lobby(self) -> None:
@@ -222,7 +224,7 @@ class Relay:
     async def _opened(self, feed: Feed) -> int:
         """The end of a stream, made where it is missing and compared with the log where it is not."""
         position, state = await self._made(feed)
-        if 0 < state.first <= await self._log.erased_to():
+        if 0 < state.first <= await self._log.erased_to(self._shard):
             await self._streams.drop(feed.stream)
             self._said = max(self._said, state.last)
             _log.info("feed_rid_of_erased", stream=feed.stream)
@@ -230,7 +232,7 @@ class Relay:
         if state.last >= state.first > 0 and not (await self._held(feed, state.last)).fenced:
             await self._mend(feed, position, state)
             position, state = await self._made(feed)
-        if state.last > max(position, await self._log.position()):
+        if state.last > max(position, await self._log.position(self._shard)):
             raise FeedBroken(f"{feed.stream} is at {state.last}, the log at {position}: the database was set back")
         if state.last >= state.first > 0:
             await self._compare(feed, state.last)
@@ -238,9 +240,9 @@ class Relay:
 
     async def _made(self, feed: Feed) -> tuple[int, StreamState]:
         """The position of the log, and what a stream holds that is there by then."""
-        position = await self._log.position()
+        position = await self._log.position(self._shard)
         # Behind what was archived, too: the stream may keep more than it did then.
-        oldest_kept = max(1, position - self._limit + 1, await self._log.archived_to() + 1)
+        oldest_kept = max(1, position - self._limit + 1, await self._log.archived_to(self._shard) + 1)
         await self._streams.ensure(feed.stream, feed.subjects, first=oldest_kept, limit=self._limit)
         state = await self._streams.state(feed.stream)
         if state is None:
@@ -282,7 +284,7 @@ class Relay:
         return held
 
     async def _compare(self, feed: Feed, sequence: int) -> None:
-        entries = await self._log.outgoing(sequence - 1, 1)
+        entries = await self._log.outgoing(sequence - 1, 1, self._shard)
         held = await self._held(feed, sequence)
         if not held.fenced:  # so soon again
             raise BusUnavailable(f"somebody else publishes into {feed.stream}")

@@ -17,6 +17,7 @@ from playmolt_core.db.budgets import PgBudgets
 from playmolt_core.db.logins import seals
 from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.db.shards import shards_of
 from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.effects.outages import Outages, beating
 from playmolt_core.effects.postgres_leases import PgLeases
@@ -36,7 +37,7 @@ from playmolt_core.log.sealed_log import SealedLog
 from playmolt_core.ops import garbage, health, telemetry, tracing
 from playmolt_core.ops.metrics import Sample, render
 from playmolt_core.ops.stopping import done_before
-from playmolt_core.settings import Settings, from_environment
+from playmolt_core.settings import OtherShards, Settings, from_environment
 from playmolt_core.vault.key_file import InvalidKeyFile, KeyFile
 from playmolt_core.vault.rows import PgKeyRows
 from playmolt_core.vault.texts import SessionTexts
@@ -52,11 +53,11 @@ _log = telemetry.log("process")
 class ServiceContext:
     """What a game's workers and api may be built of. `engines` holds every game of the process once all are built."""
 
-    def __init__(self, settings: Settings, pool: Pool, vault: Vault | None = None) -> None:
+    def __init__(self, settings: Settings, pool: Pool, vault: Vault | None = None, shards: int = 1) -> None:
         self.settings = settings
         self.pool = pool
         self.vault = vault
-        self.log = PostgresLog(pool) if vault is None else SealedLog(pool, vault)
+        self.log = PostgresLog(pool, shards) if vault is None else SealedLog(pool, vault, shards)
         self.catalogue: Catalogue = load(settings.models, os.environ)
         self.engines: dict[str, Engine] = {}
         self.speak: Callable[[str, str, bytes], None] = lambda _game, _session, _message: None
@@ -122,23 +123,25 @@ async def _serve(service: str, builds: tuple[Build, ...], settings: Settings, ke
     url, role = settings.database_url, settings.database_role
     pool = await open_pool(url, role=role, writes=True, needs=newest_needed())
     vault = Vault(PgKeyRows(pool), keys) if keys else None
-    context = ServiceContext(settings, pool, vault)
     bus = EngineBus(settings, service)
-    context.speak = bus.speak
+    engines: dict[str, Engine] = {}
 
     async def ready() -> Mapping[str, bool | str]:
-        nats = bool(context.engines) and await bus.responds()
+        nats = bool(engines) and await bus.responds()
         return {"nats": nats, **await pool.parts()}
 
     def metrics() -> str:
-        own = [sample for engine in context.engines.values() for sample in engine.samples()]
+        own = [sample for engine in engines.values() for sample in engine.samples()]
         database = Sample("playmolt_database_read_only", int(pool.read_only))
         age = [Sample("playmolt_seal_key_age_seconds", keys.age_seconds())] if keys else ()
         return render([*own, database, *age, *bus.samples(), *FIGURES.samples()])
 
     server = await health.serve(settings.health_port, ready, metrics, settings.host)
     if await done_before(stopping, pool.migrated()):
-        await bus.open()
+        shards = await shards_of(pool, settings.log_shards)
+        context = ServiceContext(settings, pool, vault, shards)
+        context.engines, context.speak = engines, bus.speak
+        await bus.open(shards)
         FIGURES.on_prompt_cut = bus.tell_of_cut_prompts
         await _play(service, builds, context, bus, stopping, server.port)
         await bus.close()
@@ -217,5 +220,8 @@ def run(service: str, *builds: Build) -> None:
     keys = _seal_keys(service, settings)
     try:
         uvloop.run(_serve(service, builds, settings, keys))
+    except OtherShards as error:
+        _log.error("other_shards", detail=str(error))
+        raise SystemExit(1) from error
     finally:
         tracing.close()

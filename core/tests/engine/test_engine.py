@@ -18,6 +18,7 @@ from playmolt_core.log.port import AppendStatus, Unit
 from playmolt_core.service.process import until_stopped
 from playmolt_core.settings import Settings
 from playmolt_schemas.envelopes import Answer, Call, Op
+from playmolt_schemas.shards import shard_of
 
 from core.tests.counting import Counting
 
@@ -25,14 +26,15 @@ from core.tests.counting import Counting
 class ScriptedLog(MemoryLog):
     """The twin, with commits that can be held, lost before or after storing, or met by a bug."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, shards: int = 1) -> None:
+        super().__init__(shards)
         self.gate = asyncio.Event()
         self.gate.set()
         self.asked = asyncio.Event()
         self.faults: list[str] = []
         self.batches: list[int] = []
         self.commands: list[int] = []
+        self.units: list[Sequence[Unit]] = []
 
     async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
         self.asked.set()
@@ -43,6 +45,7 @@ class ScriptedLog(MemoryLog):
         if fault == "bug":
             raise RuntimeError("no log raises this")
         self.batches.append(len(units))
+        self.units.append(units)
         self.commands.append(sum(len(unit.outcomes) for unit in units))
         statuses = await super().append(units)
         if fault == "after":
@@ -82,7 +85,7 @@ class Player:
 
 
 def engine_on(log: MemoryLog, **settings: Any) -> Engine:
-    engine = Engine(Counting(), log, Settings(**settings), lambda: None)
+    engine = Engine(Counting(), log, Settings(**settings), lambda _: None)
     engine.start()
     return engine
 
@@ -231,6 +234,41 @@ async def test_a_commit_holds_so_many_commands_at_most_also_of_one_game(
     assert (await player.call("state", game))[1]["total"] == 10
     versions = [body["version"] for _, body in answers[:9]]
     assert sorted(set(versions)) == sorted(versions), "each has records of its own"
+    await engine.stop()
+
+
+@pytest.mark.parametrize("limit", [1, 3, 512])
+@pytest.mark.parametrize("fault", ["", "before", "after"])
+async def test_a_batch_lies_in_the_shards_of_its_oldest_command(limit: int, fault: str) -> None:
+    log = ScriptedLog(shards=3)
+    committed: list[frozenset[int]] = []
+    engine = Engine(Counting(), log, Settings(batch_commands=limit), lambda shards: committed.append(frozenset(shards)))
+    engine.start()
+    player = Player(engine)
+    games = []
+    for pair in range(12):
+        for seat in "ab":
+            _, joined = await player.call("join", agent=f"{pair}{seat}", name="N")
+        games.append(joined["game_id"])
+    committed.clear()
+    log.units.clear()
+    log.gate.clear()
+    log.faults = [fault, "", fault]
+    acts = [(game, f"{pair}{seat}") for seat in "aba" for pair, game in enumerate(games)]
+    waiting = [player.send("act", game, {"add": 1}, agent=agent) for game, agent in acts]
+    waiting += [player.send("join", agent=f"d{number}", name="D") for number in range(6)]
+    waiting += [player.send("act", game, {"add": 1}, agent=agent) for game, agent in acts[:12]]
+    await asyncio.sleep(0.02)
+    log.gate.set()
+    async with asyncio.timeout(5):
+        assert {status for status, _ in [await future for future in waiting]} <= {200, 201}
+    touched = [{frozenset(shard_of(part.stream, 3) for part in unit.streams) for unit in units} for units in log.units]
+    assert {len(each) for each in touched} == {1}
+    assert {shard for each in touched for shards in each for shard in shards} == {0, 1, 2}
+    told = [shards for shards in committed if shards]
+    assert set(told) <= {shards for each in touched for shards in each}
+    assert told
+    assert {(await player.call("state", game))[1]["total"] for game in games} == {4}
     await engine.stop()
 
 

@@ -51,7 +51,7 @@ class Engines:
 
     def engine(self) -> Engine:
         engine = Engine(
-            Asking(), self.log, Settings(), lambda: None,
+            Asking(), self.log, Settings(), lambda _: None,
             api=AskingApi(), workers={"answer": self.worker}, leases=self.leases,
         )  # fmt: skip
         engine.start()

@@ -96,13 +96,13 @@ class Forged(MemoryLog):
         super().__init__()
         self._source, self._edits = source, edits
 
-    async def forward(self, after: int, limit: int) -> list[PublicRecord]:
-        entries = await self._source.forward(after, limit)
+    async def forward(self, after: int, limit: int, shard: int = 0) -> list[PublicRecord]:
+        entries = await self._source.forward(after, limit, shard)
         kept = (self._edits.get(entry.record.position, entry) for entry in entries)
         return [entry for entry in kept if entry is not None]
 
-    async def position(self) -> int:
-        return await self._source.position()
+    async def position(self, shard: int = 0) -> int:
+        return await self._source.position(shard)
 
     async def versions(self, streams: Iterable[str]) -> dict[str, int]:
         return await self._source.versions(streams)
@@ -118,8 +118,8 @@ class Forged(MemoryLog):
 class Cut(Forged):
     """A log whose tail was cut off, and whose head was set back so that no position is missing."""
 
-    async def position(self) -> int:
-        return await self._source.position() - len(self._edits)
+    async def position(self, shard: int = 0) -> int:
+        return await self._source.position(shard) - len(self._edits)
 
 
 async def forged(log: MemoryLog, position: int, **changes: Any) -> Forged:
@@ -240,8 +240,8 @@ async def test_what_is_appended_meanwhile_is_no_break() -> None:
 
         position, versions, load = log.position, log.versions, log.load
 
-        async def forward(self, after: int, limit: int) -> list[PublicRecord]:
-            return [entry for entry in await log.forward(after, limit) if entry.record.position < 2]
+        async def forward(self, after: int, limit: int, shard: int = 0) -> list[PublicRecord]:
+            return [entry for entry in await log.forward(after, limit, shard) if entry.record.position < 2]
 
     assert [fault.stream for fault in (await verify(Late(), RULES)).breaks] == [""], "the log's own end is compared"
 

@@ -64,7 +64,8 @@ PARAMETERS: Final = {
 
 def address(subject: Callable[..., str]) -> str:
     """The address of a subject function, its own parameters in braces."""
-    return subject(*(f"{{{name}}}" for name in inspect.signature(subject).parameters))
+    required = (each for each in inspect.signature(subject).parameters.values() if each.default is each.empty)
+    return subject(*(f"{{{each.name}}}" for each in required))
 
 
 def parameters(channel: Channel) -> tuple[str, ...]:
@@ -129,16 +130,19 @@ CHANNELS: Final = (
     ),
     Channel(
         name="inbox", address=None, summary="The reply subject of a request: `_INBOX.<asker>.<who answers>.…`.",
-        messages=(ANSWERS, _said(wire.Presence), _said(wire.Projected), _said(wire.Lag), _said(AdminLog)),
+        messages=(ANSWERS, _said(wire.Presence), _said(wire.Projected), _said(wire.Lag), _said(AdminLog),
+                  _said(wire.LogRefused)),
     ),
     Channel(
         name="events", address=address(subjects.event), stream=subjects.EVENTS_STREAM,
-        summary="Full records, for services only. Sequence k is position k.",
+        summary="Full records, for services only. Sequence k is position k. Of a log of several shards"
+        " `EVENTS_<shard>`, and the shard is the second token.",
         messages=(_said(Record, wire.FenceHeaders),),
     ),
     Channel(
         name="spectate", address=address(subjects.spectate), stream=subjects.SPECTATE_STREAM,
-        summary="Public messages of one game, in order. Sequence k is position k.", messages=_PUBLIC_STORED,
+        summary="Public messages of one game, in order. Sequence k is position k. Shards as in `events`.",
+        messages=_PUBLIC_STORED,
     ),
     Channel(
         name="sealed", address=address(subjects.sealed), stream=subjects.SPECTATE_STREAM,
@@ -163,7 +167,7 @@ CHANNELS: Final = (
     ),
     Channel(
         name="relay_log", address=subjects.LOG, messages=(_said(wire.LogPage),),
-        summary="A page of the whole log, in the order of position.",
+        summary="A page of the whole log, in its order.",
     ),
     Channel(
         name="reader_calls", address=address(subjects.reader_call), messages=(_said(wire.ConsumerWanted),),

@@ -34,7 +34,7 @@ OPERATIONS: Final = (
     Operation(GATEWAY, "receive", "speaking", "Pass it on to the session's owner."),
     Operation(GATEWAY, "send", "projections_sync", "Wait for points that are committed.", ("wire.Projected",)),
     Operation(GATEWAY, "send", "relay_lag", "Ask how far the copies are.", ("wire.Lag",)),
-    Operation(GATEWAY, "send", "relay_log", "Read the whole log.", ("routes_platform.AdminLog",)),
+    Operation(GATEWAY, "send", "relay_log", "Read the whole log.", ("routes_platform.AdminLog", "wire.LogRefused")),
     Operation(GATEWAY, "send", "discovery", "Find out which services and engines there are.", _PRESENCE),
     Operation(GATEWAY, "receive", "discovery", "Show up.", _PRESENCE),
     *(Operation(GATEWAY, "send", route.name, "Send what the caller may see.") for route in STREAMS),
@@ -52,7 +52,9 @@ OPERATIONS: Final = (
     Operation(RELAY, "receive", "projections_sync", "Answer when the projections have caught up.", ("wire.Projected",)),
     Operation(RELAY, "receive", "relay_lag", "Say how far the copies are.", ("wire.Lag",)),
     Operation(RELAY, "receive", "reader_calls", "Make a pull consumer for a reader."),
-    Operation(RELAY, "receive", "relay_log", "Give a page of the whole log.", ("routes_platform.AdminLog",)),
+    Operation(
+        RELAY, "receive", "relay_log", "Give a page of the whole log.", ("routes_platform.AdminLog", "wire.LogRefused")
+    ),
     Operation(RELAY, "receive", "relay_history", "Have NATS send what it holds of a game."),
     Operation(RELAY, "receive", "discovery", "Show up.", _PRESENCE),
     Operation(SPECTATOR, "send", "public", "Ask for what the stream does not hold, and for lists of games.", _ANSWERS),

@@ -27,18 +27,29 @@ class Heartbeat(msgspec.Struct, frozen=True, tag_field="type", tag="heartbeat"):
 
 
 class Projected(msgspec.Struct, frozen=True):
-    """The position up to which the projections hold the log."""
+    """The position up to which the projections hold the log; of several shards the sum."""
 
     position: Count
 
 
+class ShardLag(msgspec.Struct, frozen=True):
+    """The position of a shard, of its two copies in NATS, and of the projections of it."""
+
+    shard: Count
+    log: Count
+    events: Count
+    spectate: Count
+    projections: Count
+
+
 class Lag(msgspec.Struct, frozen=True):
-    """The position of the log, of its two copies in NATS, and of the projections."""
+    """The position of the log, of its two copies in NATS, and of the projections; of several shards the sums."""
 
     log: Count
     events: Count
     spectate: Count
     projections: Count
+    shards: list[ShardLag] | UnsetType = UNSET
 
 
 class History(msgspec.Struct, frozen=True):
@@ -51,10 +62,16 @@ class History(msgspec.Struct, frozen=True):
 
 
 class LogPage(msgspec.Struct, frozen=True):
-    """Which records of the whole log are wanted: at most `limit` behind a position."""
+    """Which records of the whole log are wanted: at most `limit` behind a place, as `shards.write_places` has it."""
 
-    after: Count
+    after: str
     limit: Count
+
+
+class LogRefused(msgspec.Struct, frozen=True):
+    """Why there is no page behind that place."""
+
+    after: str
 
 
 class ConsumerWanted(msgspec.Struct, frozen=True):

@@ -210,10 +210,27 @@ class AdminAgents(msgspec.Struct, frozen=True):
 
 
 class AdminLog(msgspec.Struct, frozen=True):
-    """A page of the whole log in the order of `position`; `next_after` is the `after` of the next page."""
+    """A page of the whole log in the order of `position`; `next_after` is the `after` of the next page.
+
+    Of a log of several shards each shard's records are in that order, and `next_after` is a text: `12.0.7`.
+    """
 
     records: list[Record]
-    next_after: int
+    next_after: int | str
+
+
+class WholeLogQuery(Query, frozen=True):
+    """A page of the whole log."""
+
+    after: Annotated[
+        str,
+        Meta(
+            pattern=r"^([0-9]{1,19}(\.[0-9]{1,19}){0,63})?$",
+            description="Only what comes after this position; of a log of several shards one number a shard, joined by"
+            " dots. Empty: from the beginning.",
+        ),
+    ] = ""
+    limit: Limit = limits.PAGE_DEFAULT
 
 
 class Alive(msgspec.Struct, frozen=True):
@@ -408,7 +425,7 @@ ADMIN_LAG: Final[Route[dict[str, Any]]] = Route(
 )  # fmt: skip
 ADMIN_LOG: Final[Route[AdminLog]] = Route(
     method="GET", path="/api/admin/log", name="admin_log", tag="admin", auth=Auth.OPERATOR,
-    summary="The whole log in the order of position.", query=EventsQuery, answers={200: AdminLog},
+    summary="The whole log in the order of position.", query=WholeLogQuery, answers={200: AdminLog},
 )  # fmt: skip
 
 ADMIN: Final = (ADMIN_GAMES, ADMIN_GAME, ADMIN_END, ADMIN_AGENTS, ADMIN_LAG, ADMIN_LOG)

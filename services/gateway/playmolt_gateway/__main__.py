@@ -4,6 +4,7 @@
 """
 
 import argparse
+import asyncio
 import sys
 from contextlib import AsyncExitStack
 from typing import Final
@@ -21,6 +22,7 @@ from playmolt_core.effects.callbacks.client import CallbackClient
 from playmolt_core.effects.callbacks.seats import PgCallbacks
 from playmolt_core.ops import garbage, tracing
 from playmolt_core.ops.connections import allow_many_files, bounds
+from playmolt_core.ops.stopping import stopping_process
 from playmolt_core.ops.telemetry import configure, log
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
 
@@ -49,7 +51,11 @@ async def run(settings: Settings, fd: int | None) -> None:
         stack.push_async_callback(caller.close)
         await stack.enter_async_context(Calling(bus, accounts, callbacks, caller).under_way())
         garbage.settle()
+        shards = stopping_process(asyncio.create_task(bus.same_shards()))
         await serve(gateway, settings, sock, bounds(settings, allow_many_files()))
+        if shards.done():
+            shards.result()
+        shards.cancel()
 
 
 def main() -> int:
@@ -66,6 +72,9 @@ def main() -> int:
     tracing.configure("gateway", everybody=False)
     try:
         uvloop.run(run(settings, arguments.fd))
+    except InvalidSettings as error:
+        _log.error("other_shards", detail=str(error))
+        return 2
     except (ConnectionError, TimeoutError) as error:
         _log.error("cannot_start", detail=str(error)[:500])
         return 1

@@ -88,7 +88,15 @@ class TestOperator:
         platform.bus.answers["relay.log"] = b'{"records":[],"next_after":5}'
         response = await platform.send("GET", path, headers=platform.operator)
         assert response.json() == {"records": [], "next_after": 5}
-        assert platform.bus.asked["relay.log"] == b'{"after":5,"limit":10}'
+        assert platform.bus.asked["relay.log"] == b'{"after":"5","limit":10}'
+
+    async def test_a_cursor_of_another_log_is_a_fault_of_its_field(self, platform: Any) -> None:
+        platform.bus.answers["relay.log"] = b'{"after":"a place in this log has 3 numbers"}'
+        response = await platform.send("GET", "/api/admin/log?after=5", headers=platform.operator)
+        assert (response.status_code, response.json()["code"]) == (400, "invalid_request")
+        assert response.json()["errors"] == [{"field": "after", "message": "a place in this log has 3 numbers"}]
+        response = await platform.send("GET", "/api/admin/log?after=5.x", headers=platform.operator)
+        assert [each["field"] for each in response.json()["errors"]] == ["after"]
 
 
 class TestHealth:

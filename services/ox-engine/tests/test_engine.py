@@ -19,7 +19,7 @@ JUNK = {"type": "first_choice", "choice": "?", "comment": "x"}
 
 class Arena:
     def __init__(self, **settings: Any) -> None:
-        self.engine = Engine(Ox(), MemoryLog(), Settings(**settings), lambda: None)
+        self.engine = Engine(Ox(), MemoryLog(), Settings(**settings), lambda _: None)
         self.engine.start()
         self.game = ""
 

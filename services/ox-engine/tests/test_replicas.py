@@ -20,7 +20,7 @@ Calling = Callable[..., Any]
 @pytest.fixture
 async def engines() -> AsyncIterator[tuple[Engine, Engine]]:
     log = MemoryLog()
-    one, other = (Engine(Ox(), log, Settings(phase_deadline_seconds=0), lambda: None) for _ in range(2))
+    one, other = (Engine(Ox(), log, Settings(phase_deadline_seconds=0), lambda _: None) for _ in range(2))
     for engine in (one, other):
         engine.start()
     yield one, other

@@ -14,6 +14,7 @@ from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.ops import garbage, tracing
 from playmolt_core.ops.connections import allow_many_files, bounds
 from playmolt_core.ops.sockets import listening
+from playmolt_core.ops.stopping import stopping_process
 from playmolt_core.ops.telemetry import configure, log
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
 
@@ -38,16 +39,19 @@ async def run(settings: Settings, fd: int | None) -> None:
     lobby = Lobby(bus, metrics, timeouts)
     server = Server(bus, hub, lobby, metrics, timeouts, bounds(settings, allow_many_files()))
     background = [asyncio.create_task(lobby.run()), asyncio.create_task(hub.beat()), asyncio.create_task(stop.wait())]
+    shards = stopping_process(asyncio.create_task(bus.same_shards()))
     port = await server.listen(listening(settings.host, settings.spectator_port, fd))
     garbage.settle()
     _log.info("ready", host=settings.host, port=port)
     done, _ = await asyncio.wait(background, return_when=asyncio.FIRST_COMPLETED)
     _log.info("stopping", watchers=len(server.watchers))
     await server.drain()
-    for task in background:
+    for task in (*background, shards):
         task.cancel()
     await hub.close()
     await bus.close()
+    if shards.done():
+        shards.result()
     for task in done:
         task.result()  # a background task never ends by itself: what ended it ends the process, to be started anew
 
@@ -65,6 +69,9 @@ def main() -> int:
     tracing.configure("spectator")
     try:
         uvloop.run(run(settings, arguments.fd))
+    except InvalidSettings as error:
+        _log.error("other_shards", detail=str(error))
+        return 2
     except BusUnavailable as error:
         _log.error("no_nats", detail=str(error))
         return 1

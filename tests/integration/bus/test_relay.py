@@ -630,10 +630,10 @@ async def test_a_projector_does_not_ask_after_each_commit(
     asked = 0
 
     class Counting(PostgresLog):
-        async def position(self) -> int:
+        async def position(self, shard: int = 0) -> int:
             nonlocal asked
             asked += 1
-            return await super().position()
+            return await super().position(shard)
 
     projector = Projector(Counting(pool), pool)
 
@@ -653,8 +653,8 @@ async def test_a_projector_does_not_ask_after_each_commit(
 
 async def test_a_game_that_ends_while_the_projector_reads_counts_once(log: PostgresLog, pool: Pool) -> None:
     class Overtaken(PostgresLog):
-        async def position(self) -> int:
-            known = await super().position()
+        async def position(self, shard: int = 0) -> int:
+            known = await super().position(shard)
             if known == 1:
                 await log.append(ended(Game("ox-2"), {"agent-a": 1}))
             return known
@@ -674,7 +674,7 @@ async def test_a_rebuild_gives_what_the_projector_had(log: PostgresLog, pool: Po
         pass
     before = await scores(pool)
     await pool.value("UPDATE projection.score SET points = 77")
-    assert await rebuild(pool, log) == 5
+    assert await rebuild(pool, log) == (5,)
     assert await scores(pool) == before
     await log.append(ended(Game("ox-9"), {"agent-0": 100}))
     while await projector.step():

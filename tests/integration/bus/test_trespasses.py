@@ -17,14 +17,14 @@ from playmolt_core.bus.client import NatsBus, connect
 from playmolt_core.bus.connection import delivered
 from playmolt_core.bus.engine_bus import EngineBus, Respond
 from playmolt_core.bus.jetstream import JetStream, Message, open_jetstream
-from playmolt_core.relay.feeds import EVENTS, SPECTATE
+from playmolt_core.relay.feeds import feeds
 from playmolt_core.settings import Settings
 from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call, encode_pack
 from playmolt_schemas.identifiers import ENGINES
 
 GAMES = [game for games in ENGINES.values() for game in games]
-FEEDS = (EVENTS, SPECTATE)
+FEEDS = feeds(0, 1)
 ID = "00000000-0000-7000-8000-000000000001"
 STORED = [
     subject

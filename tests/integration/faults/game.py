@@ -10,7 +10,7 @@ import msgspec
 from playmolt_cli.games import deciders
 from playmolt_cli.local.stack import Stack
 from playmolt_core.db.pool import open_pool
-from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.postgres import log_of
 from playmolt_core.log.verify import verify
 from playmolt_schemas.records import Record
 
@@ -126,7 +126,7 @@ class Game:
         looking.cancel()
         pool = await open_pool(database_url)
         try:
-            log = PostgresLog(pool)
+            log = await log_of(pool)
             stored = await log.load(self.id)
             assert stored is not None
             public = await log.public(self.id, 0, len(stored.records))

@@ -310,8 +310,8 @@ async def test_what_is_spent_of_a_day_is_told(database_url: str, relay_pool: Poo
 
 async def scored(relay_pool: Pool, *scores: tuple[str, str, int]) -> None:
     projections = PgProjections(relay_pool)
-    if (seen := await projections.position()) is None:
-        seen = await begun(relay_pool)
+    held_to = await projections.places()
+    seen = await begun(relay_pool) if held_to is None else held_to[0]
     rows = [Score(agent, game, points, 1) for agent, game, points in scores]
     assert await projections.advance(seen, seen + 1, partial(add_scores, scores=rows))
 
@@ -373,9 +373,9 @@ async def test_a_cursor_belongs_to_one_leaderboard(pool: Pool, relay_pool: Pool)
 
 async def test_the_projection_moves_on_only_from_where_it_was_seen(relay_pool: Pool) -> None:
     projections, apply = PgProjections(relay_pool), partial(add_scores, scores=[Score("agent-a", "ox", 1, 1)])
-    assert await projections.position() is None
+    assert await projections.places() is None
     await begun(relay_pool)
     assert not await projections.advance(3, 9, apply)
     assert (await projections.points_of("agent-a")).points == 0
     assert await projections.advance(0, 9, apply)
-    assert await projections.position() == 9
+    assert await projections.places() == (9,)

@@ -18,6 +18,7 @@ from playmolt_core.log.copies.export import json_lines
 from playmolt_core.log.copies.verifying import verify_copies
 from playmolt_core.log.port import Unit
 from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.reading import places
 from playmolt_core.log.stats import stats
 from playmolt_core.log.verify import Break, Verification, verify
 from playmolt_core.relay.projector import rebuild
@@ -69,7 +70,7 @@ async def fill(log: PostgresLog) -> dict[str, Game]:
 
 
 async def candidates(log: PostgresLog, owner: Connection, *, kept: int = 2) -> list[Ended]:
-    newest = await log.position() - kept
+    newest = tuple([end - kept for end in await places(log)])
     since = NOW - timedelta(days=30)
     return [one async for page in archiving.finished(owner, "ox", idle_since=since, newest=newest) for one in page]
 

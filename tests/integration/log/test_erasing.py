@@ -76,7 +76,7 @@ async def test_the_record_of_it_is_chained_and_names_nobody(pool: Pool) -> None:
     assert [record.position for record in stored.records] == [4, 8], "positions have no hole"
     assert stored.head.hash == stored.records[1].hash
     assert not [record for record in stored.records if b"agent-1" in bytes(record.data) + bytes(record.metadata)]
-    assert [each.stream for each in await erasures_between(pool, 4, 8)] == ["jury-1"]
+    assert [each.stream for each in await erasures_between(pool, (4,), (8,))] == ["jury-1"]
 
 
 async def test_a_session_in_clear_leaves_the_log_and_its_owner_stays_known(pool: Pool) -> None:

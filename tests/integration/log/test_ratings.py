@@ -118,7 +118,7 @@ async def test_games_are_rated_in_the_order_of_their_ends_whatever_comes_first(l
         of = await line(pool, agent)
         assert (of.mu, of.sigma) == expected[agent]
     before = await rows(pool)
-    assert await rebuild(pool, log) == 20
+    assert await rebuild(pool, log) == (20,)
     assert await rows(pool) == before
 
 

@@ -18,7 +18,7 @@ from playmolt.retries import Retry
 from playmolt_cli.games import deciders
 from playmolt_cli.local.stack import Stack
 from playmolt_core.db.pool import open_pool
-from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.postgres import log_of
 from playmolt_core.log.verify import verify
 from playmolt_schemas.api import ActionAccepted, Events, GameType
 
@@ -86,7 +86,7 @@ class Table:
 async def check(stack: Stack, table: Table, feeds: dict[str, list[bytes]]) -> None:
     """The invariants: receipts once in the log, versions and chain whole, every fold exact, every feed complete."""
     pool = await open_pool(stack.run.database_url)
-    log = PostgresLog(pool)
+    log = await log_of(pool)
     try:
         result = await verify(log, deciders())
         assert (result.breaks, result.diverged) == ([], 0)
@@ -136,9 +136,9 @@ async def play_through(stack: Stack, fault: Callable[[], None], *, games: int = 
 
 @pytest.fixture(scope="module")
 def doubled(session_folder: Path) -> Iterator[Stack]:
-    """Two of everything."""
+    """Two of everything, on a log of three shards."""
     twice = ("--engines", "2", "--gateways", "2", "--spectators", "2")
-    with Stack(session_folder / "doubled", twice, OWN_SERVERS) as stack:
+    with Stack(session_folder / "doubled", twice, {**OWN_SERVERS, "PLAYMOLT_LOG_SHARDS": "3"}) as stack:
         yield stack
 
 
@@ -159,14 +159,17 @@ async def test_a_killed_server_loses_nothing(running: Stack, server: str) -> Non
 
 
 @pytest.mark.timeout(200)
-async def test_nats_may_lose_everything_in_the_middle_of_a_game(running: Stack) -> None:
+@pytest.mark.parametrize("platform", ["running", "doubled"])
+async def test_nats_may_lose_everything_in_the_middle_of_a_game(platform: str, request: pytest.FixtureRequest) -> None:
+    stack: Stack = request.getfixturevalue(platform)
+
     def lose() -> None:
-        folder: Path = running.folder.nats
-        _kill(running, "nats")
+        folder: Path = stack.folder.nats
+        _kill(stack, "nats")
         for store in folder.rglob("jetstream"):
             shutil.rmtree(store, ignore_errors=True)
 
-    await play_through(running, lose, times=1)
+    await play_through(stack, lose, times=1)
 
 
 @pytest.mark.timeout(200)
@@ -194,6 +197,12 @@ async def test_a_storm_of_joins_seats_exactly_the_needed_number(doubled: Stack) 
 async def test_two_replicas_of_everything_and_one_of_each_killed(doubled: Stack) -> None:
     names = iter(("ox-engine-1", "gateway-2", "ox-engine-2", "spectator-1"))
     await play_through(doubled, lambda: _kill(doubled, next(names)), games=4, times=4)
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("service", ["relay-1", "postgres"])
+async def test_a_log_of_several_shards_loses_nothing_either(doubled: Stack, service: str) -> None:
+    await play_through(doubled, lambda: _kill(doubled, service), times=1)
 
 
 @pytest.mark.timeout(200)

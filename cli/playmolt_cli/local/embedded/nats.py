@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from playmolt_schemas import subjects
 from playmolt_schemas.identifiers import ENGINES
+from playmolt_schemas.streams import streams
 
 from playmolt_cli.local.embedded import binaries, child
 from playmolt_cli.local.embedded.server import Server
@@ -75,14 +76,13 @@ def _stream_calls(stream: str) -> list[str]:
     return made + _direct_get(stream) + consumers
 
 
-_STREAMS: Final = (subjects.EVENTS_STREAM, subjects.SPECTATE_STREAM)
 _HEARD: Final = (_all(subjects.event("*", "*", "*")), _all(subjects.spectate("*", "*")), _all(subjects.lobby("*")))
 
 
-def _reading_calls() -> Iterator[tuple[str, str]]:
+def _reading_calls(shards: int) -> Iterator[tuple[str, str]]:
     """What a reader asks JetStream itself, and whether one answer comes or many."""
     yield "$JS.API.STREAM.NAMES", "Singleton"
-    for stream in _STREAMS:
+    for stream in streams(shards):
         for call in (f"STREAM.INFO.{stream}", f"STREAM.MSG.GET.{stream}"):
             yield f"$JS.API.{call}", "Singleton"
         for verb in ("INFO", "DELETE"):
@@ -91,21 +91,21 @@ def _reading_calls() -> Iterator[tuple[str, str]]:
         yield f"$JS.ACK.{stream}.>", "Singleton"
 
 
-def exports() -> list[dict[str, Any]]:
-    """What the services' account lets the reader's have.
+def exports(shards: int = 1) -> list[dict[str, Any]]:
+    """What the services' account lets the reader's have, of a log of so many shards.
 
     Across accounts the server puts a reply subject of its own in place of the asker's: no answer can be led to where
     events live. A consumer could be told to deliver there; so the relay makes consumers, which looks at what is asked.
     """
-    calls = [*_reading_calls(), (subjects.reader_call(">"), "Singleton")]
+    calls = [*_reading_calls(shards), (subjects.reader_call(">"), "Singleton")]
     asked = [{"service": subject, "response": kind, "accounts": ["READER"]} for subject, kind in calls]
     return asked + [{"stream": subject, "accounts": ["READER"]} for subject in _HEARD]
 
 
-def reader_account(password: str) -> dict[str, Any]:
+def reader_account(password: str, shards: int = 1) -> dict[str, Any]:
     """The account of the reader. Its import of all of JetStream stands in place of the one that every account has and
     that would answer first, that there is none here; the relay answers of it what it should."""
-    calls = [{"service": {"account": "PLAYMOLT", "subject": subject}} for subject, _ in _reading_calls()]
+    calls = [{"service": {"account": "PLAYMOLT", "subject": subject}} for subject, _ in _reading_calls(shards)]
     rest = {"service": {"account": "PLAYMOLT", "subject": subjects.reader_call(">")}, "to": "$JS.API.>"}
     heard = [{"stream": {"account": "PLAYMOLT", "subject": subject}} for subject in _HEARD]
     permissions = {
@@ -116,8 +116,9 @@ def reader_account(password: str) -> dict[str, Any]:
     return {"users": [user], "imports": [*calls, rest, *heard]}
 
 
-def _permissions(user: str) -> tuple[list[str], list[str]]:
+def _permissions(user: str, shards: int) -> tuple[list[str], list[str]]:
     """What a user may publish and subscribe, besides its inbox and discovery."""
+    committed = subjects.COMMITTED if shards == 1 else f"{subjects.COMMITTED}.*"
     if user == "gateway":
         return (
             [
@@ -138,31 +139,33 @@ def _permissions(user: str) -> tuple[list[str], list[str]]:
     if user == "relay":
         return (
             [
-                "$JS.API.INFO", *_stream_calls(subjects.EVENTS_STREAM), *_stream_calls(subjects.SPECTATE_STREAM),
+                "$JS.API.INFO", *(call for stream in streams(shards) for call in _stream_calls(stream)),
                 _all(subjects.event("*", "*", "*")), _all(subjects.spectate("*", "*")), _all(subjects.sealed("*", "*")),
                 _all(subjects.lobby("*")), _ACROSS,
             ],
             [
-                subjects.COMMITTED, subjects.PROJECTED, subjects.LAG, subjects.LOG, subjects.HISTORY,
+                committed, subjects.PROJECTED, subjects.LAG, subjects.LOG, subjects.HISTORY,
                 subjects.reader_call(">"),
             ],
         )  # fmt: skip
     return (
-        [subjects.COMMITTED, *(subjects.speaking(game, ">") for game in ENGINES[user])],
+        [committed, *(subjects.speaking(game, ">") for game in ENGINES[user])],
         [subject(game, ">") for game in ENGINES[user] for subject in (subjects.action, subjects.public)],
     )
 
 
-def users(password_of: Callable[[str], str]) -> list[dict[str, Any]]:
-    """The `users` of the services' account: each service with just its subjects.
+def users(password_of: Callable[[str], str], shards: int = 1) -> list[dict[str, Any]]:
+    """The `users` of the services' account, for a log of so many shards: each service with just its subjects.
 
     A client has to use the inbox prefix `_INBOX.<user>`. `admin` may do everything.
     """
-    return [_user(name, password_of(name)) for name in SERVICES] + [{"user": "admin", "password": password_of("admin")}]
+    return [_user(name, password_of(name), shards) for name in SERVICES] + [
+        {"user": "admin", "password": password_of("admin")}
+    ]
 
 
-def _user(name: str, password: str) -> dict[str, Any]:
-    publish, subscribe = _permissions(name)
+def _user(name: str, password: str, shards: int) -> dict[str, Any]:
+    publish, subscribe = _permissions(name, shards)
     return {
         "user": name,
         "password": password,
@@ -182,9 +185,12 @@ class Nats(Server):
 
     name = "nats"
 
-    def __init__(self, folder: Path | str, port: int = 0, passwords: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, folder: Path | str, port: int = 0, passwords: Mapping[str, str] | None = None, shards: int = 1
+    ) -> None:
         super().__init__(folder, port)
         self._passwords = passwords
+        self._shards = shards
         self._server_name = f"playmolt-{secrets.token_hex(8)}"
 
     @property
@@ -197,7 +203,7 @@ class Nats(Server):
         return _Conf(_TEMPLATE.read_text("utf-8")).substitute(
             server_name=json.dumps(self._server_name),
             port=self.port,
-            accounts=_accounts(self._passwords),
+            accounts=_accounts(self._passwords, self._shards),
         )
 
     def spawn(self) -> subprocess.Popen[bytes]:
@@ -228,9 +234,9 @@ class Nats(Server):
         return told.get("jetstream") is True and told.get("server_name") == self._server_name
 
 
-def _accounts(passwords: Mapping[str, str] | None) -> str:
+def _accounts(passwords: Mapping[str, str] | None, shards: int) -> str:
     if passwords is None:
         return ""
-    services = {"jetstream": "enabled", "users": users(passwords.__getitem__), "exports": exports()}
-    accounts = {"PLAYMOLT": services, "READER": reader_account(passwords[READER])}
+    services = {"jetstream": "enabled", "users": users(passwords.__getitem__, shards), "exports": exports(shards)}
+    accounts = {"PLAYMOLT": services, "READER": reader_account(passwords[READER], shards)}
     return f"accounts: {json.dumps(accounts, indent=2)}"

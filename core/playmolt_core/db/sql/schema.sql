@@ -91,7 +91,7 @@ RETURN (
 -- over, of sessions and archived streams these are the last; a game that runs goes on without its row where none of that
 -- changes. Pages are left half empty, so that most updates find room beside what they replace and touch no index.
 CREATE TABLE log.stream (
-  stream     text COLLATE "C" PRIMARY KEY,
+  stream     text COLLATE "C" NOT NULL,
   game       text COLLATE "C" NOT NULL,  -- the type, from the name
   version    integer          NOT NULL CHECK (version >= 0),
   hash       bytea            NOT NULL CHECK (octet_length(hash) = 32),
@@ -114,7 +114,9 @@ CREATE TABLE log.stream (
   erased_by  text,
   erased_linked text,
   shard      smallint         NOT NULL,
-  number     bigint           NOT NULL UNIQUE,
+  number     bigint           NOT NULL,
+  PRIMARY KEY (stream, shard),
+  UNIQUE (number, shard),
   CHECK ((phase IS NULL) = (over IS NULL))
 ) WITH (fillfactor = 45);
 CREATE INDEX stream_due ON log.stream (game, due, stream) WHERE due IS NOT NULL;
@@ -226,23 +228,26 @@ CREATE TABLE log.outcome (
   command_id  text COLLATE "C" NOT NULL,
   fingerprint text             NOT NULL,
   body        bytea            NOT NULL,
-  PRIMARY KEY (stream, command_id)
+  shard       smallint         NOT NULL DEFAULT 0,
+  PRIMARY KEY (stream, command_id, shard)
 );
 
 -- Streams whose records were taken out of the log, and where they are. `positions` are those of the records that are no
--- longer here: with them the positions of the log are still without a hole.
+-- longer here: with them the positions of their shard are still without a hole.
 CREATE TABLE log.archived (
-  stream      text COLLATE "C" PRIMARY KEY,
+  stream      text COLLATE "C" NOT NULL,
   version     integer          NOT NULL CHECK (version > 0),
   hash        bytea            NOT NULL CHECK (octet_length(hash) = 32),
   positions   int8multirange   NOT NULL,
   file        text             NOT NULL,
   sha256      bytea            NOT NULL CHECK (octet_length(sha256) = 32),
-  archived_at timestamptz      NOT NULL DEFAULT now()
+  archived_at timestamptz      NOT NULL DEFAULT now(),
+  shard       smallint         NOT NULL DEFAULT 0,
+  PRIMARY KEY (stream, shard)
 );
 CREATE INDEX archived_positions ON log.archived USING gist (positions);
-CREATE INDEX archived_erased ON log.archived (upper(positions)) WHERE file = '';
-CREATE INDEX archived_end ON log.archived (upper(positions)) WHERE NOT isempty(positions);
+CREATE INDEX archived_erased ON log.archived (shard, upper(positions)) WHERE file = '';
+CREATE INDEX archived_end ON log.archived (shard, upper(positions)) WHERE NOT isempty(positions);
 
 -- Not even the owner changes what is stored. What stands in the register may be deleted, and what commands of an erased
 -- session were answered.
@@ -468,8 +473,8 @@ BEGIN
     END IF;
 
     IF a_stream <> '{}' THEN
-      INSERT INTO log.outcome (stream, command_id, fingerprint, body)
-      SELECT a.stream, a.command_id, a.fingerprint, convert_to(a.body, 'UTF8')
+      INSERT INTO log.outcome (stream, command_id, fingerprint, body, shard)
+      SELECT a.stream, a.command_id, a.fingerprint, convert_to(a.body, 'UTF8'), log.shard_of(a.stream)
       FROM ROWS FROM (
         unnest(a_stream::text[]), unnest(a_command_id::text[]), unnest(a_fingerprint::text[]), json_array_elements_text(a_body)
       ) AS a (stream, command_id, fingerprint, body);
@@ -557,13 +562,13 @@ BEGIN
       USING ERRCODE = 'object_not_in_prerequisite_state';
   END IF;
 
-  INSERT INTO log.archived (stream, version, hash, positions, file, sha256)
+  INSERT INTO log.archived (stream, version, hash, positions, file, sha256, shard)
   SELECT
     s.stream, s.version, s.hash,
     coalesce(range_agg(int8range(e.position, e.position, '[]')) FILTER (WHERE e.type <> 'game_end'), '{}'),
-    p_file, p_sha256
+    p_file, p_sha256, s.shard
   FROM log.stream AS s JOIN log.record AS e ON e.number = s.number AND e.shard = s.shard
-  WHERE s.stream = ANY (names) GROUP BY s.stream;
+  WHERE s.stream = ANY (names) GROUP BY s.stream, s.shard;
 
   SELECT array_agg(log.new_number(3, f.number & 15) ORDER BY f.nth) INTO latter
   FROM unnest(former) WITH ORDINALITY AS f (number, nth);
@@ -780,13 +785,13 @@ GRANT EXECUTE ON FUNCTION log.opened_by TO playmolt_engine;
 
 -- Projections -----------------------------------------------------------------------------------------------------------
 
--- Up to where the projections have read the log. A relay reads it anew where `rules` are not its own, or where one of a
+-- Up to where the projections have read each shard of the log. A relay reads it anew where `rules` are not its own, or where one of a
 -- release before them has moved `position` alone.
 CREATE TABLE projection.progress (
-  one      boolean PRIMARY KEY DEFAULT true CHECK (one),
-  position bigint  NOT NULL DEFAULT 0 CHECK (position >= 0),
-  rules    integer NOT NULL DEFAULT 0,
-  ruled    bigint  NOT NULL DEFAULT 0
+  position bigint   NOT NULL DEFAULT 0 CHECK (position >= 0),
+  rules    integer  NOT NULL DEFAULT 0,
+  ruled    bigint   NOT NULL DEFAULT 0,
+  shard    smallint PRIMARY KEY DEFAULT 0
 ) WITH (fillfactor = 10);
 INSERT INTO projection.progress DEFAULT VALUES;
 
@@ -1792,10 +1797,10 @@ BEGIN
     VALUES (p_stream, whose, '', NULL, present.created_at, stated);
   END IF;
   IF is_open AND NOT present.archived THEN
-    INSERT INTO log.archived (stream, version, hash, positions, file, sha256)
-    SELECT p_stream, p_version, p_hash, range_agg(int8range(e.position, e.position, '[]')), '', nothing
-    FROM log.record AS e WHERE e.number = present.number;
-    DELETE FROM log.record AS e WHERE e.number = present.number;
+    INSERT INTO log.archived (stream, version, hash, positions, file, sha256, shard)
+    SELECT p_stream, p_version, p_hash, range_agg(int8range(e.position, e.position, '[]')), '', nothing, present.shard
+    FROM log.record AS e WHERE e.number = present.number AND e.shard = present.shard;
+    DELETE FROM log.record AS e WHERE e.number = present.number AND e.shard = present.shard;
   END IF;
 
   DELETE FROM lease.fault AS f WHERE f.stream = p_stream;

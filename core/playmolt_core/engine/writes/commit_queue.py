@@ -1,8 +1,9 @@
 """What gathers for the next commit while the present one is under way (group commit without a timer)."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
+from playmolt_schemas.shards import shard_of
 
 from playmolt_core.engine.cached_stream import CachedStream
 from playmolt_core.engine.pending_call import PendingCall
@@ -32,6 +33,10 @@ class Group(msgspec.Struct, eq=False):
     def unit(self) -> Unit:
         return Unit(streams=[change.to_append() for change in self.changes.values()], outcomes=self.outcomes)
 
+    def shards(self, count: int) -> frozenset[int]:
+        """The shards that its streams lie in, of so many."""
+        return frozenset(shard_of(stream, count) for stream in self.changes)
+
     def calls(self) -> Iterable[PendingCall]:
         """The calls of this group in the order they were decided."""
         return (pending for pending, _ in self.answers)
@@ -40,11 +45,13 @@ class Group(msgspec.Struct, eq=False):
 class CommitQueue:
     """The groups of the next commits, found by the streams they touch; a group is of at most `limit` commands.
 
-    What touches the streams of a group that is full begins one behind it, which rests on it.
+    What touches the streams of a group that is full begins one behind it, which rests on it. A batch is of one shard,
+    or of the two that a group touches: so writers of different shards never wait for each other.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, shards: int = 1) -> None:
         self._limit = limit
+        self._shards = shards
         self._newest: dict[str, Group] = {}
         self._groups: dict[Group, None] = {}
 
@@ -96,16 +103,34 @@ class CommitQueue:
             self._newest[stream] = group
 
     def cut(self) -> list[Group]:
-        """Take whole groups, oldest first, until there are as many commands as the limit."""
+        """Take whole groups of the oldest one's shards, oldest first, until there are as many commands as the limit."""
         batch: list[Group] = []
         size = 0
-        for group in self._groups:
+        for group in self._of_one_kind():
             size += _commands(group)
             if batch and size > self._limit:
-                self._take(batch)
-                return batch
+                break
             batch.append(group)
-        return self.take_all()
+        else:
+            if len(batch) == len(self._groups):
+                return self.take_all()
+        self._take(batch)
+        return batch
+
+    def _of_one_kind(self) -> Iterator[Group]:
+        """The groups that lie where the oldest one does, but for those that rest on one of another kind."""
+        if self._shards == 1:
+            yield from self._groups
+            return
+        wanted: frozenset[int] | None = None
+        passed: set[str] = set()
+        for group in self._groups:
+            lies_in = group.shards(self._shards)
+            wanted = wanted or lies_in
+            if lies_in == wanted and passed.isdisjoint(group.changes):
+                yield group
+            else:
+                passed |= group.changes.keys()
 
     def take_touching(self, streams: Collection[str]) -> list[Group]:
         """Take the groups that rest on one of these streams."""

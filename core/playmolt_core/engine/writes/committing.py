@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.game_messages import Fault
@@ -23,6 +23,10 @@ _log = log("committing")
 _TOO_LARGE = Refused(Code.BODY_TOO_LARGE, "What this would store is over the log's limit for one record.")
 
 
+OnCommit = Callable[[Collection[int]], None]
+"""Told after each commit in which shards something was committed."""
+
+
 class Committing:
     """Stores plans in batches of at most `batch_commands`. What was overtaken or lost goes back by `again`."""
 
@@ -31,7 +35,7 @@ class Committing:
         event_log: EventLog,
         streams: StreamCache,
         batch_commands: int,
-        on_commit: Callable[[], None],
+        on_commit: OnCommit,
         again: Callable[[Iterable[PendingCall]], None],
     ) -> None:
         self._log = event_log
@@ -40,7 +44,7 @@ class Committing:
         self._again = again
         self._on_due: Callable[[str], None] = lambda _: None
         self._on_fault: Callable[[PendingCall, Plan, Fault], None] = lambda pending, plan, _: plan.answer(pending)
-        self._queue = CommitQueue(batch_commands)
+        self._queue = CommitQueue(batch_commands, event_log.shards)
         self._queued = asyncio.Event()
         self._settled: defaultdict[str, list[Callable[[], None]]] = defaultdict(list)
         self.commits = 0
@@ -102,7 +106,7 @@ class Committing:
                 self._finish(group)
             else:
                 overtaken.append(group)
-        self._on_commit()
+        self._on_commit(frozenset[int]().union(*(group.shards(self._log.shards) for group in batch)))
         if overtaken:
             self._again(self._forget(overtaken))
 

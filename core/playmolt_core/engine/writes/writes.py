@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -11,7 +11,7 @@ from playmolt_schemas.envelopes import Answer, Call
 
 from playmolt_core.engine.pending_call import PendingCall, Submission, UnderWay
 from playmolt_core.engine.stream_cache import StreamCache
-from playmolt_core.engine.writes.committing import Committing
+from playmolt_core.engine.writes.committing import Committing, OnCommit
 from playmolt_core.engine.writes.deciding import Deciding
 from playmolt_core.engine.writes.loading import ToldOfErased
 from playmolt_core.engine.writes.planning import Planner
@@ -38,7 +38,7 @@ class Writes:
         event_log: EventLog,
         streams: StreamCache,
         settings: Settings,
-        on_commit: Callable[[], None],
+        on_commit: OnCommit,
         api: GameApi[Any] | None = None,
         erased: ToldOfErased = _nothing_erased,
     ) -> None:

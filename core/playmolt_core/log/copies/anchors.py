@@ -22,12 +22,14 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 from playmolt_schemas.records import ZERO_HASH
+from playmolt_schemas.shards import Places, write_places
 
 from playmolt_core.db.pool import Pool
 from playmolt_core.db.queries import queries
 from playmolt_core.game.erasures import ErasedBy
 from playmolt_core.log.copies.anchor_places import AnchorPlace
 from playmolt_core.log.erasing import Erasure, erasures_between
+from playmolt_core.log.postgres import log_places
 from playmolt_core.log.verify import Break
 
 STEP: Final = 50_000
@@ -47,7 +49,8 @@ class Head(msgspec.Struct, frozen=True, array_like=True):
 class Statement(msgspec.Struct, frozen=True, omit_defaults=True):
     """What an anchor says: the log stood at `position`, and these streams at these heads.
 
-    `restored`: it was set back to there. What anchors before know beyond these heads is lost; version 0: all of it.
+    Of a log of several shards `position` is the sum of `positions`, which are where each shard stood. `restored`: it
+    was set back to there. What anchors before know beyond these heads is lost; version 0: all of it.
     """
 
     at: str
@@ -59,6 +62,12 @@ class Statement(msgspec.Struct, frozen=True, omit_defaults=True):
     restored: bool = False
     erased: list[Erasure] = []
     """The sessions that were erased since the anchor before."""
+    positions: Places = ()
+
+    @property
+    def places(self) -> Places:
+        """Where each shard stood."""
+        return self.positions or (self.position,)
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -78,18 +87,20 @@ class Anchor(msgspec.Struct, frozen=True):
 class Heads(Protocol):
     """What anchors need of a log."""
 
-    async def position(self) -> int: ...
+    async def places(self) -> Places:
+        """Where each shard ends."""
+        ...
 
-    async def heads(self, after: int, to: int) -> Mapping[str, tuple[int, str]]:
-        """The last version, with its hash, of each stream among the positions after one and up to another."""
+    async def heads(self, after: int, to: int, shard: int = 0) -> Mapping[str, tuple[int, str]]:
+        """The last version, with its hash, of each stream among a shard's positions after one and up to another."""
         ...
 
     async def hashes(self, heads: Sequence[Head]) -> Mapping[tuple[str, int], str]:
         """The hashes of these versions as far as they are there; "" for a record that was archived."""
         ...
 
-    async def erasures(self, after: int, to: int) -> Sequence[Erasure]:
-        """The erasures recorded at the positions after one and up to another."""
+    async def erasures(self, after: Places, to: Places) -> Sequence[Erasure]:
+        """The erasures recorded after one place and up to another."""
         ...
 
 
@@ -99,18 +110,18 @@ class PostgresHeads:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def position(self) -> int:
-        return int(await self._pool.value(queries("log")["position"]))
+    async def places(self) -> Places:
+        return await log_places(self._pool)
 
-    async def heads(self, after: int, to: int) -> Mapping[str, tuple[int, str]]:
-        rows = await self._pool.fetch(_SQL["heads"], after, to)
+    async def heads(self, after: int, to: int, shard: int = 0) -> Mapping[str, tuple[int, str]]:
+        rows = await self._pool.fetch(_SQL["heads"], after, to, shard)
         return {stream: (version, last.hex()) for stream, version, last in rows}
 
     async def hashes(self, heads: Sequence[Head]) -> Mapping[tuple[str, int], str]:
         rows = await self._pool.fetch(_SQL["hashes"], [head.stream for head in heads], [head.version for head in heads])
         return {(stream, version): found.hex() if found else "" for stream, version, found in rows}
 
-    async def erasures(self, after: int, to: int) -> Sequence[Erasure]:
+    async def erasures(self, after: Places, to: Places) -> Sequence[Erasure]:
         return await erasures_between(self._pool, after, to)
 
 
@@ -158,45 +169,57 @@ async def append(
         for line in await place.before():
             chain.follow(line)
         last = chain.last
-        position, since = await log.position(), 0
+        ends = await log.places()
+        since = nowhere = (0,) * len(ends)
+        if last and len(last.places) != len(ends):
+            raise BadAnchor(f"the log has {len(ends)} shards, and the one that was anchored {len(last.places)}")
         if restored:
-            heads = await _kept(log, place, position)
+            heads = await _kept(log, place, ends)
         else:
-            since = last.position if last else 0
-            if position < since:
-                raise BadAnchor(f"the log is at {position}, and was anchored at {since}: it was set back")
-            heads = await _heads(log, since, position)
+            since = last.places if last else nowhere
+            if not _reaches(ends, since):
+                told = f"the log is at {write_places(ends)}, and was anchored at {write_places(since)}"
+                raise BadAnchor(f"{told}: it was set back")
+            heads = await _heads(log, since, ends)
         statement = Statement(
             at=at,
-            position=position,
+            position=sum(ends),
+            positions=ends if len(ends) > 1 else (),
             previous=chain.digest,
             key=_public(key),
             heads=[Head(stream, *heads[stream]) for stream in sorted(heads)],
             restored=restored,
-            erased=list(await log.erasures(since, position)),
+            erased=list(await log.erasures(since, ends)),
         )
         await place.add(_signed(statement, key))
     return statement
 
 
-async def _heads(log: Heads, after: int, to: int) -> dict[str, tuple[int, str]]:
+def _reaches(ends: Places, places: Places) -> bool:
+    """Whether a log that ends there holds these places."""
+    return all(end >= each for end, each in zip(ends, places, strict=True))
+
+
+async def _heads(log: Heads, after: Places, to: Places) -> dict[str, tuple[int, str]]:
     found: dict[str, tuple[int, str]] = {}
-    for step in range(after, to, STEP):
-        found |= await log.heads(step, min(step + STEP, to))
+    for shard, (first, last) in enumerate(zip(after, to, strict=True)):
+        for step in range(first, last, STEP):
+            found |= await log.heads(step, min(step + STEP, last), shard)
     return found
 
 
-async def _kept(log: Heads, place: AnchorPlace, position: int) -> dict[str, tuple[int, str]]:
+async def _kept(log: Heads, place: AnchorPlace, ends: Places) -> dict[str, tuple[int, str]]:
     """The heads of streams of which anchors know more than the log, and of all that moved since one it holds whole."""
-    chain, lost, whole = Chain(), set[str](), 0
+    nowhere = (0,) * len(ends)
+    chain, lost, whole = Chain(), set[str](), nowhere
     async for line in place.lines():
         said = chain.follow(line)
         differing = {each.stream for each in await _differing(log, said.heads)}
         lost |= differing
-        if said.position <= position and not differing:
-            whole = max(whole, said.position)
-    now = await _heads(log, 0, position)
-    moved = await _heads(log, whole, position)
+        if not differing and _reaches(ends, said.places) and _reaches(said.places, whole):
+            whole = said.places
+    now = await _heads(log, nowhere, ends)
+    moved = await _heads(log, whole, ends)
     return moved | {stream: now.get(stream, (0, ZERO_HASH)) for stream in lost}
 
 
@@ -267,7 +290,7 @@ async def compared(log: Heads, place: AnchorPlace, key: str = "") -> Comparison:
     """
     breaks: dict[str, Break] = {}
     lost: dict[tuple[int, str], int] = {}
-    end, chain, number = await log.position(), Chain(key), 0
+    ends, chain, number = await log.places(), Chain(key), 0
     try:
         set_back = await _set_back(place, key)
         async for line in place.lines():
@@ -281,8 +304,9 @@ async def compared(log: Heads, place: AnchorPlace, key: str = "") -> Comparison:
                     breaks.setdefault(each.stream, each)
     except BadAnchor as error:
         breaks[""] = Break("", 0, str(error))
-    if chain.last and chain.last.position > end:
-        told = f"the log ends at position {end}, and was anchored at {chain.last.position}"
+    said = chain.last.places if chain.last else (0,) * len(ends)
+    if len(said) != len(ends) or not _reaches(ends, said):
+        told = f"the log ends at position {write_places(ends)}, and was anchored at {write_places(said)}"
         breaks.setdefault("", Break("", 0, told))
     return Comparison(list(breaks.values()), sum(lost.values()))
 

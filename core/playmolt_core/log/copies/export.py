@@ -13,7 +13,7 @@ from playmolt_core.game.decider import Decider
 from playmolt_core.game.fold import time_of
 from playmolt_core.log.copies.manifest import Listing
 from playmolt_core.log.port import EventLog
-from playmolt_core.log.reading import chunks
+from playmolt_core.log.reading import chunks, chunks_of, in_order
 from playmolt_core.log.verify import rests
 
 Deciders = Mapping[str, Decider[Any]]
@@ -22,15 +22,16 @@ _encode = msgspec.json.Encoder().encode
 
 
 async def exported(
-    log: EventLog, deciders: Deciders | None = None, *, running: bool = False
+    log: EventLog, deciders: Deciders | None = None, *, running: bool = False, shard: int | None = None
 ) -> AsyncIterator[list[Record]]:
-    """The records in position order, in chunks; streams that are not over only if `running` is asked for.
+    """The records in the log's one order, or those of one shard, in chunks.
 
-    What runs holds secrets, and a lobby never ends. What is over but can be opened again is known by its rules, in
-    `deciders`. What is left of an archived stream stays out: it is no stream.
+    Streams that are not over come only if `running` is asked for: what runs holds secrets, and a lobby never ends.
+    What is over but can be opened again is known by its rules, in `deciders`. What is left of an archived stream stays
+    out: it is no stream.
     """
     wanted = await _begun(log, deciders or {}, running=running)
-    async for entries in chunks(log):
+    async for entries in in_order(log) if shard is None else chunks_of(log, shard):
         yield [entry.record for entry in entries if entry.record.stream in wanted]
 
 
@@ -44,13 +45,18 @@ async def _begun(log: EventLog, deciders: Deciders, *, running: bool) -> set[str
 
 
 async def json_lines(
-    log: EventLog, deciders: Deciders | None = None, *, running: bool = False, listing: Listing | None = None
+    log: EventLog,
+    deciders: Deciders | None = None,
+    *,
+    running: bool = False,
+    listing: Listing | None = None,
+    shard: int | None = None,
 ) -> AsyncIterator[bytes]:
     """The export as JSON lines, whole lines in each piece; fields in the order of `Record`.
 
     `listing` is told of every record.
     """
-    async for records in exported(log, deciders, running=running):
+    async for records in exported(log, deciders, running=running, shard=shard):
         _list(records, deciders, listing)
         yield b"".join(on_one_line(_encode(record)) + b"\n" for record in records)
 
@@ -69,6 +75,7 @@ async def parquet(
     *,
     running: bool = False,
     listing: Listing | None = None,
+    shard: int | None = None,
 ) -> None:
     """Write the export to a Parquet file: `at` as a timestamp, data and metadata as JSON. `listing` as above.
 
@@ -78,7 +85,7 @@ async def parquet(
     writer_of = import_module("pyarrow.parquet").ParquetWriter
     schema = pyarrow.schema([(name, _arrow_type(pyarrow, name)) for name in Record.__struct_fields__])
     with writer_of(out, schema) as writer:
-        async for records in exported(log, deciders, running=running):
+        async for records in exported(log, deciders, running=running, shard=shard):
             _list(records, deciders, listing)
             if records:
                 writer.write_table(_table(pyarrow, schema, records))

@@ -5,9 +5,11 @@ from typing import Protocol
 
 import msgspec
 from playmolt_schemas.records import ZERO_HASH, Record
+from playmolt_schemas.shards import Places, shard_of, write_places
 
 from playmolt_core.log.chain import recomputed
 from playmolt_core.log.copies.anchors import Head
+from playmolt_core.log.reading import in_turn
 
 
 class Lost(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,9 +30,9 @@ class Lost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Losses(msgspec.Struct, frozen=True, kw_only=True):
-    """`position`: where the log at hand stands."""
+    """`position`: where the log at hand stands, of several shards as `shards.write_places` has it."""
 
-    position: int
+    position: int | str
     lost: int
     streams: list[Lost]
 
@@ -38,7 +40,9 @@ class Losses(msgspec.Struct, frozen=True, kw_only=True):
 class AtHand(Protocol):
     """What is asked of the log at hand."""
 
-    async def position(self) -> int: ...
+    async def places(self) -> Places:
+        """Where each shard ends."""
+        ...
 
     async def hashes(self, heads: Sequence[Head]) -> Mapping[tuple[str, int], str]:
         """The hashes of these versions as far as they are there; "" for a record that was archived."""
@@ -97,15 +101,20 @@ class Search:
     async def losses(self, versions: Mapping[str, int]) -> Losses:
         """`versions`: where the streams of `streams` stand in the log at hand."""
         found = [_lost(stream, each, versions.get(stream, 0)) for stream, each in sorted(self._missing.items())]
-        return Losses(position=await self._log.position(), lost=sum(each.lost for each in found), streams=found)
+        ends = await self._log.places()
+        position = ends[0] if len(ends) == 1 else write_places(ends)
+        return Losses(position=position, lost=sum(each.lost for each in found), streams=found)
 
     def streams(self) -> list[str]:
         return sorted(self._missing)
 
-    def records(self) -> list[Record]:
-        """The lost records that a source holds, in the order of an export."""
-        held = [record for each in self._missing.values() for record in each.records.values()]
-        return sorted(held, key=lambda record: record.position)
+    def records(self, shards: int) -> Sequence[Record]:
+        """The lost records that a source holds, in the order of an export of a log of so many shards."""
+        held: list[list[Record]] = [[] for _ in range(shards)]
+        for each in self._missing.values():
+            for record in each.records.values():
+                held[shard_of(record.stream, shards)].append(record)
+        return in_turn([sorted(records, key=lambda record: record.position) for records in held])
 
 
 def _lost(stream: str, missing: _Missing, stands_at: int) -> Lost:

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 from playmolt_schemas.records import Record
+from playmolt_schemas.shards import shard_of
 
 from playmolt_core.game.erasures import erasure_in
 
@@ -24,7 +25,8 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """`digest` is the SHA-256 over the hashes of all records, 32 bytes each, in the order of the export.
 
-    `head` is the position of its last record. It says nothing of how records are spelt: a copy that another tool wrote
+    `head` is the position of its last record; of a log of several `shards` the sum of `heads`, which are those of each
+    shard. It says nothing of how records are spelt: a copy that another tool wrote
     with other spaces is the same.
     """
 
@@ -34,6 +36,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     streams: dict[str, Listed]
     erased: list[str] = []
     """The sessions that the export's records say were erased."""
+    shards: int | msgspec.UnsetType = msgspec.UNSET
+    heads: list[int] | msgspec.UnsetType = msgspec.UNSET
 
 
 class NoManifest(ValueError):
@@ -41,10 +45,12 @@ class NoManifest(ValueError):
 
 
 class Listing:
-    """Counts records as they are written or read."""
+    """Counts records of a log of so many shards as they are written or read."""
 
-    def __init__(self) -> None:
-        self._records = self._head = 0
+    def __init__(self, shards: int = 1) -> None:
+        self.shards = shards
+        self._records = 0
+        self._heads: dict[int, int] = {}
         self._digest = hashlib.sha256()
         self._streams: dict[str, Listed] = {}
         self._erased: list[str] = []
@@ -52,7 +58,7 @@ class Listing:
     def take(self, record: Record, *, over: bool) -> None:
         """Count the next record; `over`: its stream is, as long as this is its last."""
         self._records += 1
-        self._head = record.position
+        self._heads[shard_of(record.stream, self.shards)] = record.position
         self._digest.update(_bytes(record.hash))
         self._streams[record.stream] = Listed(version=record.version, hash=record.hash, over=over)
         with suppress(msgspec.MsgspecError):  # a copy may hold anything
@@ -60,9 +66,12 @@ class Listing:
                 self._erased.append(erasure.stream)
 
     def finish(self) -> Manifest:
+        several = self.shards > 1
         return Manifest(
-            records=self._records, head=self._head, digest=self._digest.hexdigest(), streams=dict(self._streams),
-            erased=sorted(self._erased),
+            records=self._records, head=sum(self._heads.values()), digest=self._digest.hexdigest(),
+            streams=dict(self._streams), erased=sorted(self._erased),
+            shards=self.shards if several else msgspec.UNSET,
+            heads=[self._heads.get(shard, 0) for shard in range(self.shards)] if several else msgspec.UNSET,
         )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import msgspec
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.db.pool import open_pool
 from playmolt_core.log.port import EventLog
-from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.postgres import log_of
 from playmolt_core.settings import from_environment
 from playmolt_schemas.agora.turn import TurnRecord
 from playmolt_schemas.identifiers import rfc3339
@@ -155,7 +155,7 @@ async def _main(experiment: str, out: Path) -> None:
     settings = from_environment()
     pool = await open_pool(settings.database_url, role=settings.database_role)
     try:
-        gathered = await gather(PostgresLog(pool), experiment)
+        gathered = await gather(await log_of(pool), experiment)
         blobs = PgBlobs(pool)
         write(analysed(gathered, texts=await folder_texts(gathered, blobs)), out)
         bundle = out / "bundle"

@@ -1,9 +1,12 @@
 """The operator's calls."""
 
+from typing import Final
+
 import msgspec
 from playmolt_schemas import subjects
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.envelopes import Answer
+from playmolt_schemas.export.wire import LogPage, LogRefused
 from playmolt_schemas.routes.platform import AdminAgents, AdminGames, AgentName
 from playmolt_schemas.text import reason_fault, trimmed
 
@@ -14,6 +17,7 @@ from playmolt_gateway.routes.games import list_rows
 _LAG_SECONDS = 3.0
 _LOG_SECONDS = 8.0
 _encode = msgspec.json.encode
+_REFUSED: Final = b'{"after":'
 
 
 async def admin_games(services: Services, request: CheckedRequest) -> Reply:
@@ -59,5 +63,9 @@ async def admin_lag(services: Services, request: CheckedRequest) -> Reply:
 
 async def admin_log(services: Services, request: CheckedRequest) -> Reply:
     """Pass on a page of the whole log, which the relay reads."""
-    page = _encode({"after": request.query.after, "limit": request.query.limit})
-    return json_response(200, await services.bus.request(subjects.LOG, page, timeout=_LOG_SECONDS))
+    wanted = _encode(LogPage(request.query.after, request.query.limit))
+    answer = await services.bus.request(subjects.LOG, wanted, timeout=_LOG_SECONDS)
+    if answer.startswith(_REFUSED):
+        fault = msgspec.json.decode(answer, type=LogRefused).after
+        return bad_request(f"after: {fault}.", FieldFault("after", fault))
+    return json_response(200, answer)

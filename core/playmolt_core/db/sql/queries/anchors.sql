@@ -1,5 +1,5 @@
 -- name: heads
-SELECT DISTINCT ON (stream) stream, version, hash FROM log.event WHERE position > $1 AND position <= $2
+SELECT DISTINCT ON (stream) stream, version, hash FROM log.event WHERE shard = $3 AND position > $1 AND position <= $2
 ORDER BY stream, version DESC
 
 -- name: hashes

@@ -6,7 +6,7 @@ SELECT lower(gap), upper(gap) - 1
 FROM unnest($1::text::int8multirange - coalesce(
   (
     SELECT range_agg(taken) FROM log.archived AS a CROSS JOIN unnest(a.positions) AS taken
-    WHERE a.positions && $1::text::int8multirange
+    WHERE a.positions && $1::text::int8multirange AND a.shard = $2
   ), '{}'
 )) AS gap ORDER BY gap
 
@@ -16,9 +16,9 @@ SELECT count(*), coalesce(sum(version), 0) FROM log.archived WHERE file <> ''
 
 -- name: finished
 SELECT s.stream, s.version, s.hash, s.created_at
-FROM log.stream AS s JOIN log.event AS e ON e.stream = s.stream AND e.version = s.version
+FROM log.stream AS s JOIN log.event AS e ON e.stream = s.stream AND e.version = s.version AND e.shard = s.shard
 WHERE s.game = $1 AND s.phase IS NOT NULL AND (s.created_at, s.stream) > ($2, $3)
-  AND s.erased_at IS NULL AND s.over AND s.due IS NULL AND s.updated_at < $4 AND e.closes AND e.position <= $5
+  AND s.erased_at IS NULL AND s.over AND s.due IS NULL AND s.updated_at < $4 AND e.closes AND e.position <= ($5::bigint[])[e.shard + 1]
 ORDER BY s.created_at, s.stream LIMIT $6
 
 -- name: permitted

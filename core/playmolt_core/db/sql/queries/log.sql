@@ -5,11 +5,11 @@ SELECT log.append(
 )
 
 -- name: head
-SELECT version, hash, updated_at, archived, erased_at FROM log.listed WHERE stream = $1
+SELECT version, hash, updated_at, archived, erased_at FROM log.listed WHERE stream = $1 AND shard = $2
 
 -- name: records
 SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash
-FROM log.event WHERE stream = $1 AND version > $2 AND version <= $3 ORDER BY version
+FROM log.event WHERE stream = $1 AND shard = $4 AND version > $2 AND version <= $3 ORDER BY version
 
 -- name: facts
 -- Two JSON texts for all: a row for each event would cost the client twice as much as all the rest of a replay. Times
@@ -18,9 +18,10 @@ FROM log.event WHERE stream = $1 AND version > $2 AND version <= $3 ORDER BY ver
 SELECT
   s.version, s.hash, s.updated_at, s.archived, s.erased_at, f.events, f.times,
   CASE WHEN $3 THEN ARRAY(
-    SELECT o.command_id FROM log.outcome AS o WHERE o.stream = $1
+    SELECT o.command_id FROM log.outcome AS o WHERE o.stream = $1 AND o.shard = $4
     UNION ALL
-    SELECT replace(e.command::text, '-', '') FROM log.event AS e WHERE e.stream = $1 AND e.command IS NOT NULL
+    SELECT replace(e.command::text, '-', '') FROM log.event AS e
+    WHERE e.stream = $1 AND e.shard = $4 AND e.command IS NOT NULL
   ) ELSE '{}' END
 FROM log.listed AS s
 CROSS JOIN (
@@ -28,29 +29,31 @@ CROSS JOIN (
     concat('[', string_agg(concat('["', e.type, ':', e.schema_version, '",', e.data, ']'), ','), ']') AS events,
     concat('[', string_agg(date_part('epoch', e.at)::text, ','), ']') AS times
   FROM (
-    SELECT type, schema_version, data, at FROM log.event WHERE stream = $1 AND version > $2 ORDER BY version
+    SELECT type, schema_version, data, at FROM log.event
+    WHERE stream = $1 AND shard = $4 AND version > $2 ORDER BY version
   ) AS e
 ) AS f
-WHERE s.stream = $1
+WHERE s.stream = $1 AND s.shard = $4
 
 -- name: outcome
-SELECT fingerprint, body FROM log.outcome WHERE stream = $1 AND command_id = $2
+SELECT fingerprint, body FROM log.outcome WHERE stream = $1 AND command_id = $2 AND shard = $3
 
 -- name: decided
 -- Of a command whose answer follows from its records: where they end, the hash of the first, and whose request it was.
 SELECT max(e.version), (array_agg(e.hash ORDER BY e.version))[1], min(e.metadata ->> 'request')
-FROM log.event AS e WHERE e.stream = $1 AND e.command = $2::text::uuid HAVING count(*) > 0
+FROM log.event AS e WHERE e.stream = $1 AND e.shard = $3 AND e.command = $2::text::uuid HAVING count(*) > 0
 
 -- name: versions
 SELECT stream, CASE WHEN erased_at IS NOT NULL THEN -2 WHEN archived THEN -1 ELSE version END AS version
 FROM log.listed WHERE stream = ANY ($1)
 
 -- name: public
-SELECT public FROM log.event WHERE stream = $1 AND version > $2 AND public IS NOT NULL ORDER BY version LIMIT $3
+SELECT public FROM log.event
+WHERE stream = $1 AND shard = $4 AND version > $2 AND public IS NOT NULL ORDER BY version LIMIT $3
 
 -- name: forward
 SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, public, lobby, closes, false
-FROM log.event WHERE position > $1 ORDER BY position LIMIT $2
+FROM log.event WHERE shard = $3 AND position > $1 ORDER BY position LIMIT $2
 
 -- name: settle_reader
 -- One plan for every batch instead of one for each, which takes as long as twenty rows. The second setting: a plan made
@@ -70,23 +73,29 @@ SELECT
     '","prev_hash":"', encode(prev_hash, 'hex'), '","hash":"', encode(e.hash, 'hex'), '"}'
   ), 'UTF8'),
   public, lobby, closes, CASE WHEN closes THEN '' ELSE coalesce(s.invite, '') END
-FROM log.event AS e JOIN log.stream AS s ON s.stream = e.stream
-WHERE position > $1 ORDER BY position LIMIT $2
+FROM log.event AS e JOIN log.stream AS s ON s.stream = e.stream AND s.shard = e.shard
+WHERE e.shard = $3 AND position > $1 ORDER BY position LIMIT $2
 
 -- name: results
 SELECT e.stream, e.version, e.position, e.type, e.schema_version, e.data, e.metadata, e.at, e.salt, e.prev_hash, e.hash,
   e.public, e.lobby, e.closes, s.invite IS NOT NULL
-FROM log.event AS e JOIN log.stream AS s ON s.stream = e.stream
-WHERE e.type = 'game_end' AND e.position > $1 ORDER BY e.position LIMIT $2
+FROM log.event AS e JOIN log.stream AS s ON s.stream = e.stream AND s.shard = e.shard
+WHERE e.shard = $3 AND e.type = 'game_end' AND e.position > $1 ORDER BY e.position LIMIT $2
 
 -- name: position
-SELECT position FROM log.head
+SELECT position FROM log.head WHERE shard = $1
+
+-- name: positions
+SELECT position FROM log.head ORDER BY shard
+
+-- name: shards
+SELECT count(*) FROM log.head
 
 -- name: archived_to
-SELECT coalesce(max(upper(positions)) - 1, 0) FROM log.archived WHERE NOT isempty(positions)
+SELECT coalesce(max(upper(positions)) - 1, 0) FROM log.archived WHERE shard = $1 AND NOT isempty(positions)
 
 -- name: erased_to
-SELECT coalesce(max(upper(positions)) - 1, 0) FROM log.archived WHERE file = ''
+SELECT coalesce(max(upper(positions)) - 1, 0) FROM log.archived WHERE shard = $1 AND file = ''
 
 -- name: due
 SELECT stream FROM log.stream WHERE game = $1 AND due <= $2 ORDER BY due, stream LIMIT $3

@@ -1,0 +1,67 @@
+"""Engines on shards of their own beside one engine: one command a commit, and commits of 3 ms, as with a standby."""
+
+import asyncio
+from collections import defaultdict
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import asyncpg
+import uvloop
+
+from bench.actions import measure_product, rated
+from bench.load import Measured
+from bench.servers import database_url, folder, product
+
+IN_FLIGHT: Final = 32
+GAMES: Final = 64
+ROUNDS: Final = 3
+WANTED: Final = "1.7"
+_SLOW: Final = (
+    "ALTER SYSTEM SET commit_delay = 3000",
+    "ALTER SYSTEM SET commit_siblings = 0",
+    "SELECT pg_reload_conf()",
+)
+
+
+class Setup(NamedTuple):
+    engines: int
+    shards: int
+
+
+ONE: Final = Setup(1, 1)
+SHARED: Final = Setup(2, 1)
+APART: Final = Setup(2, 2)
+
+
+async def _slow_commits(url: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        for statement in _SLOW:
+            await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+def _round(setup: Setup, games: int) -> Measured:
+    settings = {"PLAYMOLT_BATCH_COMMANDS": "1", "PLAYMOLT_LOG_SHARDS": str(setup.shards)}
+    with folder() as data, product(Path(data), "--engines", str(setup.engines), environment=settings) as port:
+        uvloop.run(measure_product(port, IN_FLIGHT, IN_FLIGHT))
+        asyncio.run(_slow_commits(database_url(data)))
+        return uvloop.run(measure_product(port, games, IN_FLIGHT))
+
+
+def measure(games: int = GAMES, rounds: int = ROUNDS) -> dict[Setup, list[Measured]]:
+    """Interleaved rounds, each on a platform of its own."""
+    found: dict[Setup, list[Measured]] = defaultdict(list)
+    for _ in range(rounds):
+        for setup in (ONE, SHARED, APART):
+            found[setup].append(_round(setup, games))
+    return found
+
+
+def rows() -> list[tuple[str, str, str, str]]:
+    found = measure()
+    return [
+        rated("O/X actions/s of two engines on two shards, against one engine", found[APART], found[ONE], WANTED),
+        rated("O/X actions/s of two engines on one shard, against one engine", found[SHARED], found[ONE]),
+    ]

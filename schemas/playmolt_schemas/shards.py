@@ -1,0 +1,40 @@
+"""How a log is cut into shards, and how a place in all of them is written (api.md, Shards)."""
+
+import hashlib
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+MOST_SHARDS: Final = 64
+
+Places = tuple[int, ...]
+"""A position in each shard, in the order of the shards."""
+
+
+@lru_cache(65_536)
+def shard_of(stream: str, shards: int) -> int:
+    """The shard of a stream, of so many: by the first four bytes of the SHA-256 of its name."""
+    return int.from_bytes(hashlib.sha256(stream.encode()).digest()[:4]) % shards if shards > 1 else 0
+
+
+def token_of(stream: str, shards: int) -> str:
+    """What a subject says of the shard of a stream: nothing where there is one."""
+    return f".{shard_of(stream, shards)}" if shards > 1 else ""
+
+
+class BadPlaces(ValueError):
+    """What is no place in a log of so many shards."""
+
+
+def read_places(text: str, shards: int) -> Places:
+    """Read `12.0.7`; of one shard a plain number. Raises BadPlaces."""
+    parts = text.split(".")
+    if len(parts) != shards:
+        raise BadPlaces(f"a place in this log has {shards} numbers joined by dots, and {text[:200]!r} has {len(parts)}")
+    if not all(part.isascii() and part.isdigit() and len(part) < 20 for part in parts):
+        raise BadPlaces(f"{text[:200]!r} is no place in a log: it is whole numbers joined by dots")
+    return tuple(map(int, parts))
+
+
+def write_places(places: Sequence[int]) -> str:
+    return ".".join(map(str, places))
