@@ -45,6 +45,24 @@ def test_the_dockerfile_has_no_fault() -> None:
     assert (done.stdout, done.returncode) == ("", 0)
 
 
+def in_the_context(path: Path) -> bool:
+    """Whether a file of the repository is sent to a build: the last line that matches it or a folder above decides."""
+    taken = True
+    for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines():
+        pattern = re.escape(line.lstrip("!")).replace(r"\*\*", ".*").replace(r"\*", "[^/]*")
+        if line and not line.startswith("#") and any(re.fullmatch(pattern, str(one)) for one in (path, *path.parents)):
+            taken = line.startswith("!")
+    return taken
+
+
+def test_what_a_package_takes_from_elsewhere_is_in_the_build() -> None:
+    links = [path for path in (ROOT / "services").rglob("*") if path.is_symlink() and "node_modules" not in path.parts]
+    lead = {path.resolve().relative_to(ROOT.resolve()) for path in links}
+    assert len(lead) > 20
+    assert {path for path in lead if not in_the_context(path)} == set()
+    assert not in_the_context(Path("docs/operating.md"))
+
+
 def test_the_image_runs_as_the_user_that_the_pods_run_as() -> None:
     (user,) = re.findall(r"^USER (\d+):\d+$", DOCKERFILE, re.MULTILINE)
     pods = {
