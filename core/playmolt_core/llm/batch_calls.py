@@ -1,6 +1,7 @@
 """Questions that wait for a batch, beside the log: put by who asks, taken by who submits batches, whoever is killed."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -24,16 +25,20 @@ class WaitingCall(msgspec.Struct, frozen=True):
 
 
 class BatchedCall(NamedTuple):
-    """How a question stands. Answered without an answer, it is to be asked plainly; the rest is what was reserved."""
+    """How a question stands. Answered without an answer, it is to be asked plainly. `tokens` and `money` are what was
+    reserved for it `at` the moment at which it began to wait; nothing once it is settled."""
 
     answered: bool
     answer: str | None
     batch: str | None
     tokens: int
     money: Decimal
+    at: datetime
 
 
-ASKED_PLAINLY: Final = BatchedCall(answered=True, answer=None, batch=None, tokens=0, money=Decimal(0))
+ASKED_PLAINLY: Final = BatchedCall(
+    answered=True, answer=None, batch=None, tokens=0, money=Decimal(0), at=datetime.min.replace(tzinfo=UTC)
+)
 """How a question stands that is there no more."""
 
 
@@ -41,7 +46,7 @@ class BatchCalls(Protocol):
     """Keys are hex SHA-256, `stream` is the experiment's. Methods raise LogUnavailable."""
 
     async def put(
-        self, key: str, stream: str, alias: str, body: Mapping[str, Any], tokens: int, money: Decimal
+        self, key: str, stream: str, alias: str, body: Mapping[str, Any], tokens: int, money: Decimal, at: datetime
     ) -> None:
         """Have a question wait; one that waits already stays as it is."""
         ...
@@ -79,10 +84,10 @@ class PgBatchCalls(BatchCalls):
 
     @override
     async def put(
-        self, key: str, stream: str, alias: str, body: Mapping[str, Any], tokens: int, money: Decimal
+        self, key: str, stream: str, alias: str, body: Mapping[str, Any], tokens: int, money: Decimal, at: datetime
     ) -> None:
         text = msgspec.json.encode(body).decode()
-        await self._pool.fetch(_SQL["put"], bytes.fromhex(key), stream, alias, text, tokens, money)
+        await self._pool.fetch(_SQL["put"], bytes.fromhex(key), stream, alias, text, tokens, money, at)
 
     @override
     async def found(self, key: str) -> BatchedCall | None:

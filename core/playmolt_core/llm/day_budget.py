@@ -45,15 +45,23 @@ class DayBudget:
         """The model, which then asks nothing that the day does not hold."""
         return _Budgeted(model, entry, self) if any((*self._all, *self._key)) else model
 
-    def holding(self, payer: str, tokens: int, money: Decimal | None) -> "_Holding":
-        """What is counted for a request of at most so much."""
-        day = self._now().date().isoformat()
+    def in_batches(self, entry: ModelEntry) -> "BatchDay":
+        return BatchDay(self, entry.in_batches)
+
+    def now(self) -> datetime:
+        return self._now()
+
+    def holding(self, entry: ModelEntry, request: ModelRequest, at: datetime) -> "_Holding":
+        """The most that a request can take at the prices of `entry`, on the accounts of the day of `at`."""
+        reply = min(request.max_tokens, entry.reply_tokens or request.max_tokens)
+        prompt = most_prompt_tokens(request)
+        day, payer = at.date().isoformat(), request.payer
         both = [(account_of(day), self._all), (account_of(day, payer), self._key if payer else (None, None))]
         accounts = [Account(name=name, tokens=most[0], money=most[1]) for name, most in both if any(most)]
-        return _Holding(self._budgets, accounts, tokens, money)
+        return _Holding(self._budgets, accounts, prompt + reply, entry.most(prompt, reply))
 
 
-class _Spent(Exception):
+class DaySpent(Exception):
     """The day holds no such request any more; the text says which limit is reached."""
 
 
@@ -67,15 +75,15 @@ class _Holding:
         self._money = money
 
     async def reserve(self) -> None:
-        """Raises _Spent."""
+        """Raises DaySpent."""
         if not self._accounts:
             return
         if self._money is None and any(account.money is not None for account in self._accounts):
-            raise _Spent(_UNPRICED)
+            raise DaySpent(_UNPRICED)
         short = await self._budgets.reserve(self._accounts, self._tokens, self._money or Decimal(0))
         if short:
             whose = "this key's" if short.account == self._accounts[-1].name and len(self._accounts) > 1 else "the"
-            raise _Spent(
+            raise DaySpent(
                 f"was not asked: {whose} budget of today does not hold the request, of which {short.tokens} tokens and"
                 f" {short.money:f} are spent or promised; it begins anew at midnight UTC"
             )
@@ -88,7 +96,8 @@ class _Holding:
         money = (Decimal(0) if free else self._money) if attempt.cost is None else Decimal(attempt.cost)
         await self._correct(0, tokens, money or Decimal(0))
 
-    async def give_back(self) -> None:
+    async def release(self) -> None:
+        """Count nothing for it: nothing went out."""
         await self._correct(-1, 0, Decimal(0))
 
     async def _correct(self, calls: int, tokens: int, money: Decimal) -> None:
@@ -109,7 +118,7 @@ class _Budgeted(Model):
     async def ask(
         self, request: ModelRequest, record: Record, sending: Sending | None = None, listener: Listener | None = None
     ) -> Reply | Failed:
-        holding, ended = self._holding(request), 0
+        holding, ended = self._day.holding(self._entry, request, self._day.now()), 0
 
         async def send() -> None:
             await holding.reserve()
@@ -118,7 +127,7 @@ class _Budgeted(Model):
             try:
                 await sending()
             except BaseException:
-                await holding.give_back()  # nothing went out
+                await holding.release()
                 raise
 
         async def settle(attempt: Attempt) -> None:
@@ -129,10 +138,27 @@ class _Budgeted(Model):
 
         try:
             return await self._model.ask(request, settle, send, listener)
-        except _Spent as spent:
+        except DaySpent as spent:
             return Failed(code="budget_spent", detail=f"{self._entry.alias} {spent}", attempts=ended)
 
-    def _holding(self, request: ModelRequest) -> _Holding:
-        reply = min(request.max_tokens, self._entry.reply_tokens or request.max_tokens)
-        prompt = most_prompt_tokens(request)
-        return self._day.holding(request.payer, prompt + reply, self._entry.most(prompt, reply))
+
+class BatchDay:
+    """Counts the questions of a model that travel in batches, each on the day on which it began to wait."""
+
+    def __init__(self, day: DayBudget, entry: ModelEntry) -> None:
+        self._day = day
+        self._entry = entry
+
+    async def reserve(self, request: ModelRequest) -> datetime:
+        """When the question was counted, at its worst case. Raises DaySpent."""
+        at = self._day.now()
+        try:
+            await self._day.holding(self._entry, request, at).reserve()
+        except DaySpent as spent:
+            raise DaySpent(f"{self._entry.alias} {spent}") from None
+        return at
+
+    async def settle(self, request: ModelRequest, at: datetime, attempt: Attempt | None) -> None:
+        """Correct what was counted `at` to what the batch took; None: it took nothing of the question."""
+        holding = self._day.holding(self._entry, request, at)
+        await (holding.settle(attempt) if attempt else holding.release())

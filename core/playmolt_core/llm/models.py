@@ -2,20 +2,16 @@
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from playmolt_core.llm.catalogue import Catalogue, is_scripted
-from playmolt_core.llm.day_budget import DayBudget
+from playmolt_core.llm.catalogue import Catalogue, ModelEntry, is_scripted
+from playmolt_core.llm.day_budget import BatchDay, DayBudget
 from playmolt_core.llm.limits import ModelLimits
 from playmolt_core.llm.port import Model
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
 
 if TYPE_CHECKING:
     from playmolt_core.llm.openai.model import OpenAIModel
-
-
-class _Closing(Model, Protocol):
-    async def close(self) -> None: ...
 
 
 class Models:
@@ -37,7 +33,7 @@ class Models:
         self._scripted = ScriptedModel(cast, seed)
         self._day = day
         self._environment = environment
-        self._open: dict[str, _Closing] = {}
+        self._open: dict[str, OpenAIModel] = {}
 
     def get(self, alias: str) -> Model | None:
         """None for an unknown alias."""
@@ -46,20 +42,27 @@ class Models:
         entry = self._catalogue.models.get(alias)
         if entry is None:
             return None
-        if alias not in self._open:
+        model = self._opened(entry)
+        return self._day.over(model, entry) if self._day else model
+
+    def _opened(self, entry: ModelEntry) -> "OpenAIModel":
+        if entry.alias not in self._open:
             # The client takes seconds to import, which a service that only plays scripted models need not wait for.
             from playmolt_core.llm.openai.model import OpenAIModel  # noqa: PLC0415
 
-            self._open[alias] = OpenAIModel(entry, self._environment.get(entry.api_key_env, ""), self._limits)
-        return self._day.over(self._open[alias], entry) if self._day else self._open[alias]
+            key = self._environment.get(entry.api_key_env, "")
+            self._open[entry.alias] = OpenAIModel(entry, key, self._limits)
+        return self._open[entry.alias]
 
     def in_batches(self, alias: str) -> "OpenAIModel | None":
-        """A model whose server takes batches; None for any other, and where a day's budget counts single calls."""
-        from playmolt_core.llm.openai.model import OpenAIModel  # noqa: PLC0415  # as above
-
+        """A model whose server takes batches; None for any other. `batch_day` counts what is asked of it so."""
         entry = self._catalogue.models.get(alias)
-        model = self.get(alias) if entry is not None and entry.batch else None
-        return model if isinstance(model, OpenAIModel) else None
+        return self._opened(entry) if entry is not None and entry.batch else None
+
+    def batch_day(self, alias: str) -> BatchDay | None:
+        """What counts the questions of such a model on the day; None where no day is counted."""
+        entry = self._catalogue.models.get(alias)
+        return self._day.in_batches(entry) if self._day and entry is not None else None
 
     async def close(self) -> None:
         for model in self._open.values():

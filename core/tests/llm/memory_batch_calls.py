@@ -1,6 +1,7 @@
 """Questions that wait for a batch, in memory, for tests of who asks and who submits."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -15,6 +16,7 @@ class _Row(msgspec.Struct):
     body: dict[str, Any]
     tokens: int
     money: Decimal
+    at: datetime
     name: str | None = None
     batch: str | None = None
     answered: bool = False
@@ -30,14 +32,14 @@ class MemoryBatchCalls(BatchCalls):
 
     @override
     async def put(
-        self, key: str, stream: str, alias: str, body: Mapping[str, Any], tokens: int, money: Decimal
+        self, key: str, stream: str, alias: str, body: Mapping[str, Any], tokens: int, money: Decimal, at: datetime
     ) -> None:
-        self.rows.setdefault(key, _Row(stream, alias, dict(body), tokens, money))
+        self.rows.setdefault(key, _Row(stream, alias, dict(body), tokens, money, at))
 
     @override
     async def found(self, key: str) -> BatchedCall | None:
         row = self.rows.get(key)
-        return row and BatchedCall(row.answered, row.answer, row.batch, row.tokens, row.money)
+        return row and BatchedCall(row.answered, row.answer, row.batch, row.tokens, row.money, row.at)
 
     @override
     async def waiting(self, stream: str) -> list[WaitingCall]:

@@ -1,12 +1,10 @@
 """What models may take in a day: reserved at the worst case, settled at what was taken, refused beyond."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from playmolt_core.db.budgets import Account, Short
 from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_core.llm.day_budget import DayBudget, account_of
 from playmolt_core.llm.limits import MemoryLimits
@@ -15,33 +13,10 @@ from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, Reply
 from playmolt_core.settings import Settings
 
 from core.tests.llm.fake_server import Canned, FakeServer, reply, status
+from core.tests.llm.memory_budgets import MemoryBudgets
 
 TODAY, TOMORROW = "2026-11-26", "2026-11-27"
 REQUEST = ModelRequest(alias="local", messages=(Message("user", "q"),), max_tokens=50, payer="ada")
-
-
-class MemoryBudgets:
-    """Accounts in memory, as `limits.reserve` and `limits.settle` keep them."""
-
-    def __init__(self) -> None:
-        self.spent: dict[str, tuple[int, int, Decimal]] = {}
-
-    def of(self, name: str) -> tuple[int, int, Decimal]:
-        return self.spent.get(name, (0, 0, Decimal(0)))
-
-    async def reserve(self, accounts: Sequence[Account], tokens: int, money: Decimal) -> Short | None:
-        for account in accounts:
-            calls, spent, cost = self.of(account.name)
-            over = account.tokens is not None and spent + tokens > account.tokens
-            if over or (account.money is not None and cost + money > account.money):
-                return Short(account=account.name, calls=calls, tokens=spent, money=cost)
-        await self.settle(accounts, calls=1, tokens=tokens, money=money)
-        return None
-
-    async def settle(self, accounts: Sequence[Account], *, calls: int = 0, tokens: int = 0, money: Decimal) -> None:
-        for account in accounts:
-            before = self.of(account.name)
-            self.spent[account.name] = (before[0] + calls, before[1] + tokens, before[2] + money)
 
 
 class Day:

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playmolt_cli.local.stack import Stack
+from playmolt_core.db.pool import open_pool
 
 from core.tests.llm.batch_server import BatchServer
 from core.tests.llm.fake_server import Canned, FakeServer, reply
@@ -44,6 +46,16 @@ class Says:
         return None if self.asked == 3 else reply(said(), usage=(1000, 100))
 
 
+async def counted(running: Stack) -> tuple[int, Decimal]:
+    """Calls and money on the operator's days."""
+    pool = await open_pool(running.run.database_url)
+    try:
+        (row,) = await pool.fetch("SELECT sum(calls), sum(money) FROM limits.budget WHERE account LIKE 'day:%'")
+    finally:
+        await pool.close()
+    return int(row[0]), row[1]
+
+
 @pytest.mark.timeout(240)
 async def test_each_batch_holds_the_next_call_of_every_run_and_a_kill_submits_none_twice(
     stack: StackFactory, folder: Path
@@ -55,7 +67,8 @@ async def test_each_batch_holds_the_next_call_of_every_run_and_a_kill_submits_no
         prices = {"input_price": 2, "output_price": 4, "batch_input_price": 1, "batch_output_price": 2}
         text = server.toml(**prices).replace("input_price", "batch = true\ninput_price", 1)
         catalogue.write_text(text)
-        running = stack(PLAYMOLT_MODELS=str(catalogue))
+        # What one key may take is not the operator's, whose experiment it is.
+        running = stack(PLAYMOLT_MODELS=str(catalogue), PLAYMOLT_DAY_MONEY="1", PLAYMOLT_KEY_DAY_TOKENS="1")
         async with Operator(running) as operator:
             experiment = await operator.open(PLAN)
             async with asyncio.timeout(60):
@@ -67,6 +80,7 @@ async def test_each_batch_holds_the_next_call_of_every_run_and_a_kill_submits_no
             told = await operator.events(experiment)
             runs = [run["run"] for run in await operator.runs(experiment)]
             events = {run: await operator.events(run) for run in runs}
+            day = await counted(running)
         assert len(stand_in.batches) == STEPS
         assert [len(stand_in.lines(batch)) for batch in stand_in.batches] == [2] * STEPS
         assert len(stand_in.plain) == 1, "what a batch did not answer is asked plainly"
@@ -81,3 +95,4 @@ async def test_each_batch_holds_the_next_call_of_every_run_and_a_kill_submits_no
         assert sorted(call["cost"] for call in calls) == ["0.0012"] * 7 + ["0.0024"]
         assert {call.get("batch") for call in calls} == {*stand_in.batches, None}
         assert (state["spent"]["calls"], state["spent"]["known"]) == (8, "0.0108")
+        assert day == (8, Decimal("0.0108"))

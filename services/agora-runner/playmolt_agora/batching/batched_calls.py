@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from playmolt_core.llm.batch_calls import ASKED_PLAINLY, BatchCalls, BatchedCall
 from playmolt_core.llm.models import Models
-from playmolt_core.llm.port import ModelRequest
+from playmolt_core.llm.port import Attempt, ModelRequest
 
+from playmolt_agora.batching.day_counts import corrected, counted
 from playmolt_agora.experiment.budget import Charge
 from playmolt_agora.workers.experiment_status import ExperimentStatuses, Status
 
@@ -48,7 +49,10 @@ class BatchedCalls:
         return await self._calls.found(key) is not None
 
     async def put(self, key: str, experiment: str, model: "OpenAIModel", request: ModelRequest, held: Charge) -> None:
-        await self._calls.put(key, experiment, request.alias, model.line(request), held.tokens, Decimal(held.cost or 0))
+        """Have a question wait that is not known. Raises DaySpent."""
+        at = await counted(self._models, request)
+        line, money = model.line(request), Decimal(held.cost or 0)
+        await self._calls.put(key, experiment, request.alias, line, held.tokens, money, at)
 
     async def answer(self, key: str, experiment: str) -> BatchedCall | Status:
         """What came of a question, however long it takes; or how the experiment stands, once it does not go on."""
@@ -61,8 +65,14 @@ class BatchedCalls:
                 return status
             await self._sleep(LOOK_SECONDS)
 
-    async def settled(self, key: str) -> None:
+    async def asked_plainly(self, key: str, call: BatchedCall, request: ModelRequest) -> None:
+        """No batch answers a question: nothing is counted for it any more."""
         await self._calls.settled(key)
+        if call.tokens:  # not yet settled: nobody gives back twice
+            await corrected(self._models, request, call, None)
+
+    async def took(self, call: BatchedCall, request: ModelRequest, attempt: Attempt) -> None:
+        await corrected(self._models, request, call, attempt)
 
     async def drop(self, key: str) -> None:
         await self._calls.drop(key)

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from playmolt_core.llm.batch_calls import ASKED_PLAINLY, BatchCalls, BatchedCall
 from playmolt_core.llm.models import Models
-from playmolt_core.llm.port import ModelRequest
+from playmolt_core.llm.port import Attempt, ModelRequest
+
+from playmolt_agora.batching.day_counts import corrected, counted
+from playmolt_agora.experiment.budget import Charge
 
 if TYPE_CHECKING:
     from playmolt_core.llm.openai.model import OpenAIModel
@@ -37,11 +40,15 @@ class JudgeCalls:
         experiment: str,
         model: "OpenAIModel",
         request: ModelRequest,
+        worst: Charge,
         goes_on: Callable[[], Awaitable[bool]],
     ) -> BatchedCall | None:
         """What came of a question, however long it takes; None once the judge does not go on. It waits on then, and
-        whoever goes on with the judge finds what came."""
-        await self._calls.put(key, experiment, request.alias, model.line(request), 0, Decimal(0))
+        whoever goes on with the judge finds what came. Raises DaySpent."""
+        if await self._calls.found(key) is None:
+            at = await counted(self._models, request)
+            line, money = model.line(request), Decimal(worst.cost or 0)
+            await self._calls.put(key, experiment, request.alias, line, worst.tokens, money, at)
         while True:
             call = await self._calls.found(key)
             if call is None or call.answered:
@@ -49,6 +56,15 @@ class JudgeCalls:
             if not await goes_on():
                 return None
             await self._sleep(LOOK_SECONDS)
+
+    async def asked_plainly(self, key: str, call: BatchedCall, request: ModelRequest) -> None:
+        """No batch answers a question: nothing is counted for it any more."""
+        if call.tokens:  # not yet settled: nobody gives back twice
+            await self._calls.settled(key)
+            await corrected(self._models, request, call, None)
+
+    async def took(self, call: BatchedCall, request: ModelRequest, attempt: Attempt) -> None:
+        await corrected(self._models, request, call, attempt)
 
     async def drop(self, key: str) -> None:
         """Forget a question whose reply is kept."""

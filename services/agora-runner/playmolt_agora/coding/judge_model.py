@@ -10,6 +10,7 @@ from playmolt_core.db.in_flight import InFlight, PgInFlight
 from playmolt_core.llm import port
 from playmolt_core.llm.attempts import recorded
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
+from playmolt_core.llm.day_budget import DaySpent
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import Attempt, Failed, Model, ModelRequest, Reply
 from playmolt_core.llm.scripted.model import ScriptedModel
@@ -139,13 +140,16 @@ class JudgeModel:
         except OverBudget as over:
             return Heard(prompt_hash=named, halt=Halt("budget", str(over)))
         try:
-            found = await self._batched.answer(key, experiment, model, request, waits)
+            found = await self._batched.answer(key, experiment, model, request, spending.worst(*_size(request)), waits)
+        except DaySpent as spent:
+            return Heard(prompt_hash=named, halt=Halt("budget", str(spent)))
         finally:
             release()
         if found is None:
             return Heard(prompt_hash=named)
         attempt, answer = (None, None) if found.answer is None else model.read(request, found.answer)
         if attempt is None or answer is None or attempt.outcome in port.TRANSPORT_FAULTS:
+            await self._batched.asked_plainly(key, found, request)
             return None
         fields, apart = recorded(attempt)
         await self._blobs.put([apart] if apart is not None else [])
@@ -154,6 +158,7 @@ class JudgeModel:
         kept = msgspec.json.encode([answer, [call]]).decode()
         await self._in_flight.keep_reply(f"{experiment}/judge/{key}", key, kept)
         await self._batched.drop(key)
+        await self._batched.took(found, request, attempt)
         return _heard(named, answer, [call])
 
     def _model(self, alias: str, seed: str) -> Model | None:

@@ -12,6 +12,7 @@ from playmolt_core.llm import port
 from playmolt_core.llm.attempts import recorded
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
 from playmolt_core.llm.conversation import asked_again, driven, repairing
+from playmolt_core.llm.day_budget import DaySpent
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import TRANSPORT_FAULTS, Attempt, Failed, Message, Model, ModelRequest, Reply
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
@@ -244,14 +245,18 @@ class Asking:
             reserved = await self._reservations.reserve(spec, limits, request.alias, size)
             if isinstance(reserved, LimitReached):
                 return _over(reserved)
-            await batched.put(key, spec.experiment, model, request, reserved)
+            try:
+                await batched.put(key, spec.experiment, model, request, reserved)
+            except DaySpent as spent:
+                await self._reservations.settle(spec, limits, reserved, 1, [])
+                return Halt(code="model_away", detail=str(spent))
         call = await batched.answer(key, spec.experiment)
         if isinstance(call, Status):
             return Halt(code=call.halted or "stopped", detail=call.detail)
         held = Charge(tokens=call.tokens, cost=format(call.money, "f"))
         attempt, answer = (None, None) if call.answer is None else model.read(request, call.answer)
         if attempt is None or answer is None or attempt.outcome in _REPEATED:
-            await batched.settled(key)
+            await batched.asked_plainly(key, call, request)
             if call.tokens:
                 await self._reservations.settle(spec, limits, held, 1, [])
             return None
@@ -262,6 +267,7 @@ class Asking:
         attempts = [_stored(fields | worst | {"batch": call.batch}, digest, request)]
         await self._keep(spec, key, answer, attempts)
         await self._reservations.settle(spec, limits, held, 1, attempts)
+        await batched.took(call, request, attempt)
         return _Asked(answer, tuple(attempts), cached=False)
 
     async def _settle(

@@ -1,6 +1,7 @@
 """The worker of batches, on a server over HTTP: what goes out together, and what a kill at any moment leaves."""
 
 from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, cast
 
@@ -74,7 +75,7 @@ class Stream(Scenario[State]):
     async def ask(self, *keys: str) -> None:
         for key in keys:
             body = {"model": "fake-model", "messages": [{"role": "user", "content": key[-1]}]}
-            await self.calls.put(key, ID, "fake", body, 0, Decimal(0))
+            await self.calls.put(key, ID, "fake", body, 0, Decimal(0), datetime.now(UTC))
 
     async def work(self, looks: int, step: float = 0.5) -> None:
         """A new process looks so often, so many seconds apart."""

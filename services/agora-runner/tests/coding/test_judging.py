@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Any, cast
 
 import msgspec
@@ -23,6 +24,7 @@ from playmolt_core.db.in_flight import InFlight
 from playmolt_core.game.decider import Command, Event, Refused
 from playmolt_core.game.snapshot import Snapshot
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
+from playmolt_core.llm.day_budget import DaySpent
 from playmolt_core.llm.port import Attempt, Failed, Listener, ModelRequest, Record, Reply, Sending, Usage
 from playmolt_schemas.agora.coding import JudgeBudget
 
@@ -81,12 +83,16 @@ class Model:
         self.script = list(script) or [YES]
         self.asked: list[ModelRequest] = []
         self.batched: BatchedModel | None = None
+        self.day: BatchedDay | None = None
 
     def get(self, alias: str) -> "Model | None":
         return self if alias == "fake" else None
 
     def in_batches(self, alias: str) -> "BatchedModel | None":
         return self.batched
+
+    def batch_day(self, alias: str) -> "BatchedDay | None":
+        return self.day
 
     async def ask(
         self, request: ModelRequest, record: Record, sending: Sending | None = None, listener: Listener | None = None
@@ -116,6 +122,23 @@ class BatchedModel:
 
     def read(self, request: ModelRequest, answer: str) -> tuple[Attempt, Reply]:
         return _attempt("ok", 200, answer), Reply(text=answer, tool_calls=(), attempts=1)
+
+
+class BatchedDay:
+    """A day that holds so many questions; says what it corrected."""
+
+    def __init__(self, holds: int) -> None:
+        self.holds = holds
+        self.corrected: list[Attempt | None] = []
+
+    async def reserve(self, request: ModelRequest) -> datetime:
+        if not self.holds:
+            raise DaySpent("the day is over")
+        self.holds -= 1
+        return datetime.now(UTC)
+
+    async def settle(self, request: ModelRequest, at: datetime, attempt: Attempt | None) -> None:
+        self.corrected.append(attempt)
 
 
 def _attempt(outcome: Any, status: int | None, text: str) -> Attempt:
@@ -377,6 +400,25 @@ async def test_questions_travel_in_a_batch_and_what_it_does_not_answer_is_asked_
     assert [told.calls[0].get("batch") for told in stream.told].count("batch-1") == 5
     assert [effect for effect in stream.decider.effects(stream.state) if effect.kind == "batches"] == []
     assert stream.calls.rows == {}
+
+
+async def test_the_day_counts_each_question_of_a_batch_once_and_gives_back_what_no_batch_answered() -> None:
+    stream = batching()
+    stream.model.day = day = BatchedDay(6)
+    await asyncio.gather(stream.work(), answered(stream, *[YES] * 5, None))
+    assert (day.holds, len(day.corrected), day.corrected.count(None)) == (0, 6, 1)
+
+
+async def test_a_judge_halts_at_the_day_and_takes_what_was_asked_before_on_the_next() -> None:
+    stream = batching()
+    stream.model.day = day = BatchedDay(2)
+    await asyncio.wait_for(stream.work(), 10)
+    assert (stream.line.status, stream.line.coded, stream.line.detail) == ("budget", 0, "the day is over")
+    assert len(await stream.calls.waiting(ID)) == 2
+    day.holds = 4
+    stream.begin()
+    await asyncio.gather(stream.work(), answered(stream, *[YES] * 6))
+    assert (stream.line.status, stream.line.coded, len(stream.model.asked), day.holds) == ("done", 6, 0, 0)
 
 
 async def test_a_judge_that_is_stopped_finds_its_questions_waiting() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, cast
 
@@ -16,16 +17,20 @@ from playmolt_agora.workers.experiment_status import Status
 from playmolt_agora.workers.prompt_store import PromptStore
 from playmolt_core.db.budgets import Short
 from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.llm.day_budget import DayBudget, account_of
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models
+from playmolt_core.settings import Settings
 from playmolt_schemas.agora.plan import Budget
 
 from core.tests.llm.fake_server import FakeServer, reply
 from core.tests.llm.memory_batch_calls import MemoryBatchCalls
+from core.tests.llm.memory_budgets import MemoryBudgets
 
 from .test_asking import ACT, Blobs, Killed, Marks, spec
 
 LIMITS = Budget(money="1")
+TODAY, TOMORROW = account_of("2026-11-26"), account_of("2026-11-27")
 
 
 class Account:
@@ -45,7 +50,7 @@ class Account:
 class Waiting:
     """A runner whose questions wait for a batch; while one looks, what the test says comes to pass."""
 
-    def __init__(self, server: FakeServer) -> None:
+    def __init__(self, server: FakeServer, **day: Any) -> None:
         entry = server.entry(
             batch=True, input_price="2", output_price="4", batch_input_price="1", batch_output_price="2"
         )
@@ -54,7 +59,9 @@ class Waiting:
         self.status = Status(LIMITS, None, "", batched=True)
         self.marks = Marks(Blobs())
         self.passes: Callable[[], None] = lambda: None
-        self.models = Models(catalogue, MemoryLimits(), residents.cast(), environment={})
+        self.days, self.now = MemoryBudgets(), datetime(2026, 11, 26, 23, 59, 58, tzinfo=UTC)
+        budget = DayBudget(self.days, Settings(**day), lambda: self.now)
+        self.models = Models(catalogue, MemoryLimits(), residents.cast(), day=budget, environment={})
         blobs: Any = self.marks.blobs
 
         async def sleep(_: float) -> None:
@@ -168,3 +175,71 @@ async def test_a_reply_that_is_no_act_is_asked_again_in_the_next_batch(
     found = await waiting.turn(scene_of())
     assert isinstance(found, TurnReply)
     assert (found.parsed.code, found.attempt, waiting.server.received) == ("reasked", 2, [])
+
+
+@pytest.fixture
+async def budgeted() -> AsyncIterator[Callable[..., Waiting]]:
+    """A runner whose operator allows so much a day."""
+    async with FakeServer() as server:
+        server.otherwise = reply(ACT, usage=(1000, 100))
+        made: list[Waiting] = []
+
+        def make(**day: Any) -> Waiting:
+            made.append(Waiting(server, **day))
+            return made[-1]
+
+        yield make
+        for one in made:
+            await one.models.close()
+
+
+async def test_what_a_batch_took_is_counted_on_the_day_on_which_it_was_asked(
+    budgeted: Callable[..., Waiting], scene_of: Callable[..., Scene]
+) -> None:
+    waiting = budgeted(day_tokens=100_000, day_money="1")
+
+    def passes() -> None:
+        waiting.now += timedelta(hours=3)
+        waiting.answered(ACT)
+
+    waiting.passes = passes
+    assert isinstance(await waiting.turn(scene_of()), TurnReply)
+    assert waiting.days.spent == {TODAY: (1, 1100, Decimal("0.0012"))}
+    assert waiting.server.received == []
+
+
+async def test_a_budget_of_keys_does_not_concern_an_experiment(
+    budgeted: Callable[..., Waiting], scene_of: Callable[..., Scene]
+) -> None:
+    waiting = budgeted(key_day_tokens=1, key_day_money="0.000001")
+    waiting.passes = lambda: waiting.answered(ACT)
+    assert isinstance(await waiting.turn(scene_of()), TurnReply)
+    assert (waiting.server.received, waiting.days.spent) == ([], {})
+
+
+async def test_what_no_batch_answered_is_counted_where_it_is_asked_plainly(
+    budgeted: Callable[..., Waiting], scene_of: Callable[..., Scene]
+) -> None:
+    waiting = budgeted(day_tokens=100_000)
+
+    def passes() -> None:
+        waiting.now += timedelta(hours=3)
+        waiting.answered(None)
+
+    waiting.passes = passes
+    assert isinstance(await waiting.turn(scene_of()), TurnReply)
+    assert waiting.days.spent == {TODAY: (0, 0, Decimal(0)), TOMORROW: (1, 1100, Decimal("0.0024"))}
+
+
+async def test_a_question_that_the_day_does_not_hold_waits_for_no_batch_and_does_the_next_day(
+    budgeted: Callable[..., Waiting], scene_of: Callable[..., Scene]
+) -> None:
+    waiting = budgeted(day_tokens=10_000)
+    waiting.days.spent[TODAY] = (1, 9_999, Decimal(0))
+    waiting.passes = lambda: waiting.answered(ACT)
+    halt = await waiting.turn(scene_of())
+    assert isinstance(halt, Halt)
+    assert (halt.code, "midnight UTC" in halt.detail) == ("model_away", True)
+    assert (waiting.calls.rows, waiting.account.calls, waiting.account.money) == ({}, 0, Decimal(0))
+    waiting.now += timedelta(seconds=2)
+    assert isinstance(await waiting.turn(scene_of()), TurnReply)

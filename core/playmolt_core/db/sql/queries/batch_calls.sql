@@ -1,9 +1,9 @@
 -- name: put
-INSERT INTO lease.batch_call (key, stream, alias, body, tokens, money) VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO lease.batch_call (key, stream, alias, body, tokens, money, at) VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT DO NOTHING
 
 -- name: found
-SELECT answered, answer, batch, tokens, money FROM lease.batch_call WHERE key = $1
+SELECT answered, answer, batch, tokens, money, at FROM lease.batch_call WHERE key = $1
 
 -- name: waiting
 SELECT key, alias, body, name, extract(epoch FROM clock_timestamp() - at)::double precision
