@@ -18,9 +18,16 @@ from playmolt_core.log.units import follows
 _json = msgspec.json.Encoder().encode
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _NAME = re.compile(r"[a-z_]+")
+_MOST_MEMBERS = 31
+"""Of `data`, of which a public message is told as some by a mask."""
 _USUAL = re.compile(
     rb'\{"actor":"(?:agent-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))?","causation":"([0-9a-f]{32})",'
-    rb'"command_id":"\2","correlation":"\2",(?:"request":"([0-9a-f]{32})",)?"trace":"([0-9a-f-]*)"\}'
+    rb'"command_id":"\2","correlation":"\2",(?:"request":"([0-9a-f]{32})",)?(?:"state_hash":("[0-9a-f]{64}"),)?'
+    rb'"trace":"([0-9a-f-]*)"\}'
+)
+_LOBBY = re.compile(
+    r'\{"type":"([a-z_]+)","game_id":"([a-z0-9-]+)","gameType":"([a-z0-9]+)","phase":"([a-z_]+)","seated":([0-9]+),'
+    r'"needed":([0-9]+),"at":"([0-9T:.Z-]+)","language":"([a-z]+)"\}'
 )
 
 
@@ -100,7 +107,7 @@ def _records(appends: Sequence[StreamAppend]) -> Iterator[str]:
     yield _bytes([record.salt for record in records])
     yield _bytes([record.hash for record in records])
     yield _json([_public(stream, record) for stream, record in zip(streams, records, strict=True)]).decode()
-    yield _documents([record.lobby or b"null" for record in records])
+    yield _json([_lobby(stream, record) for stream, record in zip(streams, records, strict=True)]).decode()
     yield _array([record.closes for record in records])
     yield _array([origin.command for origin in origins])
     yield _array([record.command != "" for record in records])
@@ -110,7 +117,7 @@ def _records(appends: Sequence[StreamAppend]) -> Iterator[str]:
 
 
 class _Origin(NamedTuple):
-    """What a record came of, in columns; `metadata` is null where the columns say all of it."""
+    """What a record came of, in columns; `metadata` is null, or the hash of a state, where the columns say the rest."""
 
     metadata: bytes
     command: str | None
@@ -123,13 +130,13 @@ def _origin(record: NewRecord) -> _Origin:
     usual = _USUAL.fullmatch(record.metadata)
     if not usual or record.command not in ("", usual[2].decode()):
         return _Origin(record.metadata, record.command or None)
-    actor, command, request, trace = (part.decode() if part else None for part in usual.groups())
-    return _Origin(b"null", command, actor, request, trace)
+    actor, command, request, hashed, trace = (part.decode() if part else None for part in usual.groups())
+    return _Origin(_json(hashed), command, actor, request, trace)
 
 
 def _public(stream: str, record: NewRecord) -> str | None:
     """What is stored of a public message: what stands between its type and its tail, "=" for all members of `data`,
-    "=NAME,NAME" for some."""
+    "#MASK" for some."""
     message = record.public
     if message is None:
         return None
@@ -143,9 +150,25 @@ def _public(stream: str, record: NewRecord) -> str | None:
     if middle and record.data.startswith(b"{"):
         names, stored = [*_members(b"{" + middle[1:] + b"}")], _members(record.data)
         made = b"".join([b',"%b":%b' % (name.encode(), stored.get(name, b"")) for name in names])
-        if made == middle and all(map(_NAME.fullmatch, names)):
-            return "=" + ",".join(names)
+        if made == middle and len(stored) <= _MOST_MEMBERS and all(map(_NAME.fullmatch, stored)):
+            shown = [place for place, name in enumerate(stored) if name in names]
+            if [[*stored][place] for place in shown] == names:
+                return f"#{sum(1 << place for place in shown):x}"
     return middle.decode()
+
+
+def _lobby(stream: str, record: NewRecord) -> str | None:
+    """What is stored of a lobby message: what does not follow from its record and stream, where it is a usual one."""
+    if record.lobby is None:
+        return None
+    message = record.lobby.decode()
+    usual = _LOBBY.fullmatch(message)
+    if not usual:
+        return message
+    kind, of, game, phase, seated, needed, at, language = usual.groups()
+    if (of, game, at) != (stream, stream.partition("-")[0], rfc3339(record.at)):
+        return message
+    return "".join(f",{part}" for part in (kind, phase, seated, needed, language))
 
 
 def _outcomes(outcomes: Sequence[Outcome]) -> Iterator[str]:

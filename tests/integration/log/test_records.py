@@ -20,6 +20,7 @@ from playmolt_core.log.port import NewRecord, StreamAppend
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import verify
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.games.game_summary import LobbyMessage
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Metadata
 
@@ -29,6 +30,9 @@ AGENT = "agent-7f0c2c1e-58f4-4f0e-9a51-0d6f3a1b2c3d"
 OTHER = "agent-00000000-0000-0000-0000-000000000000"
 COMMAND = "0123456789abcdef0123456789abcdef"
 WINDOW = 65_536
+WAITING = LobbyMessage(
+    type="game_waiting", game_id="", gameType="ox", phase="waiting", seated=1, needed=5, at="", language="en"
+)  # fmt: skip
 numbers = count(1)
 texts = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=20)
 members = st.dictionaries(
@@ -49,9 +53,15 @@ def public_of(stream: str, version: int, at: datetime, shown: dict[str, object])
 
 
 def record(
-    stream: str, version: int, prev_hash: str, data: bytes, metadata: Metadata, public: bytes | None
+    stream: str,
+    version: int,
+    prev_hash: str,
+    data: bytes,
+    metadata: Metadata,
+    public: bytes | None,
+    lobby: bytes | None = None,
 ) -> NewRecord:
-    return chain_record(stream, version, prev_hash, NOON, "moved", 1, data, metadata, public, None, closes=False)
+    return chain_record(stream, version, prev_hash, NOON, "moved", 1, data, metadata, public, lobby, closes=False)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -59,11 +69,12 @@ def record(
     data=members, shown=members, of_data=st.booleans(), agent=st.sampled_from(["", AGENT, OTHER, "host"]),
     command=st.sampled_from([COMMAND, "another form"]), cause=st.sampled_from(["", COMMAND]), own=st.booleans(),
     trace=st.sampled_from(["", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"]),
-    request=st.sampled_from([None, COMMAND]),
+    request=st.sampled_from([None, COMMAND]), hashed=st.sampled_from([None, "f" * 64, "none"]),
+    lobby=st.sampled_from([None, b"another form", WAITING, msgspec.structs.replace(WAITING, gameType="trial")]),
 )  # fmt: skip
 async def test_a_record_is_read_as_it_was_hashed_and_told(
     pool: Pool, data: dict[str, object], shown: dict[str, object], of_data: bool, agent: str, command: str, cause: str,
-    own: bool, trace: str, request: str | None,
+    own: bool, trace: str, request: str | None, hashed: str | None, lobby: LobbyMessage | bytes | None,
 ) -> None:  # fmt: skip
     stream = f"ox-{next(numbers)}"
     if own:
@@ -72,10 +83,12 @@ async def test_a_record_is_read_as_it_was_hashed_and_told(
         shown = {name: data[name] for name in sorted(data) if name in shown or own}
     metadata = Metadata(
         command_id=command, correlation=command, causation=cause or command, actor=agent, trace=trace,
-        request=request or msgspec.UNSET,
+        request=request or msgspec.UNSET, state_hash=hashed or msgspec.UNSET,
     )  # fmt: skip
+    if isinstance(lobby, LobbyMessage):
+        lobby = msgspec.json.encode(msgspec.structs.replace(lobby, game_id=stream, at=rfc3339(NOON)))
     publics = [public_of(stream, version, NOON, shown) for version in (1, 2)]
-    first = record(stream, 1, ZERO_HASH, canonical_json(data), metadata, publics[0])
+    first = record(stream, 1, ZERO_HASH, canonical_json(data), metadata, publics[0], lobby)
     second = record(stream, 2, first.hash, canonical_json(data), metadata, publics[1])
     log = PostgresLog(pool)
     assert await log.append(
@@ -91,6 +104,8 @@ async def test_a_record_is_read_as_it_was_hashed_and_told(
         for one in (first, second)
     ]
     assert await log.public(stream, 0, 9) == publics
+    end = await log.position()
+    assert [one.lobby for one in await log.forward(end - 2, 2)] == [lobby, None]
     assert (await verify(log, {})).breaks == []
 
 
@@ -104,7 +119,31 @@ async def test_what_a_public_message_has_of_its_record_is_stored_once(pool: Pool
     ]
     await log.append([unit(StreamAppend(stream="ox-1", expected=0, prev_hash=ZERO_HASH, records=told))])
     kept = [row[0] for row in await pool.fetch("SELECT public FROM log.record ORDER BY position")]
-    assert kept == ["=", "=agent_id", f',"agent_id":"{OTHER}"']
+    assert kept == ["=", "#1", f',"agent_id":"{OTHER}"']
+
+
+async def test_older_records_name_the_members_that_their_messages_show(database_url: str, pool: Pool) -> None:
+    log, data = PostgresLog(pool), {"agent_id": AGENT, "choice": "O", "comment": "So."}
+    made = Game("ox-1").records(1, at=NOON, data=canonical_json(data))
+    shown = public_of("ox-1", 1, NOON, {"agent_id": AGENT, "comment": "So."})
+    told = [msgspec.structs.replace(made[0], public=shown)]
+    await log.append([unit(StreamAppend(stream="ox-1", expected=0, prev_hash=ZERO_HASH, records=told))])
+    connection = await asyncpg.connect(database_url)
+    await connection.execute("SET session_replication_role = replica")
+    assert (
+        await connection.execute("UPDATE log.record SET public = '=agent_id,comment' WHERE public = '#5'") == "UPDATE 1"
+    )
+    await connection.close()
+    assert await log.public("ox-1", 0, 9) == [shown]
+
+
+async def test_a_lobby_message_has_of_its_game_only_what_changes(pool: Pool) -> None:
+    log = PostgresLog(pool)
+    told = msgspec.json.encode(msgspec.structs.replace(WAITING, game_id="ox-1", at=rfc3339(NOON)))
+    made = Game("ox-1").records(1, at=NOON, lobby=told)
+    await log.append([unit(StreamAppend(stream="ox-1", expected=0, prev_hash=ZERO_HASH, records=made))])
+    assert await pool.value("SELECT lobby FROM log.record") == b",game_waiting,waiting,1,5,en"
+    assert [one.lobby for one in await log.outgoing(0, 9)] == [told]
 
 
 async def tables(pool: Pool) -> list[str]:

@@ -139,10 +139,13 @@ CREATE TRIGGER name_game BEFORE INSERT ON log.stream FOR EACH ROW EXECUTE FUNCTI
 --
 --   prev_hash  null: the hash of the record before it, or of none. What is left of an archived game has it.
 --   metadata   null: {"actor", "causation", "command_id" and "correlation": the command, "request", "trace"}, where null
---              is "", but for a null request, which is left out; else as it was hashed
+--              is "", but for a null request, which is left out; "HEX": the same with that "state_hash"; else as it was
+--              hashed
 --   decides    whether the command's answer follows from this record and its others: it has no outcome
 --   public     null: none; {…: the message as it is; else what stands in it between its type and `game_id`,
---              '=' for the members of `data`, '=a,b' for these of them
+--              '=' for the members of `data`, '#HEX' for those of them whose bits are set, the first in the lowest, and
+--              in older records '=a,b' for those of these names
+--   lobby      null: none; ,…: its type, phase, seated, needed and language, a comma before each; else as it is
 --
 -- What takes 8 bytes comes first: nothing is lost between columns.
 CREATE TABLE log.record (
@@ -299,11 +302,14 @@ $$;
 CREATE VIEW log.event WITH (security_invoker = true) AS
   SELECT
     s.stream, r.version, r.position, r.type, r.schema_version, r.data,
-    coalesce(r.metadata, concat(
-      '{"actor":"', 'agent-' || r.actor, '","causation":"', encode(uuid_send(r.command), 'hex'), '","command_id":"',
-      encode(uuid_send(r.command), 'hex'), '","correlation":"', encode(uuid_send(r.command), 'hex'), '",',
-      '"request":"' || encode(r.request, 'hex') || '",', '"trace":"', r.trace, '"}'
-    )::json) AS metadata,
+    CASE
+      WHEN starts_with(r.metadata::text, '{') THEN r.metadata
+      ELSE concat(
+        '{"actor":"', 'agent-' || r.actor, '","causation":"', encode(uuid_send(r.command), 'hex'), '","command_id":"',
+        encode(uuid_send(r.command), 'hex'), '","correlation":"', encode(uuid_send(r.command), 'hex'), '",',
+        '"request":"' || encode(r.request, 'hex') || '",', '"state_hash":' || r.metadata || ',', '"trace":"', r.trace, '"}'
+      )::json
+    END AS metadata,
     r.at, r.salt,
     coalesce(
       r.prev_hash,
@@ -317,6 +323,11 @@ CREATE VIEW log.event WITH (security_invoker = true) AS
         '{"type":"', r.type, '"',
         CASE
           WHEN r.public = '=' THEN ',' || substr(r.data::text, 2, length(r.data::text) - 2)
+          WHEN starts_with(r.public, '#') THEN (
+            SELECT string_agg(concat(',"', m.name, '":', m.value), '' ORDER BY m.nth)
+            FROM json_each(r.data) WITH ORDINALITY AS m (name, value, nth)
+            WHERE ('x' || lpad(substr(r.public, 2), 8, '0'))::bit(32)::integer >> m.nth::integer - 1 & 1 = 1
+          )
           WHEN starts_with(r.public, '=') THEN (
             SELECT string_agg(concat(',"', m.name, '":', r.data -> m.name), '')
             FROM string_to_table(substr(r.public, 2), ',') AS m (name)
@@ -327,7 +338,17 @@ CREATE VIEW log.event WITH (security_invoker = true) AS
         ',"at":"', to_char(r.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), '"}'
       )
     END, 'UTF8') AS public,
-    r.lobby, r.closes, CASE WHEN r.decides THEN r.command END AS command, r.shard
+    CASE
+      WHEN get_byte(r.lobby, 0) <> ascii(',') THEN r.lobby
+      WHEN r.lobby IS NOT NULL THEN (
+        SELECT convert_to(concat(
+          '{"type":"', l.of[2], '","game_id":"', s.stream, '","gameType":"', s.game, '","phase":"', l.of[3], '","seated":', l.of[4],
+          ',"needed":', l.of[5], ',"at":"', to_char(r.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+          '","language":"', l.of[6], '"}'
+        ), 'UTF8')
+        FROM string_to_array(convert_from(r.lobby, 'UTF8'), ',') AS l (of)
+      )
+    END AS lobby, r.closes, CASE WHEN r.decides THEN r.command END AS command, r.shard
   FROM log.record AS r JOIN log.stream AS s ON s.number = r.number AND s.shard = r.shard;
 
 -- Streams as a list shows them: where they end is told by their records.
@@ -823,7 +844,7 @@ CREATE TABLE projection.result (
   line_games  integer,
   line_points bigint,
   PRIMARY KEY (game_id, agent_id)
-) WITH (fillfactor = 80);
+) WITH (fillfactor = 50);
 CREATE INDEX result_of_agent ON projection.result (agent_id, ended_at DESC, game_id DESC);
 CREATE INDEX result_order ON projection.result (game_type, ended_at, game_id) WHERE rated AND competes;
 CREATE INDEX result_of_line ON projection.result (agent_id, game_type, version, ended_at DESC, game_id DESC)

@@ -333,3 +333,58 @@ BEGIN
   FROM log.head AS h JOIN log.stream AS s ON s.shard = h.shard WHERE s.stream = 'erasure-sessions';
   RETURN true;
 END $$;
+
+-- Records leave out more of what follows: a usual `metadata` with a state hash is that hash alone, as a JSON string;
+-- `public` may name members of `data` by a mask, `lobby` be five words of it. See decision 63.
+CREATE OR REPLACE VIEW log.event WITH (security_invoker = true) AS
+  SELECT
+    s.stream, r.version, r.position, r.type, r.schema_version, r.data,
+    CASE
+      WHEN starts_with(r.metadata::text, '{') THEN r.metadata
+      ELSE concat(
+        '{"actor":"', 'agent-' || r.actor, '","causation":"', encode(uuid_send(r.command), 'hex'), '","command_id":"',
+        encode(uuid_send(r.command), 'hex'), '","correlation":"', encode(uuid_send(r.command), 'hex'), '",',
+        '"request":"' || encode(r.request, 'hex') || '",', '"state_hash":' || r.metadata || ',', '"trace":"', r.trace, '"}'
+      )::json
+    END AS metadata,
+    r.at, r.salt,
+    coalesce(
+      r.prev_hash,
+      (SELECT b.hash FROM log.record AS b WHERE b.number = r.number AND b.version = r.version - 1 AND b.shard = r.shard),
+      decode(repeat('00', 32), 'hex')
+    ) AS prev_hash,
+    r.hash,
+    convert_to(CASE
+      WHEN r.public IS NULL OR starts_with(r.public, '{') THEN r.public
+      ELSE concat(
+        '{"type":"', r.type, '"',
+        CASE
+          WHEN r.public = '=' THEN ',' || substr(r.data::text, 2, length(r.data::text) - 2)
+          WHEN starts_with(r.public, '#') THEN (
+            SELECT string_agg(concat(',"', m.name, '":', m.value), '' ORDER BY m.nth)
+            FROM json_each(r.data) WITH ORDINALITY AS m (name, value, nth)
+            WHERE ('x' || lpad(substr(r.public, 2), 8, '0'))::bit(32)::integer >> m.nth::integer - 1 & 1 = 1
+          )
+          WHEN starts_with(r.public, '=') THEN (
+            SELECT string_agg(concat(',"', m.name, '":', r.data -> m.name), '')
+            FROM string_to_table(substr(r.public, 2), ',') AS m (name)
+          )
+          ELSE r.public
+        END,
+        ',"game_id":"', s.stream, '","version":', r.version,
+        ',"at":"', to_char(r.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), '"}'
+      )
+    END, 'UTF8') AS public,
+    CASE
+      WHEN get_byte(r.lobby, 0) <> ascii(',') THEN r.lobby
+      WHEN r.lobby IS NOT NULL THEN (
+        SELECT convert_to(concat(
+          '{"type":"', l.of[2], '","game_id":"', s.stream, '","gameType":"', s.game, '","phase":"', l.of[3], '","seated":', l.of[4],
+          ',"needed":', l.of[5], ',"at":"', to_char(r.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+          '","language":"', l.of[6], '"}'
+        ), 'UTF8')
+        FROM string_to_array(convert_from(r.lobby, 'UTF8'), ',') AS l (of)
+      )
+    END AS lobby, r.closes, CASE WHEN r.decides THEN r.command END AS command, r.shard
+  FROM log.record AS r JOIN log.stream AS s ON s.number = r.number AND s.shard = r.shard;
+ALTER TABLE projection.result SET (fillfactor = 50);
