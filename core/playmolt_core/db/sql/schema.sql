@@ -844,7 +844,7 @@ CREATE TABLE projection.result (
   line_games  integer,
   line_points bigint,
   PRIMARY KEY (game_id, agent_id)
-) WITH (fillfactor = 50);
+) WITH (fillfactor = 80);
 CREATE INDEX result_of_agent ON projection.result (agent_id, ended_at DESC, game_id DESC);
 CREATE INDEX result_order ON projection.result (game_type, ended_at, game_id) WHERE rated AND competes;
 CREATE INDEX result_of_line ON projection.result (agent_id, game_type, version, ended_at DESC, game_id DESC)

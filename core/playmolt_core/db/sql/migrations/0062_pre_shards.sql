@@ -387,4 +387,3 @@ CREATE OR REPLACE VIEW log.event WITH (security_invoker = true) AS
       )
     END AS lobby, r.closes, CASE WHEN r.decides THEN r.command END AS command, r.shard
   FROM log.record AS r JOIN log.stream AS s ON s.number = r.number AND s.shard = r.shard;
-ALTER TABLE projection.result SET (fillfactor = 50);
