@@ -9,9 +9,8 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 from playmolt_core.bus.connection import check_server
-from playmolt_core.db.migrate import migrate
+from playmolt_core.db.migrate import counted_shards, migrate
 from playmolt_core.db.pool import close, connect
-from playmolt_core.db.shards import counted_shards
 from playmolt_core.llm.catalogue import load
 from playmolt_jury.chain import deployer_key
 

@@ -7,11 +7,10 @@ from typing import Any, TypeVar
 
 import click
 from playmolt_core.db.pool import Pool, open_pool
-from playmolt_core.db.shards import shards_of
 from playmolt_core.log.copies.files import NoRecords, records_as
 from playmolt_core.log.copies.verifying import verify_copies
 from playmolt_core.log.opened_log import OpenedLog
-from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.postgres import PostgresLog, shards_of
 from playmolt_core.log.verify import Verification
 from playmolt_core.vault.key_file import InvalidKeyFile, KeyFile
 from playmolt_core.vault.rows import PgKeyRows

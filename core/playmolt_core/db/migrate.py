@@ -15,7 +15,8 @@ import msgspec
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.memberships import GROUP_ROLES, settle_memberships
 from playmolt_core.db.pool import Connection, close, connect, unavailable
-from playmolt_core.db.shards import counted_shards
+from playmolt_core.db.queries import queries
+from playmolt_core.settings import OtherShards
 
 Phase = Literal["pre", "post", "all"]
 _FILE = re.compile(r"(\d{4})_(pre|post)_[a-z0-9_]+\.sql")
@@ -50,6 +51,7 @@ _FORMERLY: Final = {
     "0011_pre_game_roles.sql": "dfad233b9ee9d297a86dbd3fcbb3522ff54778e577db34da4f61c0460ee5faf2",
 }
 """Checksums of files that did the same, but for a role that was there already."""
+_SHARDS: Final = queries("log")["shards"]
 _COMMENT = re.compile(r"--[^\n]*")
 
 
@@ -127,6 +129,14 @@ async def migrate(
             return applied
     finally:
         await close(connection)  # also gives the lock back
+
+
+async def counted_shards(connection: Connection, wanted: int | None) -> int:
+    """How many shards the log was made with. Raises OtherShards where another number is `wanted`."""
+    present = int(await connection.fetchval(_SHARDS))
+    if wanted not in (None, present):
+        raise OtherShards(wanted, present)
+    return present
 
 
 async def _take_turn(connection: Connection) -> None:

@@ -12,9 +12,9 @@ from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import Places, shard_of
 
+from playmolt_core.db.migrate import counted_shards
 from playmolt_core.db.pool import Pool, UniqueViolation
 from playmolt_core.db.queries import queries
-from playmolt_core.db.shards import shards_of
 from playmolt_core.log.batch import arguments, extends, rounds
 from playmolt_core.log.port import (
     AppendStatus,
@@ -229,6 +229,12 @@ class PostgresLog:
 async def log_places(pool: Pool) -> Places:
     """Where each shard of the log ends. Raises LogUnavailable."""
     return tuple([position for (position,) in await pool.fetch(_SQL["positions"])])
+
+
+async def shards_of(pool: Pool, wanted: int | None = None) -> int:
+    """How many shards the log has. Raises OtherShards where another number is `wanted`, and LogUnavailable."""
+    async with pool.connection() as connection:
+        return await counted_shards(connection, wanted)
 
 
 async def log_of(pool: Pool) -> PostgresLog:

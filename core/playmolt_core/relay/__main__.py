@@ -20,10 +20,9 @@ from playmolt_core.db.game_counts import PgGameCounts
 from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.pool import Pool, open_pool
-from playmolt_core.db.shards import shards_of
 from playmolt_core.engine.reads.sources import fitting
 from playmolt_core.log.port import EventLog
-from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.postgres import PostgresLog, shards_of
 from playmolt_core.log.reading import page, places_behind
 from playmolt_core.ops import garbage, health, tracing
 from playmolt_core.ops.metrics import Sample, label, render

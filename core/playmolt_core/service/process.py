@@ -17,7 +17,6 @@ from playmolt_core.db.budgets import PgBudgets
 from playmolt_core.db.logins import seals
 from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.pool import Pool, open_pool
-from playmolt_core.db.shards import shards_of
 from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.effects.outages import Outages, beating
 from playmolt_core.effects.postgres_leases import PgLeases
@@ -32,7 +31,7 @@ from playmolt_core.llm.catalogue import Catalogue, load
 from playmolt_core.llm.figures import FIGURES
 from playmolt_core.llm.postgres_limits import PgModelLimits
 from playmolt_core.log.erasing import SessionEraser
-from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.postgres import PostgresLog, shards_of
 from playmolt_core.log.sealed_log import SealedLog
 from playmolt_core.ops import garbage, health, telemetry, tracing
 from playmolt_core.ops.metrics import Sample, render

@@ -31,6 +31,14 @@ from core.tests.log.log_contract import Game, outcome, unit
 from tests.integration.log.finished import ox_results
 
 SHARDS = 3
+KEYS = """
+SELECT i.indrelid::regclass::text, i.indexrelid::regclass::text, (
+  SELECT array_agg(a.attname::text) FROM pg_attribute AS a
+  WHERE a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+) AS columns
+FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid
+WHERE i.indisunique AND c.relnamespace = 'log'::regnamespace AND NOT c.relispartition
+"""
 
 
 @pytest.fixture
@@ -106,6 +114,12 @@ async def test_the_view_reads_a_shard_and_a_game_with_or_without_its_shard(log: 
     assert [*map(tuple, with_it)] == [*map(tuple, without)]
     assert len(without) == game.version
     assert [row[0] for row in await pool.fetch("SELECT shard FROM log.head ORDER BY shard")] == [0, 1, 2]
+
+
+async def test_every_key_of_the_log_has_the_shard(pool: Pool) -> None:
+    keys = await pool.fetch(KEYS)
+    assert {table for table, _, _ in keys} >= {"log.head", "log.stream", "log.record", "log.outcome", "log.archived"}
+    assert [name for _, name, columns in keys if "shard" not in columns] == []
 
 
 async def test_a_game_is_read_in_one_partition(log: PostgresLog, pool: Pool) -> None:

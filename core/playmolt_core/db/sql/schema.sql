@@ -121,7 +121,7 @@ CREATE TABLE log.stream (
 ) WITH (fillfactor = 45);
 CREATE INDEX stream_due ON log.stream (game, due, stream) WHERE due IS NOT NULL;
 CREATE INDEX stream_newest ON log.stream (game, created_at DESC, stream DESC);
-CREATE UNIQUE INDEX stream_invite ON log.stream (invite) WHERE invite IS NOT NULL;
+CREATE UNIQUE INDEX stream_invite ON log.stream (invite, shard) WHERE invite IS NOT NULL;
 CREATE INDEX stream_running ON log.stream (game, created_at DESC, stream DESC) WHERE NOT over;
 
 -- What follows from a stream's name is said once, when the stream is made: a generated column is computed anew by every

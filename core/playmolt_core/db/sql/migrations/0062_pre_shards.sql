@@ -5,6 +5,8 @@ SET LOCAL ROLE playmolt_owner;
 
 ALTER TABLE log.stream DROP CONSTRAINT stream_pkey, DROP CONSTRAINT stream_number_key,
   ADD PRIMARY KEY (stream, shard), ADD UNIQUE (number, shard);
+DROP INDEX log.stream_invite;
+CREATE UNIQUE INDEX stream_invite ON log.stream (invite, shard) WHERE invite IS NOT NULL;
 ALTER TABLE log.outcome ADD COLUMN shard smallint NOT NULL DEFAULT 0, DROP CONSTRAINT outcome_pkey;
 ALTER TABLE log.outcome ADD PRIMARY KEY (stream, command_id, shard);
 ALTER TABLE log.archived ADD COLUMN shard smallint NOT NULL DEFAULT 0, DROP CONSTRAINT archived_pkey;
