@@ -83,7 +83,16 @@ CASES: Final[Mapping[str, tuple[Figures, Figures]]] = {
             'playmolt_llm_requests_total{model="m",outcome="timeout"}': "_x50 1x10",
         },
     ),
-    "RelayBroken": ({'playmolt_relay_ready{pod="a"}': "0x60"}, {'playmolt_relay_ready{pod="a"}': "1x60"}),
+    "RelayBroken": (
+        {
+            'playmolt_relay_ready{pod="a",shard="0"}': "1x60", 'playmolt_relay_ready{pod="a",shard="1"}': "0x60",
+            'playmolt_relay_ready{pod="b",shard="0"}': "0x60", 'playmolt_relay_ready{pod="b",shard="1"}': "0x60",
+        },
+        {
+            'playmolt_relay_ready{pod="a",shard="0"}': "1x60", 'playmolt_relay_ready{pod="a",shard="1"}': "0x60",
+            'playmolt_relay_ready{pod="b",shard="0"}': "0x60", 'playmolt_relay_ready{pod="b",shard="1"}': "1x60",
+        },
+    ),
     "FeedMended": (
         {'playmolt_feed_mends_total{stream="EVENTS"}': "0x55 1x5"},
         {'playmolt_feed_mends_total{stream="EVENTS"}': "1x60"},

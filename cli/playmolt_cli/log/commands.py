@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 import click
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, astuple, replace
 from playmolt_core.db.pool import Pool
 from playmolt_core.log.copies.anchors import Comparison
 from playmolt_core.log.copies.export import json_lines, parquet
@@ -16,11 +16,13 @@ from playmolt_core.log.copies.manifest import Listing, beside, write_manifest
 from playmolt_core.log.erasing import erased_heads
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.reading import places
+from playmolt_core.log.stats import Stats
 from playmolt_core.log.stats import stats as count_everything
 from playmolt_core.log.verify import Verification
 from playmolt_core.log.verify import verify as verify_log
 from playmolt_core.relay.checking import projection_breaks
 from playmolt_core.relay.projector import rebuild as rebuild_projections
+from playmolt_schemas.export.wire import Lag, ShardLag
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import MOST_SHARDS, BadPlaces, read_places, write_places
 from playmolt_schemas.text import on_one_line
@@ -32,6 +34,7 @@ from playmolt_cli.log.anchor import anchor, compared_with_anchors
 from playmolt_cli.log.archive import archive
 from playmolt_cli.log.check import Checked, fold_records
 from playmolt_cli.log.check import check as fold_everything
+from playmolt_cli.log.lag import lag
 from playmolt_cli.log.lost import lost
 from playmolt_cli.log.reading import (
     need_keys,
@@ -286,11 +289,17 @@ async def _write_lines(
 def stats(data: Path | None, as_json: bool) -> None:
     """Count streams, events and bytes, by game and event type.
 
+    Where NATS is reached, also how far its streams and the projections have come (`lag`).
+
     Example: playmolt log stats
     """
-    counted = with_log(data, lambda event_log: count_everything(event_log, event_log.register))
+
+    async def work(event_log: PostgresLog, pool: Pool) -> tuple[Stats, Lag | None]:
+        return await count_everything(event_log, event_log.register), await lag(pool, data)
+
+    counted, behind = with_database(data, work)
     if as_json:
-        click.echo(msgspec.json.encode(counted))
+        click.echo(msgspec.json.encode(asdict(counted) | ({"lag": behind} if behind else {})))
         return
     for game, types in sorted(counted.by_game.items()):
         click.echo(f"{game}: {counted.streams_by_game[game]} streams")
@@ -301,6 +310,10 @@ def stats(data: Path | None, as_json: bool) -> None:
         click.echo(f"archived: {counted.archived.streams} streams, {counted.archived.events} events")
     if counted.erased:
         click.echo(f"erased: {counted.erased} sessions")
+    for each in (behind.shards or [ShardLag(0, *astuple(behind)[:4])]) if behind else ():
+        shard = f"shard {each.shard}: " if behind and behind.shards else ""
+        copies = f"streams at {each.events} and {each.spectate}, projections at {each.projections}"
+        click.echo(f"{shard}position {each.log}; {copies}")
 
 
 @log.command()

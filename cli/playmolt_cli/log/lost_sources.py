@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-from msgspec.structs import replace
 from playmolt_core.bus.jetstream import JetStream, open_jetstream
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.log.copies import anchors
@@ -17,12 +16,11 @@ from playmolt_core.log.copies.files import NoRecords, records_in
 from playmolt_core.log.copies.lost import Search, chained
 from playmolt_core.log.port import Archived
 from playmolt_core.log.postgres import log_of
-from playmolt_core.settings import Settings
 from playmolt_schemas import subjects
 from playmolt_schemas.records import Record
 from playmolt_schemas.streams import streams
 
-from playmolt_cli.local.folder import Folder
+from playmolt_cli.log.lag import nats_settings
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import read_settings
 
@@ -87,7 +85,10 @@ async def _streams(looking: Search, told: str, pool: Pool) -> None:
 
 
 async def _nats(looking: Search, data: Path | None, shards: int) -> None:
-    jetstream = await open_jetstream(_with_nats(data), "log-lost", shards)
+    settings = nats_settings(data)
+    if settings is None:
+        raise Failure("say where NATS is: NATS_URL, or the data folder of a running `up`")
+    jetstream = await open_jetstream(settings, "log-lost", shards)
     try:
         for stream in streams(shards, (subjects.EVENTS_STREAM,)):
             await _stream(looking, jetstream, stream)
@@ -112,13 +113,3 @@ async def _stream(looking: Search, streams: JetStream, stream: str) -> None:
 async def _held(streams: JetStream, stream: str, sequences: range) -> list[Record]:
     found = await asyncio.gather(*(streams.held(stream, sequence) for sequence in sequences))
     return [_read(each.message.body) for each in found if each]
-
-
-def _with_nats(data: Path | None) -> Settings:
-    settings = read_settings()
-    if settings.nats_url and data is None:
-        return settings
-    run = Folder(data or settings.data).run()
-    if run is None:
-        raise Failure("say where NATS is: NATS_URL, or the data folder of a running `up`")
-    return replace(settings, nats_url=run.nats_url, nats_user=run.nats_user, nats_password=run.nats_password)

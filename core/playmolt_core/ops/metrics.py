@@ -66,22 +66,30 @@ METRICS: Final[dict[str, Metric]] = {
         "engine", "counter", "model", "Prompts of which a model's server counted fewer tokens than they have."
     ),
     "playmolt_llm_cost_total": Metric("engine", "counter", "model", "Cost by the catalogue's prices, in their unit."),
-    "playmolt_relay_ready": Metric("relay", "gauge", "", "1 while this relay publishes."),
+    "playmolt_relay_ready": Metric(
+        "relay",
+        "gauge",
+        "shard",
+        "1 while this relay publishes; `shard` in all of these only where the log has several.",
+    ),
     "playmolt_feed_mends_total": Metric(
         "relay", "counter", "stream", "Streams made anew because somebody else had published there."
     ),
     "playmolt_log_chain_faults_total": Metric(
         "relay", "counter", "game", "Records whose hash is not that of what they say."
     ),
-    "playmolt_relay_log_position": Metric("relay", "gauge", "", "Position of the log, looked at every 5 s."),
-    "playmolt_relay_events_sequence": Metric("relay", "gauge", "", "End of the stream EVENTS."),
-    "playmolt_relay_spectate_sequence": Metric("relay", "gauge", "", "End of the stream SPECTATE."),
-    "playmolt_relay_projections_position": Metric("relay", "gauge", "", "What the projections hold."),
-    "playmolt_relay_lag_events": Metric("relay", "gauge", "copy", "Events in the log and not in this copy."),
+    "playmolt_relay_log_position": Metric("relay", "gauge", "shard", "Position of the log, looked at every 5 s."),
+    "playmolt_relay_events_sequence": Metric("relay", "gauge", "shard", "End of the stream EVENTS."),
+    "playmolt_relay_spectate_sequence": Metric("relay", "gauge", "shard", "End of the stream SPECTATE."),
+    "playmolt_relay_projections_position": Metric("relay", "gauge", "shard", "What the projections hold."),
+    "playmolt_relay_lag_events": Metric("relay", "gauge", "copy, shard", "Events in the log and not in this copy."),
     "playmolt_relay_lag_seconds": Metric(
-        "relay", "histogram", "", "Time from an event's `at` to its place in both streams; the oldest of each batch."
+        "relay",
+        "histogram",
+        "shard",
+        "Time from an event's `at` to its place in both streams; the oldest of each batch.",
     ),
-    "playmolt_relay_batch_events": Metric("relay", "histogram", "", "Events published at once."),
+    "playmolt_relay_batch_events": Metric("relay", "histogram", "shard", "Events published at once."),
     "playmolt_games": Metric("relay", "gauge", "game, phase", "Games and sessions that are not over."),
     "playmolt_effects_pending": Metric(
         "relay", "gauge", "game", "Games and sessions that an effect is due of now, in hand or not."

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 import msgspec
 import uvloop
 from playmolt_schemas import subjects
-from playmolt_schemas.export.wire import Lag, LogPage, ShardLag
+from playmolt_schemas.export.wire import Lag, LogPage, ShardLag, lag_of
 from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.shards import BadPlaces, read_places, write_places
 
@@ -132,13 +132,7 @@ class Service:
             events, spectate = relay.ends()
             end, projected = await self._log.position(shard), self._projector.places[shard]
             shards.append(ShardLag(shard, end, events, spectate, projected))
-        return Lag(
-            log=sum(each.log for each in shards),
-            events=sum(each.events for each in shards),
-            spectate=sum(each.spectate for each in shards),
-            projections=sum(each.projections for each in shards),
-            shards=shards if len(shards) > 1 else msgspec.UNSET,
-        )
+        return lag_of(shards)
 
     @property
     def moving(self) -> bool:

@@ -52,6 +52,17 @@ class Lag(msgspec.Struct, frozen=True):
     shards: list[ShardLag] | UnsetType = UNSET
 
 
+def lag_of(shards: list[ShardLag]) -> Lag:
+    """The lag of a log that has these shards."""
+    return Lag(
+        log=sum(each.log for each in shards),
+        events=sum(each.events for each in shards),
+        spectate=sum(each.spectate for each in shards),
+        projections=sum(each.projections for each in shards),
+        shards=shards if len(shards) > 1 else UNSET,
+    )
+
+
 class History(msgspec.Struct, frozen=True):
     """Which public messages of a game are wanted: at most `limit` after a version; more may come, in order."""
 
