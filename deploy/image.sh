@@ -44,16 +44,7 @@ fail() { say "the image is not fit: $*"; exit 1; }
 [ "$(inside id -u)" = 10001 ] || fail "it runs as $(inside id -u)"
 if inside sh -c 'touch /opt/playmolt/written' 2>/dev/null; then fail "its program can be changed from inside"; fi
 [ "$(inside playmolt --version)" = "playmolt, version $version" ] || fail "it says to be $(inside playmolt --version)"
-inside python -c '
-import importlib, pkgutil, sys
-for name in ("playmolt_schemas", "playmolt_core", "playmolt_gateway", "playmolt_spectator", "playmolt_trial", "playmolt_jury", "playmolt_trial_engine",
-             "playmolt_devchain", "playmolt_ox", "playmolt_legal", "playmolt_agora", "playmolt", "playmolt_cli"):
-    for module in pkgutil.walk_packages(importlib.import_module(name).__path__, name + "."):
-        # What practises with an extra is for bot authors: no image has it.
-        if not module.name.endswith("__main__") and not module.name.startswith("playmolt.env"):
-            importlib.import_module(module.name)
-print(sum(name.startswith("playmolt") for name in sys.modules), "modules of ours import")
-' || fail "a module does not import"
+inside python -c "$(<deploy/imports.py)" || fail "a module does not import"
 inside python -c '
 from playmolt_core.db.migrate import migrations
 from pathlib import Path

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 import tomllib
 from importlib.metadata import requires
@@ -61,6 +62,14 @@ def test_what_a_package_takes_from_elsewhere_is_in_the_build() -> None:
     assert len(lead) > 20
     assert {path for path in lead if not in_the_context(path)} == set()
     assert not in_the_context(Path("docs/operating.md"))
+
+
+def test_every_module_imports_by_itself() -> None:
+    done = subprocess.run(
+        [sys.executable, DEPLOY / "imports.py"], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert int(done.stdout.split()[0]) > 500
 
 
 def test_the_image_runs_as_the_user_that_the_pods_run_as() -> None:
