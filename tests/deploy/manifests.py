@@ -14,6 +14,8 @@ import yaml
 ROOT = Path(__file__).parents[2]
 K8S = ROOT / "deploy" / "k8s"
 OVERLAYS = ("dev", "prod")
+ALL = (*OVERLAYS, "recovery", "example")
+"""Also those that are prod with something besides."""
 COMPONENT = "playmolt/component"
 STEP = "playmolt/step"
 

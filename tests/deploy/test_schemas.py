@@ -7,7 +7,7 @@ import jsonschema
 import kubernetes_validate
 import pytest
 
-from tests.deploy.manifests import OVERLAYS, Json, name_of, render
+from tests.deploy.manifests import ALL, Json, name_of, render
 
 VERSIONS = [f"1.{minor}" for minor in range(30, 36)]
 OLDEST, NEWEST = VERSIONS[0], "1.37"
@@ -38,8 +38,7 @@ def _own_fault(one: Json) -> str:
 
 
 def distinct() -> list[Json]:
-    names = (*OVERLAYS, "recovery", "example")
-    return [json.loads(text) for text in {json.dumps(one, sort_keys=True) for name in names for one in render(name)}]
+    return [json.loads(text) for text in {json.dumps(one, sort_keys=True) for name in ALL for one in render(name)}]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
