@@ -46,6 +46,8 @@ class Program(msgspec.Struct, frozen=True):
     health: str = ""
     """URL of its /readyz; empty for a server that has none."""
     stop_signal: int = signal.SIGTERM
+    stalled: Callable[[], bool] | None = None
+    """Whether it lives and will never work again by itself."""
 
 
 _MODULES = {

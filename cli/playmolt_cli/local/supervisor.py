@@ -36,10 +36,13 @@ from playmolt_cli.terminal.failures import Expected
 
 READY_SECONDS = 60.0
 TICK_SECONDS = 0.1
+LOOK_SECONDS = 1.0
 STOP_SECONDS = 15.0
 """More than the gateway takes to let requests under way finish."""
 STEADY_SECONDS = 10.0
 """A child that lived this long has recovered: its next death is again its first."""
+STALLED_SECONDS = 10.0
+"""A server that has been stalled for so long is ended, and started again as after any death."""
 BACKOFF_FIRST = 0.25
 BACKOFF_MOST = 5.0
 QUIET_SECONDS = 10.0
@@ -66,6 +69,8 @@ class Kept:
         self.deaths = 0
         self.started = time.monotonic()
         self.start_at = 0.0
+        self._looked = time.monotonic()
+        self._works = self._looked
 
     @property
     def pid(self) -> int | None:
@@ -75,12 +80,22 @@ class Kept:
         """Start the process."""
         self.log.rotate()
         self.process = self.program.start()
-        self.started = time.monotonic()
+        self.started = self._works = time.monotonic()
 
     def signal(self, signum: int) -> None:
         """Send the process a signal, if there is one."""
         if self.process is not None:
             self.process.send_signal(signum)
+
+    def stalls(self) -> bool:
+        """Whether the process has been stalled for long; it is looked at every second."""
+        now = time.monotonic()
+        if self.program.stalled is None or now < self._looked + LOOK_SECONDS:
+            return False
+        self._looked = now
+        if self.pid is None or not self.program.stalled():
+            self._works = now
+        return now > self._works + STALLED_SECONDS
 
     def died(self) -> bool:
         """Whether the process has ended since the last look; then it is to be started at `start_at`."""
@@ -198,7 +213,13 @@ class Supervisor:
 
         kept = Kept(
             Program(
-                server.name, _SERVER_RANK[server.name], server.launch, ready, server.log, stop_signal=server.stop_signal
+                server.name,
+                _SERVER_RANK[server.name],
+                server.launch,
+                ready,
+                server.log,
+                stop_signal=server.stop_signal,
+                stalled=server.stalled,
             )
         )
         kept.log.rotate()
@@ -214,6 +235,9 @@ class Supervisor:
             if kept.died():
                 self._tell_death(kept)
                 kept.process = None
+            if kept.stalls():
+                self._tell_error(kept.program.name, f"has not worked for {STALLED_SECONDS:.0f} s and is ended")
+                kept.signal(signal.SIGQUIT)  # what Postgres takes as: at once, without a checkpoint
             if kept.process is None and time.monotonic() >= kept.start_at:
                 self._start_again(kept)
             for line in kept.log.errors():

@@ -43,6 +43,23 @@ async def test_committed_data_survives_kill_and_restart_on_the_same_port(folder:
         assert [await _ask(server, f"SHOW {name}") for name in ("fsync", "synchronous_commit")] == ["on", "on"]
 
 
+def test_a_server_without_anybody_who_recovers_or_writes_is_stalled(folder: Path) -> None:
+    with Postgres(folder / "postgres") as server:
+        assert server.process
+        until = time.monotonic() + 60
+        while server.stalled():
+            assert time.monotonic() < until
+        os.kill(server.process.pid, signal.SIGSTOP)  # so that nothing is started in its place
+        for pid in Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text("ascii").split():
+            if b"walwriter" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(int(pid), signal.SIGKILL)
+        while not server.stalled():
+            assert time.monotonic() < until
+        os.kill(server.process.pid, signal.SIGCONT)
+        while server.stalled() or not server.answers():
+            assert time.monotonic() < until
+
+
 async def test_the_database_wants_a_password(folder: Path) -> None:
     with Postgres(folder / "postgres") as server:
         with pytest.raises(asyncpg.InvalidPasswordError):

@@ -97,3 +97,34 @@ def test_a_full_disk_ends_no_platform(short_lived: Kept, tmp_path: Path, monkeyp
     platform.tend()
     assert (folder.path / "run.json").exists()
     _wait_for_death(short_lived)
+
+
+@pytest.mark.parametrize("stalled", [True, False])
+def test_a_program_that_lives_and_does_not_work_is_started_again(
+    stalled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "LOOK_SECONDS", 0)
+    monkeypatch.setattr(supervisor, "STALLED_SECONDS", 0)
+    log = tmp_path / "logs" / "living.log"
+    command = [sys.executable, "-c", "import time; time.sleep(60)"]
+    pids: list[int] = []
+
+    def start() -> subprocess.Popen[bytes]:
+        process = child.spawn(command, log=log)
+        pids.append(process.pid)
+        return process
+
+    kept = Kept(Program("living", 0, start, lambda: Readiness(True), log, stalled=lambda: stalled and len(pids) == 1))
+    kept.start()
+    platform = Supervisor(Folder(tmp_path), Settings(), Counts(), lambda *_: None)
+    platform._kept.append(kept)
+    until = time.monotonic() + 60
+    for _ in range(20):
+        platform.tend()
+        time.sleep(0.05)
+    while stalled and len(pids) == 1:
+        assert time.monotonic() < until
+        platform.tend()
+    assert len(pids) == (2 if stalled else 1)
+    kept.signal(9)
+    _wait_for_death(kept)

@@ -7,11 +7,15 @@ import signal
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
+
+from typing_extensions import override
 
 from playmolt_cli.local.embedded import binaries, child
 from playmolt_cli.local.embedded.server import START_SECONDS, Server, ServerError
 
+_WORKING = ("startup", "walwriter")
 _TUNING = {
     "max_connections": "200",
     "shared_buffers": "256MB",
@@ -86,6 +90,15 @@ class Postgres(Server):
             return False
         return lines[:1] == [b"%d" % self.process.pid] and lines[-1] == b"ready"
 
+    @override
+    def stalled(self) -> bool:
+        """A recovery that fails for want of room leaves a server without any process that recovers or writes WAL, which
+        refuses everybody also when there is room (seen with 18.6). Only Linux tells."""
+        if self.process is None or not self.alive():
+            return False
+        names = _children(self.process.pid)
+        return bool(names) and not any(name in _WORKING for name in names)
+
     def _prepare_folder(self) -> None:
         user = self._ids[0]
         if user is not None and not self.folder.exists() and not binaries.reachable(_existing(self.folder), user):
@@ -140,6 +153,17 @@ class Postgres(Server):
         # A number that another program has now would make Postgres refuse to start.
         if pid is not None:
             pid_file.unlink(missing_ok=True)
+
+
+def _children(parent: int) -> list[str]:
+    """What the processes of a server call themselves (`postgres: walwriter`)."""
+    found = []
+    with suppress(OSError):
+        for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text("ascii").split():
+            with suppress(OSError):
+                title = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0 ").decode(errors="replace")
+                found.append(title.removeprefix("postgres: ").split(" ", 1)[0])
+    return found
 
 
 def _existing(folder: Path) -> Path:

@@ -49,6 +49,10 @@ class Server(ABC):
     def answers(self) -> bool:
         """Whether this very process takes clients now; waits a second at most."""
 
+    def stalled(self) -> bool:
+        """Whether the process lives and will never take clients again by itself."""
+        return False
+
     def alive(self) -> bool:
         """Whether the process runs."""
         return self.process is not None and self.process.poll() is None
