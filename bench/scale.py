@@ -8,6 +8,9 @@ from collections import deque
 from math import ceil
 from typing import Final, NamedTuple
 
+from playmolt_core.bus.presence import ANNOUNCE_SECONDS
+from playmolt_core.bus.roster import QUIET_SECONDS
+
 from deploy.capacity import (
     BUSY,
     CPU_MICROSECONDS,
@@ -23,9 +26,8 @@ ACTIONS: Final = 10_000
 GAMES: Final = 1_000_000
 WATCHERS: Final = 1_000_000
 ENGINES: Final = 100
-GATEWAYS: Final = 260
-"""As many as the page of the contract names beside 360 other services."""
-OTHERS: Final = 360
+GATEWAYS: Final = 60
+RELAYS: Final = 2
 EVENTS_AN_ACTION: Final = 1.3
 STREAMS_A_TABLE: Final = 65_536
 ENGINE_MEGABYTES: Final = 104
@@ -117,6 +119,19 @@ class Limit(NamedTuple):
     lever: str
 
 
+def discovery(gateways: int, spectators: int, engines: int, relays: int) -> tuple[float, float]:
+    """What NATS delivers a second so that services know of each other: announcements, and questions with answers.
+
+    Nobody hears its own name, and relays hear nobody. A gateway asks a name from which nothing came for some seconds;
+    of n instances that tell at random times none speaks for so long with the chance (1 - quiet / period) ** n.
+    """
+    period = sum(ANNOUNCE_SECONDS) / 2
+    all_others = gateways + spectators + engines + relays
+    heard = sum(count * (all_others - count) for count in (gateways, spectators, engines))
+    asked = sum(2 * count * (1 - QUIET_SECONDS / period) ** count for count in (spectators, engines, relays))
+    return heard / period, gateways * asked / QUIET_SECONDS
+
+
 def limits() -> list[Limit]:
     events = ACTIONS * EVENTS_AN_ACTION
     games_a_day = ACTIONS * DAY_SECONDS / GAME_ACTIONS
@@ -125,7 +140,7 @@ def limits() -> list[Limit]:
     deliveries = WATCHERS * events / GAMES
     cores = {name: ACTIONS * cost / 1e6 / BUSY for name, cost in CPU_MICROSECONDS.items()}
     connections = GATEWAYS * CONNECTIONS_A_PROCESS["gateway"] + ENGINES * CONNECTIONS_A_PROCESS["ox-engine"]
-    pings = 2 * (GATEWAYS + OTHERS) * GATEWAYS
+    told, asked = discovery(GATEWAYS, spectators, ENGINES, RELAYS)
     return [
         Limit(
             "processor time, cores, half of each left free",
@@ -159,9 +174,10 @@ def limits() -> list[Limit]:
         ),
         Limit(
             "discovery",
-            f"{pings:,} messages/s",
-            f"{GATEWAYS} gateways ask {OTHERS} services and each other twice a second",
-            "announcements: each says so itself every few seconds",
+            f"{told:,.0f} announcements/s delivered, {asked:,.0f} questions and answers/s",
+            f"each of {GATEWAYS + spectators + ENGINES + RELAYS} services tells those of other names every "
+            f"{sum(ANNOUNCE_SECONDS) / 2:g} s; who has heard none of a name for {QUIET_SECONDS:g} s asks",
+            "announcements further apart, or a NATS account for each group of services",
         ),
         Limit(
             "the disk a day",

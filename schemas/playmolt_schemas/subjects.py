@@ -73,6 +73,11 @@ def lobby(game: str) -> str:
     return f"lobby.{game}"
 
 
+def announced(service: str) -> str:
+    """Where every instance of a service tells that it is there: the NATS user of that name alone may publish there."""
+    return f"announced.{service}"
+
+
 def reader_call(call: str) -> str:
     """A reader's request to JetStream (`CONSUMER.CREATE.EVENTS.mine`), which comes from an account of its own.
 

@@ -8,12 +8,14 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 from nats.micro.service import ServicePing
 from playmolt_cli.games import deciders
 from playmolt_cli.local.embedded import nats as server
 from playmolt_core.bus import jetstream
+from playmolt_core.bus.presence import Presence
 from playmolt_core.relay.feeds import feeds
 from playmolt_gateway.access.auth import hash_of
 from playmolt_schemas import subjects
@@ -232,6 +234,8 @@ def test_a_heartbeat_is_the_one_that_the_spectator_sends() -> None:
 def test_answers_between_services_have_the_described_form() -> None:
     ping = ServicePing(name="relay", id="x", version="1.0.0", metadata={})
     assert payload("inbox", "wire.Presence").is_valid(ping.to_dict())
+    here = msgspec.to_builtins(Presence(name="relay", id="x", version="1.0.0", metadata={"feeds": "moving"}))
+    assert payload("announced", "wire.Announcement").is_valid(here)
     assert payload("keys_revoked", "key_hash").is_valid(hash_of("a key"))
     assert not payload("keys_revoked", "key_hash").is_valid("a key")
     assert payload("committed", "committed").is_valid("")

@@ -66,15 +66,26 @@ MAY_PUBLISH = {
         subjects.LOG,
         subjects.KEYS_REVOKED,
         "$SRV.PING.relay",
+        "$SRV.PING.relay.ID",
+        subjects.announced("gateway"),
         "_INBOX.spectator.gateway.x",
     },
     "spectator": {
         subjects.public("ox", ID),
         subjects.HISTORY,
         "$SRV.PING.relay",
+        "$SRV.PING.relay.ID",
+        subjects.announced("spectator"),
         "_INBOX.gateway.spectator.x",
     },
-    "ox-engine": {subjects.COMMITTED, "_INBOX.gateway.ox-engine.x", "_INBOX.spectator.ox-engine.x"},
+    "ox-engine": {
+        subjects.COMMITTED,
+        "$SRV.PING.relay",
+        "$SRV.PING.relay.ID",
+        subjects.announced("ox-engine"),
+        "_INBOX.gateway.ox-engine.x",
+        "_INBOX.spectator.ox-engine.x",
+    },
     "relay": {
         "$JS.API.DIRECT.GET.SPECTATE",
         subjects.event("ox", ID, "game_end"),
@@ -85,6 +96,7 @@ MAY_PUBLISH = {
         "$JS.API.STREAM.DELETE.EVENTS",
         "$JS.API.STREAM.INFO.SPECTATE",
         "_INBOX.gateway.relay.x",
+        subjects.announced("relay"),
     },
 }
 MAY_SUBSCRIBE = {
@@ -118,8 +130,10 @@ async def test_a_service_hears_its_own_subjects_and_no_other(server: Nats, user:
         "gateway": {subjects.spectate("ox", ID)},
         "spectator": {subjects.spectate("ox", ID), subjects.lobby("*")},
     }.get(user, set())
+    shared |= {subjects.announced("relay")} if user != "relay" else set()
     shared |= {"spectate.>"} if user == "gateway" else set()
-    everything = set().union(*MAY_SUBSCRIBE.values()) | {"events.>", ">", "_INBOX.>", subjects.action("trial", "*")}
+    everything = set().union(*MAY_SUBSCRIBE.values()) | {"events.>", ">", "_INBOX.>"}
+    everything |= {subjects.announced("relay"), subjects.action("trial", "*")}
     assert {subject for subject in everything if await guest.may_subscribe(subject)} == MAY_SUBSCRIBE[user] | shared
     await guest.connection.close()
 

@@ -212,6 +212,8 @@ class Calls:
                 elif now >= pending.deadline:
                     self._give_up(pending, f"no {pending.game} engine answered in time")
                 elif now >= pending.resend_at:
+                    if ".pack." in pending.sent_to:
+                        self._roster.doubt_replica(pending.sent_to.rpartition(".")[2])
                     self._post(pending, now, anywhere=True)
 
     def _give_up(self, pending: _Pending, why: str) -> None:

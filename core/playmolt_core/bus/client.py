@@ -15,7 +15,7 @@ from playmolt_core.bus.connection import answers_inbox, delivered, open_connecti
 from playmolt_core.bus.moves import CALLER_SECONDS, SERVICE_SECONDS, HeardAt, Moves, Reason
 from playmolt_core.bus.nats_client import NatsClient
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.bus.roster import ASK_SECONDS, Roster
+from playmolt_core.bus.roster import LOOK_SECONDS, Roster
 from playmolt_core.bus.service import Announced, announce
 from playmolt_core.bus.watches import SubjectWatch, Watches
 from playmolt_core.ops.metrics import Sample
@@ -78,6 +78,9 @@ class NatsBus:
             self._watches.missed()
         if hasattr(self, "_calls"):
             self._calls.resend()
+            self._roster.ask_again()
+        if self._announced:
+            self._announced.again()
         for callback in self._lost:
             callback()
 
@@ -115,7 +118,7 @@ class NatsBus:
     async def same_shards(self) -> None:
         """Wait until somebody says how many shards the log has; raises OtherShards where the settings say otherwise."""
         while self._roster.shards is None:  # noqa: ASYNC110 -- nobody may ever say so
-            await asyncio.sleep(ASK_SECONDS)
+            await asyncio.sleep(LOOK_SECONDS)
         if self._settings.log_shards not in (None, self._roster.shards):
             raise OtherShards(self._settings.log_shards, self._roster.shards)
 

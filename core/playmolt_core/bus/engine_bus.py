@@ -10,6 +10,7 @@ from playmolt_schemas import subjects
 from playmolt_core.bus.connection import open_connection, responds
 from playmolt_core.bus.moves import SERVICE_SECONDS, Moves
 from playmolt_core.bus.nats_client import NatsClient
+from playmolt_core.bus.roster import Roster
 from playmolt_core.bus.service import CUT, Announced, Receive, Replies, Respond, serve_engine
 from playmolt_core.ops.metrics import Sample
 from playmolt_core.settings import Settings
@@ -36,10 +37,16 @@ class EngineBus:
     async def open(self, shards: int = 1) -> None:
         """Connect, for a log of so many shards; raises BusUnavailable when no server answers in 30 s."""
         self._shards = shards
-        self._connection = await open_connection(self._settings, self._service, lambda: None)
+        self._connection = await open_connection(self._settings, self._service, self._changed)
         self._replies = Replies(self._connection)
-        self._moves = Moves(self._connection, {"alone": lambda: self._connection.asked_at}, SERVICE_SECONDS)
+        self._roster = Roster(self._connection, self._service)
+        await self._roster.start()
+        self._moves = Moves(self._connection, {"alone": self._roster.another_heard_at}, SERVICE_SECONDS)
         self._speaking = asyncio.create_task(self._speak_forever())
+
+    def _changed(self) -> None:
+        for announced in self._announced:
+            announced.again()
 
     async def serve(self, game: str, schemas: Sequence[str], *, receive: Receive, receive_public: Receive) -> None:
         announced = await serve_engine(
@@ -57,7 +64,7 @@ class EngineBus:
     def tell_of_cut_prompts(self, models: Collection[str]) -> None:
         """Say wherever this engine is found which models' prompts were cut."""
         for announced in self._announced:
-            announced.facts[CUT] = " ".join(sorted(models))
+            announced.change(CUT, " ".join(sorted(models)))
 
     def notify_committed(self, shards: Iterable[int]) -> None:
         """Tell the relay, at most once a loop turn, in which shards something was committed. A hint: it may be lost."""
@@ -94,6 +101,7 @@ class EngineBus:
         self._speaking.cancel()
         if self._moves:
             self._moves.close()
+            await self._roster.close()
         await self._replies.close()
         with suppress(nats.errors.Error, TimeoutError, OSError):
             async with asyncio.timeout(3):

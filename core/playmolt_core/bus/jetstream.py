@@ -346,11 +346,12 @@ class JetStream:
     async def announce(self, service: str) -> None:
         with _unavailable(service):
             self._announced = await announce(self._connection, service, {FEEDS: STILL, SHARDS: str(self._shards)})
+        self._changed.append(self._announced.again)
 
     def tell_feeds(self, moving: bool) -> None:
         """What whoever asks for services hears of the feeds from now on."""
         if self._announced:
-            self._announced.facts[FEEDS] = MOVING if moving else STILL
+            self._announced.change(FEEDS, MOVING if moving else STILL)
 
     async def close(self) -> None:
         """Leave the rosters and close; bounded."""

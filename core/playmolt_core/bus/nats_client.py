@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Final
@@ -38,8 +37,6 @@ class NatsClient(Client):
 
     def __init__(self) -> None:
         super().__init__()
-        self.asked_at = time.monotonic()
-        """When another service last asked who is there."""
         self._left = ""
         self._heard_at_once: dict[int, Hear] = {}
         self._gathered: list[bytes] | None = None
@@ -99,8 +96,6 @@ class NatsClient(Client):
         self._heard_at_once[subscription._id] = hear  # noqa: SLF001
 
     async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
-        if subject.startswith(_DISCOVERY):
-            self.asked_at = time.monotonic()
         if reply and not reply.startswith(_INBOXES):
             if subject.startswith(_DISCOVERY):
                 return  # which is nothing without an answer

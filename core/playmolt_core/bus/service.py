@@ -1,14 +1,15 @@
-"""Being a service on the bus: announced through the NATS services API, packs of calls in, packs of answers out."""
+"""Being a service on the bus: announced to all others, packs of calls in, packs of answers out."""
 
 import asyncio
 import itertools
+import random
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
+import msgspec
 import nats.errors
 from nats import micro
-from nats.aio.client import Client
 from nats.micro.request import Handler, Request
 from nats.micro.service import Service
 from playmolt_schemas import subjects
@@ -16,6 +17,7 @@ from playmolt_schemas.envelopes import Answer, Call, decode_calls, encode_pack
 
 from playmolt_core.bus.connection import delivered
 from playmolt_core.bus.nats_client import NatsClient
+from playmolt_core.bus.presence import ANNOUNCE_SECONDS, RETURN_SECONDS, Presence
 from playmolt_core.ops.telemetry import log
 
 _log = log("service")
@@ -98,23 +100,59 @@ class Replies:
 
 
 class Announced:
-    """A service that the roster of every caller shows, with facts that may change, until it is withdrawn."""
+    """A service that every roster shows, with facts that may change, until it is withdrawn.
 
-    def __init__(self, service: Service, facts: dict[str, str]) -> None:
+    It tells of itself at its start, when something changes and every few seconds, and answers who asks.
+    """
+
+    def __init__(self, connection: NatsClient, service: Service, presence: Presence) -> None:
+        self._connection = connection
         self._service = service
-        self.facts = facts
+        self._presence = presence
+        self._soon = asyncio.Event()
+        self._telling = asyncio.create_task(self._tell_forever())
+
+    def change(self, fact: str, value: str) -> None:
+        if self._presence.metadata.get(fact) != value:
+            self._presence.metadata[fact] = value
+            self._soon.set()
+
+    def again(self) -> None:
+        """Tell once more, within a second: the connection was away, and others may have given this one up."""
+        asyncio.get_running_loop().call_later(random.uniform(0, RETURN_SECONDS), self._soon.set)  # noqa: S311 -- no secret
+
+    async def _tell_forever(self) -> None:
+        while True:
+            self._soon.clear()
+            self._tell(self._presence)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(random.uniform(*ANNOUNCE_SECONDS)):  # noqa: S311 -- no secret
+                    await self._soon.wait()
+
+    def _tell(self, presence: Presence) -> None:
+        with suppress(nats.errors.Error):
+            self._connection.send(subjects.announced(presence.name), msgspec.json.encode(presence))
 
     async def withdraw(self) -> None:
         """Take no more requests; what has been taken goes on."""
+        self._telling.cancel()
         with suppress(nats.errors.Error, TimeoutError):
             async with asyncio.timeout(3):
+                self._tell(msgspec.structs.replace(self._presence, leaving=True))
                 await self._service.stop()
 
 
-async def announce(connection: Client, name: str, metadata: Mapping[str, str] | None = None) -> Announced:
-    facts = dict(metadata or {})
-    service = await micro.add_service(connection, name=name, version=_VERSION, metadata=facts)
-    return Announced(service, facts)
+async def announce(connection: NatsClient, name: str, metadata: Mapping[str, str] | None = None) -> Announced:
+    service = await _answering(connection, name, facts := dict(metadata or {}))
+    return _announced(connection, service, name, facts)
+
+
+async def _answering(connection: NatsClient, name: str, facts: dict[str, str]) -> Service:
+    return await micro.add_service(connection, name=name, version=_VERSION, metadata=facts)
+
+
+def _announced(connection: NatsClient, service: Service, name: str, facts: dict[str, str]) -> Announced:
+    return Announced(connection, service, Presence(name=name, id=service.id, version=_VERSION, metadata=facts))
 
 
 async def serve_engine(
@@ -135,7 +173,7 @@ async def serve_engine(
     """
     instance = uuid.uuid4().hex[:12]
     metadata = {"game": game, "instance": instance, "schemas": ",".join(schemas), SHARDS: str(shards)}
-    service = await micro.add_service(connection, name=service_name, version=_VERSION, metadata=metadata)
+    service = await _answering(connection, service_name, metadata)
 
     taken = itertools.count(1)
 
@@ -171,4 +209,4 @@ async def serve_engine(
         if subscription := endpoint._subscription:  # noqa: SLF001
             connection.hear_at_once(subscription, endpoint._handle_request)  # noqa: SLF001
     await delivered(connection, 2)
-    return Announced(service, metadata)
+    return _announced(connection, service, service_name, metadata)

@@ -54,7 +54,7 @@ PARAMETERS: Final = {
         (*(f"{game}-{_UUID}" for game in GAME_TYPES), lobby_of(GAME_TYPES[0])),
     ),
     "id": ("The id in the path, `<type>-<uuid>`.", tuple(f"{game}-{_UUID}" for game in GAME_TYPES)),
-    "instance": ("An engine replica's own name, from its answer to discovery.", ("5f0c2a9be871",)),
+    "instance": ("An engine replica's own name, from its announcement.", ("5f0c2a9be871",)),
     "call": ("What JetStream is asked.", ("CONSUMER.CREATE.EVENTS.mine",)),
     "service": ("A service's name, which is its NATS user, too.", ("relay", "ox-engine")),
     "kind": ("The type of the stored event.", ("game_created", "game_end")),
@@ -187,6 +187,13 @@ CHANNELS: Final = (
             Message(
                 name="key_hash", payload=wire.Hex64, content_type=TEXT, summary="The stored hash of a key that is void."
             ),
+        ),
+    ),
+    Channel(
+        name="announced", address=address(subjects.announced), messages=(_said(wire.Announcement),),
+        summary=(
+            "An instance of a service tells that it is there: at its start, every 12 to 15 s, when something about it "
+            "changes, and when it leaves. Only the NATS user of that name may publish there."
         ),
     ),
     Channel(

@@ -110,6 +110,12 @@ class Presence(msgspec.Struct, frozen=True):
     metadata: PresenceMetadata
 
 
+class Announcement(Presence, frozen=True):
+    """A service instance that is there, or `leaving`: it takes no more requests and finishes what it took."""
+
+    leaving: bool
+
+
 class FenceHeaders(msgspec.Struct, frozen=True):
     """Stored behind the expected sequence or not at all; the batch headers stand on batches of more than one."""
 

@@ -150,9 +150,9 @@ async def test_nobody_but_the_relay_gets_anything_into_a_stream(platform: Platfo
     assert trespasses == []
 
 
-async def test_every_service_is_found_and_answers_the_gateway(platform: Platform) -> None:
+async def test_every_other_service_is_found_and_answers_the_gateway(platform: Platform) -> None:
     async with asyncio.timeout(10):
-        while platform.gateway.services() != {*SERVICES}:
+        while platform.gateway.services() != {*SERVICES} - {"gateway"}:
             await asyncio.sleep(0.05)
     assert platform.gateway.present() == {*GAMES}
     assert await platform.gateway.request(subjects.LAG) == b"{}"

@@ -19,8 +19,8 @@ from playmolt_cli.local.embedded import binaries, child
 from playmolt_cli.local.embedded.server import Server
 
 _TEMPLATE = Path(__file__).with_name("nats.conf")
-_DISCOVERY = "$SRV.PING.*"
-"""Callers ask each service by its name."""
+_DISCOVERY = "$SRV.PING.>"
+"""Each service is asked by its name, and an instance of it by its id."""
 SERVICES: tuple[str, ...] = ("gateway", "spectator", *ENGINES, "relay")
 """The users of the services; `admin` is the operator's."""
 _RUNTIME: Final = {
@@ -48,12 +48,11 @@ def inbox(user: str) -> str:
 
 _ACROSS: Final = "_R_.>"
 """Where the server leads an answer to another account."""
-CALLERS: Final = ("gateway", "spectator", "admin")
 
 
-def _answers(user: str) -> list[str]:
-    """Give where a user may answer: a part of each caller's inbox that is its own, so that a caller sees who speaks."""
-    return [f"_INBOX.{caller}.{user}.>" for caller in CALLERS]
+def _answers(user: str) -> str:
+    """Give where a user may answer: a part of each inbox that is its own, so that who asked sees who speaks."""
+    return f"_INBOX.*.{user}.>"
 
 
 def _asked(user: str) -> list[str]:
@@ -123,7 +122,6 @@ def _permissions(user: str, shards: int) -> tuple[list[str], list[str]]:
         return (
             [
                 _all(subjects.action("*", "*")),
-                _DISCOVERY,
                 subjects.KEYS_REVOKED,
                 subjects.PROJECTED,
                 subjects.LAG,
@@ -133,7 +131,7 @@ def _permissions(user: str, shards: int) -> tuple[list[str], list[str]]:
         )
     if user == "spectator":
         return (
-            [_all(subjects.public("*", "*")), _DISCOVERY, subjects.HISTORY],
+            [_all(subjects.public("*", "*")), subjects.HISTORY],
             [_all(subjects.spectate("*", "*")), _all(subjects.lobby("*"))],
         )
     if user == "relay":
@@ -166,12 +164,14 @@ def users(password_of: Callable[[str], str], shards: int = 1) -> list[dict[str, 
 
 def _user(name: str, password: str, shards: int) -> dict[str, Any]:
     publish, subscribe = _permissions(name, shards)
+    if name != "relay":
+        publish, subscribe = [*publish, _DISCOVERY], [*subscribe, subjects.announced("*")]
     return {
         "user": name,
         "password": password,
         "permissions": {
             # No `allow_responses`: whoever asks would choose where the answer lands, and events live there, too.
-            "publish": {"allow": [*publish, *_answers(name)]},
+            "publish": {"allow": [*publish, subjects.announced(name), _answers(name)]},
             "subscribe": {"allow": [*subscribe, inbox(name), *_asked(name)]},
         },
     }
