@@ -10,38 +10,28 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
+from tests.order import Shared, in_order, piece
+
 # A test is judged by what it finds: a machine that stands still for a second must not fail it.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
 
-_USED = (
-    "tests/browser/", "tests/clients/",
-    "tests/integration/gateway/", "tests/integration/jury/", "tests/integration/legal/",
-)  # fmt: skip
-"""Folders whose tests start platforms to use them."""
-_BROKEN = (
-    "tests/integration/agora/", "tests/integration/bus/", "tests/integration/faults/", "tests/integration/house/",
-    "tests/integration/platform/", "tests/sixth_game/",
-)  # fmt: skip
-"""Folders whose tests start platforms to kill most of them. Each of the two is one piece, whose tests run one after
-another in one worker: neighbours share platforms, and with more than two of those at work on two cores waits would
-become too long. All other tests are shared out by file."""
-
-
-def _piece(nodeid: str) -> str:
-    if nodeid.startswith(_USED):
-        return "used"
-    return "broken" if nodeid.startswith(_BROKEN) else nodeid.partition("::")[0]
-
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
-    """Shares tests out by file, those that start platforms as two pieces. Only with `-n`, which pytest-xdist brings."""
+    """Shares tests out by piece, in the order of the collection. Only with `-n`, which pytest-xdist brings."""
     from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415
 
+    config.option.loadscopereorder = False
     scheduler = LoadScopeScheduling(config, log)
-    scheduler._split_scope = _piece  # noqa: SLF001
+    scheduler._split_scope = piece  # noqa: SLF001
     return scheduler
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """After pytest-randomly has shuffled them."""
+    items[:] = in_order(items)
 
 
 class _Broken:
@@ -68,6 +58,7 @@ class _Broken:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Watch runs that are shared out; a worker's own errors reach the one that shares out."""
+    config.pluginmanager.register(Shared())
     if config.getoption("numprocesses", None):
         config.pluginmanager.register(_Broken())
 

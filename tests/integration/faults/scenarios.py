@@ -39,7 +39,7 @@ SCENARIOS: Final[Mapping[str, tuple[str, ...]]] = {
         "tests/integration/gateway/test_gateway.py::test_a_restarting_engine_is_invisible_to_a_bot",
     ),
     "the relay is killed behind a publish": (
-        "tests/integration/bus/test_feeds.py::test_killed_processes_cost_no_reader_a_message",
+        "tests/integration/platform/test_feeds.py::test_killed_processes_cost_no_reader_a_message",
     ),
     "two relays at once": (_RELAY + "test_rival_relays_writers_that_roll_back_and_a_server_killed_again_and_again",),
     "a relay stands still and comes back": (

@@ -1,0 +1,85 @@
+"""In which order tests run, and which of them stay together in one worker."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+_TOGETHER = {
+    "tests/browser": (),
+    "tests/clients": ("test_guides.py",),
+    "tests/deploy": (
+        "test_arrows.py", "test_connections.py", "test_hardening.py", "test_image.py", "test_references.py",
+        "test_release.py", "test_restore.py", "test_rollout.py", "test_settings.py", "test_tls.py", "test_wheels.py",
+    ),
+    "tests/integration/gateway": (),
+    "tests/integration/platform": (
+        "test_packs.py", "test_restart.py", "test_soak.py", "test_supervisor.py", "test_tracing.py", "test_upgrade.py",
+    ),
+}  # fmt: skip
+"""Folder → its files that do without the platform which the others share. The others are one piece: in two workers they
+would start that platform twice. Every other file is a piece of its own."""
+_EACH = (
+    "cli/tests/test_demo.py",
+    "tests/integration/log/test_failover.py",
+    "tests/integration/platform/test_supervisor.py",
+)
+"""Files whose tests bring up platforms of their own: each test is a piece."""
+_LONGEST = (
+    "tests/integration/gateway", "tests/clients", "tests/integration/jury/test_sessions.py", "tests/browser",
+    "tests/integration/platform", "tests/integration/agora", "cli/tests/test_demo.py", "tests/clients/test_guides.py",
+    "tests/integration/legal", "tests/integration/jury", "tests/integration", "tests/sixth_game", "tests/deploy",
+)  # fmt: skip
+"""Pieces that wait for processes, the longest first. They come before all others: what is left to the end should be
+short, and need nothing but the processor, or the workers that are done stand idle."""
+
+
+def piece(nodeid: str) -> str:
+    """The piece that a test belongs to: the pieces are shared out, and each runs in one worker."""
+    file = nodeid.partition("::")[0]
+    if file in _EACH:
+        return nodeid
+    folder = next((folder for folder in _TOGETHER if file.startswith(f"{folder}/")), None)
+    if folder is None or file.removeprefix(f"{folder}/") in _TOGETHER[folder]:
+        return file
+    return folder
+
+
+def _rank(name: str) -> int:
+    return next((rank for rank, prefix in enumerate(_LONGEST) if name.startswith(prefix)), len(_LONGEST))
+
+
+def in_order(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Long pieces first, pieces of unit tests by their number; within a piece, tests stay as they were."""
+    pieces = [piece(item.nodeid) for item in items]
+    sizes, first = Counter(pieces), {name: place for place, name in reversed([*enumerate(pieces)])}
+    places = sorted(range(len(items)), key=lambda at: (_rank(pieces[at]), -sizes[pieces[at]], first[pieces[at]]))
+    return [items[at] for at in places]
+
+
+class Shared:
+    """Fixtures of the session that the tests of a piece share end with the last of them.
+
+    A platform that stands about takes a twentieth of a core, and memory, for as long as its worker has other tests.
+    """
+
+    def __init__(self) -> None:
+        self._begun: list[tuple[pytest.FixtureDef[object], pytest.FixtureRequest]] = []
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
+    ) -> Iterator[None]:
+        if fixturedef.scope == "session" and piece(f"{fixturedef.baseid}/") in _TOGETHER:
+            self._begun.append((fixturedef, request))
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+        try:
+            return (yield)
+        finally:
+            if nextitem is None or piece(nextitem.nodeid) != piece(item.nodeid):
+                while self._begun:
+                    fixture, request = self._begun.pop()
+                    fixture.finish(request)  # type: ignore[arg-type] -- it is the one that the hook was given
