@@ -95,6 +95,12 @@ async def _wait_for_no_disk(url: str) -> None:
     await _statement(url, "SELECT pg_reload_conf()")
 
 
+async def _wait_for_no_disk(url: str) -> None:
+    """Nobody kills this server, and each database that is made or dropped would be written to the disk in whole."""
+    await _statement(url, "ALTER SYSTEM SET fsync = off")
+    await _statement(url, "SELECT pg_reload_conf()")
+
+
 def _on_database(url: str, database: str) -> str:
     return urlunsplit(urlsplit(url)._replace(path=f"/{database}"))
 
@@ -151,10 +157,19 @@ async def sharded_url(postgres_url: str, sharded_template: str) -> AsyncIterator
 
 
 async def _fresh(server: str, template: str) -> AsyncIterator[str]:
+    url = await make_database(server, template)
+    yield url
+    await drop_database(server, url)
+
+
+async def make_database(server: str, template: str) -> str:
     name = f"test_{uuid.uuid4().hex}"
     await _statement(server, f"CREATE DATABASE {name} TEMPLATE {template}")
-    yield _on_database(server, name)
-    await _statement(server, f"DROP DATABASE {name} WITH (FORCE)")
+    return _on_database(server, name)
+
+
+async def drop_database(server: str, url: str) -> None:
+    await _statement(server, f"DROP DATABASE {urlsplit(url).path[1:]} WITH (FORCE)")
 
 
 @pytest.fixture(scope="session")

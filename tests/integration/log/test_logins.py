@@ -1,6 +1,7 @@
 """Each service's login, tried from outside: it writes and reads its own, and no role that it takes widens that."""
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -14,6 +15,7 @@ from playmolt_core.log.postgres import PostgresLog
 from playmolt_schemas.identifiers import ENGINES, SEALED_TYPES
 
 from core.tests.log.log_contract import Game, outcome, unit
+from tests.integration.conftest import drop_database, make_database
 
 GAMES = [game for games in ENGINES.values() for game in games]
 STREAMS = [name for game in GAMES for name in (f"{game}-1", f"lobby-{game}")]
@@ -30,17 +32,41 @@ def own(service: str) -> set[str]:
 
 @pytest.fixture
 async def urls(database_url: str) -> AsyncIterator[Mapping[str, str]]:
-    """Service → URL, on a log with a game and a lobby of every type. Logins are of the whole server."""
+    logins = await log_in(database_url)
+    yield urls_of(database_url, logins)
+    await log_out(database_url, logins)
+
+
+@pytest.fixture(scope="module")
+def urls_to_be_refused(postgres_url: str, migrated_template: str) -> Iterator[Mapping[str, str]]:
+    """One log for all who try what changes nothing: a database and its logins take longer than the attempt."""
+    database_url = asyncio.run(make_database(postgres_url, migrated_template))
+    logins = asyncio.run(log_in(database_url))
+    yield urls_of(database_url, logins)
+    asyncio.run(log_out(database_url, logins))
+    asyncio.run(drop_database(postgres_url, database_url))
+
+
+def urls_of(database_url: str, logins: Sequence[Login]) -> Mapping[str, str]:
+    return {name: login_url(database_url, login) for name, login in zip(LOGINS, logins, strict=True)}
+
+
+async def log_in(database_url: str) -> Sequence[Login]:
+    """The login of each service, on a log with a game and a lobby of every type. Logins are of the whole server."""
     suffix = urlsplit(database_url).path[-8:]
-    logins = {name: Login(f"{name}-{suffix}", f"{name} pässword/@", roles_of(name)) for name in LOGINS}
-    await settle_logins(database_url, logins.values())
+    logins = [Login(f"{name}-{suffix}", f"{name} pässword/@", roles_of(name)) for name in LOGINS]
+    await settle_logins(database_url, logins)
     pool = await open_pool(database_url)
     await PostgresLog(pool).append([unit(Game(name).adds(1), outcomes=[outcome(name, 1)]) for name in STREAMS])
-    yield {name: login_url(database_url, login) for name, login in logins.items()}
-    for login in logins.values():
-        await pool.fetch(f'DROP OWNED BY "{login.name}"')
-        await pool.fetch(f'DROP ROLE "{login.name}"')
     await pool.close()
+    return logins
+
+
+async def log_out(database_url: str, logins: Sequence[Login]) -> None:
+    connection = await asyncpg.connect(database_url)
+    for login in logins:
+        await connection.execute(f'DROP OWNED BY "{login.name}"; DROP ROLE "{login.name}"')
+    await connection.close()
 
 
 async def tried(connection: asyncpg.Connection, added: Unit) -> str:
@@ -90,8 +116,8 @@ async def test_a_login_appends_to_and_sees_its_own_types_alone(urls: Mapping[str
         "SELECT log.prune('[]', 'a file', '')", "SELECT passwd FROM pg_shadow", "COPY log.event TO PROGRAM 'true'",
     ],
 )  # fmt: skip
-async def test_a_login_cannot_widen_itself(urls: Mapping[str, str], login: str, statement: str) -> None:
-    connection = await asyncpg.connect(urls[login])
+async def test_a_login_cannot_widen_itself(urls_to_be_refused: Mapping[str, str], login: str, statement: str) -> None:
+    connection = await asyncpg.connect(urls_to_be_refused[login])
     with pytest.raises((asyncpg.InsufficientPrivilegeError, asyncpg.FeatureNotSupportedError)):
         await connection.execute(statement)
     await connection.close()
