@@ -4,7 +4,7 @@ gateways."""
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from playmolt_core.db.pool import open_pool
 from core.tests.llm.fake_server import FakeServer, reply
 from tests.integration.jury.person import Bench, Overseer
 from tests.integration.legal.person import Person, Roles, in_role
-from tests.integration.models.fake_model import fake_model
+from tests.integration.models.fake_model import fake_model, platform_with
 from tests.integration.platform.replica import Replica
 
 DAY_TOKENS = 200_000
@@ -25,24 +25,24 @@ STREAM_SECONDS = 20
 _TURNS = ["JUDGE_R1", "CLAIMANT_R1", "OPPOSING_R1", "VERIFIER_R1"]
 
 
-@pytest.fixture
-def server() -> Iterator[FakeServer]:
+@pytest.fixture(scope="module")
+def model() -> Iterator[FakeServer]:
     with fake_model() as server:
         yield server
 
 
 @pytest.fixture
-def platform(stack: Callable[..., Stack], server: FakeServer, folder: Path) -> Stack:
-    """Two gateways, and a day that holds one session and DAY_TOKENS of a key."""
-    catalogue = folder / "models.toml"
-    catalogue.write_text(server.toml())
-    return stack(
-        "--gateways",
-        "2",
-        PLAYMOLT_MODELS=str(catalogue),
-        PLAYMOLT_KEY_DAY_TOKENS=str(DAY_TOKENS),
-        PLAYMOLT_KEY_DAY_SESSIONS=str(DAY_SESSIONS),
-    )
+def server(model: FakeServer) -> FakeServer:
+    model.forget()
+    return model
+
+
+@pytest.fixture(scope="module")
+def platform(session_folder: Path, model: FakeServer) -> Iterator[Stack]:
+    """Two gateways, and a day that holds one session and DAY_TOKENS of a key; each test comes with keys of its own."""
+    day = {"PLAYMOLT_KEY_DAY_TOKENS": str(DAY_TOKENS), "PLAYMOLT_KEY_DAY_SESSIONS": str(DAY_SESSIONS)}
+    with platform_with(model, session_folder / "day-budgets", "--gateways", "2", **day) as running:
+        yield running
 
 
 async def accounts(platform: Stack, statement: str) -> list[Any]:

@@ -29,9 +29,10 @@ def fake_model() -> Iterator[FakeServer]:
         loop.close()
 
 
-def platform_with(model: FakeServer, folder: Path) -> Stack:
+def platform_with(model: FakeServer, folder: Path, *options: str, **environment: str) -> Stack:
     """A platform, to be started, that knows the model as `fake`."""
     folder.mkdir(mode=0o755, exist_ok=True)
     catalogue = folder / "models.toml"
     catalogue.write_text(model.toml())
-    return Stack(folder / "data", (), {"DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": str(catalogue)})
+    own = {"DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": str(catalogue)}
+    return Stack(folder / "data", options, {**own, **environment})
