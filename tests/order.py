@@ -14,16 +14,12 @@ _TOGETHER = {
     ),
     "tests/integration/gateway": (),
     "tests/integration/platform": (
-        "test_packs.py", "test_restart.py", "test_soak.py", "test_supervisor.py", "test_tracing.py", "test_upgrade.py",
+        "test_packs.py", "test_restart.py", "test_soak.py", "test_tracing.py", "test_upgrade.py",
     ),
 }  # fmt: skip
 """Folder → its files that do without the platform which the others share. The others are one piece: in two workers they
 would start that platform twice. Every other file is a piece of its own."""
-_EACH = (
-    "cli/tests/test_demo.py",
-    "tests/integration/log/test_failover.py",
-    "tests/integration/platform/test_supervisor.py",
-)
+_EACH = ("cli/tests/test_demo.py", "tests/integration/log/test_failover.py")
 """Files whose tests bring up platforms of their own: each test is a piece."""
 _LONGEST = (
     "tests/integration/gateway", "tests/clients", "tests/integration/jury/test_sessions.py", "tests/browser",

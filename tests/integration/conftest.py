@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -18,7 +19,9 @@ import asyncpg
 import nats
 import pytest
 from nats.js.errors import NotFoundError
+from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import Nats, Postgres
+from playmolt_cli.local.folder import Run
 from playmolt_cli.local.stack import Stack
 from playmolt_schemas import subjects
 
@@ -87,12 +90,6 @@ def postgres_url(docker_answers: bool, session_folder: Path) -> Iterator[str]:
         with Postgres(session_folder / "postgres") as server:
             asyncio.run(_wait_for_no_disk(server.url))
             yield server.url
-
-
-async def _wait_for_no_disk(url: str) -> None:
-    """Nobody kills this server, and every database that is made and dropped is written to the disk in whole."""
-    await _statement(url, "ALTER SYSTEM SET fsync = off")
-    await _statement(url, "SELECT pg_reload_conf()")
 
 
 async def _wait_for_no_disk(url: str) -> None:
@@ -217,6 +214,39 @@ async def _drop_streams(url: str) -> None:
 StackFactory = Callable[..., Stack]
 OWN_SERVERS = {"DATABASE_URL": "", "NATS_URL": ""}
 """The servers of the environment belong to the tests of the log and the bus; `up` is to bring its own."""
+
+
+def whole(**environment: str) -> Iterator[Stack]:
+    """One of everything."""
+    folder = _open_folder()
+    with Stack(folder / "data", environment={**OWN_SERVERS, **environment}) as stack:
+        yield stack
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def shared_stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
+    """With the variables of an indirect parameter, `[{"PLAYMOLT_LOG_SHARDS": "3"}]`, where a module gives one."""
+    yield from whole(**getattr(request, "param", {}))
+
+
+@pytest.fixture
+def running(shared_stack: Stack) -> Stack:
+    """One of everything, shared by tests that kill what they like: it comes back, and nothing is lost.
+
+    Each test finds it whole: the one before may have killed something with its last line.
+    """
+    until = time.monotonic() + SECONDS
+    while missing := _missing(shared_stack.run):
+        assert time.monotonic() < until, f"{missing}; `up` said:\n{shared_stack.log.read_text()[-3000:]}"
+        time.sleep(0.05)
+    return shared_stack
+
+
+def _missing(run: Run) -> dict[str, str]:
+    """What of a platform is not ready, and why."""
+    asked = {name: probe.ready(url) for name, url in {"gateway": f"{run.gateway}/readyz", **run.health}.items()}
+    return {name: answer.missing or "does not answer" for name, answer in asked.items() if not answer.ready}
 
 
 @pytest.fixture

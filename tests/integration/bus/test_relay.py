@@ -96,8 +96,12 @@ async def running(*work: Awaitable[None]) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        for task in tasks:
-            task.cancel()
+        # Before Python 3.12 `asyncio.wait_for`, of which nats-py makes much use, forgets that it is cancelled when its
+        # result comes in the same moment: the relay then goes on, and who waits for it waits for ever.
+        while left := [task for task in tasks if not task.done()]:
+            for task in left:
+                task.cancel()
+            await asyncio.wait(left, timeout=1)
         await asyncio.gather(*tasks, return_exceptions=True)
 
 

@@ -30,11 +30,13 @@ class Platform:
 
 
 @pytest.fixture(scope="module")
-def platform() -> Iterator[Platform]:
+def platform(request: pytest.FixtureRequest) -> Iterator[Platform]:
+    """With the variables of an indirect parameter, where a module gives one."""
     with tempfile.TemporaryDirectory(prefix="playmolt-test-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         folder.chmod(0o755)
         with Postgres(folder / "postgres") as postgres, Proxy(postgres.port) as proxy:
             url = postgres.url.replace(f":{postgres.port}/", f":{proxy.port}/")
-            with Stack(folder / "up", ("--engines", "2"), {**OWN_SERVERS, "DATABASE_URL": url}) as stack:
+            variables = {**OWN_SERVERS, **getattr(request, "param", {}), "DATABASE_URL": url}
+            with Stack(folder / "up", ("--engines", "2"), variables) as stack:
                 yield Platform(stack, proxy, postgres)

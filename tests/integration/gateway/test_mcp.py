@@ -5,7 +5,8 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from mcp import Client
-from playmolt_cli.local.stack import Stack
+
+from tests.integration.gateway.rows import Platform
 
 SECONDS = 60
 
@@ -41,9 +42,9 @@ class Agent:
         return {"type": kind, "choice": "OX"[self.number % 2], "comment": "by tool"}
 
 
-async def test_five_agents_play_a_game_to_its_end(running: Stack) -> None:
+async def test_five_agents_play_a_game_to_its_end(platform: Platform) -> None:
     async with AsyncExitStack() as stack, asyncio.timeout(SECONDS):
-        clients = [await stack.enter_async_context(Client(f"{running.run.gateway}/mcp")) for _ in range(5)]
+        clients = [await stack.enter_async_context(Client(f"{platform.gateway}/mcp")) for _ in range(5)]
         agents = [Agent(client, number) for number, client in enumerate(clients)]
         games = {await agent.sit() for agent in agents}
         assert len(games) == 1

@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from playmolt_core.db.pool import open_pool
 from playmolt_core.game.packs.folder import folder_files
 from playmolt_schemas.games.packs import BODY_BYTES, CASES_OF_A_KEY, Files, digest_of
 
-from tests.integration.conftest import StackFactory
+from tests.integration.conftest import OWN_SERVERS, StackFactory
 from tests.integration.jury.person import Overseer
 
 FERRY = "my-jury"
@@ -36,9 +36,31 @@ class Table(NamedTuple):
     operator: dict[str, str]
 
 
+REPLICAS = ("--engines", "2")
+KEYS_MAY = {"PLAYMOLT_JURY_CASES": "keys"}
+
+
+@pytest.fixture(scope="module")
+def open_to_keys(session_folder: Path) -> Iterator[Stack]:
+    with Stack(session_folder / "cases", REPLICAS, {**OWN_SERVERS, **KEYS_MAY}) as running:
+        yield running
+
+
 @pytest.fixture
-async def table(stack: StackFactory) -> AsyncIterator[Table]:
-    running = stack("--engines", "2", PLAYMOLT_JURY_CASES="keys")
+async def table(open_to_keys: Stack) -> AsyncIterator[Table]:
+    async with seated(open_to_keys) as table:
+        yield table
+
+
+@pytest.fixture
+async def table_of_its_own(stack: StackFactory) -> AsyncIterator[Table]:
+    """On a platform that nobody can use after it has lost a case."""
+    async with seated(stack(*REPLICAS, **KEYS_MAY)) as table:
+        yield table
+
+
+@asynccontextmanager
+async def seated(running: Stack) -> AsyncIterator[Table]:
     async with AsyncExitStack() as entered:
         owner, stranger = [await entered.enter_async_context(Overseer(running.run.gateway)) for _ in range(2)]
         yield Table(running, owner, stranger, {"Authorization": f"Bearer {running.run.operator_key}"})
@@ -138,8 +160,10 @@ async def test_a_case_is_played_to_the_end_through_a_restart_and_its_deletion(
     assert erased.status_code == 200, erased.text
 
 
-async def test_two_engines_play_one_case_and_a_lost_one_is_never_replaced(table: Table, ferry: dict[str, str]) -> None:
-    running, owner, _, operator = table
+async def test_two_engines_play_one_case_and_a_lost_one_is_never_replaced(
+    table_of_its_own: Table, ferry: dict[str, str]
+) -> None:
+    running, owner, _, operator = table_of_its_own
     assert (await _bring(owner, ferry, operator)).status_code == 201
     sessions = [(await _open(owner, FERRY)).json()["id"] for _ in range(4)]
     for number in (1, 2):
@@ -229,7 +253,8 @@ async def test_what_is_wrong_is_told_and_nothing_is_kept(table: Table, ferry: di
     assert "case-00" not in await _cases(owner)
 
 
-async def test_only_the_operator_brings_cases_unless_keys_may(running: Stack, ferry: dict[str, str]) -> None:
+async def test_only_the_operator_brings_cases_unless_keys_may(stack: StackFactory, ferry: dict[str, str]) -> None:
+    running = stack()
     async with Overseer(running.run.gateway) as person:
         operator = {"Authorization": f"Bearer {running.run.operator_key}"}
         refused = await _bring(person, ferry)
