@@ -6,6 +6,7 @@ import pytest
 from playmolt_core.ops.connections import CONNECTIONS
 from playmolt_core.settings import Settings
 
+from deploy import capacity_kinds
 from deploy.capacity import (
     COMMANDS_PER_ENGINE,
     CPU_MICROSECONDS,
@@ -31,6 +32,23 @@ PAGE = (ROOT / "docs" / "operating.md").read_text()
 
 def test_the_page_has_the_table() -> None:
     assert table(Prices()) in PAGE.split("### Capacity\n", 1)[1].split("\n#", 1)[0]
+
+
+def test_the_page_has_the_tables_of_the_other_kinds() -> None:
+    section = PAGE.split("### Capacity\n", 1)[1].split("\n#", 1)[0]
+    assert capacity_kinds.table(Prices()) in section
+    assert capacity_kinds.measured() in section
+
+
+def test_a_kind_is_as_large_as_the_page_says_and_waits_for_as_many_models_as_it_asks() -> None:
+    sizes = re.findall(r"^\| ([^|]+?) \| \d+ \| ([\d,]+) \| \d+ \|$", PAGE, re.MULTILINE)
+    of = {name.partition(",")[0]: int(size.replace(",", "")) for name, size in sizes}
+    assert {name: kind.size for name, kind in capacity_kinds.KINDS.items()} == {
+        name: of[name] for name in capacity_kinds.KINDS
+    }
+    jury = capacity_kinds.KINDS["AI jury"]
+    a_day = 86_400 * EFFECTS_PER_ENGINE * 5 // (jury.calls * capacity_kinds.MODEL_SECONDS)
+    assert capacity_kinds.need(jury, a_day, 0, Prices()).engines == 5
 
 
 def test_the_figures_are_those_that_the_page_says_were_measured() -> None:

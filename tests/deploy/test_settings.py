@@ -2,6 +2,7 @@
 
 import json
 import re
+from decimal import Decimal
 from pathlib import Path
 
 import msgspec
@@ -15,11 +16,24 @@ from playmolt_core.settings import Settings, from_environment, variables
 
 from deploy.k8s import credentials, nats_users
 from tests.deploy.cluster import run
-from tests.deploy.manifests import HOUSE, K8S, OVERLAYS, Json, environment, named, of_kind, render, services
+from tests.deploy.manifests import (
+    HOUSE,
+    K8S,
+    OVERLAYS,
+    ROOT,
+    Json,
+    environment,
+    named,
+    of_kind,
+    render,
+    services,
+    settings,
+)
 
 SECRETS = credentials.values() | {
     "trial-engine-chain": {"rpc-url": "http://127.0.0.1:8545", "deployer-key": "0x" + 64 * "1", "jury-secret": "s"}
 }
+RETENTION = (ROOT / "docs" / "retention.md").read_text("utf-8")
 READ_BY_OTHERS = {"DATABASE_PASSWORD", "PGSSLMODE", "PGSSLROOTCERT", SHARE_VARIABLE, *ENDPOINTS}
 """What a URL is put together of, and what a library reads."""
 
@@ -162,3 +176,26 @@ def test_a_variable_that_nothing_reads_is_recognised() -> None:
         from_environment({"PLAYMOLT_GATEWAY_PORT": "tcp://10.0.0.1:80"})
     assert msgspec.to_builtins(from_environment({})) == msgspec.to_builtins(Settings())
     assert Path(K8S / "roll.sh").stat().st_mode & 0o111
+
+
+@pytest.mark.parametrize("overlay", ["prod", "recovery", "example"])
+def test_production_is_bounded_unless_its_operator_says_otherwise(overlay: str) -> None:
+    data = settings(render(overlay))
+    told_of = from_environment(dict(data))
+    assert {"PLAYMOLT_RATE_LIMIT", "PLAYMOLT_ACTION_RATE_LIMIT", "PLAYMOLT_TRUSTED_PROXIES"} <= data.keys()
+    assert re.fullmatch(r"[1-9]\d*/[1-9]\d*", data["PLAYMOLT_REGISTRATION_LIMIT"])
+    assert float(data.get("PLAYMOLT_PHASE_DEADLINE_SECONDS", "1")) > 0
+    assert min(told_of.key_day_sessions, told_of.key_day_tokens, told_of.day_tokens) > 0
+    assert min(Decimal(told_of.key_day_money), Decimal(told_of.day_money)) > 0
+
+
+@pytest.mark.parametrize("overlay", ["prod", "recovery", "example"])
+def test_what_is_kept_in_production_is_what_the_page_for_operators_says(overlay: str) -> None:
+    objects = render(overlay)
+    told_of = from_environment(dict(settings(objects)))
+    page = dict(re.findall(r"^\| .* \| `(\w+)`[^|]* \| \d+ \| (\d+) \|", RETENTION, re.MULTILINE))
+    assert {int(days) for days in page.values()} == {0, 30, 90, 365}
+    for name, days in page.items():
+        assert getattr(told_of, name.removeprefix("PLAYMOLT_").lower()) == int(days), name
+    (store,) = of_kind(objects, "ObjectStore")
+    assert store["spec"]["retentionPolicy"] == "30d"
