@@ -12,6 +12,9 @@ _KO_TITLE: Final = rf"(?:{'|'.join(_KO.titles)})(?:님)?{_KO.after}"
 _KO_HONOURED: Final = re.compile(rf"{_KO_FULL}[가-힣]{{1,2}})\s?(?:{'|'.join(_KO.honorifics)}){_KO.after}")
 _KO_TITLED: Final = re.compile(rf"{_KO_FULL}[{_KO.given}]{{1,2}})\s?{_KO_TITLE}")
 _KO_ALONE: Final = re.compile(rf"(?<![가-힣\d])(?<!\d )(?P<name>[{_KO.alone}])\s{_KO_TITLE}")
+_KO_ROLE: Final = re.compile(
+    rf"(?:{'|'.join(_KO.roles)})\s(?P<name>[{_KO.alone}이][{_KO.given}]{{2}})(?=[이가은는께의와과]|에게)"
+)
 _KO_SURNAME: Final = re.compile(rf"(?<![가-힣])(?P<name>[{_KO.surnames}])\s?(?:씨|모\s?씨){_KO.after}")
 _ZH_SURNAMES: Final = (
     "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎"
@@ -37,7 +40,7 @@ _EN_ABSTRACT: Final = re.compile(_EN.abstract)
 
 
 def names(sentence: str) -> Iterator[str]:
-    """The people a sentence names: a Korean name with an honorific or title, a capitalised English name,
+    """The people a sentence names: a Korean name with an honorific, a title or a role, a capitalised English name,
     a Chinese one with a title."""
     yield from _korean_names(sentence)
     yield from (match["name"] for match in _ZH_TITLED.finditer(sentence))
@@ -47,7 +50,8 @@ def names(sentence: str) -> Iterator[str]:
 def _korean_names(sentence: str) -> Iterator[str]:
     for pattern in (_KO_HONOURED, _KO_SURNAME, _KO_ALONE):
         yield from (match["name"] for match in pattern.finditer(sentence) if match["name"] not in _KO.not_names)
-    yield from (match["name"] for match in _KO_TITLED.finditer(sentence) if _titled(match["name"]))
+    for pattern in (_KO_TITLED, _KO_ROLE):
+        yield from (match["name"] for match in pattern.finditer(sentence) if _titled(match["name"]))
 
 
 def _titled(name: str) -> bool:

@@ -17,6 +17,8 @@ _NUMBERS: Final = tuple(
     re.compile(TABLES.personal[kind])
     for kind in ("phone", "identity_zh", "mobile_zh", "landline", "american", "abroad", "card", "iban")
 )
+_SERVICE: Final = re.compile(TABLES.personal["service"])
+_PHONE_WORDS: Final = re.compile(TABLES.phone_words, re.IGNORECASE)
 _GROUPED: Final = re.compile(TABLES.personal["account"])
 _LONG: Final = re.compile(r"(?<![\d-])(?<!\d[.,])\d(?:[- ]?\d){7,15}(?![\d-]|[.,]\d)")
 _ACCOUNT: Final = re.compile(TABLES.account_words, re.IGNORECASE)
@@ -37,6 +39,8 @@ _DIRECTLY: Final = re.compile(r"[^\d\n]{0,12}")
 _REACH: Final = 16
 """How far an account's number may stand behind the word for it."""
 _BEFORE: Final = 60
+_NEAR: Final = 24
+"""How far the word for a phone may stand from a service number."""
 
 
 def personal(sentence: str) -> bool:
@@ -45,7 +49,17 @@ def personal(sentence: str) -> bool:
         return True
     plain = _NO_ACCOUNT.sub(lambda match: "\x00" * len(match[0]), sentence)
     called = (match for pattern in _NUMBERS for match in pattern.finditer(plain))
-    return any(not _called(plain, match) for match in called) or any(True for _ in _accounts(plain))
+    return (
+        any(not _called(plain, match) for match in called)
+        or any(_rings(plain, match) for match in _SERVICE.finditer(plain))
+        or any(True for _ in _accounts(plain))
+    )
+
+
+def _rings(text: str, match: re.Match[str]) -> bool:
+    """Whether a service number (1588-1234) is called a phone: pages, lots and years look the same."""
+    near = text[max(0, match.start() - _NEAR) : match.end() + _NEAR]
+    return _PHONE_WORDS.search(near) is not None and not _called(text, match)
 
 
 def _is_resident(sentence: str, match: re.Match[str]) -> bool:

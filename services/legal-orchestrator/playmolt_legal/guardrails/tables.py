@@ -23,8 +23,9 @@ class NamesKo(msgspec.Struct, frozen=True):
     """What makes a Korean name: surnames, what follows a name, and what only looks like one.
 
     Strings of syllables: `given` are those of given names, `single` those that are a given name by themselves, `alone`
-    the surnames that stand before a title without one and mean nothing else there. A word that ends in `word_ends` is
-    no name, unless its given name is in `kept`; nor is one of `not_names` with one of `suffixes` behind it.
+    the surnames that stand before a title without one and mean nothing else there. `roles` stand before a name. A word
+    that ends in `word_ends` is no name, unless its given name is in `kept`; nor is one of `not_names` with one of
+    `suffixes` behind it.
     """
 
     surnames: str
@@ -37,6 +38,7 @@ class NamesKo(msgspec.Struct, frozen=True):
     compound: tuple[str, ...]
     honorifics: tuple[str, ...]
     titles: tuple[str, ...]
+    roles: tuple[str, ...]
     not_names: frozenset[str]
     organisation_ends: str
     after: str
@@ -65,7 +67,8 @@ class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `contracts` (Korean and Chinese) and `contracts_en` are what has articles and is no law;
     `counters_en`, `counters_ko` follow a number of people or things, `paying_ko` a sum of money that goes without its
     currency. `number_labels` make a number something else than an account, `called` may stand between the two where the
-    label comes last; `no_account` are dates and ranges of them, times, sums and counts.
+    label comes last; `phone_words` make a service number a phone; `no_account` are dates and ranges of
+    them, times, sums and counts.
     """
 
     certain: Certain
@@ -74,6 +77,7 @@ class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     offensive: Mapping[Language, tuple[str, ...]]
     personal: Mapping[str, str]
     account_words: str
+    phone_words: str
     company_number: str
     number_labels: str
     called: str

@@ -1,0 +1,63 @@
+"""Numbers in words: Korean, English and Chinese."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from playmolt_legal.guardrails.tables import TABLES
+
+_ZH_DIGITS: Final = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+_ZH_SMALL: Final = {"十": 10, "百": 100, "千": 1000}
+_ZH_LARGE: Final = {"万": 10**4, "亿": 10**8}
+_DIGITS: Final = {digit: value for value, digit in enumerate("일이삼사오육칠팔구", 1)}
+_SMALL: Final = {"십": 10, "백": 100, "천": 1000}
+_LARGE: Final = {"만": 10**4, "억": 10**8, "조": 10**12}
+SPELT_ZH: Final = f"[{''.join((*_ZH_DIGITS, *_ZH_SMALL, *_ZH_LARGE))}]"
+DIGITS_KO: Final = "".join(_DIGITS)
+SPELT_KO: Final = f"[{''.join((*_DIGITS, *_SMALL))}]"
+"""What numbers are spelt with; below ten thousand in Korean."""
+
+
+def chinese(words: str) -> int:
+    """Read a number in figures or in Chinese words: 五百七十七 is 577, 二〇二五 is 2025."""
+    if words.isdecimal() and words.isascii():
+        return int(words)
+    if not set(words) & {*_ZH_SMALL, *_ZH_LARGE}:
+        return int("".join(str(_ZH_DIGITS[char]) for char in words))
+    return _read(words, _ZH_DIGITS, _ZH_SMALL, _ZH_LARGE)
+
+
+def korean(words: str) -> int:
+    """Read a number in Korean words: 이천오백만 is 25,000,000."""
+    return _read(words, _DIGITS, _SMALL, _LARGE)
+
+
+def _read(words: str, digits: Mapping[str, int], small: Mapping[str, int], large: Mapping[str, int]) -> int:
+    whole = part = digit = 0
+    for char in words:
+        if char in digits:
+            digit = digits[char]
+        elif char in small:
+            part += (digit or 1) * small[char]
+            digit = 0
+        elif char in large:
+            whole += (part + digit) * large[char]
+            part = digit = 0
+    return whole + part + digit
+
+
+def english(words: str) -> int:
+    """Read a number in English words: twenty-five thousand is 25,000."""
+    whole = part = 0
+    for word in re.split(r"[\s-]+", words.casefold()):
+        scale = TABLES.scales_en.get(word, 0)
+        if scale == _HUNDRED:
+            part = (part or 1) * scale
+        elif scale:
+            whole, part = whole + (part or 1) * scale, 0
+        else:
+            part += TABLES.numbers_en.get(word, 0)
+    return whole + part
+
+
+_HUNDRED: Final = 100
