@@ -41,10 +41,11 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     Cached and reasoning tokens cost what others of the prompt and the reply do unless they have prices of their own.
 
-    `reply_tokens` is the longest reply to ask for, where a game would ask for a longer one. `system` is the role that
-    the system text is sent in, for models whose template knows none of that name. `stream` says that speeches are asked
-    for as they come. `batch` says that the server takes batches (`/files` and `/batches`); what was asked in one
-    costs the plain prices where batches have none of their own.
+    `reply_tokens` is the longest reply to ask for, where a game would ask for a longer one, `text_chars` the longest
+    text that a schema lets a model write. `system` is the role that the system text is sent in, for models whose
+    template knows none of that name. `stream` says that speeches are asked for as they come. `batch` says that the
+    server takes batches (`/files` and `/batches`); what was asked in one costs the plain prices where batches have none
+    of their own.
     """
 
     base_url: str
@@ -61,6 +62,7 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     batch_reasoning_price: Decimal | None = None
     decoding: Decoding | None = None
     reply_tokens: int | None = None
+    text_chars: int | None = None
     system: Literal["system", "user"] | None = None
     stream: bool = False
     batch: bool = False
@@ -223,7 +225,7 @@ def _value_faults(values: Mapping[str, Any], environment: Mapping[str, str] | No
     ]
     faults += [
         f".{name}: {values[name]} must be 1 to {_MOST}"
-        for name in ("reply_tokens", "concurrent", "requests_per_minute", "tokens_per_minute")
+        for name in ("reply_tokens", "text_chars", "concurrent", "requests_per_minute", "tokens_per_minute")
         if not 1 <= values.get(name, 1) <= _MOST
     ]
     timeout = values.get("timeout_s", Decimal(1))

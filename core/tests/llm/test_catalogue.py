@@ -32,6 +32,7 @@ def test_a_whole_entry(tmp_path: Path) -> None:
         output_price = 1
         decoding = "json_schema"
         reply_tokens = 1500
+        text_chars = 400
         concurrent = 8
         requests_per_minute = 500
         tokens_per_minute = 200_000
@@ -52,6 +53,7 @@ def test_a_whole_entry(tmp_path: Path) -> None:
         output_price=Decimal(1),
         decoding="json_schema",
         reply_tokens=1500,
+        text_chars=400,
         concurrent=8,
         requests_per_minute=500,
         tokens_per_minute=200_000,
@@ -72,6 +74,7 @@ def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
         output_price = nan
         decoding = "xml"
         reply_tokens = 0
+        text_chars = 0
         concurrent = 0
         requests_per_minute = "many"
         timeout_s = 0
@@ -89,8 +92,8 @@ def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
         load(path, {})
     faults = [line.removeprefix(f"{path}: ").split(":")[0] for line in str(refused.value).splitlines()]
     in_a = (
-        "base_url modell model input_price output_price decoding reply_tokens concurrent requests_per_minute timeout_s "
-        "api_key_env"
+        "base_url modell model input_price output_price decoding reply_tokens text_chars concurrent "
+        "requests_per_minute timeout_s api_key_env"
     )
     in_a_b = [f"models.a b{name}" for name in ("", ".base_url", ".model", ".api_key_env")]
     assert sorted(faults) == sorted(

@@ -323,6 +323,20 @@ async def test_a_schema_is_sent_without_what_strict_servers_refuse(connected: Co
     }
 
 
+async def test_long_texts_are_bounded_where_the_catalogue_says_so(connected: Connect) -> None:
+    text = {"type": "string", "minLength": 1, "maxLength": 16_000, "pattern": "\\S"}
+    name = {"type": "string", "minLength": 1, "maxLength": 16}
+    schema = {"type": "object", "properties": {"text": text, "id": name, "issue": {"type": "string"}}}
+    one = connected(text_chars=400)
+    await one.ask(schema=schema)
+    sent = one.server.received[0].body["response_format"]["json_schema"]["schema"]["properties"]
+    assert sent == {
+        "text": {"type": "string", "minLength": 1, "maxLength": 400},
+        "id": {"type": "string", "pattern": "^.{1,16}$"},
+        "issue": {"type": "string", "minLength": 0, "maxLength": 400},
+    }
+
+
 async def test_a_server_that_rejects_the_parameter_is_asked_without_it(connected: Connect) -> None:
     one = connected()
     one.server.rejects = {"response_format"}

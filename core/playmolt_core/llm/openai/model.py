@@ -63,7 +63,10 @@ class OpenAIModel(Model):
         self._connection = Connection(entry, key)
         self._allowance = msgspec.structs.replace(entry.allowance, provider=provider_of(entry.base_url, key))
         self._known = Form(
-            decoding=entry.decoding or DECODINGS[0], system=entry.system or "system", stream=entry.stream
+            decoding=entry.decoding or DECODINGS[0],
+            system=entry.system or "system",
+            stream=entry.stream,
+            text_chars=entry.text_chars,
         )
         self._short_prompts = 0
         self._key = key

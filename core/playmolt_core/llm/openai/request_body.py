@@ -20,7 +20,8 @@ _NAMED: Final = frozenset({"properties", "$defs"})
 
 class Form(msgspec.Struct, frozen=True):
     """How a request is put to one server: how its reply is decoded, whether tools are sent or spelt out in words,
-    which field limits the reply, whether the system text has a role of its own, whether a speech comes in pieces."""
+    which field limits the reply, whether the system text has a role of its own, whether a speech comes in pieces, to
+    how many characters a schema bounds each long text."""
 
     decoding: Decoding
     tools: Literal["native", "text"] = "native"
@@ -28,6 +29,7 @@ class Form(msgspec.Struct, frozen=True):
     """Older and newer servers each reject the other's field."""
     system: Literal["system", "user"] = "system"
     stream: bool = False
+    text_chars: int | None = None
 
 
 def body_of(request: ModelRequest, model: str, form: Form) -> dict[str, Any]:
@@ -48,7 +50,7 @@ def body_of(request: ModelRequest, model: str, form: Form) -> dict[str, Any]:
     if offered and form.tools == "native":
         body |= {"tools": [_tool(tool) for tool in offered], "tool_choice": _choice(request.tool_choice)}
     schema = tool_schema(request) if spelt(request, form) else request.schema
-    return body | response_format(schema, request.schema_name, form.decoding)
+    return body | response_format(schema, request.schema_name, form.decoding, form.text_chars)
 
 
 def content_bytes(body: Mapping[str, Any]) -> int:
@@ -71,38 +73,48 @@ def constrained(request: ModelRequest, form: Form) -> bool:
     return form.decoding != "prompt" and (request.schema is not None or spelt(request, form))
 
 
-def response_format(schema: Mapping[str, Any] | None, name: str, decoding: Decoding) -> dict[str, Any]:
+def response_format(
+    schema: Mapping[str, Any] | None, name: str, decoding: Decoding, text_chars: int | None = None
+) -> dict[str, Any]:
     """The parameter that constrains a reply to the schema; none for plain text or decoding by prompt."""
     if schema is None or decoding == "prompt":
         return {}
     if decoding == "json_object":
         return {"response_format": {"type": "json_object"}}
-    described = {"name": name, "schema": portable(schema), "strict": is_strict(schema)}
+    described = {"name": name, "schema": portable(schema, text_chars), "strict": is_strict(schema)}
     return {"response_format": {"type": "json_schema", "json_schema": described}}
 
 
-def portable(schema: Any) -> Any:
+def portable(schema: Any, text_chars: int | None = None) -> Any:
     """A schema in the words that servers bind a model with; what is left out, the reply is still judged by.
 
     Strict servers refuse bounds of texts, defaults and an enum without a type. Bounds of short texts, as of ids, are
-    said by a pattern; of long ones a grammar would repeat each of 16,000 characters.
+    said by a pattern; of long ones a grammar would repeat each of 16,000 characters. `text_chars` bounds those: a small
+    model that goes round in circles ends its text there, where it would else be cut at the end of its tokens.
     """
     if isinstance(schema, Mapping):
         kept = {
-            word: {name: portable(part) for name, part in value.items()}
+            word: {name: portable(part, text_chars) for name, part in value.items()}
             if word in _NAMED
             else value
             if word == "enum"
-            else portable(value)
+            else portable(value, text_chars)
             for word, value in schema.items()
             if word not in _UNPORTABLE and not (word == "pattern" and _LOOKAROUND in str(value))
         }
         if all(isinstance(value, str) for value in kept.get("enum", (None,))):
             return {"type": "string", **kept}
         longest = schema.get("maxLength")
-        short = isinstance(longest, int) and longest <= _SHORT and "pattern" not in kept
-        return {**kept, "pattern": f"^.{{{schema.get('minLength', 0)},{longest}}}$"} if short else kept
-    return [portable(part) for part in schema] if isinstance(schema, list) else schema
+        short = isinstance(longest, int) and longest <= _SHORT
+        if short and "pattern" not in kept:
+            return {**kept, "pattern": f"^.{{{schema.get('minLength', 0)},{longest}}}$"}
+        if text_chars and not short and kept.get("type") == "string" and "enum" not in kept:
+            # A pattern beside it would be read in its place.
+            kept.pop("pattern", None)
+            bound = min(text_chars, longest or text_chars)
+            return {**kept, "minLength": schema.get("minLength", 0), "maxLength": bound}
+        return kept
+    return [portable(part, text_chars) for part in schema] if isinstance(schema, list) else schema
 
 
 def is_strict(schema: object) -> bool:
