@@ -17,9 +17,12 @@ from playmolt.sessions import AsyncSessions
 from playmolt_schemas.games.legal import (
     UPLOAD_BYTES,
     CaseType,
+    FactAction,
+    FactChangeRequest,
     Gate,
     Language,
     OpenSessionRequest,
+    RedoRequest,
     Session,
     Side,
     UploadRequest,
@@ -229,6 +232,52 @@ def attach(
     click.echo(
         msgspec.json.encode(added) if as_json else printable(f"{added.id}  {added.title}  {added.chars} characters")
     )
+
+
+@legal.command()
+@click.argument("fact_id", metavar="FACT")
+@_session_argument
+@click.option("--correct", metavar="TEXT", help="What it should say; the old text is kept beside it.")
+@click.option("--confirm", "action", flag_value="confirm", help="It is agreed.")
+@click.option("--dispute", "action", flag_value="dispute", help="It is disputed.")
+@click.option("--withdraw", "action", flag_value="withdraw", help="It is no longer said.")
+@click.option("--reason", help="Why.")
+@_caller_options
+def fact(
+    fact_id: str, session_id: str | None, correct: str | None, action: FactAction | None, reason: str | None,
+    url: str | None, key: str | None, data: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Confirm, correct, dispute or withdraw a fact while a gate is open.
+
+    Example: playmolt legal fact F3 --correct "The sum was $2,900." --reason "the ledger was misread"
+    """
+    if (correct is None) == (action is None):
+        raise click.UsageError("give one of --correct TEXT, --confirm, --dispute and --withdraw")
+    change = FactChangeRequest(
+        action=action or "correct",
+        text=msgspec.UNSET if correct is None else correct,
+        reason=msgspec.UNSET if reason is None else reason,
+    )
+    with session_client(session_server(url, data, "legal"), key) as client:
+        session = _session(client, session_id)
+        _print(client.call(routes.CHANGE_FACT, session.id, fact_id, body=change), as_json)
+
+
+@legal.command()
+@_session_argument
+@click.option("--turn", "turns", type=int, multiple=True, help="Number of a stale turn; all where it is left out.")
+@_caller_options
+def redo(
+    session_id: str | None, turns: tuple[int, ...], url: str | None, key: str | None, data: Path | None, as_json: bool
+) -> None:
+    """Have turns asked again that relied on facts that stand no more.
+
+    Example: playmolt legal redo
+    """
+    again = RedoRequest(turns=list(turns) or msgspec.UNSET)
+    with session_client(session_server(url, data, "legal"), key) as client:
+        session = _session(client, session_id)
+        _print(client.call(routes.REDO_TURNS, session.id, body=again), as_json, outlook=True)
 
 
 @legal.command()

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from playmolt_legal.forms.phases import FINAL
 from playmolt_legal.guardrails.marking import Marker
+from playmolt_legal.roles.outputs import in_order
 from playmolt_schemas.games.legal import Fact, Facts, Gate, Hit, RefusedItem, Session, Steering, Turn
 from rich.console import Console
 from rich.text import Text
@@ -73,9 +74,10 @@ class Page(TerminalText):
         self._items(label["confirmed"], confirmed)
         self._items(label["disputed"], [(fact.id, self._fact(fact, marker)) for fact in facts.disputed])
         self._items(label["past"], [(fact.id, self._fact(fact, marker)) for fact in facts.past])
-        self._items(label["refused"], [("✗", _refused(item)) for item in facts.refused])
+        self._items(label["refused"], [("✗", self._refused(item)) for item in facts.refused])
         self._items(label["unknown"], [(item.id, marked(item.text)) for item in facts.questions])
-        self._items(label["evidence"], [(item.id, f"{item.title}: {item.description}") for item in facts.evidence])
+        evidence = [(item.id, ": ".join(filter(None, (item.title, item.description)))) for item in facts.evidence]
+        self._items(label["evidence"], evidence)
         agreed = f" ({label['agreed']})"
         timeline = [(item.id, f"{item.when}: {item.what}{agreed if item.agreed else ''}") for item in facts.timeline]
         self._items(words.say("timeline"), timeline)
@@ -89,6 +91,11 @@ class Page(TerminalText):
         wording = f" ({marker.marked(fact.wording)})" if fact.wording else ""
         standing = f" [{texts.states[fact.state]}, {texts.sources[fact.source]}]"
         return f"{marker.marked(fact.text)}{wording}{standing}{_ids((*fact.evidence, *fact.timeline))}"
+
+    def _refused(self, item: RefusedItem) -> str:
+        """An item that stands in no input, and why it was refused."""
+        particular = f": {item.particular}" if item.particular else ""
+        return f"{item.text} ({self.words.texts.refusals[item.reason]}{particular})"
 
     def steering(self, steering: Steering) -> None:
         """Write what the person wants; what is not set stays out."""
@@ -131,10 +138,13 @@ class Page(TerminalText):
 
     def output(self, output: Mapping[str, Any], indent: int = 2, *, marked: Callable[[str], str] = str) -> None:
         """Write what a role, or who sorts the facts, has answered; `marked` marks what nobody supplied."""
-        for name, value in output.items():
+        for name, value in in_order(output).items():
             label = self.words.output_field(name)
-            if not isinstance(value, list):
-                self.line(f"{label}: {marked(str(value))}", indent)
+            if isinstance(value, Mapping):
+                told = f"{value['low']}–{value['high']}%: {value['text']}{_ids(value['basis'])}"
+                self.line(f"{label}: {marked(told)}", indent)
+            elif not isinstance(value, list):
+                self.line(f"{label}: {marked(self.words.value(str(value)))}", indent)
             elif value:
                 self.line(label, indent, style="underline")
                 for item in value:
@@ -150,6 +160,10 @@ class Page(TerminalText):
         marked = self.marker(session).marked
         self._items(words.say("missing"), [(item.id, marked(item.text)) for item in gate.missing_evidence])
         self._items(words.say("conditions"), [(item.id, marked(item.text)) for item in gate.checklist])
+        standing = {fact.id: fact for fact in (*session.facts.confirmed, *session.facts.disputed)}
+        unsettled = [standing[each] for each in gate.facts_to_settle if each in standing]
+        self._items(words.say("to_settle"), [(fact.id, marked(fact.text)) for fact in unsettled])
+        self._items(words.texts.report["refused"], [("✗", self._refused(item)) for item in gate.refused])
         if gate.name == "facts":
             self._items(words.say("questions"), [(item.id, marked(item.text)) for item in session.facts.questions])
         self._items(words.say("judge_issues"), [("•", marked(text)) for text in gate.issues])
@@ -255,10 +269,6 @@ def _json(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _refused(item: RefusedItem) -> str:
-    return f"{item.text} ({item.particular})" if item.particular else item.text
-
-
 def _ids(ids: Iterable[str]) -> str:
     joined = ", ".join(ids)
     return f" [{joined}]" if joined else ""
@@ -273,4 +283,5 @@ def _entry(item: Any) -> tuple[str, str]:
     basis = item.get("basis", item.get("evidence", []))
     ids = [*basis, *item.get("timeline", [])] if isinstance(basis, list) else [str(basis)]
     issue = f" ‹{item['issue']}›" if item.get("issue") else ""
-    return str(item.get("id", "•")), f"{item['text']}{_ids(ids)}{issue}"
+    answers = f" ↩ {', '.join(item['answers'])}" if item.get("answers") else ""
+    return str(item.get("id", "•")), f"{item['text']}{_ids(ids)}{answers}{issue}"

@@ -32,6 +32,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "verifier_asks": "The verifier asks about",
         "conditions": "Conditions",
         "missing": "Missing evidence",
+        "to_settle": "Facts to confirm or correct (playmolt legal fact ID)",
         "rewritten": "rewritten once after: {checks}",
         "standing": "still stands: {check}: {text}",
         "warning": "warning: {check}: {text}",
@@ -90,6 +91,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "verifier_asks": "검증관이 묻는 점",
         "conditions": "조건",
         "missing": "부족한 증거",
+        "to_settle": "확인하거나 정정할 사실 (playmolt legal fact ID)",
         "rewritten": "한 번 고쳐 씀: {checks}",
         "standing": "해소되지 않음: {check}: {text}",
         "warning": "주의: {check}: {text}",
@@ -148,6 +150,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "verifier_asks": "核查人要问的",
         "conditions": "条件",
         "missing": "所缺证据",
+        "to_settle": "需要确认或更正的事实（playmolt legal fact ID）",
         "rewritten": "重写过一次：{checks}",
         "standing": "仍未解决：{check}：{text}",
         "warning": "注意：{check}：{text}",
@@ -204,6 +207,10 @@ class Words:
 
     def output_field(self, name: str) -> str:
         return page_texts(self.language).get(f"output.{name}", name)
+
+    def value(self, value: str) -> str:
+        """The words of a code in a role's answer; what is none stays as it is."""
+        return self.texts.values.get(value, value)
 
     def code(self, value: str) -> str:
         """The words of a form's code; what is no code stays as it is."""

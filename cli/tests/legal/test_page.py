@@ -15,6 +15,7 @@ from playmolt_schemas.games.legal import (
     Hit,
     Language,
     Numbered,
+    RefusedItem,
     Session,
     Steering,
     Turn,
@@ -57,6 +58,37 @@ VERIFIED = Turn(
 
 def styled(text: str) -> str:
     return "".join(part.partition("m")[2] if place else part for place, part in enumerate(text.split("\x1b[")))
+
+
+def test_an_answer_reads_in_the_order_of_its_schema_and_an_estimate_as_a_sentence() -> None:
+    written, file = page()
+    written.output(
+        {
+            "Likelihood": {"basis": ["F1"], "high": 70, "low": 50, "text": "It hangs on the receipt."},
+            "Findings": [{**CLAIM, "answers": ["C1.1"]}],
+            "DecisionRange": "reserved",
+        }
+    )
+    lines = [line.strip() for line in file.getvalue().splitlines()]
+    assert lines[1:] == [
+        "• the deposit is due [F1] ↩ C1.1 ‹deposit›",
+        "Range of the decision: reserved",
+        "Likelihood: 50–70%: It hangs on the receipt. [F1]",
+    ]
+
+
+def test_a_gate_lists_what_is_to_be_settled_and_what_was_refused_with_why() -> None:
+    doubted = Fact(id="F4", text="the sum was $3,100", state="disputed", source="evidence", reason="C1")
+    refused = RefusedItem(text="An expert came.", quote="an expert came", reason="quote_not_found", particular=None)
+    gate = Gate(
+        name="round2", banner=None, missing_evidence=(), checklist=(), issues=(), focus=(), schema={},
+        facts_to_settle=("F4",), refused=(refused,),
+    )  # fmt: skip
+    written, file = page()
+    written.gate(session(facts=Facts(disputed=(doubted,)), gate=gate), gate)
+    told = file.getvalue()
+    assert "F4 the sum was $3,100" in told
+    assert "✗ An expert came. (a quote that stands in no text of the material)" in told
 
 
 @pytest.mark.parametrize(
