@@ -178,8 +178,8 @@ def test_conditions_and_answers_stand_in_the_text(session: Any) -> None:
     session.to("VERIFIER_R1").status("Conditional", MissingEvidence=["원본"]).to("round2")
     session.to("end").form("end", resolution="extend").status("No-Go", MissingEvidence=["서명"])
     text = render_md(of(session.form("end", missing_evidence_answers={"M1": "다음 주에 받는다"})))
-    assert "\n- 조건 C1: 원본\n" in text
-    assert "\n- 부족한 증거 M1: 서명 → 다음 주에 받는다\n" in text
+    assert "\n- 조건: 원본\n" in text
+    assert "\n- 부족한 증거: 서명 → 다음 주에 받는다\n" in text
 
 
 def test_it_says_that_it_is_a_simulation_and_no_legal_advice(sessions: Any) -> None:
@@ -311,7 +311,7 @@ def test_what_the_ids_stand_for_is_told(session: Any) -> None:
     assert '| <a id="t2"></a>**T2** | 2024-04-01 | 대금을 독촉했다 |\n' in text
     assert "대금은 700만원이었다. · 본인, 2026년" in text
     assert "agent-1" not in text
-    assert r"| \[[F1](#f1)\] | \[[T1](#t1)\] |" in text
+    assert r"| 물품을 인도했다 \[[F1](#f1)\] | \[[T1](#t1)\] |" in text
 
 
 def test_every_asserting_line_links_to_its_id(session: Any) -> None:
@@ -386,15 +386,29 @@ def test_only_whole_sentences_of_the_last_round_are_in_doubt(session: Any) -> No
     session.to("CLAIMANT_R3").spoken(Claims=late).spoken(Claims=late)
     session.to("JUDGE_R3").spoken(Findings=[claim("왔다.", ["F1"])])
     text = render_md(of(session))
-    assert "| 왔다. (해소되지 않음(근거 없음)) \\[F9\\]" in text
-    assert "<br>물건이 왔다. 오래되었다. \\[[F1]" in text
-    assert "<br>먼저 왔다. \\[[F1]" in text
+    assert "| C3.1 왔다. (뒷받침되지 않음: 확정 사실 밖의 사실) \\[F9\\]" in text
+    assert "<br>C3.2 물건이 왔다. 오래되었다. \\[[F1]" in text
+    assert "<br>C3.3 먼저 왔다. \\[[F1]" in text
     assert "- 왔다. \\[[F1]" in text
 
 
 def test_what_still_stands_is_marked_where_it_is_said(sessions: Any) -> None:
     text = render_md(of(sessions(profile="stubborn")))
-    assert "<br>이 사건은 무조건 승소한다. (해소되지 않음(근거 없음))" in text
+    assert "<br>C3.2 이 사건은 무조건 승소한다. (뒷받침되지 않음: " in text
+
+
+def test_points_are_named_and_lead_to_the_round_they_were_made_in(session: Any) -> None:
+    text = render_md(of(session))
+    assert '<a id="c1.1"></a>**C1.1** 주장: ' in text
+    assert '<a id="o3.1"></a>**O3.1** 반박: ' in text
+    assert "| C3.1 " in text
+    assert "(C2.1에 대한 답변)" in text
+
+
+def test_evidence_is_called_by_its_title_in_matrix_and_citations(session: Any) -> None:
+    text = render_md(of(session))
+    assert r"| 인수증 \[[E1](#e1)\] | " in text
+    assert r"- 인수증 \[[E1](#e1)\]" in text.partition("인용\n")[2]
 
 
 def test_the_word_document_opens_and_holds_the_text(hostile: Report) -> None:

@@ -4,11 +4,12 @@ import msgspec
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
-    """A sentence; `refs` are the ids it rests on, `anchor` the id it defines."""
+    """A sentence; `refs` are the ids it rests on, `anchor` the id it defines; `listed` is one among others like it."""
 
     text: str
     refs: tuple[str, ...] = ()
     anchor: str = ""
+    listed: bool = True
 
 
 class Heading(msgspec.Struct, frozen=True):

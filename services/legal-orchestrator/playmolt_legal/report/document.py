@@ -46,8 +46,8 @@ def document(report: Report, chosen: Sequence[str] = SECTIONS) -> Document:
     )
     return Document(
         language=report.language,
-        title=f"{words.report['report']}: {report.case.title}",
-        cover=tuple(_cover(report, words)),
+        title=f"{words.report['report']}{writer.colon}{report.case.title}",
+        cover=tuple(_cover(report, words, writer.colon)),
         notice=report.disclaimer,
         ended_at=report.ended_at,
         sections=sections,
@@ -63,14 +63,14 @@ def _names(report: Report, chosen: Sequence[str]) -> Iterator[str]:
             yield placed
 
 
-def _cover(report: Report, words: texts.Texts) -> Iterator[Line]:
+def _cover(report: Report, words: texts.Texts, colon: str) -> Iterator[Line]:
     case, label = report.case, words.report
-    yield Line(text=f"{label['case']}: {case.title}")
-    yield Line(text=f"{label['case_type']}: {words.case_types[case.case_type]}")
-    yield Line(text=f"{label['jurisdiction']}: {case.jurisdiction}")
-    yield Line(text=f"{label['parties']}: {case.parties.claimant} / {case.parties.opposing}")
-    yield Line(text=f"{label['side']}: {words.sides[report.side]}")
-    yield Line(text=f"{label['date']}: {dates.told(report.ended_at, report.language)}")
+    yield Line(text=f"{label['case']}{colon}{case.title}")
+    yield Line(text=f"{label['case_type']}{colon}{words.case_types[case.case_type]}")
+    yield Line(text=f"{label['jurisdiction']}{colon}{case.jurisdiction}")
+    yield Line(text=f"{label['parties']}{colon}{case.parties.claimant} / {case.parties.opposing}")
+    yield Line(text=f"{label['side']}{colon}{words.sides[report.side]}")
+    yield Line(text=f"{label['date']}{colon}{dates.told(report.ended_at, report.language)}")
 
 
 def lines(blocks: Sequence[Block]) -> Iterator[Line]:

@@ -10,13 +10,20 @@ import docx
 from docx.enum.text import WD_ALIGN_PARAGRAPH
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
+from docx.shared import Mm
 from playmolt_schemas.games.legal import Report
 
 from playmolt_legal.report import dates
 from playmolt_legal.report.blocks import Heading, Line, Table
 from playmolt_legal.report.document import Document, Section, document
 
-_FONT: Final = "Malgun Gothic"
+_LATIN: Final = "Calibri"
+_FONTS: Final = {"en": "Malgun Gothic", "ko": "Malgun Gothic", "zh": "Microsoft YaHei"}
+"""For Korean and Chinese characters, by the report's language."""
+_STYLES: Final = ("Normal", "Title", "Heading 1", "Heading 2", "List Bullet", "Header", "Footer")
+_THEMED: Final = ("w:asciiTheme", "w:hAnsiTheme", "w:eastAsiaTheme", "w:cstheme")
+_PAGE: Final = (Mm(210), Mm(297))
+_MARGIN: Final = Mm(22)
 _OWN_PAGES: Final = 2
 """So many sections begin on a page of their own: the answer, and what comes behind it."""
 _REGIONS: Final = {"en": "en-US", "ko": "ko-KR", "zh": "zh-CN"}
@@ -39,9 +46,7 @@ class _Book:
         self._laid_out = laid_out
         self._book = docx.Document()
         self._marks = 0
-        style: Any = self._book.styles["Normal"]
-        style.font.name = _FONT
-        style.element.get_or_add_rPr().get_or_add_rFonts().set(qn("w:eastAsia"), _FONT)
+        self._dress(_FONTS[laid_out.language])
         self._speak(_REGIONS[laid_out.language])
 
     def written(self) -> bytes:
@@ -58,6 +63,19 @@ class _Book:
         file = io.BytesIO()
         book.save(file)
         return _settled(file.getvalue(), dates.read(laid_out.ended_at))
+
+    def _dress(self, font: str) -> None:
+        """A4, and fonts by name: the template's theme has Japanese ones for headings."""
+        page = self._book.sections[0]
+        page.page_width, page.page_height = _PAGE
+        page.left_margin = page.right_margin = page.top_margin = page.bottom_margin = _MARGIN
+        for name in _STYLES:
+            style: Any = self._book.styles[name]
+            style.font.name = _LATIN
+            fonts = style.element.get_or_add_rPr().get_or_add_rFonts()
+            for themed in _THEMED:
+                fonts.attrib.pop(qn(themed), None)
+            fonts.set(qn("w:eastAsia"), font)
 
     def _edges(self) -> None:
         """A header and a footer on every page but the cover."""
@@ -99,7 +117,8 @@ class _Book:
         for block in section.blocks:
             match block:
                 case Line():
-                    self._line(self._book.add_paragraph(style="List Bullet"), block)
+                    style = "List Bullet" if block.listed else "Normal"
+                    self._line(self._book.add_paragraph(style=style), block)
                 case Heading(text=text):
                     self._book.add_heading(_xml(text), level=2)
                 case Table():
@@ -137,7 +156,7 @@ class _Book:
             mark = OxmlElement(tag)
             mark.set(qn("w:id"), str(self._marks))
             if tag == "w:bookmarkStart":
-                mark.set(qn("w:name"), name)
+                mark.set(qn("w:name"), _bookmark(name))
             paragraph._p.append(mark)  # noqa: SLF001 -- the library has no call for bookmarks
 
     def _ref(self, paragraph: Any, ref: str) -> None:
@@ -153,9 +172,14 @@ class _Book:
         run = paragraph.add_run(_xml(text))
         run.font.underline = True
         link = OxmlElement("w:hyperlink")
-        link.set(qn("w:anchor"), anchor)
+        link.set(qn("w:anchor"), _bookmark(anchor))
         paragraph._p.append(link)  # noqa: SLF001 -- the library has no call for inner links
         link.append(run._r)  # noqa: SLF001
+
+
+def _bookmark(name: str) -> str:
+    """Word takes letters, digits and underscores."""
+    return name.replace(".", "_")
 
 
 def _shade(cell: Any) -> None:

@@ -40,10 +40,12 @@ def section(part: Section, laid_out: Document) -> str:
 def _blocks(blocks: Sequence[Block], laid_out: Document) -> Iterator[str]:
     listing = False
     for block in blocks:
-        if isinstance(block, Line) != listing:
+        if (isinstance(block, Line) and block.listed) != listing:
             listing = not listing
             yield "<ul>" if listing else "</ul>"
         match block:
+            case Line(listed=False):
+                yield f"<p{_id(block)}>{_line(block, laid_out)}</p>"
             case Line():
                 yield f"<li{_id(block)}>{_line(block, laid_out)}</li>"
             case Heading(text=text):

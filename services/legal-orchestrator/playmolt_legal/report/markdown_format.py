@@ -27,6 +27,8 @@ def _section(section: Section, laid_out: Document) -> Iterator[str]:
     for place, block in enumerate(section.blocks):
         space = ("",) if place else ()
         match block:
+            case Line(listed=False):
+                yield _line(block, laid_out)
             case Line():
                 yield f"- {_line(block, laid_out)}"
             case Heading(text=text):

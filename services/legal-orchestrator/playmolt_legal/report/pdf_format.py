@@ -7,19 +7,19 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import pylopdf_fonts_ko
 import pylopdf_fonts_zh_cn
 from fpdf import FPDF
-from fpdf.enums import MethodReturnValue
 from playmolt_schemas.games.legal import Report
 from typing_extensions import override
 
 from playmolt_legal.report import dates
 from playmolt_legal.report.blocks import Cell, Heading, Line, Table
 from playmolt_legal.report.document import Document, Section, document
+from playmolt_legal.report.line_breaks import wrapped
 from playmolt_legal.report.pdf_structure import Element, Structure
 
 _FONT: Final = "sans"
@@ -145,9 +145,7 @@ class _Paper:
         return number
 
     def _wrapped(self, text: str, width: float) -> list[str]:
-        """The lines of a text; a word longer than a line is broken."""
-        lines: Any = self._pdf.multi_cell(width, _LINE, text, align="L", dry_run=True, output=MethodReturnValue.LINES)
-        return lines or [""]
+        return wrapped(text, width, self._wide)
 
     @contextmanager
     def _tagged(self, kind: str) -> Iterator[None]:
@@ -191,7 +189,7 @@ class _Paper:
         for block in section.blocks:
             match block:
                 case Line():
-                    self._line(block)
+                    self._line(block, "•" if block.listed else "")
                 case Heading(text=text):
                     self._head(text, 11, "/H2")
                 case Table():

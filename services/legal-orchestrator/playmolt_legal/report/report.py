@@ -117,7 +117,7 @@ def _page_one(state: State) -> PageOne:
     missing: list[str] = verified.output["MissingEvidence"] if verified else []
     gaps = (*(item.text for item in facts.questions), *missing, *(fact.text for fact in facts.disputed))
     return PageOne(
-        question="; ".join(state.steering.focus_issues or issues) or state.title,
+        question=texts.listed(state.language, state.steering.focus_issues or issues) or state.title,
         outcome=judge.output["DecisionRange"] if judge else "",
         likelihood=_likelihood(state),
         decisive=_decisive(state),

@@ -22,6 +22,7 @@ from playmolt_legal.guardrails.marking import Marker
 from playmolt_legal.guardrails.sentences import sentences
 from playmolt_legal.report import dates
 from playmolt_legal.report.blocks import Block, Cell, Heading, Line, Table
+from playmolt_legal.report.point_ids import PointIds
 from playmolt_legal.roles import texts
 
 CHOICES: Final = (
@@ -37,6 +38,9 @@ class Writer:
         self.report, self.words, self.label = report, words, words.report
         self.marker = Marker(report.unverified, self.label["unverified"])
         self.marked = self.marker.marked
+        self.colon = "：" if report.language == "zh" else ": "
+        self.titles = {item.id: item.title for item in report.evidence}
+        self.points = PointIds(report)
         self.last_round = max((each.round for each in report.verifier), default=0)
         self.codes: dict[str, str] = {
             code: text
@@ -52,8 +56,8 @@ class Writer:
 
     def answer(self) -> Iterator[Block]:
         page = self.report.page_one
-        yield from self._listed("question", [page.question])
-        yield from self._listed("outcome", [page.outcome] if page.outcome else [])
+        yield from self._told("question", page.question)
+        yield from self._told("outcome", page.outcome)
         yield Heading(self.label["likelihood"])
         yield self._likelihood()
         facts = {fact.id: fact for fact in (*self.report.facts.confirmed, *self.report.facts.disputed)}
@@ -68,20 +72,23 @@ class Writer:
         """What the last turn said to the instructions that ended the session."""
         if self.report.final_failed:
             yield Heading(self.label["final"])
-            yield Line(text=self.label["final_failed"])
+            yield Line(text=self.label["final_failed"], listed=False)
         if final := self.report.final:
             yield Heading(self.label["final"])
             yield from self._said(final.answer, "Answer", phase=phases.FINAL)
             yield from self._listed("not_followed", final.not_followed)
-            hits = [hit for hit in self.report.guardrail_hits if hit.phase == phases.FINAL]
-            yield from (Line(text=self._hit(hit)) for hit in hits)
 
     def _likelihood(self) -> Line:
         estimate = self.report.likelihood
         if estimate is None:
-            return Line(text=self.words.no_likelihood)
-        text = f"{self.words.sides[estimate.side]}: {estimate.low}–{estimate.high}%. {self.marked(estimate.text)}"
-        return Line(text=text, refs=tuple(estimate.basis))
+            return Line(text=self.words.no_likelihood, listed=False)
+        said = f"{estimate.low}–{estimate.high}%{self._stop}{self.marked(estimate.text)}"
+        text = f"{self.words.sides[estimate.side]}{self.colon}{said}"
+        return Line(text=text, refs=tuple(estimate.basis), listed=False)
+
+    @property
+    def _stop(self) -> str:
+        return "。" if self.report.language == "zh" else ". "
 
     def facts(self) -> Iterator[Block]:
         facts = self.report.facts
@@ -89,7 +96,7 @@ class Writer:
             if some:
                 yield Heading(self.label[name])
                 yield self._table(
-                    ("id", "fact", "state", "source"), (self._fact(fact) for fact in some), (10, 54, 16, 20)
+                    ("id", "fact", "state", "source"), (self._fact(fact) for fact in some), (8, 52, 18, 22)
                 )
         if facts.unknown:
             yield Heading(self.label["unknown"])
@@ -100,7 +107,7 @@ class Writer:
         if self.report.evidence:
             yield Heading(self.label["evidence"])
             yield from (
-                Line(text=": ".join(filter(None, (item.title, item.description))), anchor=item.id)
+                Line(text=self.colon.join(filter(None, (item.title, item.description))), anchor=item.id)
                 for item in self.report.evidence
             )
         if self.report.corrections:
@@ -122,7 +129,7 @@ class Writer:
 
     def _change(self, record: FactRecord) -> Line:
         when = dates.told(record.at, self.report.language)
-        said = f": {record.old} → {record.new}" if record.new else ""
+        said = f"{self.colon}{record.old} → {record.new}" if record.new else ""
         reason = f" ({record.reason})" if record.reason else ""
         refs = (record.id, record.new_id) if record.new_id else (record.id,)
         return Line(text=self.marked(f"{when} · {self.words.changes[record.action]}{said}{reason}"), refs=refs)
@@ -135,54 +142,71 @@ class Writer:
             sides = (self._said(argument.claimant, "Claims"), self._said(argument.opposing, "CounterArguments"))
             yield Table((heading, sides), (50, 50))
 
+    def _numbered(self, field: str, statement: Statement) -> str:
+        """The text behind the id of its point, and before the ids of the points it answers."""
+        point = self.points.newest(field, statement.text)
+        answered = self._answered(statement.answers or ())
+        return f"{f'{point} ' if point else ''}{self.marked(statement.text)}{answered}"
+
+    def _answered(self, points: Iterable[str]) -> str:
+        named = ", ".join(point for point in points if point in self.points.known)
+        return f" ({self.label['answers'].format(points=named)})" if named else ""
+
     def burden(self) -> Iterator[Block]:
         burden = self.report.burden
-        yield from self._listed("standard", [burden.standard])
+        yield from self._told("standard", burden.standard)
         if burden.text:
             yield Heading(self.label["burden_said"])
-            yield Line(text=self.marked(burden.text), refs=burden.basis)
+            yield Line(text=self.marked(burden.text), refs=burden.basis, listed=False)
 
     def findings(self) -> Iterator[Block]:
         yield from self._said(self.report.findings, "Findings")
-        yield from self._listed("outcome", [self.report.decision_range] if self.report.decision_range else [])
+        yield from self._told("outcome", self.report.decision_range)
         yield Heading(self.label["likelihood"])
         yield self._likelihood()
 
     def matrix(self) -> Iterator[Block]:
-        rows = (
+        facts = {fact.id: fact.text for fact in self.report.facts.confirmed}
+        rows = [
             (
-                (Line(text="" if row.fact else "–", refs=(row.fact,) if row.fact else ()),),
-                (Line(text="", refs=(row.evidence,)),),
+                (Line(text=self.marked(facts[row.fact]), refs=(row.fact,)) if row.fact else Line(text="–"),),
+                (Line(text=self.titles.get(row.evidence, ""), refs=(row.evidence,)),),
                 (Line(text=", ".join(self.words.roles[role] for role in row.relied_on_by) or "–"),),
             )
             for row in self.report.evidence_matrix
-        )
-        if self.report.evidence_matrix:
-            yield self._table(("fact", "evidence", "relied_on_by"), rows, (20, 20, 60))
+            if row.fact or row.relied_on_by or row.evidence.startswith("E")
+        ]
+        if rows:
+            yield self._table(("fact", "evidence", "relied_on_by"), rows, (46, 30, 24))
 
     def marks(self) -> Iterator[Block]:
         for each in self.report.verifier:
-            yield Heading(self.label["status"].format(round=each.round, status=each.status))
+            status = self.words.values.get(each.status, each.status)
+            yield Heading(self.label["status"].format(round=each.round, status=status))
             yield from self._round(each)
+        if closing := [hit for hit in self.report.guardrail_hits if hit.phase == phases.FINAL]:
+            yield Heading(self.words.final_title)
+            yield from (Line(text=self._hit(hit)) for hit in closing)
         if no_go := self.report.no_go:
             yield from self._listed("reasons", no_go.reasons)
             yield from self._listed("alternatives", no_go.alternatives)
 
     def _round(self, each: VerifiedRound) -> Iterator[Line]:
         for name, said in (("unsupported", each.unsupported), ("missing_evidence", each.missing)):
-            yield from (Line(text=f"{self.label[name]}: {self.marked(text)}") for text in said)
+            yield from (Line(text=f"{self.label[name]}{self.colon}{self.marked(text)}") for text in said)
         yield from (
-            Line(text=f"{self.label['unanswered']} {point.id}: {self.marked(point.text)}") for point in each.unanswered
+            Line(text=f"{self.label['unanswered']} {point.id}{self.colon}{self.marked(point.text)}")
+            for point in each.unanswered
         )
         for turn in each.stale:
-            yield Line(text=f"{self.label['stale']}: {self._turn(turn.phase)}", refs=turn.facts)
+            yield Line(text=f"{self.label['stale']}{self.colon}{self._turn(turn.phase)}", refs=turn.facts)
         hits = [hit for hit in self.report.guardrail_hits if hit.phase.endswith(f"_R{each.round}")]
         yield from (Line(text=self._hit(hit)) for hit in hits)
 
     def _hit(self, hit: ReportedHit) -> str:
         state = self.label["unresolved" if hit.unresolved else "resolved"]
         place = f"{self._turn(hit.phase)} · {self.words.outputs[hit.field]}"
-        return f"{place} · {self.words.checks[hit.check]} · {state}: {self.marked(hit.text)}"
+        return f"{place} · {self.words.checks[hit.check]} · {state}{self.colon}{self.marked(hit.text)}"
 
     def _turn(self, phase: str) -> str:
         here = phases.turn(phase)
@@ -219,14 +243,15 @@ class Writer:
     def _gate(self, entry: GateEntry) -> Iterator[Line]:
         if entry.banner:
             yield Line(text=entry.banner)
+        # Without their ids: `C1` is also a correction's.
         for item in entry.checklist:
-            yield Line(text=self.marked(f"{self.label['checklist']} {item.id}: {item.text}"))
+            yield Line(text=f"{self.label['checklist']}{self.colon}{self.marked(item.text)}")
         for item in entry.missing_evidence:
-            answer = entry.form.missing_evidence_answers.get(item.id, "")
-            yield Line(text=self.marked(f"{self.label['missing_evidence']} {item.id}: {item.text} → {answer}"))
+            answer = self._value(entry.form.missing_evidence_answers.get(item.id, ""))
+            yield Line(text=f"{self.label['missing_evidence']}{self.colon}{self.marked(f'{item.text} → {answer}')}")
         for name, value in msgspec.to_builtins(entry.form).items():
             if name not in ("gate", "missing_evidence_answers") and value not in (None, "", (), {}):
-                yield Line(text=f"{self.words.fields[name]}: {self.marked(self._value(value))}")
+                yield Line(text=f"{self.words.fields[name]}{self.colon}{self.marked(self._value(value))}")
 
     def _value(self, value: Any) -> str:
         match value:
@@ -235,20 +260,22 @@ class Writer:
             case str():
                 return self.codes.get(value, value)
             case list() | tuple():
-                return "; ".join(self._value(each) for each in value)
+                return texts.listed(self.report.language, [self._value(each) for each in value])
             case dict():
                 return " · ".join(self._value(each) for each in value.values() if each is not False)
         return str(value)
 
     def citations(self) -> Iterator[Block]:
-        return (Line(text=self.marker.cited(citation)) for citation in self.report.citations)
+        for citation in self.report.citations:
+            title = self.titles.get(citation.text)
+            yield Line(text=title, refs=(citation.text,)) if title else Line(text=self.marker.cited(citation))
 
     def appendix(self) -> Iterator[Block]:
         for turn in self.report.appendix:
             yield Heading(self._turn(turn.phase))
-            yield from self._spoken(turn.output)
+            yield from self._spoken(turn.output, turn.phase)
             if turn.draft is not None:
-                yield Heading(f"{self._turn(turn.phase)}: {self.label['draft']}")
+                yield Heading(f"{self._turn(turn.phase)}{self.colon}{self.label['draft']}")
                 yield from self._spoken(turn.draft)
         if self.report.refused:
             yield Heading(self.label["refused"])
@@ -257,42 +284,53 @@ class Writer:
     def _refused(self, item: RefusedItem) -> str:
         """The item, what it quoted, and why it was refused."""
         quote = f" “{item.quote}”" if item.quote and item.quote != item.text else ""
-        particular = f": {item.particular}" if item.particular else ""
+        particular = f"{self.colon}{item.particular}" if item.particular else ""
         return f"{item.text}{quote} ({self.words.refusals[item.reason]}{particular})"
 
-    def _spoken(self, output: Mapping[str, Any]) -> Iterator[Line]:
+    def _spoken(self, output: Mapping[str, Any], phase: str = "") -> Iterator[Line]:
+        """What a turn said; its points are where their ids lead to, but for a draft's, which has no phase."""
         for field, value in output.items():
-            for item in value if isinstance(value, list) else [value]:
-                yield self._item(self.words.outputs[field], item)
+            for place, item in enumerate(value if isinstance(value, list) else [value], 1):
+                anchor = self.points.of(phase, field, place)
+                yield msgspec.structs.replace(self._item(self.words.outputs[field], item), anchor=anchor)
 
     def _item(self, label: str, item: Any) -> Line:
+        label = f"{label}{self.colon}"
         if not isinstance(item, dict):
-            return Line(text=f"{label}: {self.marked(self.words.values.get(str(item), str(item)))}")
+            return Line(text=f"{label}{self.marked(self.words.values.get(str(item), str(item)))}")
         if "low" in item:
-            text = f"{item['low']}–{item['high']}%. {item['text']}"
-            return Line(text=f"{label}: {self.marked(text)}", refs=tuple(item["basis"]))
+            text = f"{item['low']}–{item['high']}%{self._stop}{item['text']}"
+            return Line(text=f"{label}{self.marked(text)}", refs=tuple(item["basis"]))
         if "evidence" in item:
-            return Line(text=f"{label}: {self.marked(item['purpose'])}", refs=self._refs([item["evidence"]]))
-        return Line(text=f"{label}: {self.marked(item['text'])}", refs=self._refs(item["basis"]))
+            return Line(text=f"{label}{self.marked(item['purpose'])}", refs=self._refs([item["evidence"]]))
+        answered = self._answered(item.get("answers", ()))
+        return Line(text=f"{label}{self.marked(item['text'])}{answered}", refs=self._refs(item["basis"]))
 
     def _said(self, statements: Iterable[Statement], *fields: str, phase: str = "") -> tuple[Line, ...]:
         """Write statements that stood in these fields of a phase's answer, or of the last round's."""
         spoken = phase or f"_R{self.last_round}"
         doubts = {
-            hit.text
+            hit.text: self.words.checks[hit.check]
             for hit in self.report.guardrail_hits
             if hit.unresolved and hit.phase.endswith(spoken) and hit.field in fields
         }
         written = []
         for statement in statements:
             refs = tuple(statement.basis) if isinstance(statement.basis, list) else (statement.basis,)
-            doubt = f" ({self.label['unresolved']})" if doubts & _hit_texts(statement.text, refs) else ""
-            written.append(Line(text=self.marked(statement.text) + doubt, refs=self._refs(statement.basis)))
+            found = dict.fromkeys(doubts[text] for text in _hit_texts(statement.text, refs) if text in doubts)
+            doubt = f" ({self.label['unresolved']}{self.colon}{', '.join(found)})" if found else ""
+            text = self._numbered(fields[0], statement) + doubt
+            written.append(Line(text=text, refs=self._refs(statement.basis)))
         return tuple(written)
 
     def _refs(self, basis: list[str] | str) -> tuple[str, ...]:
         named = [basis] if isinstance(basis, str) else basis or ["Unknown"]
         return tuple(self.words.values.get(each, each) for each in named)
+
+    def _told(self, name: str, text: str) -> Iterator[Block]:
+        if text:
+            yield Heading(self.label[name])
+            yield Line(text=self.marked(text), listed=False)
 
     def _listed(self, name: str, items: Iterable[str]) -> Iterator[Block]:
         written = [Line(text=self.marked(text)) for text in items]
@@ -314,10 +352,10 @@ class Writer:
         return self._said(self.report.settlement, "SettlementOptions")
 
 
-def _hit_texts(text: str, refs: tuple[str, ...]) -> set[str]:
+def _hit_texts(text: str, refs: tuple[str, ...]) -> list[str]:
     """What a hit about a statement may quote: it whole, one of its sentences, a plan with its evidence."""
     plans = (f"{ref}: {text}" for ref in refs)
-    return {quoted[:HIT_CHARS] for quoted in (text, *sentences(text), *plans)}
+    return [quoted[:HIT_CHARS] for quoted in (text, *sentences(text), *plans)]
 
 
 _WRITERS: Final[Mapping[str, Callable[[Writer], Iterable[Block]]]] = {

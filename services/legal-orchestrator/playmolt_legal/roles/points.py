@@ -8,17 +8,25 @@ from playmolt_schemas.games.legal import Numbered, Role
 from playmolt_legal.roles import outputs
 from playmolt_legal.state import Spoken
 
-_MADE: Final[dict[Role, tuple[str, str]]] = {"claimant": ("Claims", "C"), "opposing": ("CounterArguments", "O")}
+_FIELDS: Final[dict[Role, str]] = {"claimant": "Claims", "opposing": "CounterArguments"}
+LETTERS: Final = {"Claims": "C", "CounterArguments": "O"}
+"""The fields that hold points, with the letter that their ids begin with."""
 _AGAINST: Final[dict[Role, Role]] = {"claimant": "opposing", "opposing": "claimant"}
 
 
 def of(turn: Spoken) -> tuple[Numbered, ...]:
     """`C2.1` is the first claim of round 2, `O2.1` its first counter-argument."""
-    if turn.role not in _MADE:
+    if turn.role not in _FIELDS:
         return ()
-    field, letter = _MADE[turn.role]
+    field = _FIELDS[turn.role]
     said = turn.output.get(field, ())
-    return tuple(Numbered(id=f"{letter}{turn.round}.{place}", text=one["text"]) for place, one in enumerate(said, 1))
+    return tuple(
+        Numbered(id=identifier(field, turn.round, place), text=one["text"]) for place, one in enumerate(said, 1)
+    )
+
+
+def identifier(field: str, round_: int, place: int) -> str:
+    return f"{LETTERS[field]}{round_}.{place}"
 
 
 def to_answer(before: Sequence[Spoken], role: Role) -> tuple[Numbered, ...]:

@@ -97,14 +97,15 @@ def _system(state: State, here: phases.TurnPhase) -> str:
         steering_block(state),
         *([words.block_rules] if words.block_rules else []),
         *_newest_form(state, words),
-        f"{words.setting.format(title=words.titles[state.case_type][here.role])} "
-        + words.persons_side.format(side=words.sides[state.side]),
-        words.rounds[str(min(here.round, phases.LAST_ROUND))],
+        _setting(state, words, words.titles[state.case_type][here.role]),
+        words.rounds[_round(here)],
         words.tasks[_task(state, here)],
+        *([words.ranges[state.case_type]] if here.role == "judge" and here.round > 1 else []),
         words.gate_criteria if here.role == "verifier" else words.method,
         standards.of(state.language, state.case_type, one_line(state.jurisdiction)),
         *_estimate(state, here, words),
         *_about_uploads(state, words),
+        *([words.gone] if state.facts.past else []),
         words.rules,
         f"{words.schema}\n{asked}",
         _example(state, _task(state, here)),
@@ -120,15 +121,27 @@ def _final_system(state: State) -> str:
         steering_block(state),
         *([words.block_rules] if words.block_rules else []),
         *_newest_form(state, words),
-        f"{words.setting.format(title=words.final_title)} {words.persons_side.format(side=words.sides[state.side])}",
+        _setting(state, words, words.final_title),
         words.tasks["final"],
         standards.of(state.language, state.case_type, one_line(state.jurisdiction)),
         *_about_uploads(state, words),
+        *([words.gone] if state.facts.past else []),
         words.rules,
         f"{words.schema}\n{asked}",
         _example(state, "final"),
     ]
     return "\n\n".join(parts)
+
+
+def _setting(state: State, words: texts.Texts, title: str) -> str:
+    space = "" if state.language == "zh" else " "
+    return f"{words.setting.format(title=title)}{space}{words.persons_side.format(side=words.sides[state.side])}"
+
+
+def _round(here: phases.TurnPhase) -> str:
+    """Who takes a side argues; judge and verifier are given no points to answer."""
+    number = str(min(here.round, phases.LAST_ROUND))
+    return f"{here.role}_{number}" if here.role in ("judge", "verifier") else number
 
 
 def _about_uploads(state: State, words: texts.Texts) -> list[str]:

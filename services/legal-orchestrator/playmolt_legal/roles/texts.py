@@ -1,6 +1,6 @@
 """The project's own words in every language (`data/texts.json`) and the steering block of the source."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -52,6 +52,8 @@ class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rules: str
     tasks: Mapping[str, str]
     rounds: Mapping[str, str]
+    ranges: Mapping[CaseType, str]
+    gone: str
     method: str
     gate_criteria: str
     block_rules: str
@@ -85,6 +87,10 @@ def _all() -> Mapping[Language, Texts]:
 
 def of(language: Language) -> Texts:
     return _all()[language]
+
+
+def listed(language: Language, items: Iterable[str]) -> str:
+    return ("；" if language == "zh" else "; ").join(items)
 
 
 @cache
