@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.deploy.alert_cases import CASES, PARTS, Figures, minutes, series
@@ -61,6 +62,7 @@ def written(folder: Path) -> Path:
     return file
 
 
+@pytest.mark.timeout(330)
 def test_they_do_what_they_must(tmp_path: Path) -> None:
     file = written(tmp_path)
     promtool = shutil.which("promtool")
