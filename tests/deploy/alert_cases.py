@@ -26,6 +26,17 @@ def _job(name: str) -> str:
     return f'kube_job_failed{{condition="true",job_name="{name}-1"}}'
 
 
+def _runs(name: str, other: str) -> tuple[Figures, Figures]:
+    """A run that failed after the last that succeeded; and one before it, beside a failed run of another CronJob."""
+    began, succeeded = f'kube_job_status_start_time{{job_name="{name}-1"}}', _succeeded(name)
+    failed = {_job(name): "1x60", began: "1000x60"}
+    return {**failed, succeeded: "500x60"}, {**failed, succeeded: "2000x60", _job(other): "1x60"}
+
+
+def _succeeded(name: str) -> str:
+    return f'kube_cronjob_status_last_successful_time{{cronjob="{name}"}}'
+
+
 def _up(*away: str) -> Figures:
     return {f'up{{playmolt_component="{part}",pod="a"}}': "0x60" if part in away else "1x60" for part in PARTS}
 
@@ -137,16 +148,17 @@ CASES: Final[Mapping[str, tuple[Figures, Figures]]] = {
         },
     ),
     "MigrationFailed": ({_job("migrate-pre"): "1x60"}, {_job("migrate-pre"): "0x60", _job("archive"): "1x60"}),
-    "LogVerifyFailed": ({_job("log-verify"): "1x60"}, {_job("log-verify"): "0x60", _job("log-anchor"): "1x60"}),
-    "LogAnchorFailed": ({_job("log-anchor"): "1x60"}, {_job("log-anchor"): "0x60", _job("log-verify"): "1x60"}),
-    "ArchiveFailed": ({_job("archive"): "1x60"}, {_job("archive"): "0x60", _job("log-verify"): "1x60"}),
-    "RetentionFailed": ({_job("retention"): "1x60"}, {_job("retention"): "0x60", _job("archive"): "1x60"}),
+    "LogVerifyFailed": (
+        {_job("log-verify"): "1x60"}, {_job("log-verify"): "0x60", _job("log-anchor"): "1x60"},
+    ),
+    "LogAnchorFailed": _runs("log-anchor", "log-verify"),
+    "ArchiveFailed": _runs("archive", "log-verify"),
+    "RetentionFailed": _runs("retention", "archive"),
     "SealKeysOld": (
         {'playmolt_seal_key_age_seconds{pod="a"}': "691000+60x60"},
         {
             'playmolt_seal_key_age_seconds{pod="a"}': "600000+60x60",
-            _job("seal"): "0x60",
-            _job("retention"): "1x60",
+            **_runs("seal", "retention")[1],
         },
     ),
     "MetricsMissing": (_up("nats"), _up()),

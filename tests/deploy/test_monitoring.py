@@ -20,6 +20,8 @@ OF_OTHERS = {
     "kube_pod_container_status_restarts_total",
     "kube_statefulset_status_replicas_ready",
     "kube_job_failed",
+    "kube_job_status_start_time",
+    "kube_cronjob_status_last_successful_time",
     "cnpg_collector_up",
     "cnpg_pg_replication_streaming_replicas",
     "barman_cloud_cloudnative_pg_io_last_available_backup_timestamp",
@@ -35,7 +37,7 @@ OF_OTHERS = {
 }
 """Of kube-state-metrics, the kubelet, the database operator and its backup plugin, and the exporter of NATS."""
 KEYWORDS = {"sum", "max", "min", "by", "on", "and", "or", "rate", "increase", "absent", "time", "offset", "le"}
-KEYWORDS |= {"histogram_quantile", "label_values", "namespace", "predict_linear", "unless", "vector"}
+KEYWORDS |= {"histogram_quantile", "label_values", "namespace", "predict_linear", "unless", "vector", "group_left"}
 SUFFIXES = {"histogram": ("_bucket", "_sum", "_count"), "counter": ("",), "gauge": ("",)}
 PAGE = (ROOT / "docs" / "operating.md").read_text()
 SETTINGS = yaml.safe_load((ROOT / "deploy" / "k8s" / "monitoring" / "settings.yaml").read_text())
