@@ -5,13 +5,14 @@ from collections.abc import Iterator
 
 import pytest
 
-_TOGETHER = {
+TOGETHER = {
     "tests/browser": (),
     "tests/clients": ("test_guides.py",),
     "tests/deploy": (
         "test_arrows.py", "test_connections.py", "test_hardening.py", "test_image.py", "test_references.py",
         "test_release.py", "test_restore.py", "test_rollout.py", "test_settings.py", "test_tls.py", "test_wheels.py",
     ),
+    "tests/integration/gateway/audit": (),
     "tests/integration/gateway": (),
     "tests/integration/platform": (
         "test_packs.py", "test_restart.py", "test_soak.py", "test_tracing.py", "test_upgrade.py",
@@ -19,9 +20,9 @@ _TOGETHER = {
 }  # fmt: skip
 """Folder → its files that do without the platform which the others share. The others are one piece: in two workers they
 would start that platform twice. Every other file is a piece of its own."""
-_EACH = ("cli/tests/test_demo.py", "tests/integration/log/test_failover.py")
+EACH = ("cli/tests/test_demo.py", "tests/integration/log/test_failover.py")
 """Files whose tests bring up platforms of their own: each test is a piece."""
-_LONGEST = (
+LONGEST = (
     "tests/integration/gateway", "tests/clients", "tests/integration/jury/test_sessions.py", "tests/browser",
     "tests/integration/platform", "tests/integration/agora", "cli/tests/test_demo.py", "tests/clients/test_guides.py",
     "tests/integration/legal", "tests/integration/jury", "tests/integration", "tests/sixth_game", "tests/deploy",
@@ -33,16 +34,16 @@ short, and need nothing but the processor, or the workers that are done stand id
 def piece(nodeid: str) -> str:
     """The piece that a test belongs to: the pieces are shared out, and each runs in one worker."""
     file = nodeid.partition("::")[0]
-    if file in _EACH:
+    if file in EACH:
         return nodeid
-    folder = next((folder for folder in _TOGETHER if file.startswith(f"{folder}/")), None)
-    if folder is None or file.removeprefix(f"{folder}/") in _TOGETHER[folder]:
+    folder = next((folder for folder in TOGETHER if file.startswith(f"{folder}/")), None)
+    if folder is None or file.removeprefix(f"{folder}/") in TOGETHER[folder]:
         return file
     return folder
 
 
 def _rank(name: str) -> int:
-    return next((rank for rank, prefix in enumerate(_LONGEST) if name.startswith(prefix)), len(_LONGEST))
+    return next((rank for rank, prefix in enumerate(LONGEST) if name.startswith(prefix)), len(LONGEST))
 
 
 def in_order(items: list[pytest.Item]) -> list[pytest.Item]:
@@ -54,7 +55,7 @@ def in_order(items: list[pytest.Item]) -> list[pytest.Item]:
 
 
 class Shared:
-    """Fixtures of the session that the tests of a piece share end with the last of them.
+    """Fixtures of a session or a package that the tests of a piece share end with the last of them.
 
     A platform that stands about takes a twentieth of a core, and memory, for as long as its worker has other tests.
     """
@@ -66,7 +67,7 @@ class Shared:
     def pytest_fixture_setup(
         self, fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
     ) -> Iterator[None]:
-        if fixturedef.scope == "session" and piece(f"{fixturedef.baseid}/") in _TOGETHER:
+        if fixturedef.scope in ("session", "package") and piece(f"{fixturedef.baseid}/") in TOGETHER:
             self._begun.append((fixturedef, request))
         return (yield)
 

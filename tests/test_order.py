@@ -1,0 +1,73 @@
+"""How tests are shared out among workers: what shares a platform stays together, and takes it down when it is done."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.order import EACH, LONGEST, TOGETHER, Shared, in_order, piece
+
+pytest_plugins = ["pytester"]
+ROOT = Path(__file__).parents[1]
+
+
+class Item:
+    def __init__(self, nodeid: str) -> None:
+        self.nodeid = nodeid
+
+
+def ordered(*nodeids: str) -> list[str]:
+    items: list[Any] = [Item(nodeid) for nodeid in nodeids]
+    return [item.nodeid for item in in_order(items)]
+
+
+def test_whatever_is_named_is_there() -> None:
+    named = [*EACH, *LONGEST, *TOGETHER, *(f"{folder}/{file}" for folder, files in TOGETHER.items() for file in files)]
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "expected"),
+    [
+        ("tests/browser/test_watch.py::test_a", "tests/browser"),
+        ("tests/integration/gateway/audit/test_names.py::test_a[::]", "tests/integration/gateway/audit"),
+        ("tests/integration/platform/test_soak.py::test_a", "tests/integration/platform/test_soak.py"),
+        ("core/tests/test_settings.py::TestA::test_b", "core/tests/test_settings.py"),
+        ("cli/tests/test_demo.py::test_a[EUC-KR]", "cli/tests/test_demo.py::test_a[EUC-KR]"),
+    ],
+)
+def test_a_piece_is_a_file_a_folder_that_shares_or_a_test_by_itself(nodeid: str, expected: str) -> None:
+    assert piece(nodeid) == expected
+
+
+def test_what_waits_for_processes_comes_first_and_the_larger_file_before_the_smaller() -> None:
+    few, many, played, gateway = (
+        "core/a.py::a",
+        "core/b.py::",
+        "tests/browser/a.py::",
+        "tests/integration/gateway/a.py::a",
+    )
+    assert ordered(few, f"{many}a", f"{played}a", f"{many}b", gateway, f"{played}b") == [
+        gateway, f"{played}a", f"{played}b", f"{many}a", f"{many}b", few,
+    ]  # fmt: skip
+
+
+def test_what_a_folder_shares_ends_with_its_last_test(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function")
+    shared = "import pytest\n@pytest.fixture(scope='session')\ndef shared({}):\n    {}\n"
+    for folder, name in (("tests", "whole"), ("tests/browser", "shared")):
+        (pytester.path / folder).mkdir()
+        body = f"print('begun {name}')\n    yield\n    print('ended {name}')"
+        (pytester.path / folder / "conftest.py").write_text(
+            shared.format("", body).replace("def shared", f"def {name}")
+        )
+    for number, path in enumerate(("browser/test_a", "browser/test_b", "test_c")):
+        fixtures = "whole, shared" if "browser" in path else "whole"
+        (pytester.path / "tests" / f"{path}.py").write_text(f"def test_it({fixtures}):\n    print('test {number}')\n")
+    result = pytester.runpytest_inprocess("-s", "-p", "no:randomly", "-p", "no:cacheprovider", plugins=[Shared()])
+    result.assert_outcomes(passed=3)
+    said = re.findall(r"(?:begun|ended) \w+|test \d$", result.stdout.str(), re.MULTILINE)
+    assert said == [
+        "begun whole", "begun shared", "test 0", "test 1", "ended shared", "test 2", "ended whole",
+    ]  # fmt: skip
