@@ -8,7 +8,7 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from bench import actions, agora, alone, growth, match, memory, ratings, replay, shards, watching
+from bench import actions, agora, alone, growth, match, memory, peers, ratings, replay, shards, watching
 
 PARTS: Final = {
     "replay": replay, "memory": memory, "ratings": ratings, "match": match, "growth": growth, "alone": alone,
