@@ -12,7 +12,7 @@ from bench import actions, agora, alone, growth, match, memory, peers, ratings, 
 
 PARTS: Final = {
     "replay": replay, "memory": memory, "ratings": ratings, "match": match, "growth": growth, "alone": alone,
-    "actions": actions, "shards": shards, "watching": watching, "agora": agora,
+    "peers": peers, "actions": actions, "shards": shards, "watching": watching, "agora": agora,
 }  # fmt: skip
 
 

@@ -21,7 +21,7 @@ _SWITCH = b'{"type":"switch","use_switch":false,"comment":""}'
 async def fill(url: str, events: int, *, running: int = 0) -> list[str]:
     """Append about so many events; `running`: how many games are left after their first choices. Gives the games."""
     pool = await open_pool(url)
-    engine = Engine(Ox(), PostgresLog(pool), Settings(phase_deadline_seconds=0), lambda: None)
+    engine = Engine(Ox(), PostgresLog(pool), Settings(phase_deadline_seconds=0), lambda _: None)
     engine.start()
     games: list[str] = []
     try:
