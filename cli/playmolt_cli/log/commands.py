@@ -1,10 +1,11 @@
 """`playmolt log`: look at the event log, check it, take it out."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 import click
 import msgspec
@@ -14,6 +15,7 @@ from playmolt_core.log.copies.anchors import Comparison
 from playmolt_core.log.copies.export import json_lines, parquet
 from playmolt_core.log.copies.manifest import Listing, beside, write_manifest
 from playmolt_core.log.erasing import erased_heads
+from playmolt_core.log.following import Followers
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.reading import places
 from playmolt_core.log.stats import Stats
@@ -77,12 +79,21 @@ def progress(total: int) -> Iterator[Callable[[int], None]]:
         yield lambda position: bar.update(task, completed=position)
 
 
+_WORTH_PROCESSES: Final = 20_000
+"""Records from which on verifying takes longer than starting processes for it."""
+
+
 async def verified(event_log: PostgresLog, pool: Pool) -> Verification:
     ends = await places(event_log)
-    with progress(sum(ends)) as done:
+    helped = sum(ends) >= _WORTH_PROCESSES
+    with (
+        progress(sum(ends)) as done,
+        Followers(deciders, os.cpu_count() or 1) if helped else nullcontext() as followers,
+    ):
         found = await verify_log(
-            event_log, deciders(), register=event_log.register, progress=done, erased=await erased_heads(pool, ends)
-        )
+            event_log, deciders(), register=event_log.register, progress=done, erased=await erased_heads(pool, ends),
+            followers=followers,
+        )  # fmt: skip
     return replace(found, breaks=found.breaks + await projection_breaks(pool, event_log))
 
 

@@ -1,11 +1,13 @@
 """Whether the log is whole (positions, versions, hash chains) and folds to the states it was played with."""
 
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 from msgspec.structs import replace
+from playmolt_schemas.identifiers import SEALED_TYPES
 from playmolt_schemas.records import ZERO_HASH, Metadata, OpenedRecord, Record
 from playmolt_schemas.shards import shard_of
 
@@ -21,6 +23,13 @@ from playmolt_core.log.register import Gap, Gone, Register
 from playmolt_core.vault.stream_key import StreamKey, hash_of_state
 from playmolt_core.vault.vault import Erased
 
+if TYPE_CHECKING:
+    from asyncio import Future
+
+    from playmolt_core.log.following import Followers
+
+_UNDER_WAY: Final = 3
+"""Chunks that others follow while the next are read."""
 Verdict = Literal["EXACT", "UNVERIFIED", "DIVERGED", "ERASED"]
 _metadata_of = msgspec.json.Decoder(Metadata).decode
 
@@ -76,6 +85,14 @@ class Ended(msgspec.Struct, frozen=True):
     decided_again: bool
 
 
+class Taken(msgspec.Struct, frozen=True):
+    """What records came to that another verifier took: how many they were, which streams ended, what was broken."""
+
+    events: int
+    ended: Sequence[Ended]
+    breaks: Sequence[Break]
+
+
 class _Progress:
     """A stream that is being followed. Once broken it is followed no more."""
 
@@ -126,6 +143,8 @@ class Verifier:
         self._not_gone: set[str] = set()
         self._ended: list[Ended] = []
         self._erased: Mapping[str, tuple[int, str]] = {}
+        self._elsewhere: set[str] = set()
+        """The streams that others follow."""
         self.gone: Mapping[str, Gone] = {}
         """The archived ones among the streams that the next records may begin."""
 
@@ -134,7 +153,29 @@ class Verifier:
         self._erased = ends
 
     def follows(self, stream: str) -> bool:
-        return stream in self._running
+        return stream in self._running or stream in self._elsewhere
+
+    def hands_on(self, stream: str) -> bool:
+        """Whether another verifier, which knows no keys and no register, may follow a stream; from now on it does."""
+        if stream.partition("-")[0] in SEALED_TYPES or stream in self.gone or stream in self._running:
+            return False
+        self._elsewhere.add(stream)
+        return True
+
+    def hand_over(self, *, rest: bool = False) -> Taken:
+        """What was taken since this was asked last; with `rest` the streams end that have not."""
+        ended = self.ended(rest=rest)
+        taken = Taken(self._events, ended, self._breaks)
+        self._events, self._breaks = 0, []
+        return taken
+
+    def absorb(self, taken: Taken) -> None:
+        """Count what another verifier took."""
+        self._events += taken.events
+        self._breaks += taken.breaks
+        for end in taken.ended:
+            self._elsewhere.discard(end.stream)
+            self._count(end)
 
     def take(self, record: Record, *, closes: bool) -> None:
         """Check the next record; `closes`: its stream ends here."""
@@ -154,7 +195,9 @@ class Verifier:
 
     def _end(self, stream: str) -> None:
         progress = self._running.pop(stream)
-        end = self._ended_as(stream, progress)
+        self._count(self._ended_as(stream, progress))
+
+    def _count(self, end: Ended) -> None:
         self._verdicts[end.verdict] += 1
         self._decided_again += end.decided_again
         self._ended.append(end)
@@ -306,8 +349,9 @@ async def verify(
     erased: ErasedHeads | None = None,
     chunk: int = CHUNK,
     progress: Callable[[int], None] | None = None,
+    followers: "Followers | None" = None,
 ) -> Verification:
-    """Verify everything committed until now; `deciders` maps a stream's prefix to its rules.
+    """Verify everything committed until now; `deciders` maps a stream's prefix to its rules, in the `followers`, too.
 
     `erased`: what is known of erased sessions. Without a register of archived streams nothing may be missing.
     `progress` is told after each chunk how many positions it has come through.
@@ -319,12 +363,14 @@ async def verify(
         verifier.take_keys(erased)
     shards, before = list[VerifiedShard](), 0
     for shard in range(log.shards):
-        walk = _Walk(log, verifier, register, shard, chunk)
+        walk = _Walk(log, verifier, register, shard, chunk, followers)
         async for seen in walk.steps():
             if progress:
                 progress(before + seen)
         before += walk.end
         shards.append(VerifiedShard(shard, walk.end, walk.events))
+    for taken in await followers.finish() if followers else ():
+        verifier.absorb(taken)
     await _compare_ends(log, verifier, verifier.ended(rest=True))
     verifier.count_left(await register.erased() if register else ())
     found = verifier.finish((await register.totals()).streams if register else 0)
@@ -334,7 +380,11 @@ async def verify(
 class _Walk:
     """Takes a verifier through one shard, from its first position to where it ends."""
 
-    def __init__(self, log: EventLog, verifier: Verifier, register: Register | None, shard: int, chunk: int) -> None:
+    def __init__(self, log: EventLog, verifier: Verifier, register: Register | None, shard: int, chunk: int,
+        followers: "Followers | None",
+    ) -> None:  # fmt: skip
+        self._followers = followers
+        self._under_way: deque[Future[list[Taken]]] = deque()
         self._log = log
         self._verifier = verifier
         self._register = register
@@ -349,6 +399,7 @@ class _Walk:
             await self._take(seen, entries)
             seen = entries[-1].record.position
             yield seen
+        await self._absorb(0)
         if seen < self.end and await self._missing([(seen + 1, self.end)]):
             self._fault(f"the log ends at position {seen} and says {self.end}")
         beyond = await self._log.forward(self.end, 1, self._shard)
@@ -361,12 +412,25 @@ class _Walk:
         if self._register:
             begun = {entry.record.stream for entry in entries if not self._verifier.follows(entry.record.stream)}
             self._verifier.gone = await self._register.of(begun)
+        handed: list[PublicRecord] = []
         for entry in entries:
             if (home := shard_of(entry.record.stream, self._log.shards)) != self._shard:
                 self._fault(f"position {entry.record.position} is of {entry.record.stream}, which lies in shard {home}")
-            self._verifier.take(entry.record, closes=entry.closes)
+            if self._followers and self._verifier.hands_on(entry.record.stream):
+                handed.append(entry)
+            else:
+                self._verifier.take(entry.record, closes=entry.closes)
+        if self._followers and handed:
+            self._under_way.append(self._followers.follow(handed))
         self.events += len(entries)
+        await self._absorb(_UNDER_WAY)
         await _compare_ends(self._log, self._verifier, self._verifier.ended())
+
+    async def _absorb(self, at_most: int) -> None:
+        """Wait until no more chunks than these are followed by others."""
+        while len(self._under_way) > at_most:
+            for taken in await self._under_way.popleft():
+                self._verifier.absorb(taken)
 
     async def _missing(self, gaps: Sequence[Gap]) -> Sequence[Gap]:
         return await self._register.unaccounted(gaps, self._shard) if self._register else gaps

@@ -13,6 +13,7 @@ from playmolt_core.game.decider import Command, Decider, Event
 from playmolt_core.game.fold import state_hash
 from playmolt_core.log.chain import chain_record, recomputed
 from playmolt_core.log.copies.export import json_lines, parquet
+from playmolt_core.log.following import Followers
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.log.port import NewRecord, PublicRecord, StoredStream, StreamAppend, Unit
 from playmolt_core.log.stats import stats
@@ -54,6 +55,10 @@ class Adder:
 
 
 RULES = {"sum": cast("Decider[Any]", Adder())}
+
+
+def rules() -> dict[str, Decider[Any]]:
+    return RULES
 
 
 def game(
@@ -230,6 +235,20 @@ async def test_a_tail_that_was_cut_off_is_a_break_of_its_stream() -> None:
     result = await verify(Cut(log, {6: None}), RULES)
     assert (result.exact + result.unverified, result.diverged) == (2, 1)
     assert result.breaks == [Break("sum-3", 1, "its records end here, and the stream says 2")]
+
+
+async def test_several_processes_find_what_one_finds() -> None:
+    """Streams that end, that go on, whose state differs, whose record was edited, whose tail was cut off."""
+    units = [game(f"sum-{number}", [1, 2, 3], over=number % 3 > 0, lie=2 * (number == 4)) for number in range(12)]
+    log = await written(*units)
+    edited = await forged(log, 8, salt="00" * 16)
+    cut = Cut(edited, {36: None})
+    alone = await verify(cut, RULES, chunk=5)
+    with Followers(rules, 2) as followers:
+        helped = await verify(cut, RULES, chunk=5, followers=followers)
+    assert alone.diverged == 3
+    assert msgspec.structs.replace(helped, breaks=[]) == msgspec.structs.replace(alone, breaks=[])
+    assert sorted(helped.breaks, key=str) == sorted(alone.breaks, key=str)
 
 
 async def test_what_is_appended_meanwhile_is_no_break() -> None:
