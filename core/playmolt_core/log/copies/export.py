@@ -2,15 +2,15 @@
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.records import Record
 from playmolt_schemas.text import on_one_line
 
 from playmolt_core.game.decider import Decider
-from playmolt_core.game.fold import time_of
 from playmolt_core.log.copies.manifest import Listing
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.reading import chunks, chunks_of, in_order
@@ -19,6 +19,8 @@ from playmolt_core.log.verify import rests
 Deciders = Mapping[str, Decider[Any]]
 
 _encode = msgspec.json.Encoder().encode
+_REPEATED: Final = ["stream", "type"]
+"""The columns that are worth a dictionary."""
 
 
 async def exported(
@@ -84,7 +86,7 @@ async def parquet(
     pyarrow = import_module("pyarrow")  # only who exports Parquet needs it
     writer_of = import_module("pyarrow.parquet").ParquetWriter
     schema = pyarrow.schema([(name, _arrow_type(pyarrow, name)) for name in Record.__struct_fields__])
-    with writer_of(out, schema) as writer:
+    with writer_of(out, schema, use_dictionary=_REPEATED) as writer:
         async for records in exported(log, deciders, running=running, shard=shard):
             _list(records, deciders, listing)
             if records:
@@ -92,9 +94,17 @@ async def parquet(
 
 
 def _table(pyarrow: Any, schema: Any, records: Sequence[Record]) -> Any:
-    columns = [[_cell(record, name) for record in records] for name in schema.names]
-    arrays = [pyarrow.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
+    columns = zip(schema.names, schema.types, strict=True)
+    arrays = [_column(pyarrow, kind, list(map(attrgetter(name), records))) for name, kind in columns]
     return pyarrow.Table.from_arrays(arrays, schema=schema)
+
+
+def _column(pyarrow: Any, kind: Any, values: list[Any]) -> Any:
+    """A column by Arrow's own means: made one by one of what Python has they took two thirds of it."""
+    if isinstance(values[0], msgspec.Raw):
+        texts = pyarrow.array(list(map(bytes, values)), pyarrow.binary()).cast(pyarrow.string())
+        return pyarrow.ExtensionArray.from_storage(kind, texts)
+    return pyarrow.array(values).cast(kind)
 
 
 def _arrow_type(pyarrow: Any, name: str) -> Any:
@@ -106,10 +116,3 @@ def _arrow_type(pyarrow: Any, name: str) -> Any:
         "data": pyarrow.json_(),
         "metadata": pyarrow.json_(),
     }.get(name, pyarrow.string())
-
-
-def _cell(record: Record, name: str) -> Any:
-    if name == "at":
-        return time_of(record)
-    value = getattr(record, name)
-    return bytes(value).decode() if isinstance(value, msgspec.Raw) else value
