@@ -1,61 +1,106 @@
-"""A log that has grown: whole O/X games, decided and appended by a real engine, without the way to it."""
+"""A platform whose log has a million records: how long it takes to start, to verify, to export, to look back."""
 
-import asyncio
 import json
-import uuid
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
 
-from playmolt_core.db.pool import open_pool
-from playmolt_core.engine.engine import Engine
-from playmolt_core.log.postgres import PostgresLog
-from playmolt_core.settings import Settings
-from playmolt_ox.rules import Ox
-from playmolt_schemas.envelopes import Answer, Call, Op
+import uvloop
+from playmolt_cli.local.database import database
 
-GAME_EVENTS = 73
-"""Of a game of five that runs to its end."""
-_GAMES_AT_ONCE = 64
-_SEATS, _ROUNDS = 5, 5
-_SWITCH = b'{"type":"switch","use_switch":false,"comment":""}'
+from bench.actions import script_of, seat
+from bench.filling import GAME_EVENTS, fill
+from bench.load import Measured, open_connections, request
+from bench.servers import ROOT, folder, product, spectator_port
+from bench.watching import watch
 
-
-async def fill(url: str, events: int, *, running: int = 0) -> list[str]:
-    """Append about so many events; `running`: how many games are left after their first choices. Gives the games."""
-    pool = await open_pool(url)
-    engine = Engine(Ox(), PostgresLog(pool), Settings(phase_deadline_seconds=0), lambda _: None)
-    engine.start()
-    games: list[str] = []
-    try:
-        for _ in range(-(-events // (GAME_EVENTS * _GAMES_AT_ONCE))):
-            games += await _play(engine, _GAMES_AT_ONCE, _ROUNDS)
-        for _ in range(-(-running // _GAMES_AT_ONCE)):
-            games += await _play(engine, _GAMES_AT_ONCE, 1)
-    finally:
-        await engine.stop()
-        await pool.close()
-    return games
+EVENTS = 1_000_000
+_LOOKED_AT = 200
+_SEATING = 5
 
 
-async def _play(engine: Engine, games: int, rounds: int) -> list[str]:
-    agents = [f"agent-{uuid.uuid4()}" for _ in range(games * _SEATS)]
-    seats = await asyncio.gather(*(_call(engine, "join", "", agent) for agent in agents))
-    played = [json.loads(seat.body)["game_id"] for seat in seats]
-    for number in range(rounds):
-        for choose in (True, False):
-            acts = [
-                _call(engine, "act", game, agent, _choice(place, number) if choose else _SWITCH)
-                for place, (game, agent) in enumerate(zip(played, agents, strict=True))
-            ]
-            assert {answer.status for answer in await asyncio.gather(*acts)} == {200}
-    return list(dict.fromkeys(played))
+class Found(NamedTuple):
+    """Seconds until a new action is seen by a watcher; how long states of finished games took, first and again."""
+
+    start: float
+    first: Measured
+    again: Measured
 
 
-def _choice(place: int, number: int) -> bytes:
-    side = "OX"[(place + number) % 2]
-    return b'{"type":"first_choice","choice":"%b","comment":"a comment of usual length, say"}' % side.encode()
+async def _seen(port: int, spectator: int) -> None:
+    """Play one action of a new game, and wait until a watcher of it hears."""
+    connections = await open_connections(port, _SEATING)
+    [(game, keys)] = (await seat(connections, 1)).items()
+    watchers = await watch(spectator, [game])
+    status, body = await connections[0].send(script_of(game, keys)[0])
+    assert status == 200, body
+    await watchers[game].hears(json.loads(body)["version"])
+    watchers[game].transport.close()
+    for connection in connections:
+        connection.close()
 
 
-def _call(engine: Engine, op: Op, target: str, agent: str, body: bytes = b"{}") -> "asyncio.Future[Answer]":
-    future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-    call = Call(0, op, target, body, agent, f"bench {agent[6:14]}", command_id=uuid.uuid4().hex)
-    engine.receive(call, future.set_result)
-    return future
+async def _looked_back(port: int, games: list[str]) -> tuple[Measured, Measured]:
+    [connection] = await open_connections(port, 1)
+    told = []
+    for _ in range(2):
+        measured = Measured()
+        for number, game in enumerate(games):
+            began = time.perf_counter()
+            path = f"/api/games/{game}/state?at={1 + number % GAME_EVENTS}"
+            status, body = await connection.send(request("GET", path))
+            measured.latencies.append(time.perf_counter() - began)
+            assert status == 200, body
+        told.append(measured)
+    connection.close()
+    return told[0], told[1]
+
+
+def started(data: Path, games: list[str]) -> Found:
+    """Start `up` on a folder."""
+    began = time.perf_counter()
+    with product(data) as port:
+        uvloop.run(_seen(port, spectator_port(data)))
+        start = time.perf_counter() - began
+        uvloop.run(_looked_back(port, games[:5]))  # warms up
+        first, again = uvloop.run(_looked_back(port, games[-_LOOKED_AT:]))
+    return Found(start, first, again)
+
+
+def _command(data: Path, *words: str) -> float:
+    """Seconds that `playmolt log …` takes on a folder, its Postgres started beforehand and not counted."""
+    with database(data) as url:
+        began = time.perf_counter()
+        told = [sys.executable, "-m", "playmolt_cli", "log", *words]
+        subprocess.run(told, cwd=ROOT, env={**os.environ, "DATABASE_URL": url}, check=True, capture_output=True)
+        return time.perf_counter() - began
+
+
+def rows() -> list[tuple[str, str, str, str]]:
+    with folder() as data:
+        with product(data):
+            pass  # makes its Postgres
+        with database(data) as url:
+            games = uvloop.run(fill(url, EVENTS))
+        return measured(data, games, EVENTS)
+
+
+def measured(data: Path, games: list[str], events: int) -> list[tuple[str, str, str, str]]:
+    found = started(data, games)
+    verify = _command(data, "verify", "--json")
+    export = _command(data, "export", "--format", "parquet", "--out", str(data / "log.parquet"))
+    return [
+        (f"from `up` on {events:,} events to an action that is seen", f"{found.start:.1f} s", "", "wanted below 10 s"),
+        ("`state?at=` of a finished game, p50", *_looked(found, 0.5)),
+        ("`state?at=` of a finished game, p99", *_looked(found, 0.99)),
+        (f"`log verify` of {events:,} events", f"{events / verify:,.0f}/s", "", "wanted 250,000"),
+        (f"`log export` of {events:,} events as Parquet", f"{events / export:,.0f}/s", "", "wanted 200,000"),
+    ]
+
+
+def _looked(found: Found, share: float) -> tuple[str, str, str]:
+    first, again = (one.percentile(share) * 1000 for one in (found.first, found.again))
+    return f"{first:.1f} ms", f"{again:.1f} ms when asked again", "wanted below 5 ms"

@@ -126,6 +126,12 @@ def events_behind(data: Path) -> int:
     return int(lag["log"]) - min(int(lag["events"]), int(lag["spectate"]))
 
 
+def spectator_port(data: Path) -> int:
+    """The port of a running `up`'s spectator."""
+    run = json.loads((data / "run.json").read_text("utf-8"))
+    return int(run["spectator"].rsplit(":", 1)[1])
+
+
 def database_url(data: Path) -> str:
     """The Postgres of a running `up`."""
     return str(json.loads((data / "run.json").read_text("utf-8"))["database_url"])

@@ -6,15 +6,14 @@ import json
 import statistics
 import time
 from functools import partial
-from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 import uvloop
 
 from bench.actions import script_of, seat
 from bench.load import Connection, Measured, open_connections
-from bench.servers import folder, product
+from bench.servers import folder, product, spectator_port
 
 GAMES = 100
 ACTIONS_A_SECOND = 1_000
@@ -46,6 +45,12 @@ class Watcher(asyncio.Protocol):
             f"{head}Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n".encode()
         )
 
+    async def hears(self, *versions: int) -> None:
+        """Wait until these versions have come."""
+        async with asyncio.timeout(10):
+            while not self.came.keys() >= set(versions):  # noqa: ASYNC110 -- what it waits for comes over a socket
+                await asyncio.sleep(0.005)
+
     def data_received(self, data: bytes) -> None:
         now = time.perf_counter()
         self._buffer += data
@@ -66,7 +71,7 @@ class Watcher(asyncio.Protocol):
                 self.came.setdefault(_version_of(frame).version, now)
 
 
-async def _watch(port: int, games: list[str]) -> dict[str, Watcher]:
+async def watch(port: int, games: list[str]) -> dict[str, Watcher]:
     loop = asyncio.get_running_loop()
     watchers = {}
     for game in games:
@@ -87,9 +92,7 @@ async def _play(
         assert status == 200, body
         answers.latencies.append(time.perf_counter() - begun)
         sent[json.loads(body)["version"]] = begun
-    async with asyncio.timeout(10):
-        while not sent.keys() <= watcher.came.keys():  # noqa: ASYNC110 -- what it waits for comes over a socket
-            await asyncio.sleep(0.01)
+    await watcher.hears(*sent)
     feeds.latencies += [watcher.came[version] - begun for version, begun in sent.items()]
 
 
@@ -97,7 +100,7 @@ async def measure(port: int, spectator: int) -> tuple[Measured, Measured]:
     """When the answers of a round came, and when the watchers heard."""
     connections = await open_connections(port, GAMES)
     seats = await seat(connections[:_SEATING], GAMES)
-    watchers = await _watch(spectator, list(seats))
+    watchers = await watch(spectator, list(seats))
     answers, feeds = Measured(), Measured()
     start = time.perf_counter()
     plays = []
@@ -114,8 +117,7 @@ async def measure(port: int, spectator: int) -> tuple[Measured, Measured]:
 
 def rows() -> list[tuple[str, str, str, str]]:
     with folder() as data, product(data) as port:
-        run: dict[str, Any] = json.loads(Path(data, "run.json").read_text("utf-8"))
-        spectator = int(run["spectator"].rsplit(":", 1)[1])
+        spectator = spectator_port(data)
         uvloop.run(measure(port, spectator))  # warms up
         rounds = [uvloop.run(measure(port, spectator)) for _ in range(ROUNDS)]
     return [_row(name, share, rounds, wanted) for name, share, wanted in (("p50", 0.5, ""), ("p99", 0.99, "1.3"))]
