@@ -186,7 +186,7 @@ class Writer:
             yield from self._round(each)
         if closing := [hit for hit in self.report.guardrail_hits if hit.phase == phases.FINAL]:
             yield Heading(self.words.final_title)
-            yield from (Line(text=self._hit(hit)) for hit in closing)
+            yield from self._hits(closing)
         if no_go := self.report.no_go:
             yield from self._listed("reasons", no_go.reasons)
             yield from self._listed("alternatives", no_go.alternatives)
@@ -201,12 +201,18 @@ class Writer:
         for turn in each.stale:
             yield Line(text=f"{self.label['stale']}{self.colon}{self._turn(turn.phase)}", refs=turn.facts)
         hits = [hit for hit in self.report.guardrail_hits if hit.phase.endswith(f"_R{each.round}")]
-        yield from (Line(text=self._hit(hit)) for hit in hits)
+        yield from self._hits(hits)
 
-    def _hit(self, hit: ReportedHit) -> str:
-        state = self.label["unresolved" if hit.unresolved else "resolved"]
-        place = f"{self._turn(hit.phase)} · {self.words.outputs[hit.field]}"
-        return f"{place} · {self.words.checks[hit.check]} · {state}{self.colon}{self.marked(hit.text)}"
+    def _hits(self, hits: Iterable[ReportedHit]) -> Iterator[Line]:
+        """A line each for what was said, with every check that hit it."""
+        checks: dict[tuple[str, str, bool, str], list[str]] = {}
+        for hit in hits:
+            said = (hit.phase, hit.field, hit.unresolved, hit.text)
+            checks.setdefault(said, []).append(self.words.checks[hit.check])
+        for (phase, field, unresolved, text), found in checks.items():
+            state = self.label["unresolved" if unresolved else "resolved"]
+            place = f"{self._turn(phase)} · {self.words.outputs[field]} · {', '.join(found)} · {state}"
+            yield Line(text=f"{place}{self.colon}{self.marked(text)}")
 
     def _turn(self, phase: str) -> str:
         here = phases.turn(phase)

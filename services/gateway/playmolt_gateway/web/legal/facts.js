@@ -54,8 +54,8 @@ function show(fields, rows, fault) {
   return rows[name]?.tell(fault.field, inWords(fault).message) ?? false;
 }
 
-/** The facts by what is known of them; `unverified` are the statutes and case numbers in them that nobody supplied. */
-export function factsView(facts, unverified) {
+/** The facts by what is known of them; `unverified` are the statutes and case numbers in them that nobody supplied, `changing` draws what may be done with one that stands. */
+export function factsView(facts, unverified, changing = () => null) {
   const backing = (fact) => [...fact.evidence, ...fact.timeline].join(", ");
   const factShown = (fact) => [marked(fact.text, unverified), fact.wording ? [" (", marked(fact.wording, unverified), ")"] : null,
     ` · ${word("fact_state", fact.state)}, ${word("fact_source", fact.source)}`, backing(fact) ? ` (${backing(fact)})` : null];
@@ -63,12 +63,12 @@ export function factsView(facts, unverified) {
     items.length ? el("ul", { class: "tight" }, items.map((item) => el("li", { id: item.id, class: "row" },
       item.id ? el("span", { class: "tag plain" }, item.id) : null, el("span", {}, text(item))))) : el("p", { class: "quiet" }, t("none")));
   return el("div", { class: "even" },
-    list(t("facts.confirmed"), facts.confirmed, factShown),
-    list(t("facts.disputed"), facts.disputed, factShown),
+    list(t("facts.confirmed"), facts.confirmed, (fact) => [factShown(fact), changing(fact)]),
+    list(t("facts.disputed"), facts.disputed, (fact) => [factShown(fact), changing(fact)]),
     list(t("facts.questions"), facts.questions, (question) => marked(question.text, unverified)),
     list(t("facts.evidence"), facts.evidence, (item) => (item.media_type ? `${item.title} (${t(`upload.${item.kind}`)}, ${t("upload.chars", { n: item.chars })})` : `${item.title}: ${item.description}`)),
     list(t("facts.timeline"), facts.timeline, (item) => `${item.when}: ${item.what}${item.agreed ? ` ✓ ${t("field.agreed")}` : ""}`),
     facts.corrections.length ? list(t("facts.corrections"), facts.corrections, (one) => one.text) : null,
     facts.past.length ? list(t("facts.past"), facts.past, factShown) : null,
-    facts.refused.length ? list(t("facts.refused"), facts.refused.map((one) => ({ ...one, id: null })), (one) => [one.text, one.particular ? ` (${one.particular})` : null]) : null);
+    facts.refused.length ? list(t("facts.refused"), facts.refused.map((one) => ({ ...one, id: null })), (one) => [one.text, ` (${word("refusal", one.reason)}${one.particular ? `: ${one.particular}` : ""})`]) : null);
 }

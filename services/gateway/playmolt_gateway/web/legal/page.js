@@ -8,6 +8,7 @@ import { watchSession } from "../parts/feed.js";
 import { actionButton, inWords, page, trouble } from "../parts/frame.js";
 import { clock, language, t, word } from "../parts/language.js";
 import { Narration } from "../parts/narration.js";
+import { changeFact, settling } from "./changes.js";
 import { factsForm, factsView } from "./facts.js";
 import { gateForm } from "./gate.js";
 import { reportView } from "./report.js";
@@ -108,6 +109,7 @@ class Session {
     this.session = session;
     this.path = `/api/sessions/${session.id}`;
     this.status = el("p", { class: "row", role: "status" });
+    this.settling = el("div");
     this.task = el("div", { class: "stack" });
     this.unsent = el("div");
     this.heard = el("p", { class: "card pre quiet", hidden: true, "aria-live": "off" });
@@ -120,7 +122,7 @@ class Session {
       version: session.version, over: session.phase === "FINALIZE_DONE", log: false, open: () => this.tabs.show("history") });
     this.tabs = tabs(t("legal.parts"), [["turns", t("legal.argument"), el("div", {}, this.turns)], ["facts", t("legal.facts"), el("div", { class: "stack" }, this.uploads, this.facts)],
       ["steering", t("legal.steering"), this.steering], ["history", t("game.history"), this.history.node]], linkedMoment() === null ? "turns" : "history");
-    this.shown = new Set();
+    this.shown = new Map();
     this.narration = new Narration("legal");
     this.task_key = "";
     this.stipulated = [];
@@ -128,7 +130,7 @@ class Session {
       el("p", { class: "small" }, el("a", { href: "/legal" }, `‹ ${t("legal.all")}`)),
       el("h1", {}, session.title),
       el("p", { class: "quiet" }, [word("case", session.case_type), session.jurisdiction, word("side", session.side), word("language", session.language), session.model].join(" · ")),
-      this.status), this.history.drawn, this.unsent, this.heard, this.task, this.tabs, eraseCard(this.path, "/legal", () => this.end()));
+      this.status), this.history.drawn, this.unsent, this.heard, this.settling, this.task, this.tabs, eraseCard(this.path, "/legal", () => this.end()));
   }
 
   begin() {
@@ -195,9 +197,7 @@ class Session {
     this.drawTask();
     this.uploads.hidden = !this.session.gate && this.session.phase !== "FACTS_INTAKE";
     for (const turn of this.session.turns) {
-      if (this.shown.has(turn.n)) continue;
-      this.shown.add(turn.n);
-      this.turns.prepend(el("li", { "data-turn": turn.phase }, turnView(turn)));
+      this.drawTurn(turn);
     }
     if (!this.session.turns.length) fill(this.turns, el("li", { class: "quiet empty" }, t("legal.no_turns")));
     else this.turns.querySelector(".empty")?.remove();
@@ -205,8 +205,22 @@ class Session {
     fill(this.steering, steeringView(this.session));
   }
 
+  /** A turn is drawn again when it was done again, or what it relied on stands no more. */
+  drawTurn(turn) {
+    const drawn = this.shown.get(turn.n);
+    const state = `${turn.redone} ${turn.stale}`;
+    if (drawn?.state === state) return;
+    const node = el("li", { "data-turn": turn.phase }, turnView(turn));
+    if (drawn) drawn.node.replaceWith(node);
+    else this.turns.prepend(node);
+    this.shown.set(turn.n, { node, state });
+  }
+
   drawFacts() {
-    fill(this.facts, factsView(this.session.facts, [...this.stipulated, ...this.newest()]));
+    const done = (session) => this.set(session);
+    const changing = this.session.gate ? (fact) => changeFact(this.path, fact, done) : undefined;
+    fill(this.facts, factsView(this.session.facts, [...this.stipulated, ...this.newest()], changing));
+    fill(this.settling, settling(this.path, this.session, done));
   }
 
   /** The statutes and case numbers that the newest round named and nobody had supplied by then. */
