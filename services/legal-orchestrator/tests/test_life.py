@@ -176,6 +176,22 @@ def test_another_sum_for_one_of_a_fact_puts_it_in_doubt(agreed: Any, text: str, 
         assert (fact(agreed, fid)["state"], fact(agreed, fid)["reason"]) == ("disputed", "C1")
 
 
+@pytest.mark.parametrize(
+    ("text", "doubted"),
+    [
+        ("인도일은 3월 5일이 아니라 3월 9일이다.", ["F1"]),
+        ("2024-03-05이 아니라 2024-03-09에 인도했다.", ["F1"]),
+        ("독촉은 2024년 4월 1일이 아니라 4월 3일에 했다.", ["D1"]),
+        ("3월 5일이 맞다.", []),
+        ("2024년의 일이고 2023년이 아니다.", []),
+    ],
+)
+def test_another_day_for_what_happened_puts_it_in_doubt(session: Any, text: str, doubted: list[str]) -> None:
+    session.to("round1").form("round1", fact_corrections=text)
+    assert session.to("round2").view()["gate"]["facts_to_settle"] == doubted
+    assert all(fact(session, each)["state"] == "disputed" for each in doubted)
+
+
 # What the roles see
 
 

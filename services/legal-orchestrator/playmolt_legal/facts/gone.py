@@ -157,8 +157,27 @@ def questioned(facts: Facts, text: str) -> Iterator[Fact]:
     """The facts that a correction doubts: it names a sum or date of theirs, and another that no fact has."""
     named = [each for each in particulars(text) if each.kind in ("date", "amount")]
     standing = (*facts.confirmed, *facts.disputed)
-    held = {fact.id: particulars(f"{fact.text}\n{fact.wording or ''}") for fact in standing}
-    news = {each.kind for each in named if not any(_same(each, other) for known in held.values() for other in known)}
-    for fact in facts.confirmed:
-        if any(each.kind in news and any(_same(each, own) for own in held[fact.id]) for each in named):
+    held = {fact.id: particulars(_whole(facts, fact)) for fact in standing}
+    news = {
+        each.kind for each in named if not any(_told_alike(each, other) for known in held.values() for other in known)
+    }
+    for fact in standing:
+        if any(each.kind in news and any(_told_alike(each, own) for own in held[fact.id]) for each in named):
             yield fact
+
+
+def _whole(facts: Facts, fact: Fact) -> str:
+    """What a fact says; when an agreed one happened stands beside its text, in the timeline."""
+    whens = [entry.when for entry in facts.timeline if entry.id in fact.timeline]
+    return "\n".join((fact.text, fact.wording or "", *whens))
+
+
+def _told_alike(one: Particular, other: Particular) -> bool:
+    """The same sum or date, also where one of two says no year of a day."""
+    if one.kind != "date" or other.kind != "date":
+        return _same(one, other)
+    return _same(one, other) or any(
+        reading[1:] == known[1:] and "0" in (reading[0], known[0]) and "0" not in reading[1:]
+        for reading in one.readings
+        for known in other.readings
+    )
