@@ -40,6 +40,10 @@ ENGLISH = Told(
     "Begin in English", "The log of the pump proves nothing about intent.", "Think of the girl.", "Undecided",
     ("Guilty", "Not guilty"),
 )  # fmt: skip
+KOREAN = Told(
+    "한국어로 시작", "펌프의 일지는 의도에 관해 아무것도 증명하지 못합니다.", "그 학생을 생각하십시오.", "미정",
+    ("유죄", "무죄"),
+)  # fmt: skip
 CHINESE = Told("用中文开始", "泵的日志不能证明任何故意。", "想想那个女孩。", "未定", ("有罪", "无罪"))
 
 
@@ -108,7 +112,9 @@ def go_on(page: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "told", "screen"), [("en", ENGLISH, None), ("zh-CN", CHINESE, PHONE)], ids=["english", "chinese-phone"]
+    ("language", "told", "screen"),
+    [("en", ENGLISH, None), ("ko", KOREAN, None), ("zh-CN", CHINESE, PHONE)],
+    ids=["english", "korean", "chinese-phone"],
 )
 def test_a_person_plays_to_the_ending(
     reader: Reader, chain: str, language: str, told: Told, screen: dict[str, int] | None
@@ -249,6 +255,33 @@ def test_a_page_speaks_as_its_story_until_another_language_is_chosen(reader: Rea
     page.reload()
     expect(page.locator(".story .speech").first).to_be_visible()
     expect(page.locator("html")).to_have_attribute("lang", "ko")
+
+
+def test_what_is_typed_while_a_juror_answers_stays(reader: Reader) -> None:
+    page, held = reader("/game"), list[Route]()
+    page.get_by_role("button", name=ENGLISH.begin).click()
+    expect(page.locator(".story .speech").first).to_be_visible()
+    for panel in ("dossier", "jurors"):
+        go_on(page)
+        expect(page.locator(f"#panel-{panel}")).to_be_visible()
+    page.route("**/chat/*", held.append)
+    talk, words = page.locator("#panel-jurors section"), page.locator("#panel-jurors textarea")
+    words.fill("The first sentence.")
+    with page.expect_request("**/chat/*"):
+        talk.locator("button.first").click()
+    words.fill("The next sentence.")
+    with page.expect_response("**/chat/*"):
+        held.pop().continue_()
+    expect(talk.locator("button.first")).not_to_have_attribute("aria-busy", "true")
+    expect(words).to_have_value("The next sentence.")
+    with page.expect_request("**/chat/*"):
+        talk.locator("button.first").click()
+    page.locator("[data-juror]").last.click()
+    words.fill("A word to another.")
+    with page.expect_response("**/chat/*"):
+        held.pop().continue_()
+    expect(page.locator("#panel-jurors li").first).to_contain_text("8")
+    expect(words).to_have_value("A word to another.")
 
 
 def test_a_session_of_somebody_else_is_unknown(reader: Reader) -> None:

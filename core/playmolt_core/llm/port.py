@@ -115,7 +115,8 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     have to be spelt out for a server that knows none, so the prompt itself has to say what form the reply takes.
     `tool_choice` is `auto`, `none`, `required` or a tool's name. `told` is a speech that its listeners may be told as
     it comes, where the model's server streams. A `patient` request waits for room, for two minutes in all, where its
-    provider has none (429): that is no attempt.
+    provider has none (429): that is no attempt. `prose` wants whole sentences: one that stops at its longest within one
+    is cut.
     """
 
     alias: str
@@ -131,6 +132,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     decoding: DecodingChoice = "best"
     told: bool | UnsetType = UNSET
     patient: bool | UnsetType = UNSET
+    prose: bool = False
     payer: str = ""
     """The agent on whose budget of the day the request is counted; "" for the operator's own."""
 

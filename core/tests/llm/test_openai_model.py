@@ -252,6 +252,22 @@ async def test_words_that_stop_at_their_longest_are_words(connected: Connect) ->
     assert isinstance(answer, Reply)
 
 
+@pytest.mark.parametrize("words", ["I think that", "나는 그가", "证据链断了，而且", "I have doubts. But you", "Well,"])
+async def test_prose_that_stops_within_a_sentence_is_cut(connected: Connect, words: str) -> None:
+    one = connected(reply(words, finish_reason="length"))
+    answer = await one.ask(prose=True)
+    assert isinstance(answer, Failed)
+    assert (answer.code, answer.cut, answer.attempts, one.outcomes) == ("invalid_reply", True, 1, ["cut"])
+
+
+@pytest.mark.parametrize(
+    "words", ["I doubt it.", "의심이 남습니다.", "存疑。", "“Why?” ", "So be it! 🙂", "*Enough.*", "(He was alive…)"]
+)
+async def test_prose_that_ends_with_a_sentence_is_whole_at_its_longest(connected: Connect, words: str) -> None:
+    answer = await connected(reply(words, finish_reason="length")).ask(prose=True)
+    assert isinstance(answer, Reply)
+
+
 async def test_half_a_call_is_cut(connected: Connect) -> None:
     one = connected(reply(None, tool_calls=[("look", '{"id"')], finish_reason="length"))
     answer = await one.ask(tools=(LOOK,))

@@ -444,6 +444,20 @@ async def test_a_reply_that_does_not_parse_is_repaired_and_a_fault_uses_nothing_
             assert bench.first["classify"] == []
 
 
+async def test_half_a_sentence_is_no_answer_of_a_juror_and_uses_no_round(
+    running: Stack, bench: Bench, model: FakeServer
+) -> None:
+    async with Overseer(running.run.gateway) as overseer:
+        await overseer.open(model="fake")
+        await overseer.to("persuasion")
+        bench.first["chat:radical"] = [reply("The pump was in its hand, and yet I", finish_reason="length")]
+        problem = await overseer.refused(503, "unavailable", "chat/radical", {"text": "Listen."})
+        assert "tokens before it answered" in problem["detail"]
+        assert [kind for turn, kind in turns(model) if turn == "chat:radical"] == ["ask"], "not asked in vain again"
+        bench.first["chat:radical"] = [reply("The pump was in its hand.", finish_reason="length")]
+        assert (await overseer.chat("radical")).json()["rounds_left"] == 9
+
+
 async def test_a_failed_call_made_again_with_its_key_is_a_new_try(
     running: Stack, bench: Bench, model: FakeServer
 ) -> None:

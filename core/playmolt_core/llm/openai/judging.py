@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from playmolt_core.llm.openai.completion import Completion, empty_detail, read_completion
 from playmolt_core.llm.openai.connection import HttpResult
 from playmolt_core.llm.openai.request_body import Form, offered_tools, spelt
+from playmolt_core.llm.openai.sentences import ends_a_sentence
 from playmolt_core.llm.openai.server_errors import error_of
 from playmolt_core.llm.openai.spelt_calls import read_spelt
 from playmolt_core.llm.openai.storing import storable
@@ -67,12 +68,15 @@ def _fault(result: HttpResult) -> Completion:
 
 
 def _is_half(heard: Heard, request: ModelRequest) -> bool:
-    """Whether a reply that stopped at its longest holds nothing, or an object without its end."""
+    """Whether a reply that stopped at its longest holds nothing, an object without its end or, where sentences are
+    wanted, part of one."""
     if heard.calls:
         return any(isinstance(parse_object(call.arguments or "{}"), Unparsed) for call in heard.calls)
     words = heard.words.strip()
     is_object = request.schema is not None or words.startswith(("{", "`" * 3))
-    return not words or (is_object and isinstance(parse_object(words), Unparsed))
+    if is_object:
+        return isinstance(parse_object(words), Unparsed)
+    return not words or (request.prose and not ends_a_sentence(words))
 
 
 def _cut_detail(said: Completion, request: ModelRequest) -> str:

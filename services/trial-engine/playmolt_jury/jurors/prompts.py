@@ -60,6 +60,11 @@ def phrases(language: Language) -> Phrases:
     return _all()[language]
 
 
+def written_in(system: str, language: Language) -> bool:
+    """Whether a juror's prompt is in this language."""
+    return phrases(language).juror.rpartition("{evidence}")[2] in system
+
+
 def filled(text: str, **values: str) -> str:
     """Fills the `{fields}` of a text in one pass: a value that looks like a field stays what it is."""
     return _FIELD.sub(lambda field: values.get(field[1], field[0]), text)

@@ -23,6 +23,7 @@ from playmolt_jury.state import State, Turn
 STEPS: Final = 3
 """How many requests of a turn offer tools; then the reply is forced."""
 CLASSIFY: Final = "classify"
+_IN_PROSE: Final = ("chat", "present")
 
 T = TypeVar("T")
 ModelReply = Reply | Failed
@@ -85,6 +86,7 @@ class _TurnContext:
             turn=TurnHeader(self.state.game_id, name),
             schema_name=name.split(":", maxsplit=1)[0],
             schema=schema,
+            prose=self.turn.kind in _IN_PROSE and schema is None,
         )
 
     def topics(self) -> Requests[tuple[TopicImpact, ...]]:

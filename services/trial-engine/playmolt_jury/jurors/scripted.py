@@ -8,18 +8,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import msgspec
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedTurn
 from playmolt_schemas.games.jury import Impact, Language
 
-from playmolt_jury.jurors import replies
+from playmolt_jury.jurors import particles, prompts, replies
 
 _EVIDENCE_ID: Final = re.compile(r"\bE\d{1,2}\b", re.ASCII)
 _LISTED: Final = re.compile(r"^- (E\d{1,2}) \| (\S+) \| (.+)$", re.MULTILINE)
-_CHINESE: Final = re.compile("[\u4e00-\u9fff]")
-_KOREAN: Final = re.compile("[\uac00-\ud7a3]")
 _SIDES: Final[Mapping[str, str]] = {
     "innocent": "innocent",
     "leaning_innocent": "innocent",
@@ -153,7 +151,7 @@ def _looked_at(turn: ScriptedTurn, voice: _Voice) -> list[str]:
 
 def _named(turn: ScriptedTurn, line: str, title: str) -> str:
     quoted = {"en": f"“{title}”", "zh": f"《{title}》", "ko": f"‘{title}’"}[_language(turn)]
-    return line.replace("{item}", quoted)
+    return particles.named(line, "{item}", quoted)
 
 
 def _to_topics(voice: _Voice, data: Mapping[str, Any], turn: ScriptedTurn) -> list[str]:
@@ -212,10 +210,9 @@ def _listed(turn: ScriptedTurn) -> list[tuple[str, str, str]]:
 
 
 def _language(turn: ScriptedTurn) -> Language:
-    """The prompt is in one language; names in it may be in any."""
+    """That of the prompt's own words; a case's titles and roles may be in any."""
     system = turn.request.messages[0].content
-    written: Mapping[Language, int] = {"zh": len(_CHINESE.findall(system)), "ko": len(_KOREAN.findall(system))}
-    return next((language for language, count in written.items() if count > len(system) // 4), "en")
+    return next(language for language in get_args(Language) if prompts.written_in(system, language))
 
 
 def _voice(turn: ScriptedTurn) -> _Voice:

@@ -548,3 +548,11 @@ def test_a_turn_played_again_asks_the_same(persuading: Any) -> None:
     done = react.next_request(persuading.state, turn, material, [*said, Reply(text="Yes.", tool_calls=(), attempts=1)])
     assert isinstance(done, commands.JurorTurn)
     assert done.effect_id == turn.id
+
+
+def test_a_juror_is_asked_for_whole_sentences_and_its_forms_are_not(persuading: Any) -> None:
+    persuading.chat("radical", "There is reasonable doubt.")
+    persuading.call("jury_present", juror_id="radical", evidence_id="E1")
+    persuading.to("ended")
+    asked = {request.turn.value.split(" ")[1].split(":")[0]: request.prose for request in persuading.requests}
+    assert asked == {"classify": False, "chat": True, "present": True, "speech": False, "vote": False}

@@ -11,7 +11,7 @@ from playmolt_core.llm.port import Message, ModelRequest, TurnHeader
 from playmolt_core.llm.scripted.model import Cast, ScriptedTurn
 from playmolt_jury.content import pack
 from playmolt_jury.content.material import TOPICS
-from playmolt_jury.jurors import replies, scripted
+from playmolt_jury.jurors import particles, prompts, replies, scripted
 from playmolt_jury.persuasion import lexicon
 from playmolt_schemas.games.jury import DELIBERATION_ROUNDS
 
@@ -287,3 +287,28 @@ def test_the_model_has_the_last_word_on_topics(sessions: Callable[..., Any]) -> 
     asked = msgspec.json.decode(session.requests[0].messages[1].content)
     assert asked["word_list"] == [{"topic": "procedural_justice", "impact": "positive"}]
     assert [topic.topic for topic in session.events("overseer_said")[0].topics] == ["public_safety"]
+
+
+@pytest.mark.parametrize(
+    ("title", "said"),
+    [
+        ("사망 증명서", "‘사망 증명서’를 놓으셨군요. 이게 ‘사망 증명서’군요. ‘사망 증명서’가 있습니다."),
+        ("피고의 진술", "‘피고의 진술’을 놓으셨군요. 이게 ‘피고의 진술’이군요. ‘피고의 진술’이 있습니다."),
+        ("녹음 4472", "‘녹음 4472’를 놓으셨군요. 이게 ‘녹음 4472’군요. ‘녹음 4472’가 있습니다."),
+        ("LOG", "‘LOG’을 놓으셨군요. 이게 ‘LOG’이군요. ‘LOG’이 있습니다."),
+    ],
+)
+def test_a_korean_particle_follows_the_title_before_it(title: str, said: str) -> None:
+    line = "{item}을 놓으셨군요. 이게 {item}이군요. {item}이 있습니다."
+    assert particles.named(line, "{item}", f"‘{title}’") == said
+
+
+def test_a_case_with_titles_in_other_letters_is_answered_in_the_language_of_its_prompt(
+    performances: Callable[..., Any],
+) -> None:
+    session = performances("ko").to("persuasion")
+    session.chat("radical", "합리적 의심이 있습니다.")
+    asked = session.requests[-1]
+    system = f"{'Ferry ' * 2000}\n\n{asked.messages[0].content}"
+    assert prompts.written_in(system, "ko")
+    assert not any(prompts.written_in(system, language) for language in ("en", "zh"))

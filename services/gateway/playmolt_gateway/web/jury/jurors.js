@@ -65,6 +65,13 @@ function stillThinking(place) {
   fill(place, el("p", { class: "quiet waiting", role: "status" }, t("game.thinking")));
 }
 
+/** Empty a field of what was sent; what its person has begun to type meanwhile stays. */
+function emptied(field, text, sent) {
+  if (field.value.trim() !== text) return;
+  field.value = "";
+  sent();
+}
+
 class JurorTalk {
   constructor(game, stage) {
     this.game = game;
@@ -96,23 +103,23 @@ class JurorTalk {
   }
 
   async say() {
-    const text = this.text.value.trim();
+    const { juror, text: field, sent, place } = this;
+    const text = field.value.trim();
     if (!text) {
-      this.text.focus();
+      field.focus();
       return;
     }
-    this.answered(await post(`${this.game.path}/chat/${this.juror}`, { text }));
-    this.text.value = "";
-    this.sent();
-    this.text.focus();
+    this.answered(await post(`${this.game.path}/chat/${juror}`, { text }), place);
+    emptied(field, text, sent);
   }
 
   async present() {
-    this.answered(await post(`${this.game.path}/jurors/${this.juror}/present/${this.items.value}`, {}));
+    const { place } = this;
+    this.answered(await post(`${this.game.path}/jurors/${this.juror}/present/${this.items.value}`, {}), place);
   }
 
-  answered(reply) {
-    if (reply.pending) stillThinking(this.place);
+  answered(reply, place) {
+    if (reply.pending) stillThinking(place);
     else if (reply.weakness_hit) announce(t("game.weakness"));
   }
 
@@ -168,8 +175,7 @@ export function deliberationPanel(game) {
       return;
     }
     await post(`${game.path}/notes`, { juror_id: to.value, text: note });
-    text.value = "";
-    sent();
+    emptied(text, note, sent);
     announce(t("game.note_sent"));
     await game.refresh();
   }, { place });
