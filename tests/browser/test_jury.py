@@ -264,7 +264,11 @@ def test_what_is_typed_while_a_juror_answers_stays(reader: Reader) -> None:
     for panel in ("dossier", "jurors"):
         go_on(page)
         expect(page.locator(f"#panel-{panel}")).to_be_visible()
-    page.route("**/chat/*", held.append)
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/chat/*", hold)
     talk, words = page.locator("#panel-jurors section"), page.locator("#panel-jurors textarea")
     words.fill("The first sentence.")
     with page.expect_request("**/chat/*"):

@@ -11,7 +11,7 @@ from playmolt_schemas.games.packs import Files, digest_of
 
 from playmolt_core.game.packs import shapes
 from playmolt_core.game.packs.faults import Fault, Flaw, Lines, PackFaulty, located
-from playmolt_core.game.packs.frame import PACK, PackFrame, PackGame, bounded, frame_flaws, limit_flaws
+from playmolt_core.game.packs.frame import PACK, PackFrame, PackGame, bounded, frame_flaws, limit_flaws, text_of
 from playmolt_core.game.packs.toml_lines import lines_of
 
 MOST: Final = 200
@@ -61,9 +61,9 @@ def read(files: Files, kind: EntryKind[E]) -> EntryPack[E]:
     """Raises PackFaulty with every fault."""
     if faults := check(files, kind):
         raise PackFaulty(faults)
-    frame: PackFrame = shapes.built(tomllib.loads(files[PACK].decode()), PackFrame)
+    frame: PackFrame = shapes.built(tomllib.loads(text_of(files[PACK])), PackFrame)
     entries = {
-        language: msgspec.json.decode(files[file_of(kind.name, language, frame.languages)], type=kind.type)
+        language: msgspec.json.decode(text_of(files[file_of(kind.name, language, frame.languages)]), type=kind.type)
         for language in frame.languages
     }
     return EntryPack(id=frame.id, digest=digest_of(files), entries=entries)
@@ -71,7 +71,7 @@ def read(files: Files, kind: EntryKind[E]) -> EntryPack[E]:
 
 def _faults(files: Files, kind: EntryKind[Any]) -> Iterator[Fault]:
     try:
-        text = files[PACK].decode()
+        text = text_of(files[PACK])
         raw = tomllib.loads(text)
     except KeyError:
         yield Fault(PACK, 1, "missing_key", f"{PACK} is missing: write it")
@@ -100,7 +100,7 @@ def _faults(files: Files, kind: EntryKind[Any]) -> Iterator[Fault]:
 
 def _of_file(path: str, content: bytes, kind: EntryKind[Any]) -> tuple[list[Flaw], Lines]:
     try:
-        text = content.decode()
+        text = text_of(content)
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)

@@ -23,7 +23,7 @@ def folders_of(paths: str, game: PackGame) -> Iterator[Path]:
 def game_of(folder: Path) -> PackGame:
     """The game that `pack.toml` names; the jury where it names none that there is."""
     try:
-        game = tomllib.loads((folder / PACK).read_text("utf-8")).get("game")
+        game = tomllib.loads((folder / PACK).read_text("utf-8-sig")).get("game")
     except (OSError, ValueError):
         return "jury"
     known: tuple[PackGame, ...] = get_args(PackGame)
@@ -41,6 +41,8 @@ def folder_files(folder: Path) -> tuple[Files, list[Fault]]:
         elif each.is_file() and len(files) <= FILES_MOST:
             with each.open("rb") as opened:
                 files[path] = opened.read(FILE_BYTES + 1)
+        elif not each.is_file() and not each.is_dir():
+            faults.append(Fault(path, 1, "unknown_file", "a pack has files alone: take this out"))
     return files, faults
 
 

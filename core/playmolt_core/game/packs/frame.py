@@ -27,6 +27,11 @@ class PackFrame(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     languages: tuple[GameLanguage, ...]
 
 
+def text_of(content: bytes) -> str:
+    """A file's text, without the mark that some editors put before it; UnicodeDecodeError where it is no UTF-8."""
+    return content.decode("utf-8-sig")
+
+
 def limit_flaws(files: Files) -> Iterator[Flaw]:
     if len(files) > FILES_MOST:
         yield Flaw(PACK, (), "out_of_bounds", f"the pack has more than {FILES_MOST} files: take some out")

@@ -40,7 +40,7 @@ def _walk(file: str, path: Path, value: Any, kind: inspect.Type) -> Iterator[Fla
             for place, each in enumerate(value):
                 yield from _walk(file, (*path, place), each, inner)
         case inspect.LiteralType(values=values):
-            if value not in values or isinstance(value, bool):
+            if not any(value == each and type(value) is type(each) for each in values):
                 yield _wrong(file, path, f"one of {', '.join(map(str, values))}")
         case _:
             # A truth value is a whole number to Python, and to nobody else.

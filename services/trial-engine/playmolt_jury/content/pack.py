@@ -11,10 +11,10 @@ from typing import Any, Final, Literal, get_args
 
 import msgspec
 from playmolt_core.game.packs.faults import Fault, Flaw, Lines, PackFaulty, located
-from playmolt_core.game.packs.frame import PACK, PackFrame, frame_flaws, limit_flaws
+from playmolt_core.game.packs.frame import PACK, PackFrame, frame_flaws, limit_flaws, text_of
 from playmolt_core.game.packs.shapes import built, misshapen
 from playmolt_core.game.packs.toml_lines import lines_of
-from playmolt_schemas.games.packs import FILE_BYTES, Files, digest_of
+from playmolt_schemas.games.packs import FILE_BYTES, FILES_MOST, Files, digest_of
 
 from playmolt_jury.content import structure_check, text_check
 from playmolt_jury.content.content import (
@@ -105,6 +105,9 @@ class _Reading:
         self._words = {language: self._read_words(language) for language in self._languages}
 
     def faults(self) -> tuple[Fault, ...]:
+        if len(self._files) > FILES_MOST:
+            # What else is missing or too much cannot be told: a folder is not read to its end.
+            return tuple(located(flaw, {}) for flaw in limit_flaws(self._files))
         flaws = [*self._flaws, *self._surplus()]
         if self._frame:
             flaws += frame_flaws(self._frame)
@@ -142,7 +145,7 @@ class _Reading:
 
     def _parse(self, path: str, content: bytes) -> None:
         try:
-            text = content.decode()
+            text = text_of(content)
             self._values[path] = tomllib.loads(text)
             self._lines[path] = lines_of(text)
         except UnicodeDecodeError as error:
@@ -206,7 +209,7 @@ def _lexicon_flaws(path: str, files: Files, topics: tuple[str, ...]) -> Iterator
 
 def _is_json(content: bytes) -> bool:
     try:
-        json.loads(content)
+        json.loads(text_of(content))
     except ValueError:
         return False
     return True

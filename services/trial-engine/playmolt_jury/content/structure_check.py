@@ -11,6 +11,7 @@ from playmolt_schemas.games.jury import Impact, TopicImpact, VerdictName
 from playmolt_jury.content import reachability
 from playmolt_jury.content.content import JurorFrame, Structure, WitnessFrame
 from playmolt_jury.content.material import Found
+from playmolt_jury.jurors.replies import CHAT_HISTORY
 from playmolt_jury.persuasion.repetition import WORN
 from playmolt_jury.persuasion.stance import MESSAGE_CAP, MIDDLE, argued, moved, votes_guilty
 
@@ -22,6 +23,7 @@ _VERDICTS: Final[tuple[VerdictName, ...]] = get_args(VerdictName)
 _ID: Final = re.compile(r"[a-z0-9_-]{1,40}")
 _TOPIC: Final = re.compile(r"[a-z_]{2,40}")
 _POWER: Final = re.compile(r"0(\.\d{1,3})?|1(\.0{1,3})?")
+PRESSURE_MOST: Final = 10_000
 _BOUNDS: Final = {"rounds": (1, 20), "notes": (0, 5), "deliberation": (1, 8)}
 
 
@@ -85,6 +87,9 @@ def _evidence(structure: Structure) -> Iterator[_Found]:
             yield _Found(
                 (*path, "stem"), "out_of_bounds", f"evidence {item.id}: stem must be 1 to 64 letters and digits"
             )
+        if item.stem == CHAT_HISTORY or re.fullmatch(r"[Ee]\d+", item.stem):
+            told = f"evidence {item.id}: jurors look {item.stem} up as something else; choose another stem"
+            yield _Found((*path, "stem"), "bad_reference", told)
         topics = [each.topic for each in item.topics]
         if not 1 <= len(topics) <= TOPICS_A_MESSAGE:
             yield _Found(
@@ -132,8 +137,13 @@ def _links(structure: Structure) -> Iterator[_Found]:
     for place, witness in enumerate(structure.witnesses):
         path: Path = ("witnesses", place)
         yield from _named((*path, "id"), "witness", witness.id)
-        if witness.threshold < 1:
-            yield _Found((*path, "threshold"), "out_of_bounds", f"witness {witness.id}: threshold must be at least 1")
+        if not 1 <= witness.threshold <= PRESSURE_MOST:
+            told = f"witness {witness.id}: threshold is {witness.threshold}; choose 1 to {PRESSURE_MOST}"
+            yield _Found((*path, "threshold"), "out_of_bounds", told)
+        for at, pressure in _pressures(witness):
+            if abs(pressure) > PRESSURE_MOST:
+                told = f"witness {witness.id}: a pressure of {pressure}; choose -{PRESSURE_MOST} to {PRESSURE_MOST}"
+                yield _Found((*path, *at), "out_of_bounds", told)
         for item in witness.unlocks:
             if item not in locked:
                 yield _Found(
@@ -158,6 +168,19 @@ def _links(structure: Structure) -> Iterator[_Found]:
                 (*path, "nodes", name, "choices"), f"witness {witness.id}: node {name}: choice",
                 [each.id for each in node.choices],
             )  # fmt: skip
+
+
+def _pressures(witness: WitnessFrame) -> Iterator[tuple[Path, int]]:
+    for item, each in witness.evidence.items():
+        yield ("evidence", item), each.pressure
+    for item, each in witness.afterwards.items():
+        yield ("afterwards", item), each.pressure
+    for name, node in witness.nodes.items():
+        for item, each in node.evidence.items():
+            yield ("nodes", name, "evidence", item), each.pressure
+        for number, choice in enumerate(node.choices):
+            yield ("nodes", name, "choices", number), choice.pressure
+            yield ("nodes", name, "choices", number, "when"), choice.when.pressure
 
 
 def _gotos(witness: WitnessFrame) -> Iterator[tuple[Path, str, str]]:
@@ -282,7 +305,10 @@ def _depths(structure: Structure) -> Sequence[Found]:
 def _reachable(structure: Structure, verdict: VerdictName) -> bool:
     """Whether a majority can be brought to it; what jurors then say to each other is left out."""
     wanted = verdict == "guilty"
-    ends = [_furthest(each, structure.rules.rounds, guilty=wanted) for each in structure.jurors]
+    least, most = _BOUNDS["rounds"]
+    # A number out of bounds is told as that; counted as it stands it could take all memory there is.
+    rounds = max(least, min(most, structure.rules.rounds))
+    ends = [_furthest(each, rounds, guilty=wanted) for each in structure.jurors]
     return sum(votes_guilty(end) == wanted for end in ends) > len(ends) // 2
 
 

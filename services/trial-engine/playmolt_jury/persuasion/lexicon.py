@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import Final
 
 import msgspec
+from playmolt_core.game.packs.frame import text_of
 from playmolt_schemas.games.jury import Impact, Language, TopicImpact
 
 from playmolt_jury.jurors.replies import TOPICS_KEPT
@@ -80,7 +81,7 @@ def _turned(found: re.Match[str], text: str, negated: re.Pattern[str]) -> bool:
 def topics_of(words: bytes) -> tuple[str, ...]:
     """The topics that a list names words for; ValueError when it has not the form of one."""
     try:
-        return tuple(msgspec.json.decode(words, type=_Lexicon).topics)
+        return tuple(msgspec.json.decode(text_of(words), type=_Lexicon).topics)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ValueError(str(error)) from None
 
@@ -88,7 +89,7 @@ def topics_of(words: bytes) -> tuple[str, ...]:
 @lru_cache(_LISTS_KEPT)
 def _patterns(language: Language, words: bytes) -> tuple[re.Pattern[str], Mapping[str, _Patterns]]:
     data = words or files("playmolt_jury").joinpath("data", f"lexicon.{language}.json").read_bytes()
-    lexicon = msgspec.json.decode(data, type=_Lexicon)
+    lexicon = msgspec.json.decode(text_of(data), type=_Lexicon)
     negators, reach = _any(lexicon.negators, language), _REACH[language]
     negated = re.compile(f"{reach}{negators}" if language == "ko" else f"{negators}{reach}$")
     topics = {

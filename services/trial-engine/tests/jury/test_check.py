@@ -42,6 +42,25 @@ BREAKS: dict[str, Break] = {
         "negative, neutral, positive",
     ),
     "an item out of order": Break(STRUCTURE, 'id = "E2"', 'id = "E22"', "out_of_bounds", "call it E2"),
+    "more rounds than memory": Break(
+        STRUCTURE,
+        "[[evidence]]",
+        "[rules]\nrounds = 99999999999999999999\n\n[[evidence]]",
+        "out_of_bounds",
+        "choose 1 to 20",
+        "rounds = 9",
+    ),
+    "rounds below zero": Break(
+        STRUCTURE, "[[evidence]]", "[rules]\nrounds = -6\n\n[[evidence]]", "out_of_bounds", "choose 1 to 20", "rounds ="
+    ),
+    "a version with a point": Break("pack.toml", "format = 1", "format = 1.0", "wrong_type", "one of 1"),
+    "a pressure beyond all use": Break(STRUCTURE, "threshold = 60", f"threshold = {10**22}", "out_of_bounds", "choose"),
+    "the talk's own name for a stem": Break(
+        STRUCTURE, 'stem = "robin_statement"', 'stem = "chat_history"', "bad_reference", "choose another stem"
+    ),
+    "another item's id for a stem": Break(
+        STRUCTURE, 'stem = "robin_statement"', 'stem = "E1"', "bad_reference", "choose another stem"
+    ),
     "a stem twice": Break(
         STRUCTURE,
         'id = "E2"\nstem = "robin_statement"',
@@ -95,7 +114,7 @@ BREAKS: dict[str, Break] = {
         STRUCTURE, 'when = { read = ["E7"] }', 'when = { read = ["E77"] }', "bad_reference", "E77"
     ),
     "no threshold": Break(
-        STRUCTURE, "threshold = 60", "threshold = 0", "out_of_bounds", "threshold must be at least 1"
+        STRUCTURE, "threshold = 60", "threshold = 0", "out_of_bounds", "threshold is 0; choose 1"
     ),
     "a witness too strong": Break(
         STRUCTURE,
@@ -274,6 +293,20 @@ def test_what_is_too_large_is_told(files: Files) -> None:
     assert any(each.code == "out_of_bounds" and "files" in each.message for each in pack.check({**files, **many}))
     large = {**files, "en/large.toml": b"#" * (FILE_BYTES + 1)}
     assert any((each.file, each.code) == ("en/large.toml", "out_of_bounds") for each in pack.check(large))
+
+
+def test_of_too_many_files_nothing_else_is_told(tmp_path: Path, files: Files) -> None:
+    for path, content in (files | {f"en/witness_w{number}.toml": b"" for number in range(FILES_MOST)}).items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(content)
+    read, _ = folder_files(tmp_path)
+    assert [(each.file, each.code) for each in pack.check(read)] == [("pack.toml", "out_of_bounds")]
+
+
+def test_the_mark_of_some_editors_is_no_fault(files: Files) -> None:
+    marked = {path: b"\xef\xbb\xbf" + content for path, content in files.items()}
+    assert pack.check(marked) == ()
+    assert pack.read(marked).materials == pack.read(files).materials
 
 
 def test_what_is_no_text_is_told(files: Files) -> None:
