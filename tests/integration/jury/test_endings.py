@@ -70,10 +70,12 @@ async def argues(overseer: Overseer, verdict: str, language: str) -> None:
 @pytest.mark.parametrize("verdict", ["guilty", "not_guilty"])
 @pytest.mark.timeout(240)
 async def test_an_ending_is_reached_by_play_in_every_language(running: Stack, verdict: str, found: Found) -> None:
-    await asyncio.gather(*(_played(running, verdict, found, language) for language in SCRIPT))
+    sessions = await asyncio.gather(*(_played(running, verdict, found, language) for language in SCRIPT))
+    for session in sessions:
+        assert (await _checked(running, session))["differences"] == []
 
 
-async def _played(running: Stack, verdict: str, found: Found, language: str) -> None:
+async def _played(running: Stack, verdict: str, found: Found, language: str) -> str:
     async with Overseer(running.run.gateway) as overseer:
         await overseer.open(language)
         await overseer.to("investigation")
@@ -86,7 +88,7 @@ async def _played(running: Stack, verdict: str, found: Found, language: str) -> 
         ending = await overseer.has("ending")
         assert (ending["id"], ending["verdict"]) == (f"{verdict}_{found}", verdict), language
         assert _is_in(language, ending["text"])
-        assert (await _checked(running, overseer))["differences"] == []
+        return overseer.session
 
 
 def _is_in(language: str, text: str) -> bool:
@@ -94,8 +96,8 @@ def _is_in(language: str, text: str) -> bool:
     return any(first <= char <= last for char in text)
 
 
-async def _checked(running: Stack, overseer: Overseer) -> dict[str, Any]:
-    words = ["verify-verdict", overseer.session, "--json", "--data", str(running.folder.path)]
+async def _checked(running: Stack, session: str) -> dict[str, Any]:
+    words = ["verify-verdict", session, "--json", "--data", str(running.folder.path)]
     checked = await asyncio.to_thread(CliRunner().invoke, cli, words, env={"DATABASE_URL": "", "EVM_RPC_URL": ""})
     assert checked.exit_code == 0, checked.output
     return dict(json.loads(checked.stdout))

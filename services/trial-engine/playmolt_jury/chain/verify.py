@@ -186,8 +186,10 @@ def _outcome(said: VerdictRead, chain: Verdict) -> Iterator[str]:
 
 
 def _ending(records: Sequence[Record], said: VerdictRead, endings: Endings) -> Iterator[str]:
-    found = _found(records)
-    for ended in _events(records, Ended):
+    found, told = _found(records), list(_events(records, Ended))
+    if not told:
+        yield "log: it stops before the ending: the last records are missing"
+    for ended in told:
         verdict, when = endings.get(ended.ending, (said.verdict, found))
         if (verdict, when) != (said.verdict, found):
             yield (

@@ -308,6 +308,14 @@ def test_a_record_that_is_missing_breaks_the_log(session: Session) -> None:
     assert "record 1 is not" in compare(records[1:], session.chain)[0]
 
 
+def test_a_log_that_stops_before_its_ending_differs(session: Session) -> None:
+    whole = records_of(session.entries)
+    last = next(place for place, record in enumerate(whole) if record.type == "ended")
+    assert compare(whole[:last], session.chain, ENDINGS) == [
+        "log: it stops before the ending: the last records are missing"
+    ]
+
+
 def test_a_juror_whose_vote_came_too_late_is_a_vote_in_neither(session: Session) -> None:
     session.entries[6] = ("vote_missed", {"juror_id": "radical"})
     seat(session, "radical").update(guilty=None, tx_hash="")
