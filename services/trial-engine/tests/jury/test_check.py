@@ -113,9 +113,7 @@ BREAKS: dict[str, Break] = {
     "a condition on no item": Break(
         STRUCTURE, 'when = { read = ["E7"] }', 'when = { read = ["E77"] }', "bad_reference", "E77"
     ),
-    "no threshold": Break(
-        STRUCTURE, "threshold = 60", "threshold = 0", "out_of_bounds", "threshold is 0; choose 1"
-    ),
+    "no threshold": Break(STRUCTURE, "threshold = 60", "threshold = 0", "out_of_bounds", "threshold is 0; choose 1"),
     "a witness too strong": Break(
         STRUCTURE,
         "threshold = 60",
