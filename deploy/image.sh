@@ -56,7 +56,7 @@ print(f"{len(migrations())} migrations, {len(texts)} texts for bots")
 # A server of it answers its own health check.
 inside sh -c '
 python -m playmolt_devchain --folder /tmp/chain --port 18545 --funded 0x1111111111111111111111111111111111111111 & server=$!
-for _ in $(seq 60); do
+for _ in $(seq 240); do
   if HEALTH_URL=http://127.0.0.1:18545/healthz python -c "import os, urllib.request as r; r.urlopen(os.environ[\"HEALTH_URL\"], timeout=4)" 2>/dev/null
   then kill -TERM $server; wait $server; exit; fi
   sleep 0.5
