@@ -21,8 +21,7 @@ from playmolt_core.llm.port import PROMPT_CUT
 from playmolt_core.log.postgres import log_places
 from playmolt_core.ops import telemetry
 from playmolt_core.settings import Settings
-from playmolt_schemas.shards import Places
-from playmolt_schemas.streams import streams
+from playmolt_schemas.shards import Places, streams
 
 from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import ServerError, binaries

@@ -6,6 +6,8 @@ from functools import lru_cache
 from typing import Final
 
 MOST_SHARDS: Final = 64
+EVENTS_STREAM: Final = "EVENTS"
+SPECTATE_STREAM: Final = "SPECTATE"
 
 Places = tuple[int, ...]
 """A position in each shard, in the order of the shards."""
@@ -20,6 +22,16 @@ def shard_of(stream: str, shards: int) -> int:
 def token_of(stream: str, shards: int) -> str:
     """What a subject says of the shard of a stream: nothing where there is one."""
     return f".{shard_of(stream, shards)}" if shards > 1 else ""
+
+
+def of_shard(name: str, shard: int, shards: int) -> str:
+    """The name of a shard's stream in NATS: the plain one where there is one shard."""
+    return f"{name}_{shard}" if shards > 1 else name
+
+
+def streams(shards: int, names: Sequence[str] = (EVENTS_STREAM, SPECTATE_STREAM)) -> tuple[str, ...]:
+    """All streams of NATS that a log of so many shards is copied to, by their plain names."""
+    return tuple(of_shard(name, shard, shards) for name in names for shard in range(shards))
 
 
 class BadPlaces(ValueError):

@@ -14,7 +14,7 @@ import msgspec
 from playmolt_schemas import limits
 from playmolt_schemas.codes import Code
 from playmolt_schemas.manifest import GameModule, Resource
-from playmolt_schemas.page_texts import PageLanguage
+from playmolt_schemas.routes.page_texts import PageLanguage
 
 _PLACEHOLDER: Final = re.compile(r"\{\{(\w+)((?: \w+)*)\}\}")
 _ACTIONS: Final = re.compile(r"```json\n(.*)\n")

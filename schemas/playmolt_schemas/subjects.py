@@ -5,10 +5,11 @@ Ids are checked (`identifiers.type_of`) before they come here, so none can hold 
 
 from typing import Final
 
+from playmolt_schemas import shards as in_shards
 from playmolt_schemas.shards import token_of
 
-EVENTS_STREAM: Final = "EVENTS"
-SPECTATE_STREAM: Final = "SPECTATE"
+EVENTS_STREAM: Final = in_shards.EVENTS_STREAM
+SPECTATE_STREAM: Final = in_shards.SPECTATE_STREAM
 COMMITTED: Final = "committed"
 PROJECTED: Final = "projections.sync"
 """Request: answered when the projections hold everything that was committed before the request."""

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from playmolt_schemas import subjects
-from playmolt_schemas.shards import MOST_SHARDS, BadPlaces, read_places, shard_of, write_places
-from playmolt_schemas.streams import streams
+from playmolt_schemas.shards import MOST_SHARDS, BadPlaces, read_places, shard_of, streams, write_places
 
 SHARDS = st.integers(1, MOST_SHARDS)
 

@@ -9,8 +9,8 @@ import pytest
 from playmolt_core.game.decider import Act, Decider, Viewer
 from playmolt_schemas import limits, skill
 from playmolt_schemas.codes import Code
-from playmolt_schemas.page_texts import PAGE_LANGUAGES
 from playmolt_schemas.registry import games
+from playmolt_schemas.routes.page_texts import PAGE_LANGUAGES
 from playmolt_schemas.skill import Addresses, render
 
 

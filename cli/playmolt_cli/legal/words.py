@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from playmolt_legal.roles import texts
 from playmolt_schemas.games.legal import Language, Session
-from playmolt_schemas.page_texts import page_texts
+from playmolt_schemas.routes.page_texts import page_texts
 
 from playmolt_cli.terminal.narration import Narration
 

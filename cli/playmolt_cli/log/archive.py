@@ -12,7 +12,7 @@ import msgspec
 from playmolt_core.db.pool import close, connect, open_pool
 from playmolt_core.log import archive as archiving
 from playmolt_core.log.archive import Archive, Ended, NotArchived
-from playmolt_core.log.buckets import SCHEME, Bucket, PlaceAway
+from playmolt_core.log.copies.buckets import SCHEME, Bucket, PlaceAway
 from playmolt_core.log.postgres import log_of
 from playmolt_core.log.reading import places
 from playmolt_schemas.identifiers import GAME_TYPES

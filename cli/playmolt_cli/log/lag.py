@@ -12,8 +12,7 @@ from playmolt_core.db.projections import PgProjections
 from playmolt_core.log.postgres import log_places
 from playmolt_core.settings import Settings
 from playmolt_schemas.export.wire import Lag, ShardLag, lag_of
-from playmolt_schemas.shards import Places
-from playmolt_schemas.streams import streams
+from playmolt_schemas.shards import Places, streams
 from playmolt_schemas.subjects import EVENTS_STREAM, SPECTATE_STREAM
 
 from playmolt_cli.local.folder import Folder

@@ -18,7 +18,7 @@ from playmolt_core.log.port import Archived
 from playmolt_core.log.postgres import log_of
 from playmolt_schemas import subjects
 from playmolt_schemas.records import Record
-from playmolt_schemas.streams import streams
+from playmolt_schemas.shards import streams
 
 from playmolt_cli.log.lag import nats_settings
 from playmolt_cli.terminal.failures import Failure

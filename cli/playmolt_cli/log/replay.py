@@ -16,8 +16,8 @@ from playmolt_core.log.opened_log import is_sealed
 from playmolt_core.log.verify import Break, Verdict
 from playmolt_core.vault.stream_key import StreamKey, hash_of_state
 from playmolt_core.vault.vault import Erased
-from playmolt_schemas.page_texts import PageLanguage
 from playmolt_schemas.records import Metadata, OpenedRecord, Record
+from playmolt_schemas.routes.page_texts import PageLanguage
 from rich.console import Console
 from rich.json import JSON
 

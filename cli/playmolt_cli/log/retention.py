@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 from playmolt_core.db.pool import Pool
-from playmolt_core.log.buckets import SCHEME
+from playmolt_core.log.copies.buckets import SCHEME
 from playmolt_core.log.erasing import SessionEraser
 from playmolt_core.settings import Settings
 

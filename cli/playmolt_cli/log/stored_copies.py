@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import click
-from playmolt_core.log.buckets import SCHEME, Access, Bucket, PlaceAway
+from playmolt_core.log.copies.buckets import SCHEME, Access, Bucket, PlaceAway
 
 from playmolt_cli.terminal.options import read_settings
 

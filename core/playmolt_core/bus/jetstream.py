@@ -14,8 +14,7 @@ from nats.aio.msg import Msg
 from nats.js.api import DiscardPolicy, StorageType, StreamConfig
 from playmolt_schemas import subjects
 from playmolt_schemas.identifiers import type_of
-from playmolt_schemas.shards import shard_of
-from playmolt_schemas.streams import of_shard, streams
+from playmolt_schemas.shards import of_shard, shard_of, streams
 
 from playmolt_core.bus import consumers
 from playmolt_core.bus.connection import UnsuitableServer, check_jetstream, open_connection, responds

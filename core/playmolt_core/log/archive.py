@@ -21,8 +21,8 @@ from playmolt_schemas.text import on_one_line
 
 from playmolt_core.db.pool import Connection, unavailable
 from playmolt_core.db.queries import queries
-from playmolt_core.log.buckets import Bucket
 from playmolt_core.log.chain import recomputed
+from playmolt_core.log.copies.buckets import Bucket
 from playmolt_core.log.copies.files import NoRecords, records_in
 from playmolt_core.log.port import Archived
 from playmolt_core.log.postgres import PostgresLog

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 from playmolt_schemas import subjects
-from playmolt_schemas.streams import of_shard
+from playmolt_schemas.shards import of_shard
 
 from playmolt_core.bus.jetstream import Held, Message, StreamState
 from playmolt_core.log.port import Outgoing

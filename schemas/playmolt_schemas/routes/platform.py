@@ -10,12 +10,12 @@ from playmolt_schemas.codes import Code
 from playmolt_schemas.games.bot_games import BOT_GAMES, WATCHED
 from playmolt_schemas.identifiers import AnyType
 from playmolt_schemas.identity import BoardKind, Ranking, Versions
-from playmolt_schemas.page_texts import PageLanguage
 from playmolt_schemas.records import Record
 from playmolt_schemas.routes.agora import AGORA
 from playmolt_schemas.routes.games_query import GamesQuery
 from playmolt_schemas.routes.jury import JURY
 from playmolt_schemas.routes.legal import LEGAL
+from playmolt_schemas.routes.page_texts import PageLanguage
 from playmolt_schemas.routes.pages import PAGES_WEB, PageWords
 from playmolt_schemas.routes.route import (
     EVENT_STREAM,

@@ -6301,10 +6301,12 @@ export interface components {
         /**
          * AdminLog
          * @description A page of the whole log in the order of `position`; `next_after` is the `after` of the next page.
+         *
+         *     Of a log of several shards each shard's records are in that order, and `next_after` is a text: `12.0.7`.
          */
         AdminLog: {
             records: components["schemas"]["Record"][];
-            next_after: number;
+            next_after: number | string;
         };
         /**
          * Alive
@@ -15118,7 +15120,7 @@ export interface operations {
     admin_log: {
         parameters: {
             query?: {
-                after?: number;
+                after?: string;
                 limit?: number;
             };
             header?: never;

@@ -15,8 +15,7 @@ from playmolt_core.log.postgres import PostgresLog, log_of
 from playmolt_core.relay.relay import Relay
 from playmolt_core.settings import OtherShards, Settings
 from playmolt_schemas import subjects
-from playmolt_schemas.shards import shard_of
-from playmolt_schemas.streams import of_shard, streams
+from playmolt_schemas.shards import of_shard, shard_of, streams
 
 from core.tests.log.log_contract import Game, unit
 from tests.integration.bus.test_bus import Echo

@@ -11,10 +11,10 @@ from uuid import uuid4
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from playmolt_core.db.pool import Pool, open_pool
-from playmolt_core.log.buckets import PlaceAway
 from playmolt_core.log.copies import anchors
 from playmolt_core.log.copies.anchor_places import AnchorBucket, PlaceTaken
 from playmolt_core.log.copies.anchors import BadAnchor, PostgresHeads
+from playmolt_core.log.copies.buckets import PlaceAway
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.settings import Settings
 

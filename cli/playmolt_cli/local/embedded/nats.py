@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from playmolt_schemas import subjects
 from playmolt_schemas.identifiers import ENGINES
-from playmolt_schemas.streams import streams
+from playmolt_schemas.shards import streams
 
 from playmolt_cli.local.embedded import binaries, child
 from playmolt_cli.local.embedded.server import Server

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Final, Protocol
 
-from playmolt_core.log.buckets import SCHEME, Access, Bucket
+from playmolt_core.log.copies.buckets import SCHEME, Access, Bucket
 from playmolt_core.settings import Settings
 
 _NAME: Final = re.compile(r"(\d{10})\.json")

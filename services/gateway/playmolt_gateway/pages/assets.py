@@ -9,8 +9,8 @@ from typing import Final
 
 import brotli
 import msgspec
-from playmolt_schemas.page_texts import PAGE_LANGUAGES, page_texts
 from playmolt_schemas.registry import games
+from playmolt_schemas.routes.page_texts import PAGE_LANGUAGES, page_texts
 from starlette.responses import Response
 
 from playmolt_gateway.pages.bundles import BUNDLED, bundle

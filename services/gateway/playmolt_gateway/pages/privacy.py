@@ -5,7 +5,7 @@ from html import escape
 from string import Template
 from typing import Final, get_args
 
-from playmolt_schemas.page_texts import PageLanguage, page_texts
+from playmolt_schemas.routes.page_texts import PageLanguage, page_texts
 from starlette.responses import Response
 
 from playmolt_gateway.pages.assets import FILES, compressed, encodings, version_of_all

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.identifiers import GAME_TYPES
-from playmolt_schemas.page_texts import PageLanguage, page_texts
+from playmolt_schemas.routes.page_texts import PageLanguage, page_texts
 from playmolt_schemas.routes.platform import ROUTES
 from starlette.responses import Response
 

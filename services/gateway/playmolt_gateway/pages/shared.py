@@ -8,7 +8,7 @@ from html import escape
 from string import Template
 from typing import Final
 
-from playmolt_schemas.page_texts import PageLanguage, page_texts
+from playmolt_schemas.routes.page_texts import PageLanguage, page_texts
 from playmolt_schemas.routes.sharing import SharedPage
 from starlette.responses import Response
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 from playmolt_core.settings import Settings
-from playmolt_schemas.page_texts import PageLanguage, page_texts
+from playmolt_schemas.routes.page_texts import PageLanguage, page_texts
 from starlette.responses import Response
 
 from playmolt_gateway.pages.assets import FILES, compressed, version_of_all

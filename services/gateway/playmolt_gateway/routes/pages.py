@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import parse_qs
 
 from playmolt_schemas.codes import Code
-from playmolt_schemas.page_texts import PageLanguage
+from playmolt_schemas.routes.page_texts import PageLanguage
 from playmolt_schemas.text import unstorable
 from starlette.requests import Request
 from starlette.responses import Response

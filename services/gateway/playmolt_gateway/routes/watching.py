@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import msgspec
 from playmolt_schemas.codes import Code
-from playmolt_schemas.page_texts import PageLanguage, page_texts
+from playmolt_schemas.routes.page_texts import PageLanguage, page_texts
 from playmolt_schemas.routes.pages import Embedding
 from starlette.responses import Response
 
