@@ -33,7 +33,8 @@ def vote(verdict: object) -> Json:
 
 
 def common(state: Json) -> Json:
-    return {name: value for name, value in state.items() if name not in ("self", "allowed_actions", "turn_id")}
+    own = ("self", "allowed_actions", "turn_id", "seconds_left")
+    return {name: value for name, value in state.items() if name not in own}
 
 
 def test_six_agents_start_a_trial(platform: Platform) -> None:
@@ -69,6 +70,7 @@ def test_six_agents_start_a_trial(platform: Platform) -> None:
     spectator = platform.nobody.state(game)
     assert list(spectator) == [name for name in STATE if name != "self"]
     assert common(spectator) == common(state)
+    assert 0 < spectator["seconds_left"] <= state["seconds_left"]
     assert (spectator["allowed_actions"], state["allowed_actions"]) == ([], ["speak"])
 
 
