@@ -107,10 +107,11 @@ def new(
     words = Words(language)
     asker = Asker(Page(console(err=True), words), _OPEN_FIELDS)
     kinds = [(kind, words.texts.case_types[kind]) for kind in get_args(CaseType)]
-    sides = [(each, words.texts.sides[each]) for each in get_args(Side)]
+    case_type = case_type or cast("CaseType", asker.choice(words.say("case_type"), kinds))
+    sides = [(each, words.texts.sides[case_type][each]) for each in get_args(Side)]
     opening = OpenSessionRequest(
         language=language,
-        case_type=case_type or cast("CaseType", asker.choice(words.say("case_type"), kinds)),
+        case_type=case_type,
         jurisdiction=jurisdiction or asker.text(words.say("jurisdiction")),
         title=title or asker.text(words.say("title")),
         side=side or ("neutral" if title else cast("Side", asker.choice(words.say("side"), sides))),

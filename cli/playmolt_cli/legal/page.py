@@ -28,7 +28,7 @@ class Page(TerminalText):
     def session(self, session: Session) -> None:
         words = self.words
         self.line(session.title, style="bold")
-        side = words.texts.sides[session.side]
+        side = words.texts.sides[session.case_type][session.side]
         case = (words.texts.case_types[session.case_type], session.jurisdiction, side, session.model)
         self.line(" · ".join(case))
         self.whole(f"{words.say('session')}: {session.id}")

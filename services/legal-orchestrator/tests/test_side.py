@@ -24,7 +24,7 @@ def asked(session: Any) -> str:
 @pytest.mark.parametrize("side", ["claimant", "opposing", "neutral"])
 def test_a_session_keeps_the_side_of_its_person(sessions: Any, side: str) -> None:
     session = sessions(side=side).to("JUDGE_R1")
-    words = {"claimant": "주장측(검사 또는 원고)", "opposing": "상대측(피고인 또는 피고)", "neutral": "중립"}
+    words = {"claimant": "원고 측", "opposing": "피고 측", "neutral": "중립"}
     assert session.view()["side"] == side
     for _ in range(4):
         assert f"당사자의 입장: {words[side]}." in asked(session)
@@ -42,7 +42,7 @@ def test_who_says_nothing_is_neutral_and_another_side_is_refused(sessions: Any) 
 def test_the_judge_is_asked_from_round_2_on(sessions: Any) -> None:
     session = sessions(side="opposing").to("JUDGE_R1")
     assert "Likelihood" not in asked(session)
-    assert "상대측(피고인 또는 피고)이 이길 가능성" in asked(session.to("JUDGE_R2"))
+    assert "피고 측이 이길 가능성" in asked(session.to("JUDGE_R2"))
     assert "Likelihood" in outputs.schema("judge", "civil", 2)["required"]
 
 

@@ -69,7 +69,7 @@ def _cover(report: Report, words: texts.Texts, colon: str) -> Iterator[Line]:
     yield Line(text=f"{label['case_type']}{colon}{words.case_types[case.case_type]}")
     yield Line(text=f"{label['jurisdiction']}{colon}{case.jurisdiction}")
     yield Line(text=f"{label['parties']}{colon}{case.parties.claimant} / {case.parties.opposing}")
-    yield Line(text=f"{label['side']}{colon}{words.sides[report.side]}")
+    yield Line(text=f"{label['side']}{colon}{words.sides[case.case_type][report.side]}")
     yield Line(text=f"{label['date']}{colon}{dates.told(report.ended_at, report.language)}")
 
 

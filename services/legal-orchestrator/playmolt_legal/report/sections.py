@@ -83,7 +83,7 @@ class Writer:
         if estimate is None:
             return Line(text=self.words.no_likelihood, listed=False)
         said = f"{estimate.low}–{estimate.high}%{self._stop}{self.marked(estimate.text)}"
-        text = f"{self.words.sides[estimate.side]}{self.colon}{said}"
+        text = f"{self.words.sides[self.report.case.case_type][estimate.side]}{self.colon}{said}"
         return Line(text=text, refs=tuple(estimate.basis), listed=False)
 
     @property

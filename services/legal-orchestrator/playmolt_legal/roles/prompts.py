@@ -135,7 +135,8 @@ def _final_system(state: State) -> str:
 
 def _setting(state: State, words: texts.Texts, title: str) -> str:
     space = "" if state.language == "zh" else " "
-    return f"{words.setting.format(title=title)}{space}{words.persons_side.format(side=words.sides[state.side])}"
+    side = words.sides[state.case_type][state.side]
+    return f"{words.setting.format(title=title)}{space}{words.persons_side.format(side=side)}"
 
 
 def _round(here: phases.TurnPhase) -> str:
@@ -158,7 +159,7 @@ def _estimate(state: State, here: phases.TurnPhase, words: texts.Texts) -> list[
     if here.role != "judge" or here.round == 1:
         return []
     side: Side = "claimant" if state.side == "neutral" else state.side
-    return [words.likelihood.format(side=words.sides[side])]
+    return [words.likelihood.format(side=words.sides[state.case_type][side])]
 
 
 def _task(state: State, here: phases.TurnPhase) -> str:

@@ -47,7 +47,7 @@ class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     final_title: str
     likelihood: str
     no_likelihood: str
-    sides: Mapping[Side, str]
+    sides: Mapping[CaseType, Mapping[Side, str]]
     persons_side: str
     rules: str
     tasks: Mapping[str, str]
