@@ -25,6 +25,19 @@ _REACH: Final = {
 where negators follow, four characters behind it."""
 
 
+_NEAR: Final = 160
+_MARKS: Final = ".!?。！？"
+_STOP: Final = re.compile(f"[{_MARKS}]")
+_RHETORICAL: Final = re.compile(
+    r"(?:(?:and|but|so|well|then)\b,? )*(?:is|was|are|were|do|does|did|has|have|had|can|could|would|should|must)"
+    r"(?:n't| not\b).*\?$"
+    r"|.*(?:难道|岂).*[？?]$|.*不是.*吗[？?]?$"
+    r"|.*(?:지 않(?:습니까|나요|은가|는가|을까|았습니까|느냐)|아닙니까|아닌가|아닐까|아니겠습니까|아니냐).*",
+    re.DOTALL,
+)
+"""A question that says no and means yes: "Isn't there a doubt?"."""
+
+
 class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     positive: tuple[str, ...]
     negative: tuple[str, ...]
@@ -75,7 +88,17 @@ def _sides(pattern: re.Pattern[str], text: str, negated: re.Pattern[str]) -> tup
 
 def _turned(found: re.Match[str], text: str, negated: re.Pattern[str]) -> bool:
     behind = negated.pattern.startswith(_REACH["ko"])
-    return bool(negated.match(text, found.end()) if behind else negated.search(text[: found.start()]))
+    if not (negated.match(text, found.end()) if behind else negated.search(text[: found.start()])):
+        return False
+    return not _RHETORICAL.match(_sentence(text, found.start(), found.end()))
+
+
+def _sentence(text: str, start: int, end: int) -> str:
+    """The sentence that holds a place, with the mark that ends it; of a long one what lies near the place."""
+    least, most = max(0, start - _NEAR), min(len(text), end + _NEAR)
+    begun = max(least, *(text.rfind(mark, least, start) + 1 for mark in _MARKS))
+    stops = _STOP.search(text, end, most)
+    return text[begun : stops.end() if stops else most].strip()
 
 
 def topics_of(words: bytes) -> tuple[str, ...]:

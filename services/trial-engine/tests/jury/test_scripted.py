@@ -266,6 +266,25 @@ def test_korean_words_tell_topic_and_side(text: str, found: tuple[str, str]) -> 
     assert (first.topic, first.impact) == found
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "impact"),
+    [
+        ("en", "Isn't there reasonable doubt?", "positive"),
+        ("en", "He is dead. But is not there a reasonable doubt?", "positive"),
+        ("en", "There isn't reasonable doubt.", "negative"),
+        ("en", "Is there reasonable doubt? There isn't any doubt.", "neutral"),
+        ("ko", "합리적 의심이 있지 않습니까?", "positive"),
+        ("ko", "합리적 의심이 남아 있는 것이 아닐까요?", "positive"),
+        ("ko", "합리적 의심이 없습니다.", "negative"),
+        ("zh", "难道没有合理怀疑吗？", "positive"),
+        ("zh", "不是存在合理怀疑吗？", "positive"),
+        ("zh", "没有合理怀疑。", "negative"),
+    ],
+)
+def test_a_question_that_says_no_means_yes(language: Any, text: str, impact: str) -> None:
+    assert ("procedural_justice", impact) in [(each.topic, each.impact) for each in lexicon.classify(text, language)]
+
+
 def test_words_that_say_nothing_have_no_topic() -> None:
     assert lexicon.classify("Hello there.", "en") == lexicon.classify("你好。", "zh") == ()
 
