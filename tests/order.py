@@ -23,9 +23,10 @@ would start that platform twice. Every other file is a piece of its own."""
 EACH = ("cli/tests/test_demo.py", "tests/integration/log/test_failover.py")
 """Files whose tests bring up platforms of their own: each test is a piece."""
 LONGEST = (
-    "tests/integration/gateway", "tests/clients", "tests/integration/jury/test_sessions.py", "tests/browser",
-    "tests/integration/platform", "tests/integration/agora", "cli/tests/test_demo.py", "tests/clients/test_guides.py",
-    "tests/integration/legal", "tests/integration/jury", "tests/integration", "tests/sixth_game", "tests/deploy",
+    "tests/integration/platform", "tests/integration/gateway", "tests/clients", "tests/browser",
+    "cli/tests/test_demo.py", "tests/integration/jury/test_sessions.py", "tests/integration/legal/test_sessions.py",
+    "tests/clients/test_guides.py", "tests/integration/agora", "tests/integration/legal", "tests/integration/jury",
+    "tests/integration", "tests/sixth_game", "tests/deploy", "tests/deploy/",
 )  # fmt: skip
 """Pieces that wait for processes, the longest first. They come before all others: what is left to the end should be
 short, and need nothing but the processor, or the workers that are done stand idle."""
@@ -43,7 +44,11 @@ def piece(nodeid: str) -> str:
 
 
 def _rank(name: str) -> int:
-    return next((rank for rank, prefix in enumerate(LONGEST) if name.startswith(prefix)), len(LONGEST))
+    """By its own place, else by that of its folder or file that is named; a folder's own files come after its piece."""
+    if name in TOGETHER and name in LONGEST:
+        return LONGEST.index(name)
+    ranks = [rank for rank, prefix in enumerate(LONGEST) if prefix not in TOGETHER and name.startswith(prefix)]
+    return min(ranks, default=len(LONGEST))
 
 
 def in_order(items: list[pytest.Item]) -> list[pytest.Item]:
