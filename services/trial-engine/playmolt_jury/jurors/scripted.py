@@ -37,7 +37,9 @@ class _Speech(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     topics: tuple[tuple[str, Impact], ...]
 
 
-class _Voice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _Voice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    of: str = ""
+    """The accused that it speaks of: in a case of another it is not heard, whatever its juror is called."""
     topics: dict[str, tuple[str, str]]
     """What it says to an argument that affirms a topic, and to one that denies it."""
     more: tuple[str, ...]
@@ -216,8 +218,9 @@ def _language(turn: ScriptedTurn) -> Language:
 
 
 def _voice(turn: ScriptedTurn) -> _Voice:
-    voices = _voices(_language(turn))
-    return voices.get(turn.name.split(":")[1], voices[_ANYBODY])
+    voices, system = _voices(_language(turn)), turn.request.messages[0].content
+    voice = voices.get(turn.name.split(":")[1])
+    return voice if voice and voice.of in system else voices[_ANYBODY]
 
 
 def _json(value: Any) -> str:

@@ -8,6 +8,7 @@ from playmolt_core.game.decider import Refused
 from playmolt_jury.content import pack
 from playmolt_jury.content.cases import Cases
 from playmolt_jury.content.pack import Pack
+from playmolt_jury.jurors import scripted
 from playmolt_jury.rules import Jury
 
 from .conftest import DEFAULT, Session, scripted_model
@@ -41,6 +42,23 @@ def test_a_pack_of_three_jurors_is_played_to_its_end(open_ferry: Callable[[], Se
     assert len(session.events("round_ended")) == 2
     assert len(session.call("jury_verdict")["votes"]) == 3
     assert session.call("jury_ending")["id"].endswith("_nothing")
+
+
+def test_a_juror_that_is_called_as_one_of_the_shipped_case_knows_nothing_of_it(ferry: Pack) -> None:
+    renamed = {
+        path: content.replace(b"[clerk]", b"[opportunist]").replace(b'id = "clerk"', b'id = "opportunist"')
+        for path, content in ferry.files.items()
+    }
+    session = Session(Jury(Cases(pack.shipped(), [pack.read(renamed)]), "v1"), opened=False)
+    session.said = dict.fromkeys(DEFAULT, scripted_model())
+    session.call("jury_open", {"language": "en", "case": "ferry"})
+    session.to("persuasion")
+    heard = session.chat("opportunist", "Think of the consequences, and of the registration bill.")["reply"]
+    session.to("ended")
+    heard += " ".join(speech.text for speech in session.events("speech"))
+    shipped = scripted._voices("en")["opportunist"]
+    assert not any(line in heard for pair in shipped.topics.values() for line in pair)
+    assert not any(each.text in heard for each in (*shipped.speech_guilty, *shipped.speech_innocent))
 
 
 def test_another_engine_refuses_rather_than_plays_another_pack(open_ferry: Callable[[], Session]) -> None:
