@@ -8,11 +8,12 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from bench import actions, agora, alone, grown, growth, match, memory, peers, ratings, replay, shards, watching
+from bench import actions, agora, alone, flat, grown, growth, match, memory, peers, ratings, replay, shards, watching
 
 PARTS: Final = {
     "replay": replay, "memory": memory, "ratings": ratings, "match": match, "growth": growth, "grown": grown,
-    "alone": alone, "peers": peers, "actions": actions, "shards": shards, "watching": watching, "agora": agora,
+    "flat": flat, "alone": alone, "peers": peers, "actions": actions, "shards": shards, "watching": watching,
+    "agora": agora,
 }  # fmt: skip
 
 
