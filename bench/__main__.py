@@ -8,12 +8,27 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from bench import actions, agora, alone, flat, grown, growth, match, memory, peers, ratings, replay, shards, watching
+from bench import (
+    actions,
+    agora,
+    alone,
+    fanout,
+    flat,
+    grown,
+    growth,
+    match,
+    memory,
+    peers,
+    ratings,
+    replay,
+    shards,
+    watching,
+)
 
 PARTS: Final = {
     "replay": replay, "memory": memory, "ratings": ratings, "match": match, "growth": growth, "grown": grown,
     "flat": flat, "alone": alone, "peers": peers, "actions": actions, "shards": shards, "watching": watching,
-    "agora": agora,
+    "fanout": fanout, "agora": agora,
 }  # fmt: skip
 
 
