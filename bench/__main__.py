@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -43,6 +44,7 @@ def main() -> None:
     measured = []
     for part in asked.parts or PARTS:
         for row in PARTS[part].rows():
+            print(*row, sep=" | ", file=sys.stderr, flush=True)  # a run that is stopped has told what it knew
             table.add_row(*row)
             measured.append(dict(zip(("what", "product", "beside", "ratio"), row, strict=True)) | {"part": part})
     Console().print(table)
