@@ -16,16 +16,20 @@ from bench.servers import ROOT, database_url, folder, naive, product
 
 IN_FLIGHT = 64
 GAMES = 192
+PEER_GAMES = 64
+"""A peer takes as long for a third of them."""
 GAME_ACTIONS = 50
+_WARM_ACTIONS = 5
 ROUNDS = 3
 _WANTED = "wanted 4"
 _BODY = b'{"type":"first_choice","choice":"O","comment":"a comment of usual length, say"}'
 
 
-async def _measure_sourced(port: int, games: int) -> Measured:
+async def _measure_sourced(port: int, actions: int) -> Measured:
+    """Play games of so many actions each."""
     connections = await open_connections(port, IN_FLIGHT)
-    paths = [f"/api/games/{uuid.uuid4()}/actions" for _ in range(games)]
-    measured = await drive(connections, [[request("POST", path, _BODY)] * GAME_ACTIONS for path in paths])
+    paths = [f"/api/games/{uuid.uuid4()}/actions" for _ in range(PEER_GAMES)]
+    measured = await drive(connections, [[request("POST", path, _BODY)] * actions for path in paths])
     for connection in connections:
         connection.close()
     assert set(measured.statuses) == {200}, measured.statuses
@@ -61,8 +65,8 @@ def rows() -> list[tuple[str, str, str, str]]:
         for _ in range(ROUNDS):
             ours.append(uvloop.run(measure_product(port, GAMES, IN_FLIGHT)).rate)
             with naive(url, app="bench.sourced:app") as peer:
-                uvloop.run(_measure_sourced(peer, IN_FLIGHT))
-                sourced.append(uvloop.run(_measure_sourced(peer, IN_FLIGHT)).rate)
+                uvloop.run(_measure_sourced(peer, _WARM_ACTIONS))
+                sourced.append(uvloop.run(_measure_sourced(peer, GAME_ACTIONS)).rate)
             moves += [_moves(place)] if place else []
     told = [_row("`eventsourcing` behind FastAPI", ours, sourced)]
     return [*told, _row("boardgame.io on files", ours, moves)] if moves else told
