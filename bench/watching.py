@@ -20,6 +20,8 @@ ACTIONS_A_SECOND = 1_000
 ROUNDS = 3
 _SEATING = 8
 _LONG = 126
+_HEARD_SECONDS = 180
+"""A relay that starts fills its streams first."""
 
 
 class _Versioned(msgspec.Struct):
@@ -47,7 +49,7 @@ class Watcher(asyncio.Protocol):
 
     async def hears(self, *versions: int) -> None:
         """Wait until these versions have come."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(_HEARD_SECONDS):
             while not self.came.keys() >= set(versions):  # noqa: ASYNC110 -- what it waits for comes over a socket
                 await asyncio.sleep(0.005)
 
