@@ -100,7 +100,7 @@ def _table(pyarrow: Any, schema: Any, records: Sequence[Record]) -> Any:
 
 
 def _column(pyarrow: Any, kind: Any, values: list[Any]) -> Any:
-    """A column by Arrow's own means: made one by one of what Python has they took two thirds of it."""
+    """A column by Arrow's own means: a third cheaper than of Python's times and texts, value by value."""
     if isinstance(values[0], msgspec.Raw):
         texts = pyarrow.array(list(map(bytes, values)), pyarrow.binary()).cast(pyarrow.string())
         return pyarrow.ExtensionArray.from_storage(kind, texts)
