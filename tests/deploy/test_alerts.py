@@ -62,12 +62,12 @@ def written(folder: Path) -> Path:
     return file
 
 
-@pytest.mark.timeout(330)
+@pytest.mark.timeout(960)
 def test_they_do_what_they_must(tmp_path: Path) -> None:
     file = written(tmp_path)
     promtool = shutil.which("promtool")
     if promtool is None:  # then the cases are whole, and that is all that can be said
         assert len(yaml.safe_load(file.read_text())["tests"]) == 2 * len(RULES)
         return
-    done = subprocess.run([promtool, "test", "rules", file], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run([promtool, "test", "rules", file], capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
