@@ -182,6 +182,8 @@ def test_query_values(platform: Platform, judge: Judge) -> None:
             for text in QUERY_VALUES:
                 if name == "wait" and text not in ("", "%20", "abc", "0", "-1"):
                     continue
+                if (template, name, text) == ("/api/admin/log", "after", "1.5"):
+                    continue  # a place in a log of two shards: how many this one has is no part of the schema
                 answer = guest.get(f"{template.replace('{id}', table.game_id)}?{name}={text}")
                 value = typed(schema, {"%20": " ", "%00": "\0", "%E3%85%A4": "\u3164"}.get(text, text))
                 refused = answer.status_code == 400
