@@ -23,6 +23,7 @@ Seconds = Annotated[float, Meta(ge=0)]
 Money = Annotated[str, Meta(pattern=r"^[0-9]{1,12}(\.[0-9]{1,9})?$")]
 Days = Annotated[int, Meta(ge=0, le=36_500)]
 OptionalSeconds = Annotated[int, Meta(ge=0, le=LONGEST_DEADLINE_SECONDS)] | None
+OptionalShards = Annotated[int, Meta(ge=1, le=MOST_SHARDS)] | None
 
 
 DEFAULT_RATE: Final = "1200/60"
@@ -346,7 +347,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 10_000
     batch_commands: Annotated[Positive, _env("PLAYMOLT_BATCH_COMMANDS", "Commands in one commit at most.")] = 512
     log_shards: Annotated[
-        Annotated[int, Meta(ge=1, le=MOST_SHARDS)] | None,
+        OptionalShards,
         _env(
             "PLAYMOLT_LOG_SHARDS",
             "Shards of the log, whose writers never wait for each other: fixed when the log is made. Nothing starts"
@@ -572,7 +573,7 @@ def to_environment(settings: Settings) -> dict[str, str]:
 
 
 def _kind(base: Any) -> str:
-    if base == OptionalSeconds:
+    if base in (OptionalSeconds, OptionalShards):
         return "int"
     if base == bool | None:
         return "bool"

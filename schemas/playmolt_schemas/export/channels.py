@@ -155,7 +155,8 @@ CHANNELS: Final = (
     ),
     Channel(
         name="committed", address=subjects.COMMITTED, messages=(_empty("committed", "Something was committed."),),
-        summary="A hint that there is something to relay. It may be lost; the relay looks by itself as well.",
+        summary="A hint that there is something to relay, of a log of several shards `committed.<shard>`."
+        " It may be lost; the relay looks by itself as well.",
     ),
     Channel(
         name="projections_sync", address=subjects.PROJECTED, messages=(_empty("sync", "Are the projections there?"),),
