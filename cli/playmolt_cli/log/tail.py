@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from playmolt_core.game.decider import Decider
-from playmolt_core.log.port import ARCHIVED, EventLog
+from playmolt_core.log.port import ARCHIVED, Archived, EventLog
 from playmolt_core.log.reading import in_turn, page, places, places_behind
 from playmolt_core.log.verify import rests
+from playmolt_core.vault.vault import Erased
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import Places
 
@@ -34,9 +36,11 @@ async def tail(
     is given whole as soon as it ends.
     """
     over: dict[str, bool] = {}
+    told = dict[str, int]()
     if since is None:
         reached = await places(log)
-        yield await _newest(log, deciders, reached, count, over if not running else None), reached
+        rows = await _newest(log, deciders, reached, count, over if not running else None)
+        yield _noted(rows, told), reached
     else:
         reached, end = since, await places(log)
         while any(at < to for at, to in zip(reached, end, strict=True)):
@@ -44,34 +48,34 @@ async def tail(
             if not rows:
                 break
             reached = places_behind(reached, rows)
-            yield [row for row in rows if running or await _ended(log, deciders, row.stream, over)], reached
+            shown = [row for row in rows if running or await _ended(log, deciders, row.stream, over)]
+            yield _noted(shown, told), reached
     while follow:
         rows = await page(log, reached, _CHUNK)
         reached = places_behind(reached, rows)
         if rows:
-            yield await _told(log, deciders, rows, over, running=running), reached
+            yield rows if running else await _whole(log, deciders, rows, told), reached
         else:
             await asyncio.sleep(_POLL_SECONDS)
 
 
-async def _told(
-    log: EventLog,
-    deciders: Mapping[str, Decider[Any]],
-    records: Sequence[Record],
-    over: dict[str, bool],
-    *,
-    running: bool,
-) -> list[Record]:
-    """What is told of records as they come: with `running` they themselves, else games that one of them ends."""
-    if running:
-        return list(records)
-    told: list[Record] = []
+def _noted(records: Sequence[Record], told: dict[str, int]) -> Sequence[Record]:
+    """The records, once it is noted up to which version of each stream they go."""
+    told |= {record.stream: record.version for record in records}
+    return records
+
+
+async def _whole(
+    log: EventLog, deciders: Mapping[str, Decider[Any]], records: Sequence[Record], told: dict[str, int]
+) -> Sequence[Record]:
+    """The games that one of the records ends, from where they were told before."""
+    whole: list[Record] = []
     for record in records:
-        if rests(deciders, record) and not over.get(record.stream):
-            over[record.stream] = True
-            whole = await log.load(record.stream)
-            told += whole.records if whole else ()
-    return told
+        if rests(deciders, record) and told.get(record.stream, 0) < record.version:
+            with suppress(Archived, Erased):  # so soon: there is nothing left to tell
+                stored = await log.load(record.stream, told.get(record.stream, 0))
+                whole += _noted(stored.records if stored else (), told)
+    return whole
 
 
 async def _newest(

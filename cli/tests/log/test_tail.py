@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
 from playmolt_cli.games import deciders
 from playmolt_cli.log.tail import tail
 from playmolt_core.log.memory import MemoryLog
@@ -60,6 +61,22 @@ async def test_a_followed_game_is_given_whole_as_soon_as_it_ends(log: MemoryLog,
     assert [record.stream for record in seen] == [ENDED] * len(seen)
     assert [record.version for record in seen] == list(range(1, len(seen) + 1))
     assert reached == (await log.position(),)
+    await batches.aclose()
+
+
+async def test_a_game_that_ends_while_the_tail_is_read_is_told_to_its_end(
+    log: MemoryLog, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store(ENDED, ended=True)
+    last = await log.position()
+
+    async def before_the_end(shard: int = 0) -> int:
+        return last - 1
+
+    monkeypatch.setattr(log, "position", before_the_end)
+    batches = tail(log, deciders(), count=2, follow=True, running=False)
+    told = [await asyncio.wait_for(anext(batches), 60) for _ in range(2)]
+    assert [record.position for records, _ in told for record in records] == [last - 2, last - 1, last]
     await batches.aclose()
 
 

@@ -20,6 +20,7 @@ from playmolt_core.log.port import (
     Archived,
     Decided,
     Head,
+    LastRecord,
     ListedGame,
     NewRecord,
     Outcome,
@@ -226,6 +227,18 @@ class MemoryLog:
     async def results(self, after: int, limit: int, shard: int = 0) -> Sequence[PublicRecord]:
         ends = [entry for entry in self._logs[shard][after:] if entry.record.type == GAME_END][:limit]
         return [msgspec.structs.replace(entry, private=bool(self._invite_of(entry))) for entry in ends]
+
+    async def last_records(self, after: str, limit: int, shard: int = 0) -> Sequence[LastRecord]:
+        streams = sorted(
+            name
+            for name, stream in self._streams.items()
+            if name > after and stream.records and not stream.archived and shard_of(name, self.shards) == shard
+        )
+        newest = [self._streams[name].records[-1] for name in streams[:limit]]
+        return [
+            LastRecord(entry.record.stream, entry.record.type, entry.record.schema_version, entry.closes)
+            for entry in newest
+        ]
 
     async def position(self, shard: int = 0) -> int:
         return len(self._logs[shard])

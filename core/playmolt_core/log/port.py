@@ -155,6 +155,15 @@ class PublicRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Of what `results` gives: whether the game was private."""
 
 
+class LastRecord(msgspec.Struct, frozen=True, gc=False):
+    """What the newest record of a stream says of its end."""
+
+    stream: str
+    type: str
+    schema_version: int
+    closes: bool
+
+
 class ListedGame(msgspec.Struct, frozen=True, kw_only=True):
     stream: str
     summary: GameSummary
@@ -251,6 +260,10 @@ class EventLog(Protocol):
 
     async def results(self, after: int, limit: int, shard: int = 0) -> Sequence[PublicRecord]:
         """Read the records of type `game_end` forward from a position; never misses a late commit."""
+        ...
+
+    async def last_records(self, after: str, limit: int, shard: int = 0) -> Sequence[LastRecord]:
+        """Of the streams of a shard behind a name, in their order; archived ones are left out."""
         ...
 
     async def position(self, shard: int = 0) -> int:

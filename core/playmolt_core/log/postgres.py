@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+import asyncpg
 import msgspec
 from playmolt_schemas.games.game_messages import Fault, GameLanguage
 from playmolt_schemas.games.game_summary import GameSummary
@@ -21,6 +22,7 @@ from playmolt_core.log.port import (
     Archived,
     Decided,
     Head,
+    LastRecord,
     ListedGame,
     Outcome,
     Outgoing,
@@ -166,23 +168,28 @@ class PostgresLog:
         return await self._public_records("forward", after, limit, shard)
 
     async def outgoing(self, after: int, limit: int, shard: int = 0) -> Sequence[Outgoing]:
-        async with self._reading, self._reader.use() as reader:
-            try:
-                rows = await reader.fetch(_SQL["outgoing"], min(after, _MOST_POSITIONS), limit, shard)
-            except BaseException:
-                reader.terminate()  # nobody knows what still comes on it
-                raise
-        return [Outgoing(*row) for row in rows]
+        return [Outgoing(*row) for row in await self._by_position("outgoing", after, limit, shard)]
 
     async def results(self, after: int, limit: int, shard: int = 0) -> Sequence[PublicRecord]:
         return await self._public_records("results", after, limit, shard)
 
+    async def last_records(self, after: str, limit: int, shard: int = 0) -> Sequence[LastRecord]:
+        return [LastRecord(*row) for row in await self._pool.fetch(_SQL["last_records"], after, limit, shard)]
+
     async def _public_records(self, query: str, after: int, limit: int, shard: int) -> Sequence[PublicRecord]:
-        rows = await self._pool.fetch(_SQL[query], min(after, _MOST_POSITIONS), limit, shard)
+        rows = await self._by_position(query, after, limit, shard)
         return [
             PublicRecord(record=_record(*fields), public=public, lobby=lobby, closes=closes, private=private)
             for *fields, public, lobby, closes, private in rows
         ]
+
+    async def _by_position(self, query: str, after: int, limit: int, shard: int) -> Sequence[asyncpg.Record]:
+        async with self._reading, self._reader.use() as reader:
+            try:
+                return await reader.fetch(_SQL[query], min(after, _MOST_POSITIONS), limit, shard)
+            except BaseException:
+                reader.terminate()  # nobody knows what still comes on it
+                raise
 
     async def position(self, shard: int = 0) -> int:
         return int(await self._pool.value(_SQL["position"], shard))

@@ -7,7 +7,7 @@ from heapq import heapify, heappop, heapreplace, merge
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import Places, shard_of
 
-from playmolt_core.log.port import EventLog, PublicRecord
+from playmolt_core.log.port import EventLog, LastRecord, PublicRecord
 
 CHUNK = 2_000
 
@@ -38,6 +38,15 @@ async def chunks_of(
             return
         yield chunk
         after = chunk[-1].record.position
+
+
+async def last_records(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequence[LastRecord]]:
+    """Of every stream that is not archived, shard after shard."""
+    for shard in range(log.shards):
+        after = ""
+        while ends := await log.last_records(after, size, shard):
+            yield ends
+            after = ends[-1].stream
 
 
 async def results_to(log: EventLog, ends: Places) -> AsyncIterator[Sequence[PublicRecord]]:

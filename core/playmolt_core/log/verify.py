@@ -17,7 +17,7 @@ from playmolt_core.game.redecision import Fact, Redecision
 from playmolt_core.log.chain import recomputed
 from playmolt_core.log.erasing import ErasedHeads
 from playmolt_core.log.opened_log import is_sealed
-from playmolt_core.log.port import ARCHIVED, ERASED, GAME_END, Archived, EventLog, PublicRecord
+from playmolt_core.log.port import ARCHIVED, ERASED, GAME_END, Archived, EventLog, LastRecord, PublicRecord
 from playmolt_core.log.reading import CHUNK, chunks_of
 from playmolt_core.log.register import Gap, Gone, Register
 from playmolt_core.vault.stream_key import StreamKey, hash_of_state
@@ -330,13 +330,13 @@ def closes(deciders: Mapping[str, Decider[Any]], record: Record) -> bool:
     return event is not None and event.closes
 
 
-def rests(deciders: Mapping[str, Decider[Any]], record: Record) -> bool:
+def rests(deciders: Mapping[str, Decider[Any]], record: Record | LastRecord) -> bool:
     """Whether a stream is over as long as this record is its last, by the rules at hand."""
     event = _event(deciders, record)
     return event is not None and (event.closes or event.rests)
 
 
-def _event(deciders: Mapping[str, Decider[Any]], record: Record) -> type[Event] | None:
+def _event(deciders: Mapping[str, Decider[Any]], record: Record | LastRecord) -> type[Event] | None:
     decider = deciders.get(record.stream.partition("-")[0])
     return decider.events.get((record.type, record.schema_version)) if decider else None
 

@@ -410,6 +410,25 @@ class LogContract:
         assert [entry.record.position for entry in await log.forward(1, 2)] == [2, 3]
         assert await log.forward(5, 2) == []
 
+    async def test_the_last_record_of_each_stream_tells_how_it_ends(
+        self, log: EventLog, archive: Callable[[Game], Awaitable[None]]
+    ) -> None:
+        games = [Game(f"ox-{number}") for number in range(5)]
+        for game in games:
+            await log.append([unit(game.adds(2, schema_version=1))])
+        await log.append([unit(games[1].ends()), unit(games[2].adds(1, kind="said", schema_version=3))])
+        await log.append([unit(games[3].ends())])
+        await archive(games[3])
+        told = [(last.stream, last.type, last.schema_version, last.closes) for last in await log.last_records("", 9)]
+        assert told == [
+            ("ox-0", "moved", 1, False),
+            ("ox-1", "game_end", 1, True),
+            ("ox-2", "said", 3, False),
+            ("ox-4", "moved", 1, False),
+        ]
+        assert [last.stream for last in await log.last_records("ox-0", 2)] == ["ox-1", "ox-2"]
+        assert await log.last_records("ox-4", 2) == []
+
     async def test_what_goes_out_is_what_is_read_forward_byte_for_byte(self, log: EventLog) -> None:
         game, lobby = Game("ox-1"), Game("lobby-ox")
         data = canonical_json({"text": 'héllo "판사" \x01\u2028\\', "big": "123456789012345678901", "metadata": None})

@@ -1,5 +1,6 @@
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Any
@@ -52,6 +53,39 @@ class TestPostgresLog(LogContract):
             await pool.value("SELECT log.prune($1, 'a file', $2)", streams, bytes(32))
 
         return prune
+
+
+async def test_reading_by_position_reads_no_more_than_it_gives_before_a_table_was_analysed(pool: Pool) -> None:
+    """Without figures a planner takes every stream for the only one, and would read the whole log for each batch."""
+    log, sql = PostgresLog(pool), queries("log")
+    games = [Game(f"ox-{number}") for number in range(60)]
+    for _ in range(5):
+        await log.append([unit(game.adds(3)) for game in games])
+    await log.append([unit(game.ends()) for game in games])
+    last = await log.position()
+    async with pool.connection() as connection:
+        assert await connection.fetchval("SELECT max(reltuples) FROM pg_class WHERE relname LIKE 'record_0_%'") <= 0
+        await connection.execute(sql["settle_reader"])
+        for query in ("outgoing", "forward", "results"):
+            await connection.execute(f"PREPARE {query} (bigint, bigint, smallint) AS {sql[query]}")
+            told = await connection.fetchval(
+                f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) EXECUTE {query} ({last - 10}, 500, 0)"
+            )
+            [plan] = json.loads(told)
+            scanned = Counter[str]()
+            _count_scanned(plan["Plan"], scanned)
+            # Each record, its stream, and the record before it for the hash.
+            assert scanned["stream"] == 10, (query, scanned)
+            assert scanned["record"] <= 20, (query, scanned)
+        await connection.execute("DISCARD ALL")
+
+
+def _count_scanned(node: dict[str, Any], scanned: "Counter[str]") -> None:
+    if table := node.get("Relation Name", ""):
+        looked_at = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
+        scanned["stream" if table == "stream" else "record"] += round(looked_at * node["Actual Loops"])
+    for inner in node.get("Plans", ()):
+        _count_scanned(inner, scanned)
 
 
 async def test_a_transaction_rolled_back_leaves_no_gap(pool: Pool) -> None:

@@ -13,7 +13,7 @@ from playmolt_schemas.text import on_one_line
 from playmolt_core.game.decider import Decider
 from playmolt_core.log.copies.manifest import Listing
 from playmolt_core.log.port import EventLog
-from playmolt_core.log.reading import chunks, chunks_of, in_order
+from playmolt_core.log.reading import chunks_of, in_order, last_records
 from playmolt_core.log.verify import rests
 
 Deciders = Mapping[str, Decider[Any]]
@@ -32,18 +32,18 @@ async def exported(
     What is over but can be opened again is known by its rules, in `deciders`. What is left of an archived stream stays
     out: it is no stream.
     """
-    wanted = await _begun(log, deciders or {}, running=running)
+    wanted = await _wanted(log, deciders or {}, running=running)
     async for entries in in_order(log) if shard is None else chunks_of(log, shard):
         yield [entry.record for entry in entries if entry.record.stream in wanted]
 
 
-async def _begun(log: EventLog, deciders: Deciders, *, running: bool) -> set[str]:
-    begun: set[str] = set()
-    over: dict[str, bool] = {}
-    async for entries in chunks(log):
-        begun |= {entry.record.stream for entry in entries if entry.record.version == 1}
-        over |= {entry.record.stream: entry.closes or rests(deciders, entry.record) for entry in entries}
-    return begun if running else {stream for stream in begun if over[stream]}
+async def _wanted(log: EventLog, deciders: Deciders, *, running: bool) -> set[str]:
+    return {
+        last.stream
+        async for some in last_records(log)
+        for last in some
+        if running or last.closes or rests(deciders, last)
+    }
 
 
 async def json_lines(
