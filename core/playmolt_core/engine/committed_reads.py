@@ -7,7 +7,7 @@ from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.stream_cache import StreamCache
 from playmolt_core.engine.writes.committing import Committing
 from playmolt_core.game.snapshot import Snapshot
-from playmolt_core.log.port import ARCHIVED, ERASED, Archived, EventLog
+from playmolt_core.log.port import ARCHIVED, ERASED, Archived, EventLog, StoredFacts
 from playmolt_core.vault.vault import Erased
 
 _LOOKS = 4
@@ -52,6 +52,10 @@ class CommittedReads:
         """A stream as this engine last committed it, if it is in memory."""
         entry = self._streams.get(stream)
         return entry.committed if entry is not None and entry.committed.version else None
+
+    def read_last(self, stream: str) -> StoredFacts | None:
+        """What was read of a stream for its snapshot, if no other has been read since."""
+        return self._streams.read_last(stream)
 
     async def snapshot(self, stream: str) -> Snapshot | None:
         """A stream as committed now; None when it is unknown. Raises Archived, Erased and LogUnavailable."""

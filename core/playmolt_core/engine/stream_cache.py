@@ -11,7 +11,7 @@ from playmolt_schemas.identifiers import is_lobby
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, read_stream
 from playmolt_core.game.decider import Decider
 from playmolt_core.game.lobby import LobbyRules
-from playmolt_core.log.port import EventLog
+from playmolt_core.log.port import EventLog, StoredFacts
 
 _LOBBY_RULES = LobbyRules()
 _READING = 32
@@ -31,6 +31,7 @@ class StreamCache:
         self._prepare = prepare
         self._entries: OrderedDict[str, CachedStream] = OrderedDict()
         self._reads = asyncio.Semaphore(_READING)
+        self._read_last: tuple[str, StoredFacts] | None = None
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -57,6 +58,10 @@ class StreamCache:
         """Forget a stream: memory and log disagree, or may."""
         self._entries.pop(stream, None)
 
+    def read_last(self, stream: str) -> StoredFacts | None:
+        """What was read of a stream, if no other has been read since."""
+        return self._read_last[1] if self._read_last and self._read_last[0] == stream else None
+
     async def read(self, stream: str) -> CachedStream | None:
         """Read a stream from the log; None when it is unknown. A lobby always exists.
 
@@ -66,6 +71,7 @@ class StreamCache:
         async with self._reads:
             stored = await self._log.facts(stream, commands=True)
         if stored is not None:
+            self._read_last = stream, stored
             entry = read_stream(decider, stream, stored)
             if self._prepare and decider is self._decider:
                 await self._prepare(entry.committed.state)

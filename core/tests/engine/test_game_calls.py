@@ -13,6 +13,7 @@ from playmolt_core.engine import pending_call
 from playmolt_core.engine.engine import Engine
 from playmolt_core.engine.pending_call import BadBody
 from playmolt_core.log.memory import MemoryLog
+from playmolt_core.log.port import StoredFacts
 from playmolt_core.ops.json_values import parse_json
 from playmolt_core.settings import Settings
 from playmolt_schemas.envelopes import Answer as Reply
@@ -111,6 +112,25 @@ async def test_a_session_is_opened_once_whatever_is_repeated(engines: Engines) -
     assert await engines.types(target) == ["opened"]
     other = await engines.command("open", target, "war", command_id=command, fingerprint="g")
     assert other.status == 422
+
+
+async def test_a_past_state_of_a_session_that_is_not_in_memory_takes_one_read(
+    engines: Engines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, other = await engines.opened(), engines.engine()
+    await engines.command("put", session, "why")
+    read, facts = [], engines.log.facts
+
+    async def counted(stream: str, after: int = 0, *, commands: bool = False) -> StoredFacts | None:
+        read.append(stream)
+        return await facts(stream, after, commands=commands)
+
+    monkeypatch.setattr(engines.log, "facts", counted)
+    for at, waits in ((1, False), (2, True), (1, False)):
+        answer = await engines.call("state", session, {"at": at}, engine=other)
+        state = msgspec.json.decode(answer.body)
+        assert (answer.status, state["version"], bool(state["waiting"])) == (200, at, waits)
+    assert read == [session]
 
 
 async def test_only_a_route_that_opens_makes_a_stream(engines: Engines) -> None:

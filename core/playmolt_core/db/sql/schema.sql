@@ -123,6 +123,8 @@ CREATE INDEX stream_due ON log.stream (game, due, stream) WHERE due IS NOT NULL;
 CREATE INDEX stream_newest ON log.stream (game, created_at DESC, stream DESC);
 CREATE UNIQUE INDEX stream_invite ON log.stream (invite, shard) WHERE invite IS NOT NULL;
 CREATE INDEX stream_running ON log.stream (game, created_at DESC, stream DESC) WHERE NOT over;
+-- The games that are over, by the phase in which they ended: whoever asks for those of another phase reads none of them.
+CREATE INDEX stream_over ON log.stream (game, phase COLLATE "C", created_at DESC, stream DESC) WHERE over;
 
 -- What follows from a stream's name is said once, when the stream is made: a generated column is computed anew by every
 -- update.

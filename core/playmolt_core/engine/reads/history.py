@@ -1,6 +1,7 @@
 """The states a game went through: for time travel and for a seat's own feed."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -24,7 +25,10 @@ class Moment(msgspec.Struct, frozen=True):
 class Histories:
     """Histories of the games asked for lately, extended from the log, never older than asked for."""
 
-    def __init__(self, decider: Decider[Any], event_log: EventLog) -> None:
+    def __init__(
+        self, decider: Decider[Any], event_log: EventLog, read_last: Callable[[str], StoredFacts | None]
+    ) -> None:
+        self._read_last = read_last
         self._decider = decider
         self._log = event_log
         self._kept: OrderedDict[str, tuple[Moment, ...]] = OrderedDict()
@@ -33,7 +37,9 @@ class Histories:
         """The moments 1 to at least `version` (index = version - 1). Raises LogUnavailable."""
         moments = self._kept.get(stream, ())
         if len(moments) < version:
-            stored = await self._log.facts(stream, after=len(moments))
+            stored = None if moments else self._read_last(stream)
+            if stored is None or stored.head.version < version:
+                stored = await self._log.facts(stream, after=len(moments))
             moments = self._extended(stream, moments, stored) if stored else moments
             self._kept[stream] = moments
             while len(self._kept) > _KEPT:

@@ -57,7 +57,7 @@ class Sources:
         self.decider = decider
         self.log = event_log
         self.streams = streams
-        self.histories = Histories(decider, event_log)
+        self.histories = Histories(decider, event_log, streams.read_last)
         self.private = decider.game in SESSION_TYPES
         """Whether each game is its owner's alone."""
         self.unknown = NO_SESSION if self.private else NO_GAME

@@ -48,8 +48,12 @@ SELECT stream, CASE WHEN erased_at IS NOT NULL THEN -2 WHEN archived THEN -1 ELS
 FROM log.listed WHERE stream = ANY ($1)
 
 -- name: public
-SELECT public FROM log.event
-WHERE stream = $1 AND shard = $4 AND version > $2 AND public IS NOT NULL ORDER BY version LIMIT $3
+-- Whether there is a message is asked of what was found: asked with the rest, its price for each record of the lobbies,
+-- one of which the stream might be, makes a plan that reads the whole log look cheaper.
+SELECT public FROM (
+  SELECT public FROM log.event WHERE stream = $1 AND shard = $4 AND version > $2 ORDER BY version OFFSET 0
+) AS found
+WHERE public IS NOT NULL LIMIT $3
 
 -- name: forward
 SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, public, lobby, closes, false
@@ -120,9 +124,21 @@ WHERE game = $1 AND phase IS NOT NULL AND (created_at, stream) < ($2, $3) AND (i
 ORDER BY created_at DESC, stream DESC LIMIT $4
 
 -- name: games_in_phase
-SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, coalesce(invite, '')
-FROM log.listed
-WHERE game = $1 AND phase = $5 AND (created_at, stream) < ($2, $3) AND (invite IS NULL OR over OR $6)
+-- Those that run, and those that are over: an index has the ones without a phase, another the others by it. Asked for
+-- together, every game there ever was is looked at for the few that wait.
+(
+  SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, coalesce(invite, '')
+  FROM log.listed
+  WHERE game = $1 AND NOT over AND phase = $5 AND (created_at, stream) < ($2, $3) AND (invite IS NULL OR $6)
+  ORDER BY created_at DESC, stream DESC LIMIT $4
+)
+UNION ALL
+(
+  SELECT stream, phase, round, seated, needed, over, created_at, updated_at, version, language, coalesce(invite, '')
+  FROM log.listed
+  WHERE game = $1 AND over AND phase COLLATE "C" = $5 AND (created_at, stream) < ($2, $3)
+  ORDER BY created_at DESC, stream DESC LIMIT $4
+)
 ORDER BY created_at DESC, stream DESC LIMIT $4
 
 -- name: games_running
