@@ -1,6 +1,6 @@
 """Whether the present rules still read every stored game as it was played."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -9,11 +9,12 @@ from playmolt_core.game.decider import PUBLIC, Decider, read_event
 from playmolt_core.game.erasures import SessionErased
 from playmolt_core.game.fold import time_of
 from playmolt_core.log.opened_log import is_sealed
-from playmolt_core.log.port import EventLog, PublicRecord
+from playmolt_core.log.port import EventLog, LogEntry
 from playmolt_core.log.reading import chunks
 from playmolt_core.log.verify import closes
 from playmolt_core.vault.stream_key import StreamKey, hash_of_state
 from playmolt_schemas.records import Metadata, OpenedRecord, Record
+from playmolt_schemas.shards import shard_of
 
 _read_metadata = msgspec.json.Decoder(Metadata).decode
 
@@ -61,9 +62,12 @@ class Folds:
     def streams(self) -> int:
         return len(self._seen)
 
-    def take(self, stored: PublicRecord) -> None:
-        """Fold the next record of its stream and compare; what is left of an archived stream cannot be folded."""
-        record = stored.record
+    def take(self, entry: LogEntry, public: bytes | None = None) -> None:
+        """Fold the next record of its stream and compare; what is left of an archived stream cannot be folded.
+
+        `public` is what spectators were told of it.
+        """
+        record = entry.record
         if record.version > 1 and record.stream not in self._seen:
             return
         self._seen.add(record.stream)
@@ -71,16 +75,15 @@ class Folds:
         if record.stream in self.differences or is_sealed(record):
             return
         try:
-            problem = self._folded(stored)
+            problem = self._folded(record, public)
         except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
             problem = f"the rules cannot read it: {type(error).__name__}: {error}"
         if problem:
             self.differences[record.stream] = Difference(record.stream, record.version, problem)
-        if problem or stored.closes:
+        if problem or entry.closes:
             self._states.pop(record.stream, None)
 
-    def _folded(self, stored: PublicRecord) -> str:
-        record = stored.record
+    def _folded(self, record: Record, public: bytes | None) -> str:
         decider = self._deciders[record.stream.split("-", 1)[0]]
         before = self._states[record.stream] if record.version > 1 else decider.initial(record.stream)
         event = read_event(decider, record.type, record.schema_version, record.data)
@@ -93,7 +96,7 @@ class Folds:
             return "the state differs from the one it was played with"
         if self._told and decider.game not in ("lobby", "erasure"):
             told = message(decider, record.stream, record.version, record.at, state, event, PUBLIC)
-            if told != stored.public:
+            if told != public:
                 return "spectators would be told something else"
         return ""
 
@@ -105,17 +108,25 @@ async def check(log: EventLog, deciders: Mapping[str, Decider[Any]], progress: C
     """
     folds, events = Folds(deciders, key_of=log.key_of), 0
     async for chunk in chunks(log):
-        for stored in chunk:
-            folds.take(stored)
+        shown = await _shown(log, chunk)
+        for entry in chunk:
+            folds.take(entry, shown.get(entry.record.position))
         events += len(chunk)
         progress(events)
     return Checked(folds.streams, events, list(folds.differences.values()), folds.erased)
+
+
+async def _shown(log: EventLog, chunk: Sequence[LogEntry]) -> dict[int, bytes | None]:
+    """By position, what spectators were told of records of one shard."""
+    first = chunk[0].record
+    outgoing = await log.outgoing(first.position - 1, len(chunk), shard_of(first.stream, log.shards))
+    return {out.position: out.public for out in outgoing}
 
 
 def fold_records(records: Iterable[Record], deciders: Mapping[str, Decider[Any]]) -> Checked:
     """Fold streams out of a file, each in its order; it holds no public messages to compare."""
     folds, events = Folds(deciders, told=False), 0
     for record in records:
-        folds.take(PublicRecord(record=record, public=None, lobby=None, closes=closes(deciders, record)))
+        folds.take(LogEntry(record=record, closes=closes(deciders, record)))
         events += 1
     return Checked(folds.streams, events, list(folds.differences.values()), folds.erased)

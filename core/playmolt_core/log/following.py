@@ -13,7 +13,7 @@ import msgspec
 from playmolt_schemas.records import Record
 
 from playmolt_core.game.decider import Decider
-from playmolt_core.log.port import PublicRecord
+from playmolt_core.log.port import LogEntry
 from playmolt_core.log.verify import Taken, Verifier
 
 DecidersOf = Callable[[], Mapping[str, Decider[Any]]]
@@ -40,7 +40,7 @@ def _finish() -> Taken:
     return _verifier.hand_over(rest=True)
 
 
-def _row(entry: PublicRecord) -> Row:
+def _row(entry: LogEntry) -> Row:
     record = entry.record
     return (
         record.stream, record.version, record.position, record.type, record.schema_version,
@@ -67,7 +67,7 @@ class Followers:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         self._stack.close()
 
-    def follow(self, entries: Sequence[PublicRecord]) -> "asyncio.Future[list[Taken]]":
+    def follow(self, entries: Sequence[LogEntry]) -> "asyncio.Future[list[Taken]]":
         """Hand records on; the future gives what they came to."""
         rows: list[list[Row]] = [[] for _ in self._processes]
         for entry in entries:

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -22,10 +23,10 @@ from playmolt_core.log.port import (
     Head,
     LastRecord,
     ListedGame,
+    LogEntry,
     NewRecord,
     Outcome,
     Outgoing,
-    PublicRecord,
     StoredFacts,
     StoredStream,
     StreamAppend,
@@ -35,11 +36,18 @@ from playmolt_core.log.units import check, follows
 from playmolt_core.vault.stream_key import StreamKey
 
 
+class _Stored(NamedTuple):
+    record: Record
+    public: bytes | None
+    lobby: bytes | None
+    closes: bool
+
+
 class _Stream:
     def __init__(self, name: str, created_at: datetime) -> None:
         self.name = name
         self.game = name.partition("-")[0]
-        self.records: list[PublicRecord] = []
+        self.records: list[_Stored] = []
         self.hash = ZERO_HASH
         self.summary: GameSummary | None = None
         self.due: datetime | None = None
@@ -69,7 +77,7 @@ class MemoryLog:
         self._streams: dict[str, _Stream] = {}
         self._outcomes: dict[tuple[str, str], Outcome] = {}
         self._decided: dict[tuple[str, str], Decided] = {}
-        self._logs: list[list[PublicRecord]] = [[] for _ in range(shards)]
+        self._logs: list[list[_Stored]] = [[] for _ in range(shards)]
         self._gone: list[set[int]] = [set() for _ in range(shards)]
         self._faults: defaultdict[str, Counter[Fault]] = defaultdict(Counter)
         self._told: dict[str, Counter[Fault]] = {}
@@ -212,21 +220,24 @@ class MemoryLog:
         stored = self._left(known.records[after:], shard_of(stream, self.shards)) if known else ()
         return [entry.public for entry in stored if entry.public is not None][:limit]
 
-    async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[PublicRecord]:
-        return list(islice(self._left(self._logs[shard][after:], shard), limit))
+    async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
+        return [_entry(stored) for stored in self._forward(after, limit, shard)]
 
-    def _left(self, entries: Iterable[PublicRecord], shard: int) -> Iterator[PublicRecord]:
+    def _forward(self, after: int, limit: int, shard: int) -> Iterator[_Stored]:
+        return islice(self._left(self._logs[shard][after:], shard), limit)
+
+    def _left(self, entries: Iterable[_Stored], shard: int) -> Iterator[_Stored]:
         return (entry for entry in entries if entry.record.position not in self._gone[shard])
 
     async def outgoing(self, after: int, limit: int, shard: int = 0) -> Sequence[Outgoing]:
-        return [_outgoing(entry, self._invite_of(entry)) for entry in await self.forward(after, limit, shard)]
+        return [_outgoing(entry, self._invite_of(entry)) for entry in self._forward(after, limit, shard)]
 
-    def _invite_of(self, entry: PublicRecord) -> str:
+    def _invite_of(self, entry: _Stored) -> str:
         return self._streams[entry.record.stream].invite
 
-    async def results(self, after: int, limit: int, shard: int = 0) -> Sequence[PublicRecord]:
+    async def results(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
         ends = [entry for entry in self._logs[shard][after:] if entry.record.type == GAME_END][:limit]
-        return [msgspec.structs.replace(entry, private=bool(self._invite_of(entry))) for entry in ends]
+        return [_entry(end, private=bool(self._invite_of(end))) for end in ends]
 
     async def last_records(self, after: str, limit: int, shard: int = 0) -> Sequence[LastRecord]:
         streams = sorted(
@@ -299,7 +310,7 @@ class MemoryLog:
         return (stream for stream in self._streams.values() if stream.game == game)
 
 
-def _stored(stream: str, new: NewRecord, position: int) -> PublicRecord:
+def _stored(stream: str, new: NewRecord, position: int) -> _Stored:
     record = Record(
         stream=stream,
         version=new.version,
@@ -313,10 +324,14 @@ def _stored(stream: str, new: NewRecord, position: int) -> PublicRecord:
         prev_hash=new.prev_hash,
         hash=new.hash,
     )
-    return PublicRecord(record=record, public=new.public, lobby=new.lobby, closes=new.closes)
+    return _Stored(record, new.public, new.lobby, new.closes)
 
 
-def _outgoing(entry: PublicRecord, invite: str) -> Outgoing:
+def _entry(stored: _Stored, *, private: bool = False) -> LogEntry:
+    return LogEntry(record=stored.record, closes=stored.closes, private=private)
+
+
+def _outgoing(entry: _Stored, invite: str) -> Outgoing:
     record = entry.record
     encoded = msgspec.json.encode(record)
     return Outgoing(

@@ -8,7 +8,7 @@ from playmolt_schemas.records import Record
 from typing_extensions import override
 
 from playmolt_core.db.pool import NotPermitted, Pool
-from playmolt_core.log.port import PublicRecord, StoredStream
+from playmolt_core.log.port import LogEntry, StoredStream
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.sealed_log import opened
 from playmolt_core.vault.stream_key import NotOpened, StreamKey, sealed_text
@@ -36,7 +36,7 @@ class OpenedLog(PostgresLog):
         return replace(stored, records=[_opened(record, self._keys.get(stream)) for record in stored.records])
 
     @override
-    async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[PublicRecord]:
+    async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
         entries = await super().forward(after, limit, shard)
         self._keys = await self._found({entry.record.stream for entry in entries})
         return [

@@ -146,10 +146,8 @@ class Outgoing(msgspec.Struct, frozen=True, gc=False):
     """The hash of the invite of a private game, as long as the game runs."""
 
 
-class PublicRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class LogEntry(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     record: Record
-    public: bytes | None
-    lobby: bytes | None
     closes: bool
     private: bool = False
     """Of what `results` gives: whether the game was private."""
@@ -250,7 +248,7 @@ class EventLog(Protocol):
         """The stored public messages with version > after, in order."""
         ...
 
-    async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[PublicRecord]:
+    async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
         """Read a shard forward from a position; never misses a late commit."""
         ...
 
@@ -258,7 +256,7 @@ class EventLog(Protocol):
         """Read what `forward` reads, as it goes out: to make it for services from a `Record` costs three times more."""
         ...
 
-    async def results(self, after: int, limit: int, shard: int = 0) -> Sequence[PublicRecord]:
+    async def results(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
         """Read the records of type `game_end` forward from a position; never misses a late commit."""
         ...
 

@@ -24,9 +24,9 @@ from playmolt_core.log.port import (
     Head,
     LastRecord,
     ListedGame,
+    LogEntry,
     Outcome,
     Outgoing,
-    PublicRecord,
     StoredFacts,
     StoredStream,
     Unit,
@@ -164,24 +164,21 @@ class PostgresLog:
         rows = await self._pool.fetch(_SQL["public"], stream, behind, limit, self._shard_of(stream))
         return [message for (message,) in rows]
 
-    async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[PublicRecord]:
-        return await self._public_records("forward", after, limit, shard)
+    async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
+        return await self._entries("forward", after, limit, shard)
 
     async def outgoing(self, after: int, limit: int, shard: int = 0) -> Sequence[Outgoing]:
         return [Outgoing(*row) for row in await self._by_position("outgoing", after, limit, shard)]
 
-    async def results(self, after: int, limit: int, shard: int = 0) -> Sequence[PublicRecord]:
-        return await self._public_records("results", after, limit, shard)
+    async def results(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
+        return await self._entries("results", after, limit, shard)
 
     async def last_records(self, after: str, limit: int, shard: int = 0) -> Sequence[LastRecord]:
         return [LastRecord(*row) for row in await self._pool.fetch(_SQL["last_records"], after, limit, shard)]
 
-    async def _public_records(self, query: str, after: int, limit: int, shard: int) -> Sequence[PublicRecord]:
+    async def _entries(self, query: str, after: int, limit: int, shard: int) -> Sequence[LogEntry]:
         rows = await self._by_position(query, after, limit, shard)
-        return [
-            PublicRecord(record=_record(*fields), public=public, lobby=lobby, closes=closes, private=private)
-            for *fields, public, lobby, closes, private in rows
-        ]
+        return [LogEntry(record=_record(*fields), closes=closes, private=private) for *fields, closes, private in rows]
 
     async def _by_position(self, query: str, after: int, limit: int, shard: int) -> Sequence[asyncpg.Record]:
         async with self._reading, self._reader.use() as reader:

@@ -7,7 +7,7 @@ from heapq import heapify, heappop, heapreplace, merge
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import Places, shard_of
 
-from playmolt_core.log.port import EventLog, LastRecord, PublicRecord
+from playmolt_core.log.port import EventLog, LastRecord, LogEntry
 
 CHUNK = 2_000
 
@@ -17,7 +17,7 @@ async def places(log: EventLog) -> Places:
     return tuple([await log.position(shard) for shard in range(log.shards)])
 
 
-async def chunks(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequence[PublicRecord]]:
+async def chunks(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequence[LogEntry]]:
     """Everything that was committed when the reading of its shard began, shard after shard; never an empty chunk.
 
     Streams come whole and in their order, for each lies in one shard.
@@ -27,9 +27,7 @@ async def chunks(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequence[Pub
             yield chunk
 
 
-async def chunks_of(
-    log: EventLog, shard: int, after: int = 0, size: int = CHUNK
-) -> AsyncIterator[Sequence[PublicRecord]]:
+async def chunks_of(log: EventLog, shard: int, after: int = 0, size: int = CHUNK) -> AsyncIterator[Sequence[LogEntry]]:
     """As `chunks`, of one shard, after a position."""
     last = await log.position(shard)
     while after < last:
@@ -49,7 +47,7 @@ async def last_records(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequen
             after = ends[-1].stream
 
 
-async def results_to(log: EventLog, ends: Places) -> AsyncIterator[Sequence[PublicRecord]]:
+async def results_to(log: EventLog, ends: Places) -> AsyncIterator[Sequence[LogEntry]]:
     """The records of type `game_end` up to a place, shard after shard."""
     for shard, end in enumerate(ends):
         after = 0
@@ -58,7 +56,7 @@ async def results_to(log: EventLog, ends: Places) -> AsyncIterator[Sequence[Publ
             after = entries[-1].record.position
 
 
-async def in_order(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequence[PublicRecord]]:
+async def in_order(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequence[LogEntry]]:
     """As `chunks`, in one order over all shards (api.md, Shards): next comes the record of the shard whose next record
     has the smallest `at`, of equal ones the smaller shard."""
     if log.shards == 1:
@@ -69,7 +67,7 @@ async def in_order(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequence[P
     waiting = [deque(await _next(reader)) for reader in readers]
     heads = [(rows[0].record.at, shard) for shard, rows in enumerate(waiting) if rows]
     heapify(heads)
-    chunk: list[PublicRecord] = []
+    chunk: list[LogEntry] = []
     while heads:
         shard = heads[0][1]
         rows = waiting[shard]
@@ -85,7 +83,7 @@ async def in_order(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequence[P
             chunk = []
 
 
-async def _next(reader: AsyncIterator[Sequence[PublicRecord]]) -> Sequence[PublicRecord]:
+async def _next(reader: AsyncIterator[Sequence[LogEntry]]) -> Sequence[LogEntry]:
     async for chunk in reader:
         return chunk
     return ()

@@ -17,7 +17,7 @@ from playmolt_core.game.redecision import Fact, Redecision
 from playmolt_core.log.chain import recomputed
 from playmolt_core.log.erasing import ErasedHeads
 from playmolt_core.log.opened_log import is_sealed
-from playmolt_core.log.port import ARCHIVED, ERASED, GAME_END, Archived, EventLog, LastRecord, PublicRecord
+from playmolt_core.log.port import ARCHIVED, ERASED, GAME_END, Archived, EventLog, LastRecord, LogEntry
 from playmolt_core.log.reading import CHUNK, chunks_of
 from playmolt_core.log.register import Gap, Gone, Register
 from playmolt_core.vault.stream_key import StreamKey, hash_of_state
@@ -406,13 +406,13 @@ class _Walk:
         if beyond and beyond[0].record.position > (says := await self._log.position(self._shard)):
             self._fault(f"there is a position {beyond[0].record.position}, and the log says that it ends at {says}")
 
-    async def _take(self, seen: int, entries: Sequence[PublicRecord]) -> None:
+    async def _take(self, seen: int, entries: Sequence[LogEntry]) -> None:
         for first, last in await self._missing(_gaps(seen, entries)):
             self._fault(f"position {last + 1} follows {first - 1}")
         if self._register:
             begun = {entry.record.stream for entry in entries if not self._verifier.follows(entry.record.stream)}
             self._verifier.gone = await self._register.of(begun)
-        handed: list[PublicRecord] = []
+        handed: list[LogEntry] = []
         for entry in entries:
             if (home := shard_of(entry.record.stream, self._log.shards)) != self._shard:
                 self._fault(f"position {entry.record.position} is of {entry.record.stream}, which lies in shard {home}")
@@ -461,6 +461,6 @@ async def _went_on(log: EventLog, end: Ended, said: int) -> bool:
     return stored is not None and len(stored.records) > 0
 
 
-def _gaps(seen: int, entries: Sequence[PublicRecord]) -> list[Gap]:
+def _gaps(seen: int, entries: Sequence[LogEntry]) -> list[Gap]:
     positions = [seen, *(entry.record.position for entry in entries)]
     return [(before + 1, after - 1) for before, after in pairwise(positions) if after > before + 1]

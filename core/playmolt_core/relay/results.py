@@ -12,7 +12,7 @@ from playmolt_schemas.games.game_messages import Place
 from playmolt_schemas.identity import Identity
 
 from playmolt_core.game.fold import time_of
-from playmolt_core.log.port import PublicRecord
+from playmolt_core.log.port import LogEntry
 from playmolt_core.ops.telemetry import log as logger
 from playmolt_core.relay.feeds import game_of
 
@@ -57,7 +57,7 @@ class _Unplaced(Identity, frozen=True, kw_only=True):
     place: Place = Place(None, competes=False)
 
 
-def finished_games(entries: Iterable[PublicRecord]) -> Iterator[FinishedGame]:
+def finished_games(entries: Iterable[LogEntry]) -> Iterator[FinishedGame]:
     """The games that records of type `game_end` end; one without readable results is told and skipped."""
     for entry in entries:
         record = entry.record

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -15,7 +15,6 @@ from playmolt_core.log.port import (
     EventLog,
     NewRecord,
     Outcome,
-    Outgoing,
     RecordTooLarge,
     StreamAppend,
     Unit,
@@ -25,11 +24,27 @@ from playmolt_schemas.games.game_messages import Fault
 from playmolt_schemas.games.game_summary import GameSummary
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.limits import RECORD_BYTES
-from playmolt_schemas.records import ZERO_HASH, Metadata
+from playmolt_schemas.records import ZERO_HASH, Metadata, Record
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, 120, tzinfo=UTC)
 WAITING = GameSummary(phase="waiting", round=0, seated=1, needed=5)
 OVER = GameSummary(phase="ended", round=9, seated=5, needed=5, over=True)
+
+
+class Stored(NamedTuple):
+    """All that is kept of a record."""
+
+    record: Record
+    public: bytes | None
+    lobby: bytes | None
+    closes: bool
+
+
+async def all_stored(log: EventLog, after: int, limit: int, shard: int = 0) -> list[Stored]:
+    entries, outgoing = await log.forward(after, limit, shard), await log.outgoing(after, limit, shard)
+    return [
+        Stored(entry.record, out.public, out.lobby, entry.closes) for entry, out in zip(entries, outgoing, strict=True)
+    ]
 
 
 class Game:
@@ -158,7 +173,9 @@ class LogContract:
         assert bytes(record.metadata) == new.metadata
         assert record.at == rfc3339(NOON) == "2026-01-02T12:00:00.000120Z"
         assert (record.salt, record.prev_hash, record.hash) == (new.salt, ZERO_HASH, new.hash)
-        assert (entry.public, entry.lobby, entry.closes) == (new.public, b'{"l":1}', True)
+        assert entry.closes
+        [outgoing] = await log.outgoing(0, 10)
+        assert (outgoing.public, outgoing.lobby, outgoing.closes) == (new.public, b'{"l":1}', True)
         assert recomputed(record) == record.hash
 
     async def test_a_stream_is_read_from_a_version_on(self, log: EventLog) -> None:
@@ -438,16 +455,17 @@ class LogContract:
                 unit(game.adds(2, at=at, data=data, schema_version=3, lobby=b'{"l":1}'), lobby.adds(1, public=None)),
                 unit(game.adds(1, kind="game_end", closes=True, public='{"말":1}'.encode())),
             ])  # fmt: skip
-        wanted = [
-            Outgoing(
-                entry.record.position, entry.record.stream, entry.record.type, msgspec.json.encode(entry.record),
-                entry.public, entry.lobby, entry.closes,
-            )
-            for entry in await log.forward(0, 99)
-        ]  # fmt: skip
-        assert await log.outgoing(0, 99) == wanted
-        assert await log.outgoing(3, 2) == wanted[3:5]
-        assert await log.outgoing(len(wanted), 2) == []
+        records = [entry.record for entry in await log.forward(0, 99)]
+        outgoing = await log.outgoing(0, 99)
+        assert [(out.position, out.stream, out.type, out.record) for out in outgoing] == [
+            (record.position, record.stream, record.type, msgspec.json.encode(record)) for record in records
+        ]
+        ended = ('{"말":1}'.encode(), None, True)
+        moved = (canonical_json({"type": "moved", "version": 1}), b'{"l":1}', False)
+        told = [(out.public, out.lobby, out.closes) for out in outgoing]
+        assert (told[0], told[2], told[3]) == (moved, (None, None, False), ended)
+        assert await log.outgoing(3, 2) == outgoing[3:5]
+        assert await log.outgoing(len(outgoing), 2) == []
 
     async def test_public_messages_are_the_stored_bytes_in_order(self, log: EventLog) -> None:
         game = Game("ox-1")

@@ -15,7 +15,7 @@ from playmolt_core.log.chain import chain_record, recomputed
 from playmolt_core.log.copies.export import json_lines, parquet
 from playmolt_core.log.following import Followers
 from playmolt_core.log.memory import MemoryLog
-from playmolt_core.log.port import NewRecord, PublicRecord, StoredStream, StreamAppend, Unit
+from playmolt_core.log.port import LogEntry, NewRecord, StoredStream, StreamAppend, Unit
 from playmolt_core.log.stats import stats
 from playmolt_core.log.verify import Break, Verification, verify
 from playmolt_schemas.canonical import canonical_json
@@ -97,11 +97,11 @@ async def written(*units: Unit) -> MemoryLog:
 class Forged(MemoryLog):
     """A log whose stored records somebody has edited behind its back."""
 
-    def __init__(self, source: MemoryLog, edits: dict[int, PublicRecord | None]) -> None:
+    def __init__(self, source: MemoryLog, edits: dict[int, LogEntry | None]) -> None:
         super().__init__()
         self._source, self._edits = source, edits
 
-    async def forward(self, after: int, limit: int, shard: int = 0) -> list[PublicRecord]:
+    async def forward(self, after: int, limit: int, shard: int = 0) -> list[LogEntry]:
         entries = await self._source.forward(after, limit, shard)
         kept = (self._edits.get(entry.record.position, entry) for entry in entries)
         return [entry for entry in kept if entry is not None]
@@ -259,7 +259,7 @@ async def test_what_is_appended_meanwhile_is_no_break() -> None:
 
         position, versions, load = log.position, log.versions, log.load
 
-        async def forward(self, after: int, limit: int, shard: int = 0) -> list[PublicRecord]:
+        async def forward(self, after: int, limit: int, shard: int = 0) -> list[LogEntry]:
             return [entry for entry in await log.forward(after, limit, shard) if entry.record.position < 2]
 
     assert [fault.stream for fault in (await verify(Late(), RULES)).breaks] == [""], "the log's own end is compared"

@@ -25,7 +25,7 @@ from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import PgProjections
 from playmolt_core.db.queries import queries
 from playmolt_core.log.batch import arguments
-from playmolt_core.log.port import PublicRecord, Unit
+from playmolt_core.log.port import Unit
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.ops import telemetry
 from playmolt_core.relay import projector as projecting
@@ -36,7 +36,7 @@ from playmolt_schemas import subjects
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.games.game_summary import GameSummary
 
-from core.tests.log.log_contract import Game, opened, unit
+from core.tests.log.log_contract import Game, Stored, all_stored, opened, unit
 from tests.integration.log import finished
 from tests.integration.log.finished import ox_results
 
@@ -44,14 +44,14 @@ LIMIT = 1_000_000
 APPEND = queries("log")["append"]
 
 
-def as_event(entry: PublicRecord) -> Message:
+def as_event(entry: Stored) -> Message:
     """What EVENTS has to hold, made without the relay's help."""
     record = entry.record
     game = record.stream.partition("-")[0]
     return Message(f"events.{game}.{record.stream}.{record.type}", msgspec.json.encode(record))
 
 
-def as_public(entry: PublicRecord) -> Message:
+def as_public(entry: Stored) -> Message:
     """What SPECTATE has to hold."""
     stream = entry.record.stream
     game = stream.partition("-")[0]
@@ -111,9 +111,9 @@ async def until(condition: Callable[[], Awaitable[bool]], seconds: float = 30) -
             await asyncio.sleep(0.02)
 
 
-async def everything(log: PostgresLog) -> list[PublicRecord]:
-    entries: list[PublicRecord] = []
-    while chunk := await log.forward(len(entries), 1_000):
+async def everything(log: PostgresLog) -> list[Stored]:
+    entries: list[Stored] = []
+    while chunk := await all_stored(log, len(entries), 1_000):
         entries += chunk
     return entries
 
@@ -389,7 +389,7 @@ async def test_lost_streams_are_filled_again_behind_what_was_archived(
     relay = Relay(log, bus, LIMIT)
     while await relay.step():
         continue
-    left = await log.forward(2, 99)
+    left = await all_stored(log, 2, 99)
     for stream, message_of in STREAMS.items():
         state = await bus.state(stream)
         assert state is not None

@@ -105,7 +105,7 @@ async def test_a_record_is_read_as_it_was_hashed_and_told(
     ]
     assert await log.public(stream, 0, 9) == publics
     end = await log.position()
-    assert [one.lobby for one in await log.forward(end - 2, 2)] == [lobby, None]
+    assert [one.lobby for one in await log.outgoing(end - 2, 2)] == [lobby, None]
     assert (await verify(log, {})).breaks == []
 
 

@@ -16,9 +16,8 @@ from playmolt_core.log.copies.anchor_places import anchor_place
 from playmolt_core.log.copies.export import json_lines
 from playmolt_core.log.copies.manifest import Listing
 from playmolt_core.log.erasing import SessionEraser, erased_heads
-from playmolt_core.log.port import PublicRecord
 from playmolt_core.log.postgres import PostgresLog, log_of
-from playmolt_core.log.reading import chunks, places
+from playmolt_core.log.reading import places
 from playmolt_core.log.verify import Verification, verify
 from playmolt_core.relay.checking import projection_breaks
 from playmolt_core.relay.projector import Projector
@@ -27,7 +26,7 @@ from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import shard_of
 
-from core.tests.log.log_contract import Game, outcome, unit
+from core.tests.log.log_contract import Game, Stored, all_stored, outcome, unit
 from tests.integration.log.finished import ox_results
 
 SHARDS = 3
@@ -73,8 +72,8 @@ async def filled(log: PostgresLog, games: int = 9) -> list[Game]:
     return playing
 
 
-async def everything(log: PostgresLog) -> list[PublicRecord]:
-    return [entry async for chunk in chunks(log) for entry in chunk]
+async def everything(log: PostgresLog) -> list[Stored]:
+    return [each for shard in range(log.shards) for each in await all_stored(log, 0, 10_000, shard)]
 
 
 async def execute(url: str, *statements: str) -> None:
@@ -165,7 +164,7 @@ async def test_the_same_commands_make_the_same_log_but_for_positions(log: Postgr
     for each in (log, plain):
         await each.append(units)
 
-    def known(entries: list[PublicRecord]) -> dict[tuple[str, int], tuple[Record, bytes | None]]:
+    def known(entries: list[Stored]) -> dict[tuple[str, int], tuple[Record, bytes | None]]:
         return {
             (entry.record.stream, entry.record.version): (
                 msgspec.structs.replace(entry.record, position=0),

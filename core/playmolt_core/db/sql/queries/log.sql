@@ -56,7 +56,7 @@ SELECT public FROM (
 WHERE public IS NOT NULL LIMIT $3
 
 -- name: forward
-SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, public, lobby, closes, false
+SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, closes, false
 FROM log.event WHERE shard = $3 AND position > $1 ORDER BY position LIMIT $2
 
 -- name: settle_reader
@@ -86,7 +86,7 @@ WHERE e.shard = $3 AND position > $1 ORDER BY position LIMIT $2
 
 -- name: results
 SELECT e.stream, e.version, e.position, e.type, e.schema_version, e.data, e.metadata, e.at, e.salt, e.prev_hash, e.hash,
-  e.public, e.lobby, e.closes, s.invite IS NOT NULL
+  e.closes, s.invite IS NOT NULL
 FROM log.event AS e JOIN log.stream AS s ON s.stream = e.stream AND s.shard = e.shard
 WHERE e.shard = $3 AND e.type = 'game_end' AND e.position > $1 ORDER BY e.position LIMIT $2
 
