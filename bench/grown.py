@@ -18,7 +18,8 @@ from bench.servers import ROOT, folder, product, spectator_port
 from bench.watching import watch
 
 EVENTS = 1_000_000
-_LOOKED_AT = 200
+_LOOKED_AT = 100
+"""Fewer than the histories that an engine keeps: the second time each is still there."""
 _SEATING = 5
 
 
