@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.deploy.alert_cases import CASES, PARTS, Figures, minutes, series
+from tests.deploy.alert_cases import CASES, DESCRIBED, PARTS, Figures, minutes, series
 from tests.deploy.manifests import Json, of_kind, render, services
 from tests.deploy.test_monitoring import alerts, names, rules
 
@@ -51,12 +51,28 @@ def case(alert: str, figures: Figures, *, fires: bool) -> Json:
     }
 
 
+def described(alert: str) -> Json:
+    """The alert as it is told to somebody."""
+    figures, (labels, description) = CASES[alert][0], DESCRIBED[alert]
+    said = {
+        "exp_labels": {**RULES[alert]["labels"], **labels},
+        "exp_annotations": {**RULES[alert]["annotations"], "description": description},
+    }
+    return {
+        "name": f"{alert}: is described",
+        "interval": "1m",
+        "input_series": series(figures, "playmolt"),
+        "alert_rule_test": [{"alertname": alert, "eval_time": f"{minutes(figures) - 1}m", "exp_alerts": [said]}],
+    }
+
+
 def written(folder: Path) -> Path:
     groups = [group for one in of_kind(render("prod"), "PrometheusRule") for group in one["spec"]["groups"]]
     (folder / "rules.yaml").write_text(yaml.safe_dump({"groups": groups}))
     tests = [
         case(alert, figures, fires=not quiet) for alert, both in CASES.items() for quiet, figures in enumerate(both)
     ]
+    tests += [described(alert) for alert in DESCRIBED]
     file = folder / "tests.yaml"
     file.write_text(yaml.safe_dump({"rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": tests}))
     return file
@@ -67,7 +83,7 @@ def test_they_do_what_they_must(tmp_path: Path) -> None:
     file = written(tmp_path)
     promtool = shutil.which("promtool")
     if promtool is None:  # then the cases are whole, and that is all that can be said
-        assert len(yaml.safe_load(file.read_text())["tests"]) == 2 * len(RULES)
+        assert len(yaml.safe_load(file.read_text())["tests"]) == 2 * len(RULES) + len(DESCRIBED)
         return
     done = subprocess.run([promtool, "test", "rules", file], capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -221,6 +221,15 @@ def test_annotations_name_labels_that_the_expression_leaves() -> None:
             assert used <= {name.strip() for group in kept for name in group.split(",")}, rule["alert"]
 
 
+def test_an_alert_on_what_each_shard_has_names_the_shard() -> None:
+    of_shards = {name for name in own() if "shard" in METRICS[own()[name]].labels.split(", ")}
+    asked = [rule for rule in alerts() if names(rule["expr"]) & of_shards]
+    assert {rule["alert"] for rule in asked} == {"RelayBroken", "RelayBehind", "ProjectionsBehind"}
+    for rule in asked:
+        assert re.search(r"\bby \((?:\w+, )*shard[,)]", rule["expr"]), rule["alert"]
+        assert "$labels.shard" in rule["annotations"]["description"], rule["alert"]
+
+
 @pytest.mark.parametrize("path", DASHBOARDS, ids=lambda path: path.name)
 def test_a_dashboard_is_whole(path: Path) -> None:
     board = json.loads(path.read_text(encoding="utf-8"))
