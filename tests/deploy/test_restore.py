@@ -93,9 +93,12 @@ def job_of(step: str, cronjob: str, objects: list[Json]) -> list[str]:
 def test_anchors_are_asked_once_the_restore_is_signed_and_not_before(tmp_path: Path) -> None:
     """Before that they know of records that the log lacks, which is a break."""
     with_bucket = with_component(tmp_path, "anchor-bucket")
-    assert "--anchors" in named(with_bucket, "CronJob", "log-verify")["spec"]["jobTemplate"]["spec"]["template"][
-        "spec"
-    ]["containers"][0]["command"]
+    assert (
+        "--anchors"
+        in named(with_bucket, "CronJob", "log-verify")["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][
+            0
+        ]["command"]
+    )
     verify = ["playmolt", "log", "verify", "--json"]
     assert job_of("log", "log-verify", with_bucket) == verify
     assert job_of("verify", "log-anchor", render("prod"))[:5] == [*verify, "--anchors"]

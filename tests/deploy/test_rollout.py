@@ -139,7 +139,7 @@ def test_a_failed_pod_of_a_migration_that_goes_on_is_no_failure(rollout: Rollout
     rollout.cluster["conditions"] = {"migrate-pre": ["", "SuccessCriteriaMet Complete"]}
     assert rollout.roll(OVERLAY).returncode == 0
     asked = [call for call in rollout.cluster["calls"] if call.startswith("get job/")]
-    assert asked == ["get job/migrate-pre --output jsonpath={.status.conditions[?(@.status==\"True\")].type}"] * 2
+    assert asked == ['get job/migrate-pre --output jsonpath={.status.conditions[?(@.status=="True")].type}'] * 2
 
 
 @pytest.mark.parametrize("overlay", ["dev", "prod"])

@@ -172,9 +172,7 @@ async def test_past_a_later_releases_post_the_way_back_is_closed(
 async def test_the_command_refuses_with_status_1_and_names_the_file(empty_database_url: str) -> None:
     await migrate(empty_database_url)
     for name, phase in (("9001_post_later.sql", "post"), ("9002_pre_later.sql", "pre")):
-        await apply(
-            empty_database_url, f"INSERT INTO migration.applied (name, checksum) VALUES ('{name}', '{phase}')"
-        )
+        await apply(empty_database_url, f"INSERT INTO migration.applied (name, checksum) VALUES ('{name}', '{phase}')")
     told = {"DATABASE_URL": empty_database_url}
     done = await asyncio.to_thread(CliRunner().invoke, cli, ["migrate", "--phase", "pre"], env=told)
     assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (1, "", 1)
