@@ -19,7 +19,7 @@ from playmolt.retries import Retry
 from playmolt_cli.local.stack import Stack
 from playmolt_core.db import migrate as migrating
 from playmolt_core.db.migrate import migrate, migrations, pending
-from playmolt_schemas.api import GameType
+from playmolt_schemas.api import ActionAccepted, GameType
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
@@ -41,13 +41,18 @@ class Regular(Witness):
         super().__init__(url)
         self._retry = Retry()
         self.faults: list[str] = []
+        self.slowest = 0.0
 
     async def send(self, request: Request[Any]) -> Any:
+        began = time.monotonic()
         try:
-            return await super().send(request)
+            answer = await super().send(request)
         except Unavailable as error:
             self.faults.append(str(error))
             raise
+        if isinstance(answer, ActionAccepted):
+            self.slowest = max(self.slowest, time.monotonic() - began)
+        return answer
 
 
 class Told:
@@ -127,6 +132,13 @@ class Load:
         before = [list(client.receipts) for client in self.clients]
         while [list(client.receipts) for client in self.clients] == before:
             await asyncio.sleep(0.05)
+
+    def slowest(self) -> float:
+        """How long the slowest action was on its way since this was asked last."""
+        found = max(client.slowest for client in self.clients)
+        for client in self.clients:
+            client.slowest = 0.0
+        return found
 
     async def another_game(self) -> None:
         """Wait until a game began after another of its type had ended."""
@@ -257,7 +269,10 @@ async def test_a_rollout_with_its_migrations_loses_no_action_and_drops_no_game(
         async with asyncio.timeout(SECONDS), under_load(running) as load:
             assert await migrate(url, "pre", folder=files) == ["0901_pre_note.sql"]
             for names in rolling(running):
+                load.slowest()
                 await asyncio.gather(*(roll(running, name) for name in names))
+                await load.another_action()
+                print(f"{', '.join(names)} replaced: the slowest action took {load.slowest():.2f} s")
             await asyncio.to_thread(beside.roll)
             assert await migrate(url, "post", folder=files) == ["0902_post_note.sql"]
             await load.another_action()  # on the new schema
