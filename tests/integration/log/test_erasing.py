@@ -8,9 +8,10 @@ import pytest
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.game.erasures import STREAM
 from playmolt_core.log.chain import recomputed
-from playmolt_core.log.erasing import SessionEraser, erasures_between
+from playmolt_core.log.erasing import ErasedHeads, SessionEraser, erased_heads, erasures_between
 from playmolt_core.log.port import ERASED, Outcome, Unit
 from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.verify import verify
 from playmolt_core.vault.rows import KeyRow, make
 from playmolt_core.vault.vault import Erased
 from playmolt_schemas.games.game_summary import GameSummary
@@ -121,6 +122,28 @@ async def test_nothing_else_can_be_erased(pool: Pool) -> None:
     assert await eraser.erase("legal-9", "owner") is None
     with pytest.raises(Exception, match="no key of ox-1"):
         await eraser.erase("ox-1", "owner")
+
+
+async def test_an_erasure_that_is_not_as_its_record_says_is_a_break(pool: Pool) -> None:
+    log, eraser = PostgresLog(pool), SessionEraser(pool)
+    game = await opened(pool, "legal-1", sealed=True)
+    await opened(pool, "legal-2", sealed=True)
+    await eraser.erase("legal-1", "owner")
+
+    async def broken(known: ErasedHeads) -> list[tuple[str, str]]:
+        found = await verify(log, {}, register=log.register, erased=known)
+        return [(each.stream, each.problem) for each in found.breaks]
+
+    known = await erased_heads(pool, (await log.position(),))
+    assert known == ErasedHeads({"legal-1": (3, game.hash)}, {"legal-1": True})
+    assert await broken(known) == []
+    gone = ErasedHeads(known.ends, {"legal-1": True, "legal-2": True})
+    assert await broken(gone) == [("legal-2", "its key is gone, and no record says that it was erased")]
+    there = ErasedHeads(known.ends, {})
+    assert await broken(there) == [("legal-1", "a record says that it was erased, and its key is there")]
+    for ends in ((2, game.hash), (3, "0" * 64)):
+        (found,) = await broken(ErasedHeads({"legal-1": ends}, known.emptied))
+        assert found[0] == "legal-1"
 
 
 async def test_what_is_idle_is_found(pool: Pool) -> None:
