@@ -94,7 +94,9 @@ OF_ONE_POD = ("StatefulSet/postgres", "StatefulSet/chain", "Deployment/house")
 @each_overlay
 def test_every_workload_with_replicas_has_a_budget_of_its_own(overlay: str) -> None:
     objects = render(overlay)
-    budgets = [one["spec"]["selector"]["matchLabels"] for one in of_kind(objects, "PodDisruptionBudget")]
+    found = [one["spec"] for one in of_kind(objects, "PodDisruptionBudget")]
+    assert {one.get("maxUnavailable") for one in found} == {1}, "each lets one pod go"
+    budgets = [one["selector"]["matchLabels"] for one in found]
     for one in of_kind(objects, "Deployment", "StatefulSet"):
         if name_of(one) in OF_ONE_POD:
             continue  # a budget could only forbid to drain its node
