@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import click
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.migrate import MigrationRefused, Phase, await_database
 from playmolt_core.db.migrate import migrate as apply
 from playmolt_core.settings import OtherShards
@@ -12,6 +13,12 @@ from playmolt_core.settings import OtherShards
 from playmolt_cli.local.database import database
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import data_option, json_option, read_settings
+
+
+class NotMigrated(Failure):
+    """The call was right, and the database is not where this release needs it."""
+
+    exit_code = 1
 
 
 @click.command()
@@ -36,7 +43,8 @@ from playmolt_cli.terminal.options import data_option, json_option, read_setting
 def migrate(phase: Phase, seconds: float, data: Path | None, as_json: bool) -> None:
     """Apply the migrations that are missing. `up` does it by itself.
 
-    On a database where nothing is applied yet, `--phase pre` applies all.
+    On a database where nothing is applied yet, `--phase pre` applies all. Exit status 1 when it refuses, and when the
+    database was waited for in vain.
 
     Example: DATABASE_URL=postgresql://… playmolt migrate --phase pre
     """
@@ -44,9 +52,12 @@ def migrate(phase: Phase, seconds: float, data: Path | None, as_json: bool) -> N
         try:
             if seconds:
                 asyncio.run(await_database(url, seconds))
+        except LogUnavailable as error:
+            raise NotMigrated(str(error)) from error
+        try:
             applied = asyncio.run(apply(url, phase, shards=read_settings().log_shards))
         except (MigrationRefused, OtherShards) as error:
-            raise Failure(str(error)) from error
+            raise NotMigrated(str(error)) from error
     if as_json:
         click.echo(json.dumps({"applied": applied}))
     else:

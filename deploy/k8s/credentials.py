@@ -56,6 +56,11 @@ def deployer_key() -> str:
     return "0x" + hashlib.sha256(b"playmolt: deployer of the embedded chain").hexdigest()
 
 
+def embedded_chain() -> dict:
+    """What the trial engine is told of the chain of the dev overlay."""
+    return {"rpc-url": "http://chain:8545", "deployer-key": deployer_key()}
+
+
 def values() -> dict:
     """Secret → key → value."""
     found = {f"{login}-credentials": {} for login in (*LOGINS, *USERS, "postgres", "nats")}
@@ -90,7 +95,7 @@ def main() -> None:
     asked = parser.parse_args()
     found = values()
     if asked.embedded_chain:
-        found["trial-engine-chain"] = {"rpc-url": "http://127.0.0.1:8545", "deployer-key": deployer_key()}
+        found["trial-engine-chain"] = embedded_chain()
     items = [secret(name, content, asked.namespace) for name, content in sorted(found.items())]
     json.dump({"apiVersion": "v1", "kind": "List", "items": items}, sys.stdout, indent=2)
 

@@ -44,7 +44,8 @@ namespace=$(field migrate-pre namespace:)
 kubectl version --request-timeout=10s >/dev/null 2>&1 || fail 2 "no cluster answers: kubectl version says why"
 
 ask() { kubectl --namespace "$namespace" "$@"; }
-apply() { kubectl apply --filename - --selector "playmolt/step=$1" <<<"$rendered"; }
+# Of a step, the objects of the overlay or of a text that differs: by standard input, an argument may not be so long.
+apply() { kubectl apply --filename - --selector "playmolt/step=$1" <<<"${2:-$rendered}"; }
 
 # A date of the form of `date -u`, that many seconds after 1970: GNU's way, then BSD's.
 at() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ 2>/dev/null || date -u -r "$1" +%Y-%m-%dT%H:%M:%SZ; }
@@ -56,7 +57,7 @@ migrate() {
   local phase=$1 job=job/migrate-$1 ends=$((SECONDS + 960)) condition
   ask delete "$job" --ignore-not-found --timeout=2m
   # `migrate-post` is kept suspended, so that whoever applies a whole overlay does not run it.
-  rendered=${rendered//suspend: true/suspend: false} apply "$phase"
+  apply "$phase" "${rendered//suspend: true/suspend: false}"
   while ((SECONDS < ends)); do
     condition=$(ask get "$job" --output 'jsonpath={.status.conditions[?(@.status=="True")].type}') || condition=
     case " $condition " in

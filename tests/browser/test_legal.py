@@ -192,3 +192,17 @@ def test_the_page_shows_every_text_of_a_report_and_no_empty_section(reader: Read
 
 def _elsewhere(path: str) -> bool:
     return path.rpartition(".")[2] in UNTOLD or any(path == one or path.startswith(f"{one}.") for one in ELSEWHERE)
+
+
+def test_an_erased_session_says_so_on_its_page_and_leads_nowhere_in_the_list(reader: Reader) -> None:
+    page = reader("/legal")
+    opened(page, "A deposit")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Erase this session").click()
+    expect(page.locator("h1")).to_have_text("This session has been erased.")
+    page.reload()
+    expect(page.locator("#main")).to_contain_text("has been erased")
+    page.goto("/legal")
+    row = page.locator("li").filter(has_text="legal-").first
+    expect(row).to_contain_text("erased")
+    expect(row.locator("a")).to_have_count(0)

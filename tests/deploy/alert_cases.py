@@ -18,6 +18,7 @@ _SECONDS: Final = 'playmolt_gateway_request_seconds_bucket{route="act",le="%s"}'
 _COUNT: Final = 'playmolt_gateway_request_seconds_count{route="act"}'
 _LAG: Final = 'playmolt_spectator_feed_lag_seconds_bucket{le="%s"}'
 _LAGS: Final = "playmolt_spectator_feed_lag_seconds_count{}"
+_BEHIND: Final = 'playmolt_relay_lag_events{copy="%s",shard="%s"}'
 _DISK: Final = 'kubelet_volume_stats_available_bytes{persistentvolumeclaim="data"}'
 _SIZE: Final = 'kubelet_volume_stats_capacity_bytes{persistentvolumeclaim="data"}'
 
@@ -113,11 +114,12 @@ CASES: Final[Mapping[str, tuple[Figures, Figures]]] = {
         {'playmolt_log_chain_faults_total{game="ox"}': "1x60"},
     ),
     "RelayBehind": (
-        {'playmolt_relay_lag_events{copy="events"}': "20000x60"}, {'playmolt_relay_lag_events{copy="events"}': "20x60"},
+        {_BEHIND % ("events", 0): "20x60", _BEHIND % ("events", 1): "20000x60"},
+        {_BEHIND % ("events", 0): "9000x60", _BEHIND % ("events", 1): "9000x60"},
     ),
     "ProjectionsBehind": (
-        {'playmolt_relay_lag_events{copy="projections"}': "20000x60"},
-        {'playmolt_relay_lag_events{copy="events"}': "20000x60"},
+        {_BEHIND % ("projections", 0): "20x60", _BEHIND % ("projections", 1): "20000x60"},
+        {_BEHIND % ("events", 0): "20000x60", _BEHIND % ("projections", 1): "9000x60"},
     ),
     "FeedsLate": (_histogram(_LAG, "2", slow=True), _histogram(_LAG, "2", slow=False)),
     "ReadersDropped": (
@@ -211,6 +213,12 @@ CASES: Final[Mapping[str, tuple[Figures, Figures]]] = {
         },
     ),
 }  # fmt: skip
+
+DESCRIBED: Final = {
+    "RelayBehind": ({"copy": "events", "shard": "1"}, "Stream events lacks 20000 events, of shard 1."),
+    "ProjectionsBehind": ({"shard": "1"}, "Leaderboard and profiles are 20000 events old, those of shard 1."),
+}
+"""What an alert says with the figures that raise it: its labels and its description."""
 
 
 def minutes(figures: Figures) -> int:

@@ -20,7 +20,7 @@ from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import Postgres, binaries, child, free_port
 
 from deploy.k8s import credentials
-from tests.deploy.manifests import K8S, Json, containers, environment, named, of_kind, render, services
+from tests.deploy.manifests import K8S, Json, environment, named, of_kind, render, services
 
 NATS_SERVERS = 3
 START_SECONDS = 90.0
@@ -238,9 +238,9 @@ class Cluster:
     def url(self, name: str) -> str:
         return f"http://127.0.0.1:{self.ports[name]}"
 
-    def sidecar(self) -> tuple[Json, dict[str, str], int]:
+    def chain(self) -> tuple[Json, dict[str, str], int]:
         """The chain's container, its environment here, and a port for it."""
-        (container,) = [one for one in containers({"spec": self._pod("trial-engine")}) if one["name"] == "chain"]
+        (container,) = named(self.objects, "StatefulSet", "chain")["spec"]["template"]["spec"]["containers"]
         port = free_port()
         told = {"EVM_PORT": str(port), "EVM_FOLDER": str(self.folder / "chain")}
         return container, self.here(environment(self.objects, container, self.secrets)) | told, port

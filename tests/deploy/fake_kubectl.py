@@ -1,8 +1,8 @@
 """`kubectl` of a cluster that stands in a file: renders with the real one, and answers scripts as that file says.
 
 The file (JSON, named by CLUSTER): `calls`, what was asked so far; `fails`, beginnings of calls that fail; `conditions`,
-what a Job has come to; `replicasets` and `pods`, lines as roll.sh asks for them; `rollout`, the ConfigMap's data;
-`answers`, what is said to calls by their beginnings, before all of these.
+what a Job has come to, a list what it says one after another; `replicasets` and `pods`, lines as roll.sh asks for them;
+`rollout`, the ConfigMap's data; `answers`, what is said to calls by their beginnings, before all of these.
 """
 
 import json
@@ -43,7 +43,8 @@ def main(arguments: list[str]) -> int:
     elif call.startswith("get pods"):
         said = cluster["pods"]
     elif call.startswith("get job/"):
-        said = cluster["conditions"].get(words[1].partition("/")[2], "")
+        conditions = cluster["conditions"].get(words[1].partition("/")[2], "")
+        said = conditions.pop(0) if isinstance(conditions, list) else conditions
     elif call.startswith("get deployments"):
         said = "deployment.apps/gateway\ndeployment.apps/relay\n"
     elif call.startswith("logs"):

@@ -74,6 +74,10 @@ COMMON: set[Arrow] = {
     *every(("otel-collector",), "monitoring", *PORTS),
     *(arrow for resolver in RESOLVERS for arrow in every(EVERYBODY, resolver, 53)),
 }
+DEVELOPMENT: set[Arrow] = COMMON | {
+    *every(("trial-engine",), "chain", 8545),
+    *(arrow for resolver in RESOLVERS for arrow in every(("chain",), resolver, 53)),
+}
 PRODUCTION: set[Arrow] = COMMON | {
     *every(DAILY, "postgres", 5432),
     *(arrow for public in PUBLIC for arrow in every(("archive", "retention"), public, 443)),
@@ -173,7 +177,7 @@ def test_a_way_out_is_for_both_families_to_public_addresses_on_one_port(overlay:
             assert rule["ports"] == [{"port": 443, "protocol": "TCP"}]
 
 
-@pytest.mark.parametrize(("overlay", "expected"), [("dev", COMMON), ("prod", PRODUCTION)], ids=["dev", "prod"])
+@pytest.mark.parametrize(("overlay", "expected"), [("dev", DEVELOPMENT), ("prod", PRODUCTION)], ids=["dev", "prod"])
 def test_every_arrow_of_the_architecture_is_open_and_no_other(overlay: str, expected: set[Arrow]) -> None:
     found = Network(render(overlay)).arrows()
     assert expected - found == set()

@@ -62,4 +62,6 @@ def test_the_signing_key_is_one_that_log_anchor_takes(tmp_path: Path) -> None:
 def test_a_namespace_and_the_chain_of_the_dev_overlay(namespace: str) -> None:
     found = printed("--namespace", namespace, "--embedded-chain")
     assert {one["metadata"]["namespace"] for one in found.values()} == {namespace}
-    assert found["trial-engine-chain"]["stringData"]["deployer-key"] == EMBEDDED_DEPLOYER_KEY
+    assert found["trial-engine-chain"]["stringData"] == {
+        "rpc-url": "http://chain:8545", "deployer-key": EMBEDDED_DEPLOYER_KEY,
+    }  # fmt: skip

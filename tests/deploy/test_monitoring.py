@@ -49,7 +49,8 @@ OBJECTIVES = {"actions-availability": ("Actions", 0.999), "actions-latency": ("L
 OBJECTIVES |= {"feeds-freshness": ("Freshness", 0.99)}
 BURNS = {"Fast": ("1h", "5m", 14.4, "critical"), "Medium": ("6h", "30m", 6.0, "critical")}
 BURNS |= {"Slow": ("3d", "6h", 1.0, "warning")}
-RECORDED = {f"playmolt:slo_errors:ratio_rate{window}" for window in ("5m", "30m", "1h", "6h", "3d")}
+RATE = "playmolt:slo_errors:ratio_rate"
+RECORDED = {f"{RATE}{window}" for window in ("5m", "30m", "1h", "6h", "3d")}
 
 
 def rules() -> list[Json]:
@@ -159,11 +160,30 @@ def test_figures_are_shown_by_the_running_services(cluster: Cluster) -> None:
                 assert series in shown[name], (name, series)
 
 
+def test_figures_have_the_labels_that_are_asked_for(cluster: Cluster) -> None:
+    shown: dict[str, set[str]] = {}
+    for name in cluster.ports:
+        lines = probe.get(f"{cluster.url(name)}/metrics")[1].decode().splitlines()
+        for series, labelled in (re.findall(r"^(\w+)(?:\{(.*)\})? ", line)[0] for line in lines if line[:1] != "#"):
+            shown.setdefault(series, set()).update(re.findall(r'(\w+)="', labelled))
+    of_prometheus = {"namespace", "pod"}
+    unseen = {*_SOMETIMES, *(name for name in METRICS if name.startswith("playmolt_llm_"))}
+    missing = {
+        (where, metric, label)
+        for where, expression in expressions()
+        for metric, matched in labels(expression)
+        if metric in own() and own()[metric] not in unseen
+        for label in matched - of_prometheus - shown[metric]
+    }
+    assert missing == set()
+
+
 def test_every_alert_has_a_section_of_the_runbook_that_says_what_to_do() -> None:
     sections = {
         title.lower(): text
         for title, text in re.findall(r"^### (\w+)\n\n(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL)
     }
+    assert RUNBOOK.startswith("https://")
     for rule in alerts():
         address, _, anchor = rule["annotations"]["runbook_url"].partition("#")
         assert address == RUNBOOK
@@ -179,6 +199,9 @@ def test_the_runbook_has_no_section_without_an_alert() -> None:
 def test_every_objective_is_recorded_and_told_when_its_budget_goes_too_fast() -> None:
     recorded = {(rule["record"], rule["labels"]["slo"]) for rule in rules() if "record" in rule}
     assert recorded == {(name, slo) for name in RECORDED for slo in OBJECTIVES}
+    for rule in rules():
+        if "record" in rule:
+            assert set(re.findall(r"\[(\w+)\]", rule["expr"])) == {rule["record"].removeprefix(RATE)}
     told = {rule["alert"]: rule for rule in alerts()}
     for slo, (name, objective) in OBJECTIVES.items():
         for ending, (long, short, factor, severity) in BURNS.items():
@@ -219,6 +242,15 @@ def test_annotations_name_labels_that_the_expression_leaves() -> None:
         kept = re.findall(r"\bby \(([^)]*)\)", rule["expr"])
         if used and kept:
             assert used <= {name.strip() for group in kept for name in group.split(",")}, rule["alert"]
+
+
+def test_an_alert_on_what_each_shard_has_names_the_shard() -> None:
+    of_shards = {name for name in own() if "shard" in METRICS[own()[name]].labels.split(", ")}
+    asked = [rule for rule in alerts() if names(rule["expr"]) & of_shards]
+    assert {rule["alert"] for rule in asked} == {"RelayBroken", "RelayBehind", "ProjectionsBehind"}
+    for rule in asked:
+        assert re.search(r"\bby \((?:\w+, )*shard[,)]", rule["expr"]), rule["alert"]
+        assert "$labels.shard" in rule["annotations"]["description"], rule["alert"]
 
 
 @pytest.mark.parametrize("path", DASHBOARDS, ids=lambda path: path.name)

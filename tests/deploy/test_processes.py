@@ -4,7 +4,6 @@ import json
 import re
 import signal
 import socket
-import subprocess
 import time
 from itertools import islice
 
@@ -16,6 +15,7 @@ from nats.aio.client import Client
 from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import child
 from playmolt_core.bus.connection import delivered
+from playmolt_core.ops.sockets import ANY
 from playmolt_schemas.identifiers import ENGINES
 
 from tests.deploy.cluster import Cluster, command, run, until
@@ -202,15 +202,17 @@ async def test_streams_lie_on_all_three_servers(cluster: Cluster) -> None:
         await client.close()
 
 
-def test_the_embedded_chain_answers_its_probe(cluster: Cluster) -> None:
-    container, variables, port = cluster.sidecar()
+def test_the_embedded_chain_answers_its_probes_and_calls_from_other_pods(cluster: Cluster) -> None:
+    container, variables, port = cluster.chain()
+    assert variables["EVM_HOST"] == ANY
     process = child.spawn(command(container), log=cluster.folder / "chain.log", environment=variables)
     try:
-        for kind in ("startupProbe", "livenessProbe"):
-            asked = command({"command": container[kind]["exec"]["command"]})
-            asked[-1] = asked[-1].replace("8545", str(port))
-            until(lambda asked=asked: subprocess.run(asked, check=False, capture_output=True).returncode == 0, kind)  # type: ignore[misc]
-        assert variables["EVM_PORT"] in cluster.secrets.get("trial-engine-chain", {"rpc-url": f":{port}"})["rpc-url"]
+        for kind in ("startupProbe", "livenessProbe", "readinessProbe"):
+            path = container[kind]["httpGet"]["path"]
+            until(lambda path=path: probe.get(f"http://127.0.0.1:{port}{path}")[0] == 200, kind)  # type: ignore[misc]
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}
+        answer = httpx.post(f"http://127.0.0.1:{port}/", json=asked, headers={"Host": "chain:8545"}, timeout=15)
+        assert answer.json()["result"] == hex(20557)
     finally:
         assert child.end(process, signal.SIGTERM, 15)
 

@@ -11,6 +11,7 @@ from playmolt_schemas.routes.platform import ROUTES
 
 from deploy.k8s import credentials
 from tests.deploy.manifests import (
+    ALL,
     COMPONENT,
     K8S,
     OVERLAYS,
@@ -68,13 +69,34 @@ def test_a_service_leads_to_one_workload_and_ports_that_it_has(overlay: str) -> 
             assert ports(target)[port["targetPort"]] == port["port"], name_of(one)
 
 
-OF_ONE_POD = ("StatefulSet/postgres", "Deployment/house")
+@pytest.mark.parametrize("overlay", ALL)
+def test_every_service_rolls_and_both_families_reach_it(overlay: str) -> None:
+    objects = render(overlay)
+    strategies = {name_of(one): one["spec"]["strategy"]["type"] for one in of_kind(objects, "Deployment")}
+    assert {name: kind for name, kind in strategies.items() if kind != "RollingUpdate"} == {}
+    assert {one["spec"].get("ipFamilyPolicy") for one in of_kind(objects, "Service")} == {"PreferDualStack"}
+
+
+def test_the_chain_of_development_is_a_workload_of_its_own() -> None:
+    objects = render("dev")
+    chain, engine = named(objects, "StatefulSet", "chain"), named(objects, "Deployment", "trial-engine")
+    assert chain["spec"]["replicas"] == 1
+    assert len(containers(engine["spec"]["template"])) == 1
+    assert not [one for one in engine["spec"]["template"]["spec"]["volumes"] if "persistentVolumeClaim" in one]
+    told = credentials.embedded_chain()["rpc-url"]
+    (port,) = named(objects, "Service", "chain")["spec"]["ports"]
+    assert told == f"http://chain:{port['port']}"
+
+
+OF_ONE_POD = ("StatefulSet/postgres", "StatefulSet/chain", "Deployment/house")
 
 
 @each_overlay
 def test_every_workload_with_replicas_has_a_budget_of_its_own(overlay: str) -> None:
     objects = render(overlay)
-    budgets = [one["spec"]["selector"]["matchLabels"] for one in of_kind(objects, "PodDisruptionBudget")]
+    found = [one["spec"] for one in of_kind(objects, "PodDisruptionBudget")]
+    assert {one.get("maxUnavailable") for one in found} == {1}, "each lets one pod go"
+    budgets = [one["selector"]["matchLabels"] for one in found]
     for one in of_kind(objects, "Deployment", "StatefulSet"):
         if name_of(one) in OF_ONE_POD:
             continue  # a budget could only forbid to drain its node
@@ -240,8 +262,8 @@ def test_the_databases_logins_are_the_same_in_both_overlays() -> None:
 @each_overlay
 def test_components_are_the_folders_of_the_base(overlay: str) -> None:
     found = {template["metadata"]["labels"][COMPONENT] for _, template in templates(render(overlay))} | {"postgres"}
-    of_prod = {"archive", "retention", "seal"} if overlay == "prod" else set[str]()
-    assert found - of_prod == {path.name for path in (K8S / "base").iterdir() if path.is_dir()} - {"namespace"}
+    of_overlay = {"archive", "retention", "seal"} if overlay == "prod" else {"chain"}
+    assert found - of_overlay == {path.name for path in (K8S / "base").iterdir() if path.is_dir()} - {"namespace"}
     policies = {
         one["spec"]["podSelector"].get("matchLabels", {}).get(COMPONENT)
         for one in of_kind(render(overlay), "NetworkPolicy")

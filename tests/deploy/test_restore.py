@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.deploy.manifests import K8S, ROOT, Json, named, render, with_component
+from tests.deploy.manifests import K8S, ROOT, Json, kubectl, named, render, with_component
 from tests.deploy.test_schemas import NEWEST, OLDEST, fault
 
 STEPS = ("stop", "keep", "database", "log", "lost", "erase", "relays", "streams", "verify", "services", "backup")
@@ -72,17 +72,49 @@ def test_every_step_says_what_to_do_and_when_it_is_done() -> None:
         assert set(asked) <= {"get", "exec"}, name
 
 
+def job_of(step: str, cronjob: str, objects: list[Json]) -> list[str]:
+    """The command of the Job that a step makes of a CronJob."""
+    text = re.search(rf"^## \d\d {step}\n(.*?)(?=^## )", PAGE, re.MULTILINE | re.DOTALL)
+    assert text
+    (made,) = re.findall(r"--from=cronjob/([\w-]+) --dry-run", text[1])
+    assert made == cronjob
+    (patch,) = re.findall(r"--patch \\\n\s+'(.*?)' \|", text[1], re.DOTALL)
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x"}}
+    job |= {"spec": named(objects, "CronJob", cronjob)["spec"]["jobTemplate"]["spec"]}
+    done = subprocess.run(
+        [kubectl(), "patch", "--local", "--filename", "-", "--type", "json", "--output", "json", "--patch", patch],
+        input=json.dumps(job), capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    (container,) = json.loads(done.stdout)["spec"]["template"]["spec"]["containers"]
+    found: list[str] = container["command"]
+    return found
+
+
+def test_anchors_are_asked_once_the_restore_is_signed_and_not_before(tmp_path: Path) -> None:
+    """Before that they know of records that the log lacks, which is a break."""
+    with_bucket = with_component(tmp_path, "anchor-bucket")
+    assert (
+        "--anchors"
+        in named(with_bucket, "CronJob", "log-verify")["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][
+            0
+        ]["command"]
+    )
+    verify = ["playmolt", "log", "verify", "--json"]
+    assert job_of("log", "log-verify", with_bucket) == verify
+    assert job_of("verify", "log-anchor", render("prod"))[:5] == [*verify, "--anchors"]
+
+
 class Restore:
     """restore.sh beside a cluster that stands in a file."""
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / "cluster.json"
-        kubectl = folder / "kubectl"
+        program = folder / "kubectl"
         rendered = folder / "rendered.yaml"
         rendered.write_text("---\n".join(yaml.safe_dump(one, width=10_000) for one in render("recovery")))
         fake = f'exec {sys.executable} {Path(__file__).with_name("fake_kubectl.py")} "$@"'
-        kubectl.write_text(f'#!/bin/sh\n[ "$*" = "kustomize {OVERLAY}" ] && exec cat {rendered}\n{fake}\n')
-        kubectl.chmod(0o755)
+        program.write_text(f'#!/bin/sh\n[ "$*" = "kustomize {OVERLAY}" ] && exec cat {rendered}\n{fake}\n')
+        program.chmod(0o755)
         self._environment = {
             **os.environ, "CLUSTER": str(self._file), "KUBECTL": shutil.which("kubectl") or "kubectl",
             "PATH": f"{folder}:{os.environ['PATH']}",
@@ -165,6 +197,8 @@ def test_all_is_done_and_was_only_read(restore: Restore) -> None:
         ("log", without("get job", "Failed")),
         ("log", without("get job")),
         ("lost", without("get configmap")),
+        ("erase", {"get configmap restore-erase-": ""} | DONE),
+        ("verify", {"get job restore-verify-": "Failed"} | DONE),
         ("relays", without("get deployment relay --output jsonpath={.status.replicas}")),
         ("streams", without("get deployment relay")),
         ("streams", without("exec deployment/relay", 'playmolt_relay_lag_events{copy="events"} 3: not 0\n')),

@@ -2,16 +2,18 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.deploy.manifests import K8S, of_kind, render
+from tests.deploy.manifests import ALL, K8S, of_kind, render
 
 OVERLAY = "deploy/k8s/overlays/dev"
 ROOT = K8S.parents[1]
@@ -122,12 +124,44 @@ def test_a_step_that_fails_is_named_and_is_the_last(rollout: Rollout, fails: str
 
 def test_a_migration_that_failed_ends_it_with_its_last_lines(rollout: Rollout) -> None:
     rollout.cluster["conditions"] = {"migrate-pre": "Failed"}
+    began = time.monotonic()
     ended = rollout.roll(OVERLAY)
     assert ended.returncode == 1
+    assert time.monotonic() - began < 10
     assert "the last lines of job/migrate-pre" in ended.stderr
     assert "pre: " in ended.stderr
     assert "logs job/migrate-pre --tail=50" in rollout.cluster["calls"]
     assert "Deployment" not in [kind for kind, _, _ in rollout.cluster["applied"]][-1:]
+
+
+def test_a_failed_pod_of_a_migration_that_goes_on_is_no_failure(rollout: Rollout) -> None:
+    """Its Job starts another; only its conditions say what it came to."""
+    rollout.cluster["conditions"] = {"migrate-pre": ["", "SuccessCriteriaMet Complete"]}
+    assert rollout.roll(OVERLAY).returncode == 0
+    asked = [call for call in rollout.cluster["calls"] if call.startswith("get job/")]
+    assert asked == ['get job/migrate-pre --output jsonpath={.status.conditions[?(@.status=="True")].type}'] * 2
+
+
+@pytest.mark.parametrize("overlay", ["dev", "prod"])
+def test_migrations_wait_for_their_database(overlay: str) -> None:
+    for one in of_kind(render(overlay), "Job"):
+        (container,) = one["spec"]["template"]["spec"]["containers"]
+        phase = one["metadata"]["name"].removeprefix("migrate-")
+        assert container["command"] == ["playmolt", "migrate", "--phase", phase, "--wait", "600"]
+        assert one["spec"]["activeDeadlineSeconds"] > 600
+
+
+@pytest.mark.parametrize("overlay", ALL)
+def test_an_overlay_is_rolled_out_and_finished_in_its_own_namespace(rollout: Rollout, overlay: str) -> None:
+    namespace = rollout.cluster["namespace"] = "arena" if overlay == "example" else "playmolt"
+    for arguments in ([], ["--finish"]):
+        ended = rollout.roll(*arguments, f"deploy/k8s/overlays/{overlay}", finish_after="0s")
+        assert ended.returncode == 0, ended.stderr
+    assert rollout.names("Job") == ["migrate-pre", "migrate-post"]
+    assert [suspended for kind, _, suspended in rollout.cluster["applied"] if kind == "Job"] == [False, False]
+    asked = [call.split() for call in rollout.cluster["calls"]]
+    assert namespace == "playmolt" or "playmolt" not in {word for call in asked for word in call}
+    assert not re.findall(r"(?:--namespace|-n)[ =]playmolt\b", (K8S / "roll.sh").read_text())
 
 
 def test_nothing_is_finished_without_a_rollout_or_before_its_time(rollout: Rollout) -> None:
@@ -185,6 +219,7 @@ def test_gitops_takes_the_same_steps(overlay: str) -> None:
     jobs = {one["metadata"]["name"]: one for one in of_kind(render(overlay), "Job")}
     pre, post = jobs["migrate-pre"], jobs["migrate-post"]
     assert pre["metadata"]["annotations"]["argocd.argoproj.io/hook"] == "Sync"
+    assert pre["metadata"]["annotations"]["argocd.argoproj.io/hook-delete-policy"] == "BeforeHookCreation"
     assert pre["metadata"]["annotations"]["kustomize.toolkit.fluxcd.io/force"] == "enabled"
     assert "ttlSecondsAfterFinished" not in pre["spec"]
     assert post["metadata"]["annotations"]["argocd.argoproj.io/hook"] == "Skip"

@@ -190,6 +190,22 @@ def test_production_is_bounded_unless_its_operator_says_otherwise(overlay: str) 
 
 
 @pytest.mark.parametrize("overlay", ["prod", "recovery", "example"])
+def test_what_production_does_every_day(overlay: str) -> None:
+    jobs = {one["metadata"]["name"]: one["spec"] for one in of_kind(render(overlay), "CronJob")}
+    daily = {
+        name: spec["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]["command"]
+        for name, spec in jobs.items()
+        if re.fullmatch(r"\d+ \d+ \* \* \*", spec["schedule"])
+    }
+    assert daily == {
+        "archive": ["playmolt", "log", "archive"],
+        "retention": ["playmolt", "erase", "--due"],
+        "seal": ["playmolt", "seal", "rewrap"],
+    }
+    assert {spec["concurrencyPolicy"] for spec in jobs.values()} == {"Forbid"}
+
+
+@pytest.mark.parametrize("overlay", ["prod", "recovery", "example"])
 def test_what_is_kept_in_production_is_what_the_page_for_operators_says(overlay: str) -> None:
     objects = render(overlay)
     told_of = from_environment(dict(settings(objects)))

@@ -23,6 +23,7 @@ from playmolt_cli.agora.follow import follow, stopped_by_ctrl_c
 from playmolt_cli.agora.opening import opened, taken_up
 from playmolt_cli.agora.table import line, noticed
 from playmolt_cli.local.folder import Folder
+from playmolt_cli.terminal import terminal_text
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.interrupts import stopping
 from playmolt_cli.terminal.narration import printable
@@ -401,7 +402,7 @@ def fork(
 
 
 def _console(as_json: bool) -> Console:
-    return Console(highlight=False, markup=False, soft_wrap=True, stderr=as_json)
+    return terminal_text.console(err=as_json, soft_wrap=True)
 
 
 def _certificate(plan: Plan | None = None) -> "Certificate":

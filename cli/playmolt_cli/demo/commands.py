@@ -28,6 +28,7 @@ from playmolt_cli.local.folder import Folder, Run, passing_folder
 from playmolt_cli.local.stack import Stack
 from playmolt_cli.log.commands import verified
 from playmolt_cli.log.reading import with_database
+from playmolt_cli.terminal import terminal_text
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.interrupts import stopping
 from playmolt_cli.terminal.narration import Narration, printable, standings
@@ -76,7 +77,7 @@ def demo(once: bool, seed: str, data: Path | None) -> None:
 
     Example: playmolt demo --once
     """
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console = terminal_text.console(soft_wrap=True)
     began = time.monotonic()
     with _folder(data) as folder, stopping(), Stack(folder) as stack:
         run = stack.run

@@ -28,7 +28,6 @@ from playmolt_schemas.export.wire import Lag, ShardLag
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import MOST_SHARDS, BadPlaces, read_places, write_places
 from playmolt_schemas.text import on_one_line
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from playmolt_cli.games import deciders, with_packs
@@ -52,6 +51,7 @@ from playmolt_cli.log.stored_copies import files_argument
 from playmolt_cli.log.tail import tail as end_of_log
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import data_option, json_option
+from playmolt_cli.terminal.terminal_text import console
 
 
 @click.group()
@@ -73,8 +73,8 @@ log.add_command(lost)
 def progress(total: int) -> Iterator[Callable[[int], None]]:
     """Show on the terminal how far a reader of the whole log is; nothing where standard error is no terminal."""
     columns = (TextColumn("events"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    errors = console(err=True)
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
         task = bar.add_task("", total=total)
         yield lambda position: bar.update(task, completed=position)
 
@@ -199,7 +199,7 @@ def _check_decisions(files: Sequence[Path], data: Path | None, as_json: bool) ->
         for each in redecided.differ:
             told = [name for name in ("events", "results", "points") if getattr(each, name)]
             click.echo(f"DIFFERS  {each.game_id} from event {each.version} on: {', '.join(told)}")
-        Console(highlight=False).print(table_of(redecided))
+        console().print(table_of(redecided))
         click.echo(f"{redecided.games} games decided again, {redecided.same} the same")
     if redecided.differ:
         raise SystemExit(1)

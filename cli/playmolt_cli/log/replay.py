@@ -18,7 +18,6 @@ from playmolt_core.vault.stream_key import StreamKey, hash_of_state
 from playmolt_core.vault.vault import Erased
 from playmolt_schemas.records import Metadata, OpenedRecord, Record
 from playmolt_schemas.routes.page_texts import PageLanguage
-from rich.console import Console
 from rich.json import JSON
 
 from playmolt_cli.log.reading import need_keys, open_option
@@ -27,6 +26,7 @@ from playmolt_cli.log.stored_game import rules_of, seat_of, stored_game
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.narration import Narration, standings
 from playmolt_cli.terminal.options import data_option, json_option, language_option
+from playmolt_cli.terminal.terminal_text import console
 
 _LONGEST_PAUSE_SECONDS = 5.0
 
@@ -208,20 +208,20 @@ def _tell(
     *,
     show_state: bool,
 ) -> None:
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    out = console(soft_wrap=True)
     before: Moment | None = None
     for moment in shown:
         _pause(before, moment, speed, stepping)
         line = narration.tell(moment.message)
         unsaid = f"({moment.type.replace('_', ' ')}, not public)"
-        console.print(f"{moment.version:>5}  {moment.at:%H:%M:%S}  {line or unsaid}", style=None if line else "dim")
+        out.print(f"{moment.version:>5}  {moment.at:%H:%M:%S}  {line or unsaid}", style=None if line else "dim")
         agreement.take(moment)
         before = moment
     for line in standings(before.message) if before else ():
-        console.print(f"       {line}")
+        out.print(f"       {line}")
     if before and show_state:
-        console.print(JSON(msgspec.json.encode(decider.view(before.state, viewer)).decode()))
-    console.print(agreement.line())
+        out.print(JSON(msgspec.json.encode(decider.view(before.state, viewer)).decode()))
+    out.print(agreement.line())
 
 
 def _pause(before: Moment | None, moment: Moment, speed: float, stepping: bool) -> None:

@@ -1,5 +1,6 @@
 """Failures that a person can do something about: one line and exit status 2, no traceback."""
 
+import logging
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -62,6 +63,7 @@ class Commands(click.Group):
         run = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
         if not standalone_mode:
             return run()
+        logging.getLogger("asyncio").addFilter(_is_no_broken_pipe)
         try:
             status: object = run()
         except click.exceptions.NoArgsIsHelpError as help_wanted:
@@ -87,3 +89,8 @@ class Commands(click.Group):
             raise
         except _EXPECTED as error:
             raise Failure(str(error) or type(error).__name__) from error
+
+
+def _is_no_broken_pipe(record: logging.LogRecord) -> bool:
+    """Of several tasks that write, the first ends the command; a loop would tell of the others, which end the same."""
+    return not (record.exc_info and isinstance(record.exc_info[1], BrokenPipeError))

@@ -2,6 +2,7 @@
 
 from rich.console import Console
 from rich.text import Text
+from typing_extensions import override
 
 from playmolt_cli.terminal.narration import printable
 
@@ -14,9 +15,16 @@ _MOST_CLOSING = 6
 """How many cells are kept free for them: three in a row, as in `！”）`."""
 
 
-def console(*, err: bool = False) -> Console:
-    """The console that pages are written to."""
-    return Console(stderr=err, highlight=False, markup=False)
+class _Output(Console):
+    @override
+    def on_broken_pipe(self) -> None:
+        """What rich does, end the process, would be from within a task: its loop complains of that."""
+        raise BrokenPipeError
+
+
+def console(*, err: bool = False, soft_wrap: bool = False) -> Console:
+    """What a command writes to, but for plain lines; with `soft_wrap` it wraps none by itself."""
+    return _Output(stderr=err, highlight=False, markup=False, soft_wrap=soft_wrap)
 
 
 class TerminalText:

@@ -1,7 +1,7 @@
-"""`python -m playmolt_devchain --folder DIR --port N --funded ADDRESS`: a node on this machine alone.
+"""`python -m playmolt_devchain --folder DIR --port N --funded ADDRESS`: a node, by default on this machine alone.
 
-EVM_FOLDER, EVM_PORT and EVM_FUNDED say the same; EVM_FUNDED_KEY may hold the account's private key instead. It prints
-its URL and chain id once it listens; SIGTERM ends it.
+EVM_FOLDER, EVM_HOST, EVM_PORT and EVM_FUNDED say the same; EVM_FUNDED_KEY may hold the account's private key instead.
+It prints its URL and chain id once it listens; SIGTERM ends it.
 """
 
 import argparse
@@ -22,6 +22,7 @@ from eth_utils.conversions import to_bytes
 from eth_utils.exceptions import ValidationError
 from playmolt_core.ops.connections import Bounds, Door
 from playmolt_core.ops.http_protocol import BoundedProtocol
+from playmolt_core.ops.sockets import listening
 
 from playmolt_devchain.ledger import CHAIN_ID, Ledger
 from playmolt_devchain.methods import Methods
@@ -35,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until told to stop. 2 for bad arguments, 1 when folder or port cannot be had."""
     parser = argparse.ArgumentParser(prog="python -m playmolt_devchain", description="An EVM node for one machine.")
     parser.add_argument("--folder", default=os.environ.get("EVM_FOLDER", ""), help="where the chain is kept")
+    parser.add_argument("--host", default=os.environ.get("EVM_HOST", HOST), help="where it listens; :: is everywhere")
     parser.add_argument("--port", type=int, default=os.environ.get("EVM_PORT", "0"), help="0 takes a free one")
     parser.add_argument("--funded", default=os.environ.get("EVM_FUNDED", ""), help="the account that holds all money")
     given = parser.parse_args(arguments)
@@ -46,26 +48,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not 0 <= given.port <= 65535:
         parser.error(f"{given.port} is no port: 0 to 65535")
     try:
-        with socket.create_server((HOST, given.port), backlog=128) as listening:
-            return _serve(Path(given.folder), Address(to_bytes(hexstr=funded)), listening)
+        with listening(given.host, given.port) as opened:
+            return _serve(Path(given.folder), Address(to_bytes(hexstr=funded)), opened)
     except OSError as error:
         return _say(f"the chain cannot be served: {error}")
 
 
-def _serve(folder: Path, funded: Address, listening: socket.socket) -> int:
+def _serve(folder: Path, funded: Address, opened: socket.socket) -> int:
     try:
         ledger = Ledger(folder, funded)
     except StoreTaken as error:
         return _say(str(error))
-    sys.stdout.write(f"EVM chain {CHAIN_ID} on http://{HOST}:{listening.getsockname()[1]}, block {ledger.height}\n")
+    host, port, *_ = opened.getsockname()
+    sys.stdout.write(f"EVM chain {CHAIN_ID} on http://{_in_url(host)}:{port}, block {ledger.height}\n")
     sys.stdout.flush()
-    asyncio.run(_serve_until_told(App(Methods(ledger)), listening))
+    asyncio.run(_serve_until_told(App(Methods(ledger)), opened))
     ledger.close()
     return 0
 
 
-async def _serve_until_told(app: App, listening: socket.socket) -> None:
-    # Everybody comes from this machine: one address may have all.
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+async def _serve_until_told(app: App, opened: socket.socket) -> None:
+    # It is asked by one engine, or from one machine: one address may have all.
     door = Door(Bounds(total=MAX_CONNECTIONS, per_address=MAX_CONNECTIONS))
     config = uvicorn.Config(
         app,
@@ -79,7 +86,7 @@ async def _serve_until_told(app: App, listening: socket.socket) -> None:
     server = _Server(config)
     for signum in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(signum, lambda: setattr(server, "should_exit", True))
-    await server.serve(sockets=[listening])
+    await server.serve(sockets=[opened])
 
 
 class _Server(uvicorn.Server):

@@ -1,5 +1,6 @@
 """Erasing on a whole platform: who may, what everybody is told afterwards, and what is left."""
 
+import re
 import time
 import uuid
 from collections.abc import Iterator
@@ -11,12 +12,23 @@ import httpx
 import msgspec
 import pytest
 from playmolt_cli.local.stack import Stack
+from playmolt_schemas.routes import jury, legal
 
 from tests.integration.legal.command import playmolt
+from tests.integration.legal.person import Person as Counsel
 
 MARKER = "xylograph-quandary"
-GONE = ("", "/report", "/report?format=md", "/stream", "/log", "/picture.svg")
-JURY_GONE = ("", "/dossier", "/evidence", "/witnesses", "/verdict", "/ending", "/transcript", "/log", "/stream")
+UPLOAD = {"title": "a letter", "kind": "evidence", "media_type": "text/plain", "content": "YQ=="}
+KINDS = {"legal": legal.LEGAL, "jury": jury.JURY}
+
+
+def calls(kind: str, session: str) -> Iterator[tuple[str, str]]:
+    """Every call about a session but the one that erases it."""
+    for route in KINDS[kind]:
+        if "{id}" in route.path and not route.erases:
+            yield route.method, re.sub(r"\{\w+\}", "x", route.path.replace("{id}", session))
+    if kind == "legal":
+        yield from (("GET", f"/api/sessions/{session}/report?format={each}") for each in ("md", "docx", "pdf", "json"))
 
 
 @pytest.fixture(scope="module")
@@ -73,14 +85,13 @@ def test_an_erased_session_is_gone_for_everybody_and_its_owner_is_told(
     body = erased.json()
     assert (body["status"], body["id"], body["records"] >= 1) == ("erased", session, True)
     assert owner.client.delete(path).json() == body == operator(run, "DELETE", path)
-    for ending in GONE if kind == "legal" else JURY_GONE:
-        told = owner.client.get(path + ending)
-        assert (told.status_code, told.json()["code"]) == (410, "erased"), ending
-    steps = ["/facts", "/steering", "/redo", "/retry", "/share"] if kind == "legal" else ["/phase", "/share", "/retry"]
-    for step in steps:
-        told = owner.client.post(path + step, json={})
-        assert (told.status_code, told.json()["code"]) == (410, "erased"), step
-        assert other.client.post(path + step, json={}).status_code == 404
+    about = list(calls(kind, session))
+    assert len(about) > 12
+    for method, call in about:
+        sent = None if method != "POST" else UPLOAD if call.endswith("/evidence") else {}
+        told = owner.client.request(method, call, json=sent)
+        assert (told.status_code, told.json()["code"]) == (410, "erased"), (method, call, told.text)
+        assert other.client.request(method, call, json=sent).status_code == 404, (method, call)
     after = other.client.get(path)
     assert (after.status_code, after.json()) == (404, before.json())
     (row,) = owner.client.get(base).json()["sessions"]
@@ -89,6 +100,19 @@ def test_an_erased_session_is_gone_for_everybody_and_its_owner_is_told(
     assert page["erased"] == {"at": body["at"], "by": "owner"}
     stuck = operator(run, "GET", f"/api/admin/games?gameType={kind}&stuck=true")
     assert session not in msgspec.json.encode(stuck).decode()
+
+
+async def test_a_session_that_was_begun_from_it_stays_and_is_named(running: Stack) -> None:
+    async with Counsel(running.run.gateway) as person:
+        await person.open()
+        await person.tell()
+        await person.argue(focus=(await person.gate("round1"))["gate"]["issues"][0])
+        ended = (await person.steer(gate="end", resolution="new_session", report_style="risk")).json()
+        path, headers = f"/api/sessions/{person.session}", person.headers
+        erased = (await person.client.delete(path, headers=headers)).json()
+        assert erased["linked"] == ended["next_session"]
+        assert (await person.client.delete(path, headers=headers)).json() == erased
+        assert (await person.get(f"/api/sessions/{ended['next_session']}")).json()["facts"]["evidence"]
 
 
 def test_the_command_erases_and_the_log_is_whole(running: Stack, clients: ExitStack) -> None:

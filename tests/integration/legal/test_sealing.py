@@ -90,6 +90,9 @@ async def test_a_session_is_open_for_its_owner_and_with_the_keys_alone(running: 
     assert [record["data"] for record in stored] == [{"sealed": record["sealed"]} for record in own]
     assert lines(playmolt(running, "log", "export"), session) == stored
     assert lines(playmolt(running, "log", "export", "--open"), session) == own
+    newest = ("log", "tail", "-n", "1000", "--json")
+    assert lines(playmolt(running, *newest), session) == stored
+    assert lines(playmolt(running, *newest, "--open"), session) == own
     assert verdict(running, session, "--open") == "EXACT"
     assert verdict(running, session) == "UNVERIFIED"
     with_keys = msgspec.json.decode(playmolt(running, "log", "verify", "--json"))

@@ -5,18 +5,24 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from playmolt_core.bus.jetstream import JetStream, StreamState, open_jetstream
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.game.erasures import STREAM
 from playmolt_core.log.chain import recomputed
-from playmolt_core.log.erasing import SessionEraser, erasures_between
+from playmolt_core.log.erasing import ErasedHeads, SessionEraser, erased_heads, erasures_between
 from playmolt_core.log.port import ERASED, Outcome, Unit
 from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.verify import verify
+from playmolt_core.relay.relay import Relay
+from playmolt_core.settings import Settings
 from playmolt_core.vault.rows import KeyRow, make
 from playmolt_core.vault.vault import Erased
+from playmolt_schemas import subjects
 from playmolt_schemas.games.game_summary import GameSummary
 
 from core.tests.log.log_contract import Game
 
+STREAMS = (subjects.EVENTS_STREAM, subjects.SPECTATE_STREAM)
 RUNNING = GameSummary(phase="FACTS_INTAKE", round=0, seated=1, needed=1)
 
 
@@ -93,6 +99,31 @@ async def test_a_session_in_clear_leaves_the_log_and_its_owner_stays_known(pool:
     assert [(game.stream, game.summary.phase, game.summary.over) for game in listed] == [("jury-1", "erased", True)]
 
 
+async def test_what_stood_in_clear_leaves_nats_too(pool: Pool, nats_url: str) -> None:
+    await opened(pool, "jury-1", sealed=False)
+    log, bus = PostgresLog(pool), await open_jetstream(Settings(nats_url=nats_url), "relay")
+    relay = Relay(log, bus, 100)
+    try:
+        while await relay.step():
+            pass
+        assert [(await held(bus, stream)).first for stream in STREAMS] == [1, 1]
+        await SessionEraser(pool).erase("jury-1", "owner")
+        async with asyncio.timeout(30):
+            while [(state := await held(bus, stream)).first for stream in STREAMS] != [4, 4] or state.last != 4:
+                await relay.step()
+        kept = await bus.held(STREAMS[0], 4)
+        assert kept is not None
+        assert b'"session_erased"' in kept.message.body
+    finally:
+        await bus.close()
+
+
+async def held(bus: JetStream, stream: str) -> StreamState:
+    state = await bus.state(stream)
+    assert state is not None
+    return state
+
+
 async def test_an_append_and_an_erasure_at_once_leave_one_of_two_whole_histories(pool: Pool) -> None:
     log, eraser = PostgresLog(pool), SessionEraser(pool)
     for number in range(8):
@@ -121,6 +152,28 @@ async def test_nothing_else_can_be_erased(pool: Pool) -> None:
     assert await eraser.erase("legal-9", "owner") is None
     with pytest.raises(Exception, match="no key of ox-1"):
         await eraser.erase("ox-1", "owner")
+
+
+async def test_an_erasure_that_is_not_as_its_record_says_is_a_break(pool: Pool) -> None:
+    log, eraser = PostgresLog(pool), SessionEraser(pool)
+    game = await opened(pool, "legal-1", sealed=True)
+    await opened(pool, "legal-2", sealed=True)
+    await eraser.erase("legal-1", "owner")
+
+    async def broken(known: ErasedHeads) -> list[tuple[str, str]]:
+        found = await verify(log, {}, register=log.register, erased=known)
+        return [(each.stream, each.problem) for each in found.breaks]
+
+    known = await erased_heads(pool, (await log.position(),))
+    assert known == ErasedHeads({"legal-1": (3, game.hash)}, {"legal-1": True})
+    assert await broken(known) == []
+    gone = ErasedHeads(known.ends, {"legal-1": True, "legal-2": True})
+    assert await broken(gone) == [("legal-2", "its key is gone, and no record says that it was erased")]
+    there = ErasedHeads(known.ends, {})
+    assert await broken(there) == [("legal-1", "a record says that it was erased, and its key is there")]
+    for ends in ((2, game.hash), (3, "0" * 64)):
+        (found,) = await broken(ErasedHeads({"legal-1": ends}, known.emptied))
+        assert found[0] == "legal-1"
 
 
 async def test_what_is_idle_is_found(pool: Pool) -> None:

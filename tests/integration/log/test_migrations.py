@@ -5,6 +5,8 @@ from pathlib import Path
 
 import asyncpg
 import pytest
+from click.testing import CliRunner
+from playmolt_cli.main import cli
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.migrate import Migration, MigrationRefused, Phase, await_database, migrate, migrations, pending
 
@@ -165,6 +167,19 @@ async def test_past_a_later_releases_post_the_way_back_is_closed(
     (files / "0002_post_fill.sql").unlink()
     with pytest.raises(MigrationRefused, match=r"0002_post_fill\.sql .* the way back to this one is closed"):
         await migrate(empty_database_url, phase, folder=files)
+
+
+async def test_the_command_refuses_with_status_1_and_names_the_file(empty_database_url: str) -> None:
+    await migrate(empty_database_url)
+    for name, phase in (("9001_post_later.sql", "post"), ("9002_pre_later.sql", "pre")):
+        await apply(empty_database_url, f"INSERT INTO migration.applied (name, checksum) VALUES ('{name}', '{phase}')")
+    told = {"DATABASE_URL": empty_database_url}
+    done = await asyncio.to_thread(CliRunner().invoke, cli, ["migrate", "--phase", "pre"], env=told)
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert done.stderr.startswith("Error: 9001_post_later.sql was applied by a later release")
+    await apply(empty_database_url, "DELETE FROM migration.applied WHERE name = '9001_post_later.sql'")
+    done = await asyncio.to_thread(CliRunner().invoke, cli, ["migrate", "--phase", "pre"], env=told)
+    assert (done.exit_code, done.stdout) == (0, "up to date\n")
 
 
 async def test_a_later_releases_pre_is_borne(empty_database_url: str, files: Path) -> None:

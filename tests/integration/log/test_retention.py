@@ -9,6 +9,7 @@ from click.testing import Result
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.log.postgres import PostgresLog
 
+from core.tests.log.log_contract import Game, unit
 from tests.integration.log.object_store import ObjectStore
 from tests.integration.log.test_archive import fill, verified
 from tests.integration.log.test_archive_buckets import kept, place, run, store, told
@@ -58,6 +59,20 @@ async def test_files_of_games_go_from_a_bucket(
     (name,) = kept(store, place)
     gone = json.loads((await due(told, PLAYMOLT_KEEP_ARCHIVE_DAYS="30")).stdout)["files"]
     assert (gone, kept(store, place)) == ([name.rpartition("/")[2]], [])
+
+
+async def test_sessions_are_erased_after_the_days_of_their_kind(pool: Pool, told: dict[str, str]) -> None:
+    """Nothing has happened in them since January 2026."""
+    log = PostgresLog(pool)
+    await log.append([unit(Game(name).adds(1, summary=None)) for name in ("legal-1", "legal-2", "jury-1")])
+    never = {"PLAYMOLT_KEEP_LEGAL_DAYS": NEVER, "PLAYMOLT_KEEP_JURY_DAYS": "0"}
+    for settings, legal, jury in (({}, 0, 0), (never, 0, 0), ({"PLAYMOLT_KEEP_LEGAL_DAYS": "7"}, 2, 0)):
+        done = json.loads((await due(told, **settings)).stdout)
+        assert (done["legal"], done["jury"]) == (legal, jury)
+    done = json.loads((await due(told, PLAYMOLT_KEEP_LEGAL_DAYS="7", PLAYMOLT_KEEP_JURY_DAYS="7")).stdout)
+    assert (done["legal"], done["jury"]) == (0, 1)
+    stored = await pool.fetch("SELECT data ->> 'stream', data ->> 'by' FROM log.event WHERE type = 'session_erased'")
+    assert {tuple(row) for row in stored} == {(name, "retention") for name in ("legal-1", "legal-2", "jury-1")}
 
 
 async def test_texts_of_experiments_go_after_their_days_and_those_of_sessions_stay(

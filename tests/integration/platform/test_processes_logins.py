@@ -66,9 +66,16 @@ async def test_the_readers_logins_read_and_do_nothing_else(running: Stack) -> No
     await bus.close()
 
 
-def test_up_anchors_its_log_by_itself(stack: StackFactory) -> None:
-    up = stack(PLAYMOLT_ANCHOR_SECONDS="1")
+def test_up_signs_its_log_renews_keys_and_erases_by_itself(stack: StackFactory) -> None:
+    up = stack(PLAYMOLT_ANCHOR_SECONDS="1", PLAYMOLT_KEEP_LEGAL_DAYS="1")
     until = time.monotonic() + SECONDS
+    for chore, said in (
+        ("seal", "0 sessions put under the newest key"),
+        ("retention", "0 legal sessions and 0 juries"),
+    ):
+        while not ((log := up.folder.log(chore)).exists() and said in log.read_text()):
+            assert time.monotonic() < until, chore
+            time.sleep(0.1)
     while not (up.folder.anchors.exists() and len(up.folder.anchors.read_bytes().splitlines()) > 1):
         assert time.monotonic() < until, up.folder.log("anchor").read_text()
         time.sleep(0.1)

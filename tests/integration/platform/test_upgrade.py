@@ -19,7 +19,7 @@ from playmolt.retries import Retry
 from playmolt_cli.local.stack import Stack
 from playmolt_core.db import migrate as migrating
 from playmolt_core.db.migrate import migrate, migrations, pending
-from playmolt_schemas.api import GameType
+from playmolt_schemas.api import ActionAccepted, GameType
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
@@ -41,13 +41,18 @@ class Regular(Witness):
         super().__init__(url)
         self._retry = Retry()
         self.faults: list[str] = []
+        self.slowest = 0.0
 
     async def send(self, request: Request[Any]) -> Any:
+        began = time.monotonic()
         try:
-            return await super().send(request)
+            answer = await super().send(request)
         except Unavailable as error:
             self.faults.append(str(error))
             raise
+        if isinstance(answer, ActionAccepted):
+            self.slowest = max(self.slowest, time.monotonic() - began)
+        return answer
 
 
 class Told:
@@ -128,6 +133,13 @@ class Load:
         while [list(client.receipts) for client in self.clients] == before:
             await asyncio.sleep(0.05)
 
+    def slowest(self) -> float:
+        """How long the slowest action was on its way since this was asked last."""
+        found = max(client.slowest for client in self.clients)
+        for client in self.clients:
+            client.slowest = 0.0
+        return found
+
     async def another_game(self) -> None:
         """Wait until a game began after another of its type had ended."""
         while len(self.rounds) <= len({table.game for table in self.rounds}):
@@ -182,22 +194,22 @@ async def roll(stack: Stack, name: str) -> None:
     written = log.stat().st_size
     os.kill(before, signal.SIGTERM)
     until = time.monotonic() + READY_SECONDS
-    while not await _is_ready(stack, name, before):
+    while not await _is_ready(stack, name, before, written):
         assert time.monotonic() < until, f"{name} is not back: {log.read_text()[written:][-2000:]}"
         await asyncio.sleep(0.1)
     told = log.read_text()[written:]
     assert "Traceback" not in told, told[-2000:]
 
 
-async def _is_ready(stack: Stack, name: str, before: int) -> bool:
+async def _is_ready(stack: Stack, name: str, before: int, written: int) -> bool:
     run = stack.run
     if run.processes.get(name, before) == before:
         return False
-    started = stack.folder.log(name).read_text()
-    ups = sum(started.count(f'"event": "{event}"') for event in ("serving", "ready", "relay_up"))
+    started = stack.folder.log(name).read_text()[written:]
+    up = any(f'"event": "{event}"' in started for event in ("serving", "ready", "relay_up"))
     async with httpx.AsyncClient(timeout=30) as client:
         with suppress(httpx.TransportError):
-            return ups > 1 and (await client.get(run.health[name] + "?self")).status_code == 200
+            return up and (await client.get(run.health[name] + "?self")).status_code == 200
     return False
 
 
@@ -215,6 +227,15 @@ def rolling(stack: Stack) -> list[list[str]]:
 
     names = sorted((name for name in stack.run.processes if not name.startswith(servers)), key=turn)
     return [list(group) for _, group in groupby(names, key=turn)]
+
+
+async def replaced(stack: Stack, load: Load) -> None:
+    """Replace every process of ours, and tell how long the slowest action took while each was replaced."""
+    for names in rolling(stack):
+        load.slowest()
+        await asyncio.gather(*(roll(stack, name) for name in names))
+        await load.another_action()
+        print(f"{', '.join(names)} replaced: the slowest action took {load.slowest():.2f} s")
 
 
 async def _copied_whole(stack: Stack) -> None:
@@ -244,7 +265,7 @@ def _new_version(folder: Path) -> Path:
 
 
 @pytest.mark.timeout(300)
-async def test_a_rollout_with_its_migrations_loses_no_action_and_drops_no_game(
+async def test_a_rollout_there_and_back_with_its_migrations_loses_no_action_and_drops_no_game(
     stack: StackFactory, folder: Path
 ) -> None:
     running = stack("--engines", "2", "--gateways", "2", "--spectators", "2")
@@ -256,8 +277,10 @@ async def test_a_rollout_with_its_migrations_loses_no_action_and_drops_no_game(
     with beside:
         async with asyncio.timeout(SECONDS), under_load(running) as load:
             assert await migrate(url, "pre", folder=files) == ["0901_pre_note.sql"]
-            for names in rolling(running):
-                await asyncio.gather(*(roll(running, name) for name in names))
+            await replaced(running, load)
+            await load.another_game()
+            assert await migrate(url, "pre") == [], "on the way back the former release bears what it does not know"
+            await replaced(running, load)
             await asyncio.to_thread(beside.roll)
             assert await migrate(url, "post", folder=files) == ["0902_post_note.sql"]
             await load.another_action()  # on the new schema

@@ -1,0 +1,82 @@
+"""What a game, session or run of each kind leaves in Postgres: `python -m deploy.game_bytes` plays some and counts.
+
+It is the table "Bytes a game" of docs/operating.md. Bots, models and overseers are scripted.
+"""
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import psycopg
+from playmolt_cli.local.folder import Run
+from playmolt_cli.local.stack import Stack
+
+from bench.games import Play, games
+from bench.servers import folder
+
+ROUNDS: Final = 3
+"""Of so many games that what an index has of empty pages is little."""
+_AT_ONCE: Final = 2
+_COUNTED: Final = """
+WITH stored AS (
+  SELECT s.game, s.stream, r.tableoid AS part, pg_column_size(r) AS size
+  FROM log.record AS r JOIN log.stream AS s USING (number, shard)
+  UNION ALL
+  SELECT s.game, '', o.tableoid, pg_column_size(o) FROM log.outcome AS o JOIN log.stream AS s USING (stream, shard)
+  UNION ALL
+  SELECT coalesce(split_part(t.stream, '-', 1), 'agora'), '', t.tableoid, pg_column_size(t) FROM blob.text AS t
+), indexed AS (
+  SELECT part, pg_indexes_size(part) / count(*) AS each FROM stored GROUP BY part
+)
+SELECT game, count(DISTINCT stream) FILTER (WHERE stream <> ''), count(*) FILTER (WHERE stream <> ''),
+  sum(size + 4 + each)
+FROM stored JOIN indexed USING (part) GROUP BY game
+"""
+"""Of each row what it takes packed, its entry in its page, and its share of the indexes of its table."""
+_KINDS: Final = {
+    "ox": "O/X, five bots",
+    "trial": "mock trial",
+    "legal": "legal session, to its report",
+    "jury": "AI jury, to its verdict",
+    "agora": "Agora run of 36 turns, with its prompts",
+}
+
+
+class Size(NamedTuple):
+    """Of one on average."""
+
+    events: float
+    size: float
+
+
+async def _play(run: Run, data: Path) -> None:
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(play: Play) -> None:
+        async with gate:
+            await play()
+
+    for times, play in games(run, data).values():
+        await asyncio.gather(*(one(play) for _ in range(times)))
+
+
+def counted(database_url: str) -> Mapping[str, Size]:
+    """By type of game, what the log of a database holds of one."""
+    with psycopg.connect(database_url, autocommit=True) as database:
+        rows = database.execute(_COUNTED).fetchall()
+    return {game: Size(events / streams, float(size) / streams) for game, streams, events, size in rows if streams}
+
+
+def main() -> None:
+    with folder() as data, Stack(data) as stack:
+        for _ in range(ROUNDS):
+            asyncio.run(_play(stack.run, data))
+        found = counted(stack.run.database_url)
+    for game, name in _KINDS.items():
+        sys.stdout.write(f"{name}: {found[game].events:.0f} events, {found[game].size:,.0f} bytes\n")
+
+
+if __name__ == "__main__":
+    main()
