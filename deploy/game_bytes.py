@@ -13,12 +13,11 @@ import psycopg
 from playmolt_cli.local.folder import Run
 from playmolt_cli.local.stack import Stack
 
-from bench.games import Play, games
+from bench.games import games
 from bench.servers import folder
 
-ROUNDS: Final = 3
-"""Of so many games that what an index has of empty pages is little."""
-_AT_ONCE: Final = 2
+TIMES: Final = {"O/X": 20, "mock trial": 20, "legal session": 6, "432 turns of Agora": 1, "AI jury": 4}
+"""Of so many that what an index has of empty pages is little."""
 _COUNTED: Final = """
 WITH stored AS (
   SELECT s.game, s.stream, r.tableoid AS part, pg_column_size(r) AS size
@@ -39,8 +38,8 @@ _KINDS: Final = {
     "ox": "O/X, five bots",
     "trial": "mock trial",
     "legal": "legal session, to its report",
-    "jury": "AI jury, to its verdict",
     "agora": "Agora run of 36 turns, with its prompts",
+    "jury": "AI jury, to its verdict",
 }
 
 
@@ -52,14 +51,13 @@ class Size(NamedTuple):
 
 
 async def _play(run: Run, data: Path) -> None:
-    gate = asyncio.Semaphore(_AT_ONCE)
-
-    async def one(play: Play) -> None:
-        async with gate:
-            await play()
-
-    for times, play in games(run, data).values():
-        await asyncio.gather(*(one(play) for _ in range(times)))
+    kinds = games(run, data)
+    for (name, times), (game, told) in zip(TIMES.items(), _KINDS.items(), strict=True):
+        for _ in range(times):
+            await kinds[name][1]()
+        found = counted(run.database_url)[game]
+        sys.stdout.write(f"{told}: {found.events:.0f} events, {found.size:,.0f} bytes\n")
+        sys.stdout.flush()
 
 
 def counted(database_url: str) -> Mapping[str, Size]:
@@ -71,11 +69,7 @@ def counted(database_url: str) -> Mapping[str, Size]:
 
 def main() -> None:
     with folder() as data, Stack(data) as stack:
-        for _ in range(ROUNDS):
-            asyncio.run(_play(stack.run, data))
-        found = counted(stack.run.database_url)
-    for game, name in _KINDS.items():
-        sys.stdout.write(f"{name}: {found[game].events:.0f} events, {found[game].size:,.0f} bytes\n")
+        asyncio.run(_play(stack.run, data))
 
 
 if __name__ == "__main__":
