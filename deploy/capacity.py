@@ -24,7 +24,7 @@ POD_CORES: Final = 0.25
 """What a pod of one of these asks for."""
 STANDING_CORES: Final = 8.88
 """What all else of `overlays/prod` asks for, whatever the load: three of Postgres and NATS, relays, other engines."""
-GAME_BYTES: Final = 48_000
+GAME_BYTES: Final = 45_000
 GAME_ACTIONS: Final = 56
 """73 events, of which an action makes 1.3."""
 BUSY: Final = 0.5

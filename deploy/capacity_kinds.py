@@ -40,24 +40,24 @@ class Kind(NamedTuple):
 
 KINDS: Final[Mapping[str, Kind]] = {
     "mock trial": Kind(
-        "trial-engine", {"trial-engine": 40, "gateway": 64, "postgres": 90, "nats": 17, "relay": 17}, 30_000, 0, True
+        "trial-engine", {"trial-engine": 40, "gateway": 64, "postgres": 90, "nats": 17, "relay": 17}, 27_000, 0, True
     ),
     "legal session": Kind(
         "legal-orchestrator",
         {"legal-orchestrator": 875, "gateway": 37, "postgres": 144, "nats": 17, "relay": 29},
-        345_000,
+        403_000,
         16,
         False,
     ),
     "AI jury": Kind(
         "trial-engine",
         {"trial-engine": 574, "gateway": 199, "postgres": 503, "nats": 108, "relay": 146},
-        1_070_000,
+        1_040_000,
         92,
         False,
     ),
     "Agora run of 36 turns": Kind(
-        "agora-runner", {"agora-runner": 178, "gateway": 0, "postgres": 24, "nats": 1, "relay": 8}, 210_000, 36, False
+        "agora-runner", {"agora-runner": 178, "gateway": 0, "postgres": 24, "nats": 1, "relay": 8}, 209_000, 36, False
     ),
 }
 
