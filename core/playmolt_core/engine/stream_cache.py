@@ -57,6 +57,8 @@ class StreamCache:
     def drop(self, stream: str) -> None:
         """Forget a stream: memory and log disagree, or may."""
         self._entries.pop(stream, None)
+        if self.read_last(stream):
+            self._read_last = None
 
     def read_last(self, stream: str) -> StoredFacts | None:
         """What was read of a stream, if no other has been read since."""
