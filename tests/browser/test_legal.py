@@ -47,7 +47,6 @@ def send(page: Page) -> None:
     page.locator("section[data-gate] button.first").click()
 
 
-@pytest.mark.timeout(300)
 def test_a_session_goes_through_its_gates_to_a_report_in_korean(reader: Reader) -> None:
     page = reader("/legal", language="ko")
     opened(page, "보증금 반환")
@@ -126,7 +125,6 @@ def test_a_session_goes_through_its_gates_to_a_report_in_korean(reader: Reader) 
     expect(page.locator("section[aria-labelledby=mine]")).to_contain_text("보증금 반환")
 
 
-@pytest.mark.timeout(300)
 def test_a_fact_is_corrected_at_a_gate_and_what_relied_on_it_is_done_again(reader: Reader) -> None:
     page = reader("/legal")
     opened(page, "Deposit")

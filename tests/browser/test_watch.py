@@ -194,6 +194,11 @@ def test_a_game_that_ended_while_the_lobbys_feed_was_away_is_gone(reader: Reader
     expect(now).to_contain_text("No game waits or runs now.")
 
 
+def being_made(route: Route) -> None:
+    """Answer as for a study that takes longer than a request waits."""
+    route.fulfill(status=202, headers={"Retry-After": "1"}, json={"status": "making"})
+
+
 def test_an_experiment_is_checked_locked_run_watched_and_reported(reader: Reader) -> None:
     page = reader("/agora")
     page.get_by_label("Operator's key").fill("not the key")
@@ -206,6 +211,7 @@ def test_an_experiment_is_checked_locked_run_watched_and_reported(reader: Reader
     page.get_by_role("button", name="Lock and run").click()
     page.wait_for_url("**/agora?experiment=*")
     expect(page.locator("dl.facts").first).to_contain_text("Finished")
+    page.route("**/report", being_made, times=1)
     with page.expect_download() as report:
         page.get_by_role("button", name="Report (HTML)").click()
     assert "<html" in report.value.path().read_text()[:500].lower()

@@ -6,7 +6,7 @@ from pathlib import Path
 from playmolt_cli.local.stack import Stack
 from playmolt_gateway.mcp.tools import tools
 
-SECONDS = 100
+SECONDS = 200
 SCRIPT = Path(__file__).with_name("mcp_tools.py")
 
 

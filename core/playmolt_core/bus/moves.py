@@ -25,13 +25,17 @@ _LOOK_SECONDS: Final = 0.25
 
 
 class Moves:
-    """Moves a connection to another server while something stays unheard; the pause between moves doubles."""
+    """Moves a connection to another server while something stays unheard; the pause between moves doubles.
+
+    A silence counts as over when all was heard for twice as long as a silence takes. Two that passed each other on
+    their ways have heard each other for a moment: were that enough, they could change places in step for ever.
+    """
 
     def __init__(self, connection: NatsClient, heard: Mapping[Reason, HeardAt], silent: float) -> None:
         self._connection = connection
         self._heard = heard
         self._silent = self._pause = silent
-        self._moved_at = 0.0
+        self._moved_at = self._silent_at = 0.0
         self._counts: Counter[Reason] = Counter(dict.fromkeys(heard, 0))
         self._task = asyncio.create_task(self._look_forever())
 
@@ -53,8 +57,10 @@ class Moves:
         since = {reason: heard for reason, of in self._heard.items() if (heard := of()) is not None}
         silent = [reason for reason, heard in since.items() if now - heard >= self._silent]
         if not silent:
-            self._pause = self._silent
+            if now - self._silent_at >= 2 * self._silent:
+                self._pause = self._silent
             return None
+        self._silent_at = now
         return silent[0] if now - self._moved_at >= self._pause else None
 
     async def _move(self, reason: Reason) -> None:

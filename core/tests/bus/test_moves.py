@@ -53,6 +53,14 @@ async def test_pauses_double_up_to_a_minute(connection: Connection) -> None:
     assert LONGEST_PAUSE <= pauses[-1] <= LONGEST_PAUSE + STEP
 
 
+async def test_who_is_heard_in_passing_alone_ends_no_silence(connection: Connection) -> None:
+    """Two that leave for each other's server hear each other then: with pauses as at first they went on for ever."""
+    left = await left_in(connection, 120, lambda: max([1000.0, *connection.left]))
+    pauses = [after - before for before, after in pairwise(left)]
+    assert pauses[0] >= 2 * CALLER_SECONDS
+    assert pauses[1] >= 2 * pauses[0]
+
+
 async def test_who_hears_enough_stays(connection: Connection) -> None:
     assert await left_in(connection, 60, lambda: connection.now - CALLER_SECONDS + STEP) == []
     assert await left_in(connection, 60, lambda: None) == []

@@ -6,7 +6,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import pytest
 from playmolt_cli.local.stack import Stack
 from playmolt_core.db.pool import open_pool
 
@@ -56,7 +55,6 @@ async def counted(running: Stack) -> tuple[int, Decimal]:
     return int(row[0]), row[1]
 
 
-@pytest.mark.timeout(240)
 async def test_each_batch_holds_the_next_call_of_every_run_and_a_kill_submits_none_twice(
     stack: StackFactory, folder: Path
 ) -> None:

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from shutil import copytree
 
-import pytest
 from playmolt_cli.local.folder import Folder
 
 from tests.integration.agora.experiment_operator import playmolt_agora
@@ -22,7 +21,6 @@ def playmolt(*arguments: str) -> tuple[str, str]:
     return out, err
 
 
-@pytest.mark.timeout(300)
 def test_the_commons_go_from_plan_to_bundle_in_both_languages(folder: Path) -> None:
     plan, data = copytree(COMMONS, folder / "commons"), str(folder / "data")
     text = (plan / "plan.yaml").read_text("utf-8").replace("runs: 2", "runs: 1").replace("turns: 12", "turns: 8")

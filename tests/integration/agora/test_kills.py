@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from playmolt_cli.local.stack import Stack
 
 from core.tests.llm.fake_server import FakeServer
@@ -32,7 +31,6 @@ def playmolt(*arguments: str) -> Any:
     return json.loads(done.stdout.strip().split("\n")[-1])
 
 
-@pytest.mark.timeout(240)
 async def test_whatever_is_killed_no_turn_is_lost_or_taken_twice_and_the_bundle_verifies(
     stack: StackFactory, folder: Path
 ) -> None:

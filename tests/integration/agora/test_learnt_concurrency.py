@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from playmolt_cli.local.stack import Stack
 
 from core.tests.llm.fake_server import Canned, FakeServer, ReceivedRequest, reply, status
@@ -33,7 +32,6 @@ class Narrow:
         self.under_way -= 1
 
 
-@pytest.mark.timeout(240)
 async def test_of_two_replicas_calls_at_most_one_in_twenty_is_refused_and_none_is_an_attempt(
     stack: StackFactory, folder: Path
 ) -> None:

@@ -106,7 +106,6 @@ async def _kill_leader(cluster: list[Member], stream: str) -> Member:
     return leader
 
 
-@pytest.mark.timeout(200)
 async def test_the_leader_of_the_streams_is_killed_under_load_and_nothing_is_lost(
     stack: StackFactory, cluster: list[Member]
 ) -> None:

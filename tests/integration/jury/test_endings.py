@@ -68,7 +68,6 @@ async def argues(overseer: Overseer, verdict: str, language: str) -> None:
 
 @pytest.mark.parametrize("found", ["everything", "something", "nothing"])
 @pytest.mark.parametrize("verdict", ["guilty", "not_guilty"])
-@pytest.mark.timeout(240)
 async def test_an_ending_is_reached_by_play_in_every_language(running: Stack, verdict: str, found: Found) -> None:
     sessions = await asyncio.gather(*(_played(running, verdict, found, language) for language in SCRIPT))
     for session in sessions:

@@ -81,7 +81,6 @@ async def voting(gateway: str) -> Overseer:
     return await overseer.to("vote")
 
 
-@pytest.mark.timeout(240)
 async def test_every_vote_is_cast_once_whatever_is_killed(stack: StackFactory, model: FakeServer, folder: Path) -> None:
     ballot = Ballot()
     model.otherwise = ballot

@@ -623,7 +623,6 @@ async def everything_before_the_verdict(overseer: Overseer) -> list[str]:
     return sorted(re.sub(r'0x[0-9a-f]{40,64}|jury-[0-9a-f-]{36}|"at": ?"[^"]+"', "", text) for text in told)
 
 
-@pytest.mark.timeout(240)
 async def test_while_models_or_the_chain_are_slow_calls_answer_202_and_finish_by_themselves(
     running: Stack, bench: Bench
 ) -> None:

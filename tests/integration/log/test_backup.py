@@ -93,7 +93,6 @@ def _canonical(value: Any) -> bytes:
     return rfc8785.dumps(value)
 
 
-@pytest.mark.timeout(200)
 async def test_a_backup_is_restored_verifies_and_goes_on(stack: StackFactory, folder: Path) -> None:
     first = stack(data=folder / "first")
     port = first.run.gateway.rpartition(":")[2]

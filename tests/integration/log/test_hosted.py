@@ -56,7 +56,6 @@ def playmolt(url: str, *command: str, **more: str) -> subprocess.CompletedProces
     )  # fmt: skip
 
 
-@pytest.mark.timeout(240)
 async def test_a_login_that_makes_roles_is_enough_for_everything(server: Postgres, folder: Path) -> None:
     url = await a_login(server, "CREATEROLE")
     applied = await asyncio.to_thread(playmolt, url, "migrate")

@@ -121,7 +121,6 @@ def lines(path: Path) -> list[tuple[str, int]]:
     return [(each["stream"], each["version"]) for each in map(json.loads, path.read_bytes().splitlines())]
 
 
-@pytest.mark.timeout(240)
 async def test_what_was_played_after_the_moment_is_listed_and_all_goes_on(
     archived: Archived, folder: Path, nats_url: str, tmp_path: Path
 ) -> None:
@@ -209,7 +208,6 @@ async def erased(url: str, stream: str) -> None:
     await pool.close()
 
 
-@pytest.mark.timeout(240)
 async def test_what_was_erased_after_the_moment_is_erased_again(
     archived: Archived, folder: Path, tmp_path: Path
 ) -> None:

@@ -147,18 +147,15 @@ async def test_both_games_to_the_end_with_watchers(running: Stack) -> None:
 
 
 @pytest.mark.parametrize("service", ["ox-engine-1", "gateway-1", "spectator-1", "relay-1"])
-@pytest.mark.timeout(200)
 async def test_a_killed_service_loses_nothing(running: Stack, service: str) -> None:
     await play_through(running, lambda: _kill(running, service))
 
 
 @pytest.mark.parametrize("server", ["nats", "postgres"])
-@pytest.mark.timeout(200)
 async def test_a_killed_server_loses_nothing(running: Stack, server: str) -> None:
     await play_through(running, lambda: _kill(running, server), times=1)
 
 
-@pytest.mark.timeout(200)
 @pytest.mark.parametrize("platform", ["running", "doubled"])
 async def test_nats_may_lose_everything_in_the_middle_of_a_game(platform: str, request: pytest.FixtureRequest) -> None:
     stack: Stack = request.getfixturevalue(platform)
@@ -172,7 +169,6 @@ async def test_nats_may_lose_everything_in_the_middle_of_a_game(platform: str, r
     await play_through(stack, lose, times=1)
 
 
-@pytest.mark.timeout(200)
 async def test_a_storm_of_joins_seats_exactly_the_needed_number(doubled: Stack) -> None:
     clients = [AsyncClient(doubled.run.gateway, retry=PATIENT) for _ in range(60)]
     gate = asyncio.Semaphore(20)
@@ -193,19 +189,16 @@ async def test_a_storm_of_joins_seats_exactly_the_needed_number(doubled: Stack) 
         await client.aclose()
 
 
-@pytest.mark.timeout(200)
 async def test_two_replicas_of_everything_and_one_of_each_killed(doubled: Stack) -> None:
     names = iter(("ox-engine-1", "gateway-2", "ox-engine-2", "spectator-1"))
     await play_through(doubled, lambda: _kill(doubled, next(names)), games=4, times=4)
 
 
-@pytest.mark.timeout(200)
 @pytest.mark.parametrize("service", ["relay-1", "postgres"])
 async def test_a_log_of_several_shards_loses_nothing_either(doubled: Stack, service: str) -> None:
     await play_through(doubled, lambda: _kill(doubled, service), times=1)
 
 
-@pytest.mark.timeout(200)
 async def test_after_a_crash_of_the_whole_machine_every_game_is_taken_up(stack: StackFactory, folder: Path) -> None:
     first = stack(data=folder / "one")
     table = Table(first, "ox", 2)

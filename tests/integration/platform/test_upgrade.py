@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 from playmolt.calls import Request
 from playmolt.errors import Unavailable
 from playmolt.retries import Retry
@@ -264,7 +263,6 @@ def _new_version(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.timeout(300)
 async def test_a_rollout_there_and_back_with_its_migrations_loses_no_action_and_drops_no_game(
     stack: StackFactory, folder: Path
 ) -> None:

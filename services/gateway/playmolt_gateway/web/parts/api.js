@@ -9,6 +9,7 @@ const OPERATOR = "playmolt.operator";
 const GAMES_PATH = /\/(?:api|sse)\/games\/|^\/watch\//;
 const TRIES = 5;
 const CALL_SECONDS = 40;
+const MAKING_MS = 600_000;
 
 /** Why a call was refused. `errors` is [{field, message}]. */
 export class Problem extends Error {
@@ -110,11 +111,22 @@ export async function picture(path) {
   return answer.text();
 }
 
+/** Get what is made when it is asked for: a 202 is asked again, as long as a study may take. */
+async function made(path, as) {
+  const end = performance.now() + MAKING_MS;
+  for (;;) {
+    const answer = await send("GET", path, undefined, as, true);
+    if (!answer.ok) throw new Problem(answer.status, await answer.json());
+    if (answer.status !== 202) return answer;
+    if (performance.now() >= end) throw new Problem(202, { code: "pending", detail: t("still_made") });
+    announce(t("being_made"));
+    await pause(Number(answer.headers.get("retry-after")) || 1);
+  }
+}
+
 /** Fetch a file with a key and have the browser save it. */
 export async function download(path, name, as = "me") {
-  const answer = await send("GET", path, undefined, as, true);
-  if (!answer.ok) throw new Problem(answer.status, await answer.json());
-  if (answer.status === 202) throw new Problem(202, { code: "pending", detail: t("still_made") });
+  const answer = await made(path, as);
   const address = URL.createObjectURL(await answer.blob());
   const link = document.createElement("a");
   link.href = address;
