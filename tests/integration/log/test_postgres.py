@@ -271,8 +271,14 @@ async def test_reads_use_an_index_whatever_the_size(pool: Pool) -> None:
     """A plan made on empty tables must not scan them for ever after."""
     log = PostgresLog(pool)
     games = [Game(f"ox-{number}") for number in range(300)]
+    for _ in range(7):  # by then a connection has made the plan that it keeps
+        assert await log.facts("ox-1", commands=True) is None
     for _ in range(5):
         await log.append([unit(game.adds(1), outcomes=[outcome(game.stream, game.version)]) for game in games])
+    for game in games:
+        stored = await log.facts(game.stream, commands=True)
+        assert stored
+        assert len(stored.command_ids) == len({*stored.command_ids}) == 5
     async with pool.connection() as connection:
         await connection.execute("SELECT pg_stat_force_next_flush()")
         rows = await connection.fetch(
