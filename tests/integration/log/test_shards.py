@@ -3,11 +3,14 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import msgspec
 import pytest
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.migrate import migrate
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import Board, PgProjections
@@ -28,6 +31,7 @@ from playmolt_schemas.shards import shard_of
 
 from core.tests.log.log_contract import Game, Stored, all_stored, outcome, unit
 from tests.integration.log.finished import ox_results
+from tests.integration.log.test_postgres import waits
 
 SHARDS = 3
 KEYS = """
@@ -37,6 +41,10 @@ SELECT i.indrelid::regclass::text, i.indexrelid::regclass::text, (
 ) AS columns
 FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid
 WHERE i.indisunique AND c.relnamespace = 'log'::regnamespace AND NOT c.relispartition
+"""
+
+KILLED = """
+SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE $1 AND wait_event_type = 'Lock'
 """
 
 
@@ -76,15 +84,21 @@ async def everything(log: PostgresLog) -> list[Stored]:
     return [each for shard in range(log.shards) for each in await all_stored(log, 0, 10_000, shard)]
 
 
-async def execute(url: str, *statements: str) -> None:
-    """As somebody does who may do everything, and goes round the triggers."""
+@asynccontextmanager
+async def connected(url: str) -> AsyncIterator[Any]:
     connection = await asyncpg.connect(url)
     try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+async def execute(url: str, *statements: str) -> None:
+    """As somebody does who may do everything, and goes round the triggers."""
+    async with connected(url) as connection:
         await connection.execute("SET session_replication_role = replica")
         for statement in statements:
             await connection.execute(statement)
-    finally:
-        await connection.close()
 
 
 async def checked(log: PostgresLog) -> Verification:
@@ -142,6 +156,28 @@ async def test_a_command_in_two_shards_is_stored_whole_or_not_at_all(log: Postgr
     await log.append([unit(other.adds(1))])
     assert await log.append([unit(game.twin().adds(1), late.adds(1))]) == ["conflict"]
     assert await log.versions(["ox-1", "ox-3"]) == {"ox-1": 2, "ox-3": 2}
+    assert (await checked(log)).breaks == []
+
+
+async def test_a_join_that_is_killed_between_the_counters_of_two_shards_leaves_nothing(
+    log: PostgresLog, pool: Pool, sharded_url: str
+) -> None:
+    lobby, game = Game("ox-1"), Game("ox-3")
+    first, second = sorted(shard_of(one.stream, SHARDS) for one in (lobby, game))
+    assert first != second
+    async with connected(sharded_url) as watcher, connected(sharded_url) as holder, holder.transaction():
+        await holder.execute("SELECT position FROM log.head WHERE shard = $1 FOR UPDATE", second)
+        doomed = asyncio.create_task(log.append([unit(lobby.twin().adds(1), game.twin().adds(1))]))
+        await waits(watcher, "%log.append%")
+        with pytest.raises(asyncpg.LockNotAvailableError):  # it has counted in the first
+            await watcher.execute("SELECT position FROM log.head WHERE shard = $1 FOR SHARE NOWAIT", first)
+        assert await watcher.fetchval(KILLED, "%log.append%") == 1
+        with pytest.raises(LogUnavailable):
+            await doomed
+    assert await log.versions([lobby.stream, game.stream]) == {}
+    assert await places(log) == (0,) * SHARDS
+    assert await (await log_of(pool)).append([unit(lobby.adds(1), game.adds(1))]) == ["appended"]
+    assert sorted(await places(log)) == [0, 1, 1]
     assert (await checked(log)).breaks == []
 
 
