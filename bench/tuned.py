@@ -27,7 +27,8 @@ _read = msgspec.json.Decoder(Action).decode
 async def lifespan(app: Starlette) -> AsyncIterator[None]:
     app.state.pool = await asyncpg.create_pool(os.environ["BENCH_DATABASE_URL"], min_size=16, max_size=16)
     await app.state.pool.execute(
-        "CREATE TABLE IF NOT EXISTS naive"
+        "SELECT pg_advisory_xact_lock(1);"  # as in `naive`
+        " CREATE TABLE IF NOT EXISTS naive"
         " (id bigserial PRIMARY KEY, game text, agent text, body json, at timestamptz DEFAULT now())"
     )
     yield
