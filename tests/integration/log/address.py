@@ -16,7 +16,7 @@ class Address:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._server: asyncio.Server
-        self._passing: set[asyncio.Task[None]] = set()
+        self._leading: set[asyncio.Task[None]] = set()
         self._writers: set[asyncio.StreamWriter] = set()
 
     def __enter__(self) -> Self:
@@ -42,27 +42,30 @@ class Address:
 
     async def _close(self) -> None:
         self._server.close()
+        # All that its loop does: what was being taken, too, would else be left open when the loop ends.
+        while working := asyncio.all_tasks() - {asyncio.current_task()}:
+            for task in working:
+                task.cancel()
+            await asyncio.gather(*working, return_exceptions=True)
         for writer in self._writers:
-            writer.close()
-        for task in self._passing:
-            task.cancel()
-        await asyncio.gather(*self._passing, return_exceptions=True)
+            writer.transport.abort()
+        await asyncio.sleep(0)  # they close in the next turn
 
-    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # No coroutine: the library would take one that is cancelled for a fault.
+        self._writers.add(writer)
+        task = asyncio.create_task(self._lead(reader, writer))
+        self._leading.add(task)
+        task.add_done_callback(self._leading.discard)
+
+    async def _lead(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.target)
         except OSError:
             writer.close()
             return
-        if not self._server.is_serving():  # cut in the meantime
-            writer.close()
-            far_writer.close()
-            return
-        self._writers |= {writer, far_writer}
-        for one in (_pass(reader, far_writer), _pass(far_reader, writer)):
-            task = asyncio.create_task(one)
-            self._passing.add(task)
-            task.add_done_callback(self._passing.discard)
+        self._writers.add(far_writer)
+        await asyncio.gather(_pass(reader, far_writer), _pass(far_reader, writer))
 
 
 async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
