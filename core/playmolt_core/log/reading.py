@@ -1,5 +1,6 @@
 """Reading the whole log forward, a bounded chunk at a time."""
 
+import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
 from heapq import heapify, heappop, heapreplace, merge
@@ -28,14 +29,23 @@ async def chunks(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequence[Log
 
 
 async def chunks_of(log: EventLog, shard: int, after: int = 0, size: int = CHUNK) -> AsyncIterator[Sequence[LogEntry]]:
-    """As `chunks`, of one shard, after a position."""
+    """As `chunks`, of one shard, after a position. While a chunk is worked on, the next is read."""
     last = await log.position(shard)
-    while after < last:
-        chunk = await log.forward(after, min(size, last - after), shard)
-        if not chunk:
-            return
-        yield chunk
-        after = chunk[-1].record.position
+
+    def begun() -> "asyncio.Task[Sequence[LogEntry]] | None":
+        left = min(size, last - after)
+        return asyncio.ensure_future(log.forward(after, left, shard)) if left > 0 else None
+
+    reading = begun()
+    try:
+        while reading and (chunk := await reading):
+            after = chunk[-1].record.position
+            reading = begun()
+            await asyncio.sleep(0)  # it is asked for before who works on the chunk keeps the loop to itself
+            yield chunk
+    finally:
+        if reading:  # broken off: let it come to its end, for its connection is used again
+            await asyncio.gather(reading, return_exceptions=True)
 
 
 async def last_records(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequence[LastRecord]]:
