@@ -2,9 +2,10 @@
 
 import asyncio
 import threading
+from collections.abc import Coroutine
 from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 
 class Address:
@@ -16,7 +17,7 @@ class Address:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._server: asyncio.Server
-        self._leading: set[asyncio.Task[None]] = set()
+        self._working: set[asyncio.Task[None]] = set()
         self._writers: set[asyncio.StreamWriter] = set()
 
     def __enter__(self) -> Self:
@@ -41,22 +42,28 @@ class Address:
         return int(self._server.sockets[0].getsockname()[1])
 
     async def _close(self) -> None:
+        for listening in self._server.sockets:
+            self._loop.remove_reader(listening.fileno())
+        # What was just accepted becomes a connection first: it would be left open where the server closes before.
+        await asyncio.gather(*asyncio.all_tasks() - self._working - {asyncio.current_task()}, return_exceptions=True)
         self._server.close()
-        # All that its loop does: what was being taken, too, would else be left open when the loop ends.
-        while working := asyncio.all_tasks() - {asyncio.current_task()}:
-            for task in working:
-                task.cancel()
-            await asyncio.gather(*working, return_exceptions=True)
+        working = [*self._working]
+        for task in working:
+            task.cancel()
+        await asyncio.gather(*working, return_exceptions=True)
         for writer in self._writers:
             writer.transport.abort()
         await asyncio.sleep(0)  # they close in the next turn
 
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._working.add(task)
+        task.add_done_callback(self._working.discard)
+
     def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # No coroutine: the library would take one that is cancelled for a fault.
         self._writers.add(writer)
-        task = asyncio.create_task(self._lead(reader, writer))
-        self._leading.add(task)
-        task.add_done_callback(self._leading.discard)
+        self._begin(self._lead(reader, writer))
 
     async def _lead(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -65,7 +72,8 @@ class Address:
             writer.close()
             return
         self._writers.add(far_writer)
-        await asyncio.gather(_pass(reader, far_writer), _pass(far_reader, writer))
+        self._begin(_pass(reader, far_writer))
+        self._begin(_pass(far_reader, writer))
 
 
 async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
