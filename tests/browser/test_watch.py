@@ -59,9 +59,9 @@ def test_a_game_is_found_in_the_lobby_and_watched_live_to_its_end(reader: Reader
     ada.act(type="switch", use_switch=True, comment="on second thoughts")
     for _ in range(4):
         ada.play_round("X", "as before")
+    expect(page.locator("#scene")).to_contain_text("Results")  # its last event has come
     stands_at_the_end(page)
     assert moment(page) == head(page)
-    expect(page.locator("#scene")).to_contain_text("Results")
     assert playing.result(SECONDS) == game
 
     page.select_option("#seat", ada.id)
