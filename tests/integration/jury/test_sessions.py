@@ -55,8 +55,11 @@ LOCKED_ITEMS = [f"E{number}" for number in range(9, 16)]
 TALK = ({"evidence_id": "E8"}, {"choice": "was_it_you"}, {"choice": "dinner"}, {"choice": "and_then"},
         {"evidence_id": "E2"})  # fmt: skip
 """What breaks the student."""
-AFTER = ("verdict_read", "phase_changed", "ended", "progress", "vote_decided", "vote_cast", "tool_called")
-"""Messages of and after the verdict, and those whose order is the models'."""
+AFTER = (
+    "contract_deployed", "ended", "phase_changed", "progress", "tool_called", "verdict_read", "vote_cast",
+    "vote_decided",
+)  # fmt: skip
+"""Messages of and after the verdict, and those whose order is the models' and the chain's."""
 HEX = {"tx_hash": 66, "address": 42}
 
 
