@@ -18,10 +18,11 @@ from playmolt_core.settings import Settings, to_environment, variables
 from playmolt_schemas.identifiers import ENGINES
 
 from playmolt_cli.local import probe
-from playmolt_cli.local.embedded import child, free_port
-from playmolt_cli.local.embedded.child import PYTHON
-from playmolt_cli.local.embedded.devchain import devchain
+from playmolt_cli.local.embedded import devchain, free_port
+from playmolt_cli.local.forkserver import Fork, ForkServer
 from playmolt_cli.local.probe import Readiness
+
+Process = Popen[bytes] | Fork
 
 
 class Counts(msgspec.Struct, frozen=True):
@@ -40,7 +41,7 @@ class Program(msgspec.Struct, frozen=True):
 
     name: str
     rank: int
-    start: Callable[[], Popen[bytes]]
+    start: Callable[[], Process]
     ready: Callable[[], Readiness]
     log: Path
     health: str = ""
@@ -145,6 +146,11 @@ def address(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+def fork_server(log: Path) -> ForkServer:
+    """What starts the services; it is told no secret."""
+    return ForkServer([*_MODULES.values(), _HOUSE_MODULE, devchain.MODULE], log, environment(Settings()))
+
+
 class Fleet(msgspec.Struct, frozen=True):
     """Everything that the services of one `up` share.
 
@@ -155,6 +161,7 @@ class Fleet(msgspec.Struct, frozen=True):
     passwords: Mapping[str, str]
     logins: Mapping[str, str]
     counts: Counts
+    forks: ForkServer
     gateway: socket.socket
     spectator: socket.socket
     log_of: Callable[[str], Path]
@@ -170,34 +177,28 @@ class Fleet(msgspec.Struct, frozen=True):
 
     def _chain(self, folder: Path) -> Program:
         port = urlsplit(self.settings.evm_rpc_url).port or 0
-        command = devchain(folder, port)
         told = environment(Settings()) | {"EVM_FUNDED_KEY": self.settings.evm_deployer_key}
         log, health = self.log_of("evm-1"), f"{self.settings.evm_rpc_url}/healthz"
-
-        def start() -> Popen[bytes]:
-            return child.spawn(command, log=log, environment=told)
-
+        start = partial(
+            self.forks.start, "evm-1", devchain.MODULE, devchain.arguments(folder, port), log=log, environment=told
+        )
         return Program("evm-1", _CHAIN_RANK, start, partial(probe.ready, health), log, health)
 
     def _program(self, service: str, number: int) -> Program:
         settings = service_settings(service, self.settings, self.passwords, self.logins)
-        command, fds = [*PYTHON, "-m", _MODULES.get(service, _HOUSE_MODULE)], []
+        arguments, fds = list[str](), list[int]()
         shared = {"gateway": self.gateway, "spectator": self.spectator}.get(service)
         if shared:
             fds = [shared.fileno()]
-            command += ["--fd", str(fds[0])]
+            arguments += ["--fd", str(fds[0])]
             port = shared.getsockname()[1]
             settings = replace(settings, spectator_port=self.spectator.getsockname()[1])
         else:
             port = free_port()
             settings = replace(settings, health_port=port)
         if service == _HOUSE:
-            command += ["--url", address(settings.host, self.gateway.getsockname()[1])]
-        name = f"{service}-{number + 1}"
-        log, told = self.log_of(name), environment(settings)
-        health = f"{address(settings.host, port)}/readyz"
-
-        def start() -> Popen[bytes]:
-            return child.spawn(command, log=log, environment=told, fds=fds)
-
+            arguments += ["--url", address(settings.host, self.gateway.getsockname()[1])]
+        name, module = f"{service}-{number + 1}", _MODULES.get(service, _HOUSE_MODULE)
+        log, health = self.log_of(name), f"{address(settings.host, port)}/readyz"
+        start = partial(self.forks.start, name, module, arguments, log=log, environment=environment(settings), fds=fds)
         return Program(name, _RANKS.get(service, _ENGINE_RANK), start, partial(probe.ready, health), log, health)

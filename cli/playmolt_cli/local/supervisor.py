@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import socket
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -24,10 +23,12 @@ from playmolt_cli.local.probe import Readiness
 from playmolt_cli.local.services import (
     Counts,
     Fleet,
+    Process,
     Program,
     address,
     anchor_settings,
     environment,
+    fork_server,
     keeps_for_a_time,
     retention_settings,
     seal_settings,
@@ -62,7 +63,7 @@ class NotReadyError(Expected):
 class Kept:
     """A program and the process that runs it now."""
 
-    def __init__(self, program: Program, process: subprocess.Popen[bytes] | None = None) -> None:
+    def __init__(self, program: Program, process: Process | None = None) -> None:
         self.program = program
         self.process = process
         self.log = LogFile(program.log)
@@ -127,6 +128,7 @@ class Supervisor:
         self._stop = threading.Event()
         self._hurry = False
         self._chores: list[Chore] = []
+        self._forks = fork_server(folder.log("forkserver"))
 
     def start(self, prepare: Callable[[str], int]) -> None:
         """Start everything. `prepare` is given the database's URL before any service starts (migrations), and gives how
@@ -136,6 +138,7 @@ class Supervisor:
         OSError for a port that is taken, and whatever `prepare` raises.
         """
         self._open_ports()
+        self._forks.begin()  # it imports while the servers start
         settings = self._with_database()
         settings = self._with_servers(replace(settings, log_shards=prepare(settings.database_url)))
         if not self._settings.database_url:
@@ -162,7 +165,7 @@ class Supervisor:
         if self._gateway is None or self._spectator is None:
             raise RuntimeError("the ports are not open yet")
         return Fleet(
-            self._settings, self._passwords, self._logins, self._counts, self._gateway, self._spectator,
+            self._settings, self._passwords, self._logins, self._counts, self._forks, self._gateway, self._spectator,
             self._folder.log, self._chain,
         )  # fmt: skip
 
@@ -283,7 +286,7 @@ class Supervisor:
             self._run_is_old = False
 
     def _tell_death(self, kept: Kept) -> None:
-        code = kept.process.returncode if kept.process is not None else 0
+        code = (kept.process.returncode if kept.process is not None else None) or 0
         how = signal.Signals(-code).name if code < 0 else f"status {code}"
         wait = max(0.0, kept.start_at - time.monotonic())
         last = f" ({kept.log.last_line()})" if code > 0 else ""
@@ -343,6 +346,7 @@ class Supervisor:
             chore.end(STOP_SECONDS)
         for rank in sorted({kept.program.rank for kept in self._kept}):
             self._stop_all([kept for kept in self._kept if kept.program.rank == rank])
+        self._forks.end()
         for shared in (self._gateway, self._spectator):
             if shared is not None:
                 shared.close()

@@ -7,21 +7,24 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 PYTHON: Final = (sys.executable, "-P")
 """How a child runs a module of ours: without the folder that the command was given in, where a `queue.py` or `mcp.py`
 of a person's own would be taken for the library of that name."""
 
-_UTF8: Final = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:replace"}
+UTF8: Final = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:replace"}
 """Files and logs are UTF-8 whatever the machine's locale says."""
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_NAME = 15
 # Loaded before any fork: between fork and exec nothing may be imported or allocated without need.
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
-def _die_with(parent: int, signum: int) -> Callable[[], None]:
+def die_with(parent: int, signum: int) -> Callable[[], None]:
+    """What a new process calls, so that it gets a signal when its parent dies (Linux)."""
+
     def arm() -> None:
         if _libc is None:
             return
@@ -30,6 +33,18 @@ def _die_with(parent: int, signum: int) -> Callable[[], None]:
             os._exit(1)
 
     return arm
+
+
+def call_this_process(name: str) -> None:
+    """Show a name in `top` and `ps -e` (Linux)."""
+    if _libc is not None:
+        _libc.prctl(_PR_SET_NAME, name.encode()[:15], 0, 0, 0)
+
+
+def log_of(path: Path) -> BinaryIO:
+    """A log to append to, for its owner's eyes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return open(path, "ab", opener=_for_its_owner)
 
 
 def _for_its_owner(path: str, flags: int) -> int:
@@ -53,21 +68,20 @@ def spawn(
     Call it from a thread that lives as long as the child shall: the kernel watches the thread, not the process. The
     child has a session of its own, so that Ctrl-C reaches the supervisor alone and it decides the order of stopping.
     """
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with open(log, "ab", opener=_for_its_owner) as out:
+    with log_of(log) as out:
         return subprocess.Popen(
             [str(part) for part in command],
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,
-            env={**(os.environ if environment is None else environment), **_UTF8},
+            env={**(os.environ if environment is None else environment), **UTF8},
             pass_fds=tuple(fds),
             cwd="/" if user is not None else None,
             user=user,
             group=group,
             extra_groups=[] if user is not None else None,
             start_new_session=True,
-            preexec_fn=_die_with(os.getpid(), death_signal),  # noqa: PLW1509 -- PDEATHSIG has to be set after setuid
+            preexec_fn=die_with(os.getpid(), death_signal),  # noqa: PLW1509 -- PDEATHSIG has to be set after setuid
         )
 
 

@@ -1,10 +1,11 @@
 """The program of the development chain."""
 
 from pathlib import Path
+from typing import Final
 
-from playmolt_cli.local.embedded.child import PYTHON
+MODULE: Final = "playmolt_devchain"
 
 
-def devchain(folder: Path, port: int) -> list[str]:
-    """The command that serves the chain kept in `folder`; its money is that of EVM_FUNDED_KEY in its environment."""
-    return [*PYTHON, "-m", "playmolt_devchain", "--folder", str(folder), "--port", str(port)]
+def arguments(folder: Path, port: int) -> list[str]:
+    """Those of a chain that is kept in `folder`; its money is that of EVM_FUNDED_KEY in its environment."""
+    return ["--folder", str(folder), "--port", str(port)]
