@@ -43,8 +43,14 @@ endef
 demo: $(RUN) ## play every game there is to the end, on real NATS and Postgres
 	$(BIN)/playmolt demo --once
 
+# Else each of the four workers compiles every module and every test, at the same time.
+COMPILED := $(VENV)/.compiled
+$(COMPILED): $(DEV) $(shell find . -path ./$(VENV) -prune -o -path '*/tests/*.py' -print)
+	@$(BIN)/python -m pytest --collect-only -qq $(addsuffix /tests,$(MEMBERS)) >/dev/null & \
+	$(BIN)/python -m pytest --collect-only -qq tests >/dev/null; wait; touch $@
+
 # Four workers also on two cores: tests wait for half of their time.
-test: $(DEV) ## run every test
+test: $(COMPILED) ## run every test
 	$(BIN)/python -m pytest -n 4 --dist loadscope
 
 check: $(DEV) ## format, lint, types, architecture
