@@ -1,7 +1,8 @@
 """A process that has imported every service once, and of which each is forked.
 
-Eleven interpreters would import much the same libraries: that was two thirds of what the start of a platform cost. What
-is forked is as a process of its own: its environment, its log, its session.
+Eleven interpreters would import much the same libraries: that was most of what the start of a platform cost. What is
+forked is as a process of its own: its environment, its log, its session. What one is told, secrets among it, it reads
+itself: the server, whose memory the others get, never has it.
 """
 
 import gc
@@ -30,10 +31,12 @@ _START_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 5.0
 _CHUNK: Final = 65_536
 _MOST_FDS: Final = 8
+_ROOM: Final = 16_384
+"""Bytes for the environment of a fork where /proc shows it."""
 
 
 class _Order(msgspec.Struct, frozen=True):
-    """What is run, as `python -m MODULE ARGUMENTS`. Its log and its `fds`, to be had by these numbers, come along."""
+    """What is run, as `python -m MODULE ARGUMENTS`, with descriptors to be had by the numbers `fds`."""
 
     name: str
     module: str
@@ -53,7 +56,6 @@ class _Ended(msgspec.Struct, frozen=True, tag=True):
     status: int
 
 
-_read_order = msgspec.json.Decoder(_Order).decode
 _read_report = msgspec.json.Decoder(_Forked | _Ended).decode
 
 
@@ -113,7 +115,8 @@ class ForkServer:
         mine, its = socket.socketpair()
         with its:
             command = [*PYTHON, "-m", "playmolt_cli.local.forkserver", str(its.fileno()), *self._modules]
-            self._process = child.spawn(command, log=self._log, environment=self._environment, fds=[its.fileno()])
+            told = {**self._environment, "ROOM": " " * _ROOM}
+            self._process = child.spawn(command, log=self._log, environment=told, fds=[its.fileno()])
         self._channel = mine
 
     def start(
@@ -128,9 +131,15 @@ class ForkServer:
         if self._channel is None:
             raise OSError("the fork server is not there")
         order = _Order(name, module, [*arguments], {**environment, **UTF8}, [*fds])
-        with child.log_of(log) as out:
-            self._send(self._channel, msgspec.json.encode(order) + b"\n", [out.fileno(), *fds])
-        return self._forked(self._channel)
+        self._channel.settimeout(_START_SECONDS)
+        mine, its = socket.socketpair()
+        with mine:
+            with its, child.log_of(log) as out:
+                socket.send_fds(self._channel, [b"1"], [its.fileno(), out.fileno(), *fds])
+            fork = self._forked(self._channel)
+            mine.settimeout(_START_SECONDS)
+            mine.sendall(msgspec.json.encode(order))
+        return fork
 
     def hear(self) -> None:
         """Note which forks have ended; does not wait."""
@@ -158,11 +167,6 @@ class ForkServer:
                 raise OSError(f"the fork server has ended; {self._log} says why")
         self.end()  # an answer that comes later would be taken for another's
         raise OSError(f"the fork server did not answer within {_START_SECONDS:.0f} s")
-
-    def _send(self, channel: socket.socket, order: bytes, fds: Sequence[int]) -> None:
-        channel.settimeout(_START_SECONDS)
-        sent = socket.send_fds(channel, [order], fds)
-        channel.sendall(order[sent:])
 
     def _listen(self, channel: socket.socket, seconds: float) -> Sequence[_Forked | _Ended]:
         """What the server says within some seconds, or has said; what has ended is noted."""
@@ -200,11 +204,9 @@ class _Forking:
 
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
-        self._said = b""
-        self._fds: list[int] = []
 
-    def serve(self) -> _Order | None:
-        """Fork as told. Gives the order in the fork, and None once nobody gives any."""
+    def serve(self) -> Sequence[int]:
+        """Fork as told. Gives the descriptors that came for it in a fork, and none once nobody tells any more."""
         woken, wakes = socket.socketpair()
         for end in (woken, wakes):
             end.setblocking(False)
@@ -218,42 +220,13 @@ class _Forking:
                     if key.fileobj is woken:
                         woken.recv(_CHUNK)
                         self._reap()
-                    elif not self._hear():
-                        return None
-                    elif (order := self._order()) and self._fork():
+                        continue
+                    said, fds, _, _ = socket.recv_fds(self._channel, 1, _MOST_FDS)
+                    if not said or self._fork(fds):
                         signal.set_wakeup_fd(-1)
-                        return order
+                        return fds
 
-    def take_place(self, order: _Order) -> None:
-        """Make of this fork the process that was ordered."""
-        self._channel.close()
-        out, *given = self._fds
-        for number in (1, 2):
-            os.dup2(out, number)
-        os.close(out)
-        for fd, number in zip(given, order.fds, strict=True):
-            os.dup2(fd, number)
-            if fd != number:
-                os.close(fd)
-        os.environ.clear()
-        os.environ.update(order.environment)
-        sys.argv = [order.module, *order.arguments]
-
-    def _hear(self) -> bool:
-        """Whether anybody is there to give orders."""
-        said, fds, _, _ = socket.recv_fds(self._channel, _CHUNK, _MOST_FDS)
-        self._fds += fds
-        self._said += said
-        return said != b""
-
-    def _order(self) -> _Order | None:
-        """The next order, once it has come whole."""
-        if not self._said.endswith(b"\n"):
-            return None
-        order, self._said = _read_order(self._said), b""
-        return order
-
-    def _fork(self) -> bool:
+    def _fork(self, fds: Sequence[int]) -> bool:
         """Whether this is the fork."""
         arm = child.die_with(os.getpid(), signal.SIGKILL)
         pid = os.fork()
@@ -262,9 +235,8 @@ class _Forking:
             os.setsid()
             arm()
             return True
-        for fd in self._fds:
+        for fd in fds:
             os.close(fd)
-        self._fds = []
         self._say(_Forked(pid))
         return False
 
@@ -281,18 +253,34 @@ def _nothing(_: int, __: FrameType | None) -> None:
     """Signals only wake the loop."""
 
 
+def _take_place(orders: int, out: int, *given: int) -> _Order:
+    """Make of this fork the process that was ordered."""
+    with socket.socket(fileno=orders) as channel, channel.makefile("rb") as told:
+        order = msgspec.json.decode(told.read(), type=_Order)
+    for number in (1, 2):
+        os.dup2(out, number)
+    os.close(out)
+    for fd, number in zip(given, order.fds, strict=True):
+        os.dup2(fd, number)
+        if fd != number:
+            os.close(fd)
+    os.environ.clear()
+    os.environ.update(order.environment)
+    sys.argv = [order.module, *order.arguments]
+    child.show_as(order.name, [*PYTHON, "-m", *sys.argv], order.environment)
+    return order
+
+
 def _main(fd: int, modules: Sequence[str]) -> None:
     for module in modules:
         main = import_module(f"{module}.__main__").__name__
         del sys.modules[main]  # it will be run as `__main__`
     gc.freeze()  # the forks share what is here; a collection would copy all of it
     with socket.socket(fileno=fd) as channel:
-        forking = _Forking(channel)
-        if (order := forking.serve()) is None:
-            return
-        forking.take_place(order)
-    child.call_this_process(order.name)
-    runpy.run_module(order.module, run_name="__main__", alter_sys=True)
+        fds = _Forking(channel).serve()
+    if fds:
+        order = _take_place(*fds)
+        runpy.run_module(order.module, run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

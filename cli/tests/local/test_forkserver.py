@@ -1,5 +1,6 @@
 import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -16,7 +17,8 @@ TELLS = """
 import json, os, sys, threading
 os.write(2, json.dumps({
     "name": __name__, "argv": sys.argv[1:], "environment": dict(os.environ), "session": os.getsid(0),
-    "parent": os.getppid(), "threads": threading.active_count(), "stdin": os.read(0, 1).decode(),
+    "threads": threading.active_count(), "stdin": os.read(0, 1).decode(),
+    "shown": [open(f"/proc/self/{what}").read().strip(chr(0)).split(chr(0)) for what in ("environ", "cmdline", "comm")],
 }).encode())
 if sys.argv[1:2] == ["--fd"]:
     os.write(int(sys.argv[2]), b"here")
@@ -24,15 +26,30 @@ if sys.argv[1:2] == ["--fd"]:
 """
 WAITS = "import time; print('waiting', flush=True); time.sleep(600)"
 
+SEARCHES = """
+import os, re
+for secret in os.environ["FOR"].split():
+    found, pattern = False, re.compile("".join(f"[{letter}]" for letter in reversed(secret)).encode())
+    with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", 0) as memory:
+        for line in maps:
+            place, rights = line.split()[:2]
+            if rights.startswith("rw") and "[v" not in line:
+                first, last = (int(end, 16) for end in place.split("-"))
+                memory.seek(first)
+                found = found or bool(pattern.search(memory.read(last - first)))
+    print(found, flush=True)
+"""
+"""What is looked for is told backwards, and is nowhere whole by being looked for."""
+
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[ForkServer]:
-    for name, text in (("tells", TELLS), ("waits", WAITS)):
+    for name, text in (("tells", TELLS), ("waits", WAITS), ("searches", SEARCHES)):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").touch()
         (tmp_path / name / "__main__.py").write_text(f"if __name__ == '__main__':\n    exec({text!r})\n", "utf-8")
     bare = {"PYTHONPATH": str(tmp_path), "PATH": os.environ["PATH"], "OF_THE_SERVER": "1"}
-    server = ForkServer(["tells", "waits"], tmp_path / "logs" / "forkserver.log", bare)
+    server = ForkServer(["tells", "waits", "searches"], tmp_path / "logs" / "forkserver.log", bare)
     yield server
     server.end()
 
@@ -67,6 +84,9 @@ def test_a_fork_is_as_a_process_of_its_own(start: Callable[..., Fork], tmp_path:
     told = json.loads(log.read_bytes())
     assert (told["name"], told["argv"], told["stdin"]) == ("__main__", ["--all", "x y"], "")
     assert told["environment"] == {"OWN": "yes", "PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:replace"}
+    environ, command, title = told["shown"]
+    assert dict(line.split("=", 1) for line in environ) == told["environment"]
+    assert (command[1:], title) == (["-P", "-m", "tells", "--all", "x y"], ["tells\n"])
     assert (told["session"], told["threads"]) == (fork.pid, 1)
     assert log.stat().st_mode & 0o777 == 0o600
 
@@ -100,6 +120,18 @@ def test_with_the_server_its_forks_end_and_the_next_start_begins_it_anew(start: 
     until(lambda: not alive(fork.pid))
     again = start("waits")
     assert (again.poll(), alive(again.pid)) == (None, True)
+
+
+def test_no_memory_holds_what_another_was_told(server: ForkServer, tmp_path: Path) -> None:
+    told, others = secrets.token_hex(16), secrets.token_hex(16)
+
+    def run(module: str, **environment: str) -> None:
+        log = tmp_path / f"{module}.log"
+        assert server.start(module, module, [], log=log, environment=environment).wait(SECONDS) == 0
+
+    run("tells", SECRET=others)
+    run("searches", SECRET=told, FOR=" ".join(secret[::-1] for secret in (told, others)))
+    assert (tmp_path / "searches.log").read_text("utf-8") == "True\nFalse\n"
 
 
 def test_nobody_outlives_who_began_the_server(tmp_path: Path, server: ForkServer) -> None:

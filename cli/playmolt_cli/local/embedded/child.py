@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -35,10 +35,24 @@ def die_with(parent: int, signum: int) -> Callable[[], None]:
     return arm
 
 
-def call_this_process(name: str) -> None:
-    """Show a name in `top` and `ps -e` (Linux)."""
-    if _libc is not None:
-        _libc.prctl(_PR_SET_NAME, name.encode()[:15], 0, 0, 0)
+def show_as(name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Have `top`, `ps` and /proc show this process as what it is and not as what it was forked of (Linux).
+
+    They read the memory that the kernel wrote command and environment to. Nothing may look there any more.
+    """
+    if _libc is None:
+        return
+    _libc.prctl(_PR_SET_NAME, name.encode()[:15], 0, 0, 0)
+    fields = Path("/proc/self/stat").read_text("ascii").rpartition(") ")[2].split()
+    command_from, command_to, environment_from, environment_to = map(int, fields[45:49])
+    _overwrite(command_from, command_to, command)
+    _overwrite(environment_from, environment_to, [f"{key}={value}" for key, value in environment.items()])
+
+
+def _overwrite(first: int, last: int, texts: Iterable[str]) -> None:
+    room = last - first
+    written = b"".join(text.encode() + b"\0" for text in texts)[: room - 1]
+    ctypes.memmove(first, written.ljust(room, b"\0"), room)
 
 
 def log_of(path: Path) -> BinaryIO:
