@@ -18,10 +18,16 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class CachedStream:
     """A stream's head as decided (`head`) and as committed (`committed`); readers only ever see the latter."""
 
-    __slots__ = ("committed", "decider", "due", "head", "key", "seen", "stream", "uncommitted")
+    __slots__ = ("committed", "decider", "due", "head", "key", "seen", "since", "stream", "uncommitted")
 
     def __init__(
-        self, decider: Decider[Any], stream: str, snapshot: Snapshot, seen: set[int], key: StreamKey | None = None
+        self,
+        decider: Decider[Any],
+        stream: str,
+        snapshot: Snapshot,
+        seen: set[int],
+        key: StreamKey | None = None,
+        since: int = 0,
     ) -> None:
         self.decider = decider
         self.stream = stream
@@ -29,6 +35,8 @@ class CachedStream:
         self.committed = snapshot
         self.seen = seen
         """Ids, as numbers, of the commands whose outcome is remembered; the outcome itself stays in the log."""
+        self.since = since
+        """The version it had when it was read from a snapshot, else 0: of commands up to there only the log knows."""
         self.due: datetime | EllipsisType | None = ...
         """When the stream's earliest effect is due as its row says, at `head`; ... while nobody looked."""
         self.uncommitted = 0
@@ -53,6 +61,5 @@ def read_stream(decider: Decider[Any], stream: str, stored: StoredFacts) -> Cach
     state = fold(decider, stream, stored)
     head = stored.head
     seen = {number_of(command_id) for command_id in stored.command_ids}
-    return CachedStream(
-        decider, stream, Snapshot(state, head.version, head.hash, head.at, decider.summary(state)), seen, stored.key
-    )
+    snapshot = Snapshot(state, head.version, head.hash, head.at, decider.summary(state))
+    return CachedStream(decider, stream, snapshot, seen, stored.key)

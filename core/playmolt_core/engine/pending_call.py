@@ -59,6 +59,8 @@ class PendingCall(msgspec.Struct, eq=False):
     gathered: tuple[Fault, ...] = ()
     """What was counted in a game that this call closes, as told at the try `told_at`."""
     told_at: int = -1
+    recalled: tuple[int, int] | None = None
+    """The try, and the version that a lobby was read at, for which the log was asked for its outcome and knew none."""
     read: Any = UNSET
     """What its body carries, or why it carries nothing."""
     came_at: float = msgspec.field(default_factory=time.monotonic)

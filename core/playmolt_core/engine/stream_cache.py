@@ -9,11 +9,10 @@ from typing import Any
 from playmolt_schemas.identifiers import is_lobby
 
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, read_stream
+from playmolt_core.engine.lobbies import outgrown, read_lobby
 from playmolt_core.game.decider import Decider
-from playmolt_core.game.lobby import LobbyRules
 from playmolt_core.log.port import EventLog, StoredFacts
 
-_LOBBY_RULES = LobbyRules()
 _READING = 32
 Prepare = Callable[[Any], Awaitable[None]]
 """Fetches what rules need in memory for a state. Raises LogUnavailable."""
@@ -54,6 +53,11 @@ class StreamCache:
         """A stream of this engine's game that nothing is stored of."""
         return fresh_stream(self._decider, stream, self._log.new_key(stream))
 
+    def settle(self, entry: CachedStream) -> None:
+        """Hear that changes of a stream are committed: a lobby that has grown is read anew, from a snapshot."""
+        if outgrown(entry):
+            self.drop(entry.stream)
+
     def drop(self, stream: str) -> None:
         """Forget a stream: memory and log disagree, or may."""
         self._entries.pop(stream, None)
@@ -69,13 +73,14 @@ class StreamCache:
 
         Raises Archived and LogUnavailable.
         """
-        decider: Decider[Any] = _LOBBY_RULES if is_lobby(stream) else self._decider
         async with self._reads:
+            if is_lobby(stream):
+                return await read_lobby(self._log, stream, self._decider.game)
             stored = await self._log.facts(stream, commands=True)
-        if stored is not None:
-            self._read_last = stream, stored
-            entry = read_stream(decider, stream, stored)
-            if self._prepare and decider is self._decider:
-                await self._prepare(entry.committed.state)
-            return entry
-        return fresh_stream(decider, stream) if is_lobby(stream) else None
+        if stored is None:
+            return None
+        self._read_last = stream, stored
+        entry = read_stream(self._decider, stream, stored)
+        if self._prepare:
+            await self._prepare(entry.committed.state)
+        return entry

@@ -13,17 +13,20 @@ from playmolt_core.game.decider import Decider, read_event
 S = TypeVar("S")
 
 _HASH_EVERY = 25
+LOBBY_HASHED = 1_024
+"""The last version at which a lobby's state is hashed: less than what a snapshot is made of."""
 
 
 def carries_state_hash(game: str, version: int, *, closes: bool) -> bool:
     """Whether a record is to carry the state's hash: each 25th of a game and the last one.
 
-    A lobby's state grows with every agent that ever came, so it is hashed at powers of two: constant cost an event.
+    A lobby's state grows with every agent that ever came, so it is hashed at powers of two while it is small: later an
+    engine reads it from a snapshot, which leaves out who is free again.
     """
     if game == "erasure":
         return True
     if game == "lobby":
-        return version & (version - 1) == 0
+        return version <= LOBBY_HASHED and version & (version - 1) == 0
     return closes or version % _HASH_EVERY == 0
 
 

@@ -60,6 +60,25 @@ class Lobby(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return cast("str | None", self.seats.get(agent_id))
 
 
+class _Kept(msgspec.Struct, frozen=True):
+    seats: dict[str, str]
+    open: tuple[str, ...]
+
+
+def kept_lobby(lobby: Lobby) -> bytes:
+    """A lobby as a snapshot keeps it."""
+    return msgspec.json.encode(_Kept(dict(lobby.seats), lobby.open))
+
+
+def lobby_kept(version: int, state: bytes) -> Lobby | None:
+    """The lobby that a snapshot kept; None for one that another release wrote otherwise."""
+    try:
+        kept = msgspec.json.decode(state, type=_Kept)
+    except msgspec.ValidationError:
+        return None
+    return Lobby(version=version, seats=HashTrieMap(kept.seats), open=kept.open)
+
+
 def _opened(lobby: Lobby, event: GameOpened, _: datetime) -> Changes:
     return {"open": (*lobby.open, event.game_id)}
 

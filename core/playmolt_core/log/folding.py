@@ -20,9 +20,11 @@ _read_times = msgspec.json.Decoder(list[datetime], strict=False).decode
 """Not strict: they come as seconds."""
 
 
-def fold(decider: Decider[S], stream: str, stored: StoredFacts, *, until: int | None = None) -> S:
-    """Fold a stream that was read from its first event on, to the end or to a version."""
-    state, evolve = decider.initial(stream), decider.evolve
+def fold(
+    decider: Decider[S], stream: str, stored: StoredFacts, *, until: int | None = None, start: S | None = None
+) -> S:
+    """Fold a stream to the end or to a version; it was read from its first event on, or from behind a state `start`."""
+    state, evolve = decider.initial(stream) if start is None else start, decider.evolve
     for event, at in islice(facts_of(decider, stored), until):
         state = evolve(state, event, at)
     return state

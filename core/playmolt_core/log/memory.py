@@ -21,6 +21,7 @@ from playmolt_core.log.port import (
     Archived,
     Decided,
     Head,
+    KeptSnapshot,
     LastRecord,
     ListedGame,
     LogEntry,
@@ -81,6 +82,7 @@ class MemoryLog:
         self._gone: list[set[int]] = [set() for _ in range(shards)]
         self._faults: defaultdict[str, Counter[Fault]] = defaultdict(Counter)
         self._told: dict[str, Counter[Fault]] = {}
+        self._snapshots: dict[str, KeptSnapshot] = {}
 
     @property
     def shards(self) -> int:
@@ -207,6 +209,17 @@ class MemoryLog:
         if known is not None and known.archived:
             raise Archived(stream)
         return known
+
+    async def snapshot(self, stream: str) -> KeptSnapshot | None:
+        kept, known = self._snapshots.get(stream), self._streams.get(stream)
+        if kept is None or known is None or not kept.version <= len(known.records):
+            return None
+        return kept if known.records[kept.version - 1].record.hash == kept.hash else None
+
+    async def keep_snapshot(self, stream: str, snapshot: KeptSnapshot) -> None:
+        older = self._snapshots.get(stream)
+        if older is None or older.version < snapshot.version:
+            self._snapshots[stream] = snapshot
 
     async def outcome(self, stream: str, command_id: str) -> Outcome | Decided | None:
         return self._outcomes.get((stream, command_id)) or self._decided.get((stream, command_id))

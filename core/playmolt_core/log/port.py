@@ -132,6 +132,16 @@ class StoredFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Of a stream whose records are sealed; `events` stand open."""
 
 
+class KeptSnapshot(msgspec.Struct, frozen=True, gc=False):
+    """A state as of a version, kept so that a stream that never ends is not folded from its first event."""
+
+    version: int
+    hash: str
+    """Of the record of that version."""
+    state: bytes
+    """JSON."""
+
+
 class Outgoing(msgspec.Struct, frozen=True, gc=False):
     """What goes out for a record: what the relay reads. `record` is the JSON of the whole `Record`, in its order."""
 
@@ -226,6 +236,14 @@ class EventLog(Protocol):
 
         Raises Archived, and Erased for a session that was erased.
         """
+        ...
+
+    async def snapshot(self, stream: str) -> KeptSnapshot | None:
+        """The newest snapshot of a stream, if its record is still what it was made from."""
+        ...
+
+    async def keep_snapshot(self, stream: str, snapshot: KeptSnapshot) -> None:
+        """Keep a snapshot in place of an older one."""
         ...
 
     async def outcome(self, stream: str, command_id: str) -> Outcome | Decided | None:

@@ -9,7 +9,7 @@ import asyncpg
 import msgspec
 from playmolt_schemas.games.game_messages import Fault, GameLanguage
 from playmolt_schemas.games.game_summary import GameSummary
-from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.identifiers import is_lobby, rfc3339
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import Places, shard_of
 
@@ -22,6 +22,7 @@ from playmolt_core.log.port import (
     Archived,
     Decided,
     Head,
+    KeptSnapshot,
     LastRecord,
     ListedGame,
     LogEntry,
@@ -141,10 +142,20 @@ class PostgresLog:
         head = Head(version=version, hash=last.hex(), at=at)
         return StoredFacts(head=head, events=events, times=times, command_ids=command_ids)
 
+    async def snapshot(self, stream: str) -> KeptSnapshot | None:
+        row = await self._pool.row(_SQL["snapshot"], stream, self._shard_of(stream))
+        return KeptSnapshot(row[0], row[1].hex(), row[2].encode()) if row else None
+
+    async def keep_snapshot(self, stream: str, snapshot: KeptSnapshot) -> None:
+        kept = (snapshot.version, bytes.fromhex(snapshot.hash), snapshot.state.decode())
+        await self._pool.fetch(_SQL["keep_snapshot"], stream, self._shard_of(stream), *kept)
+
     async def outcome(self, stream: str, command_id: str) -> Outcome | Decided | None:
         shard = self._shard_of(stream)
         if kept := await self._pool.row(_SQL["outcome"], stream, command_id, shard):
             return Outcome(stream=stream, command_id=command_id, fingerprint=kept[0], body=kept[1])
+        if is_lobby(stream):
+            return None  # its answers never follow from its records, of which there are as many as there were joins
         row = await self._pool.row(_SQL["decided"], stream, command_id, shard)
         return Decided(version=row[0], receipt=row[1].hex(), fingerprint=row[2] or "") if row else None
 

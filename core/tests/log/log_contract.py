@@ -13,6 +13,7 @@ from playmolt_core.log.port import (
     Archived,
     Decided,
     EventLog,
+    KeptSnapshot,
     NewRecord,
     Outcome,
     RecordTooLarge,
@@ -388,6 +389,21 @@ class LogContract:
         bare = await log.facts("ox-1")
         assert bare is not None
         assert list(bare.command_ids) == []
+
+    async def test_a_snapshot_is_given_as_long_as_its_record_is_what_it_was_made_from(self, log: EventLog) -> None:
+        lobby, other = Game("lobby-ox"), Game("lobby-trial")
+        await log.append([unit(lobby.adds(2, summary=None), other.adds(2, summary=None))])
+        assert await log.snapshot("lobby-ox") is None
+        made = KeptSnapshot(version=2, hash=lobby.hash, state=b'{"seats":{}}')
+        await log.keep_snapshot("lobby-ox", made)
+        await log.keep_snapshot("lobby-trial", KeptSnapshot(version=2, hash=lobby.hash, state=b"{}"))
+        assert (await log.snapshot("lobby-ox"), await log.snapshot("lobby-trial")) == (made, None)
+        await log.append([unit(lobby.adds(1, summary=None))])
+        assert await log.snapshot("lobby-ox") == made
+        newer = KeptSnapshot(version=3, hash=lobby.hash, state=b'{"seats":{"a":"ox-1"}}')
+        await log.keep_snapshot("lobby-ox", newer)
+        await log.keep_snapshot("lobby-ox", made)  # another engine's, which came late
+        assert await log.snapshot("lobby-ox") == newer
 
     async def test_facts_are_what_the_records_hold(self, log: EventLog) -> None:
         game = Game("ox-1")

@@ -40,6 +40,7 @@ TABLES = {
     "lease.effect": "attempt",
     "lease.in_flight": "requests",
     "lease.batch_call": "tokens",
+    "lease.snapshot": "state",
     "lease.fault": "told",
     "lease.heartbeat": "at",
     "lease.outage": "began",
@@ -126,6 +127,7 @@ ALLOWED = {
             for verb in ("SELECT", "INSERT", "UPDATE", "DELETE")
             for table in ("lease.in_flight", "lease.batch_call")
         ),
+        *((verb, "lease.snapshot") for verb in ("SELECT", "INSERT", "UPDATE")),
     },
     "playmolt_relay": {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), *_BENEATH,

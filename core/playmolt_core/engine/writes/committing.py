@@ -115,6 +115,7 @@ class Committing:
         for stream, change in group.changes.items():
             change.entry.committed = change.head
             change.entry.uncommitted -= 1
+            self._streams.settle(change.entry)
             if self._settled:
                 self._notify(stream)
             if change.due is not None:

@@ -13,7 +13,7 @@ from playmolt_core.engine.writes.committing import Committing
 from playmolt_core.engine.writes.fault_notes import FaultNotes
 from playmolt_core.engine.writes.loading import Loading, ToldOfErased
 from playmolt_core.engine.writes.planning import Planner
-from playmolt_core.engine.writes.plans import Need, NeedFaults, Plan, Planned
+from playmolt_core.engine.writes.plans import Need, NeedFaults, Plan, Planned, Recall
 from playmolt_core.engine.writes.repeating import Repeating
 from playmolt_core.game.decider import Decider
 from playmolt_core.log.port import EventLog
@@ -59,6 +59,8 @@ class Deciding:
             self._loading.wait(pending, planned.stream)
         elif isinstance(planned, NeedFaults):
             self._fault_notes.tell(pending, planned.stream)
+        elif isinstance(planned, Recall):
+            self._repeating.recall(pending, planned)
         elif planned is not None:
             self._repeating.repeat(pending, planned.stream)
 

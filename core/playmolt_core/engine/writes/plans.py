@@ -26,6 +26,13 @@ class Repeat(msgspec.Struct, frozen=True, gc=False):
     stream: str
 
 
+class Recall(msgspec.Struct, frozen=True, gc=False):
+    """The command may have been decided before this stream, from version `since` on, was in memory."""
+
+    stream: str
+    since: int
+
+
 class NeedFaults(msgspec.Struct, frozen=True, gc=False):
     """What was counted in a game, which its closing event has to hold."""
 
@@ -103,7 +110,7 @@ class Plan(msgspec.Struct, frozen=True, gc=False):
             pending.refuse(self.refused)
 
 
-Planned = Need | NeedFaults | Repeat | Plan
+Planned = Need | NeedFaults | Repeat | Recall | Plan
 
 
 def refusal(entry: CachedStream, refused: Refused) -> Plan:

@@ -1,7 +1,7 @@
 """Repeating: a command that was decided before is answered with its remembered outcome."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from playmolt_schemas.codes import MISMATCH, Code
@@ -13,6 +13,7 @@ from playmolt_core.engine.pending_call import PendingCall
 from playmolt_core.engine.stream_cache import AWAY_SECONDS, StreamCache
 from playmolt_core.engine.writes.answers import answer
 from playmolt_core.engine.writes.api_commands import ApiCommands
+from playmolt_core.engine.writes.plans import Recall
 from playmolt_core.game.decider import Decider, Refused
 from playmolt_core.log.folding import fold
 from playmolt_core.log.port import Archived, Decided, EventLog, Outcome
@@ -47,11 +48,31 @@ class Repeating:
         if entry is not None and entry.uncommitted:
             self._when_settled(stream, lambda: self._decide(pending))
             return
-        task = asyncio.create_task(self._recall(pending, stream, entry.key if entry else None))
+        self._begin(self._repeated(pending, stream, entry.key if entry else None))
+
+    def recall(self, pending: PendingCall, recall: Recall) -> None:
+        """Ask the log whether a command was decided before; else it is decided now."""
+        self._begin(self._recalled(pending, recall))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _recall(self, pending: PendingCall, stream: str, key: StreamKey | None) -> None:
+    async def _recalled(self, pending: PendingCall, recall: Recall) -> None:
+        try:
+            outcome = await self._log.outcome(recall.stream, pending.call.command_id)
+        except LogUnavailable:
+            await asyncio.sleep(AWAY_SECONDS)
+            self._again([pending])
+            return
+        if isinstance(outcome, Outcome):
+            self._answer(pending, recall.stream, outcome, None)
+        else:
+            pending.recalled = pending.tries, recall.since
+            self._decide(pending)
+
+    async def _repeated(self, pending: PendingCall, stream: str, key: StreamKey | None) -> None:
         try:
             outcome = await self._log.outcome(stream, pending.call.command_id)
             if isinstance(outcome, Decided):
@@ -66,7 +87,11 @@ class Repeating:
             # Gone meanwhile, or memory was ahead of a commit that failed: read afresh.
             self._streams.drop(stream)
             self._again([pending])
-        elif outcome.fingerprint != fingerprint_under(key, pending.call.fingerprint):
+        else:
+            self._answer(pending, stream, outcome, key)
+
+    def _answer(self, pending: PendingCall, stream: str, outcome: Outcome, key: StreamKey | None) -> None:
+        if outcome.fingerprint != fingerprint_under(key, pending.call.fingerprint):
             pending.refuse(Refused(Code.IDEMPOTENCY_MISMATCH, MISMATCH))
         elif pending.call.op == "command":
             self._answer_command(pending, stream, outcome.body)

@@ -15,7 +15,7 @@ from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, numbe
 from playmolt_core.engine.pending_call import NO_GAME, PendingCall
 from playmolt_core.engine.privacy import closed_to
 from playmolt_core.engine.writes.chaining import append
-from playmolt_core.engine.writes.plans import Change, Need, Plan, Planned, Repeat, refusal
+from playmolt_core.engine.writes.plans import Change, Need, Plan, Planned, Recall, Repeat, refusal
 from playmolt_core.game.decider import Accepted, Command, Create, Decider, Event, Join, Leave, Refused
 from playmolt_core.game.lobby import GameClosed, GameOpened, Lobby, SeatLeft, SeatTaken
 from playmolt_core.ops.telemetry import log
@@ -74,8 +74,8 @@ class Seating:
         lobby = self._streams(self._lobby)
         if lobby is None:
             return Need(self._lobby)
-        if number_of(pending.call.command_id) in lobby.seen:
-            return Repeat(self._lobby)
+        if known := _decided_before(pending, lobby):
+            return known
         seated = self._sits(pending, lobby)
         if isinstance(seated, Need):
             return seated
@@ -193,6 +193,13 @@ class Seating:
 
     def _joined(self, stream: str, summary: GameSummary) -> bytes:
         return _encode(Joined(stream, self._decider.game, summary.phase, summary.seated, summary.needed))
+
+
+def _decided_before(pending: PendingCall, lobby: CachedStream) -> Repeat | Recall | None:
+    if number_of(pending.call.command_id) in lobby.seen:
+        return Repeat(lobby.stream)
+    asked = not lobby.since or pending.recalled == (pending.tries, lobby.since)
+    return None if asked else Recall(lobby.stream, lobby.since)
 
 
 def _wanted(pending: PendingCall) -> Wanted:

@@ -35,6 +35,16 @@ CROSS JOIN (
 ) AS f
 WHERE s.stream = $1 AND s.shard = $4
 
+-- name: snapshot
+SELECT s.version, s.hash, s.state FROM lease.snapshot AS s
+JOIN log.event AS e ON e.stream = s.stream AND e.shard = s.shard AND e.version = s.version AND e.hash = s.hash
+WHERE s.stream = $1 AND s.shard = $2
+
+-- name: keep_snapshot
+INSERT INTO lease.snapshot AS s (stream, shard, version, hash, state) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (stream, shard) DO UPDATE SET version = excluded.version, hash = excluded.hash, state = excluded.state
+WHERE s.version < excluded.version
+
 -- name: outcome
 SELECT fingerprint, body FROM log.outcome WHERE stream = $1 AND command_id = $2 AND shard = $3
 

@@ -1,0 +1,58 @@
+"""Lobbies in memory: read from a snapshot on, so that they take what has happened lately and not what ever did."""
+
+from collections.abc import Collection
+from typing import Final
+
+from msgspec.structs import replace
+
+from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, read_stream
+from playmolt_core.game.lobby import Lobby, LobbyRules, kept_lobby, lobby_kept
+from playmolt_core.game.snapshot import Snapshot
+from playmolt_core.log.folding import fold
+from playmolt_core.log.port import EventLog, KeptSnapshot
+
+SNAPSHOT_EVERY: Final = 2_000
+"""So many events of a lobby, of some three hundred games, are folded in milliseconds."""
+_PAGE: Final = 1_000
+_RULES = LobbyRules()
+
+
+def outgrown(entry: CachedStream) -> bool:
+    """Whether a lobby that nothing waits for had better be read again, from a snapshot."""
+    grown = entry.head.version - entry.since
+    return entry.decider is _RULES and not entry.uncommitted and grown >= 2 * SNAPSHOT_EVERY
+
+
+async def read_lobby(log: EventLog, stream: str, game: str) -> CachedStream:
+    """Read the lobby of a game; keep a snapshot where much has happened since the last. Raises LogUnavailable."""
+    kept = await log.snapshot(stream)
+    start = lobby_kept(kept.version, kept.state) if kept else None
+    stored = await log.facts(stream, start.version if start else 0, commands=start is None)
+    if stored is None:
+        return fresh_stream(_RULES, stream)
+    if start is None and stored.head.version < SNAPSHOT_EVERY:
+        return read_stream(_RULES, stream, stored)
+    lobby, head = fold(_RULES, stream, stored, start=start), stored.head
+    if head.version - (start.version if start else 0) >= SNAPSHOT_EVERY:
+        lobby = _without_ended(lobby, await _running(log, game))
+        await log.keep_snapshot(stream, KeptSnapshot(head.version, head.hash, kept_lobby(lobby)))
+    snapshot = Snapshot(lobby, head.version, head.hash, head.at, _RULES.summary(lobby))
+    return CachedStream(_RULES, stream, snapshot, set(), since=head.version)
+
+
+def _without_ended(lobby: Lobby, running: Collection[str]) -> Lobby:
+    """Without the seats of games that are over: who sat there is free, with the seat and without."""
+    seats = lobby.seats
+    for agent, game in lobby.seats.items():
+        if game not in running:
+            seats = seats.remove(agent)
+    return replace(lobby, seats=seats)
+
+
+async def _running(log: EventLog, game: str) -> Collection[str]:
+    """The games that are not over. One that a lobby names has been there since before the lobby was read."""
+    running, before = set[str](), None
+    while page := await log.games(game, phase=None, before=before, limit=_PAGE, running=True, hidden=True):
+        running |= {line.stream for line in page}
+        before = page[-1].created_at, page[-1].stream
+    return running

@@ -1,0 +1,224 @@
+"""A lobby that is read from snapshots seats as one that is folded whole."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from playmolt_core.engine import lobbies
+from playmolt_core.engine.engine import Engine
+from playmolt_core.game import fold
+from playmolt_core.game.decider import read_event
+from playmolt_core.game.fold import time_of
+from playmolt_core.game.lobby import Lobby, LobbyRules
+from playmolt_core.log.memory import MemoryLog
+from playmolt_core.log.port import KeptSnapshot
+from playmolt_core.log.verify import verify
+from playmolt_core.settings import Settings
+from playmolt_schemas.envelopes import Answer, Call, Op
+from playmolt_schemas.identifiers import lobby_of
+
+from core.tests.counting import Counting
+
+LOBBY = lobby_of(Counting.game)
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lobbies, "SNAPSHOT_EVERY", 4)
+    monkeypatch.setattr(fold, "LOBBY_HASHED", 2)
+
+
+HASHED, EVERY = fold.LOBBY_HASHED, lobbies.SNAPSHOT_EVERY
+
+
+def test_states_are_hashed_while_they_are_whole() -> None:
+    assert HASHED < EVERY
+
+
+@asynccontextmanager
+async def engine_on(log: MemoryLog) -> AsyncIterator[Engine]:
+    engine = Engine(Counting(), log, Settings(), lambda _: None)
+    engine.start()
+    yield engine
+    await engine.stop()
+
+
+async def call(
+    engine: Engine, op: Op, target: str = "", body: Any = None, agent: str = "", key: str = "", asked: str = "f"
+) -> tuple[int, Any]:
+    answered: asyncio.Future[tuple[int, Any]] = asyncio.get_running_loop().create_future()
+
+    def respond(answer: Answer) -> None:
+        answered.set_result((answer.status, msgspec.json.decode(answer.body)))
+
+    name = key or uuid.uuid4().hex
+    sent = Call(
+        1, op, target, msgspec.json.encode(body or {}), agent=agent, name=agent, command_id=name,
+        fingerprint=asked * 64 if key else "",
+    )  # fmt: skip
+    async with asyncio.timeout(5):
+        engine.receive(sent, respond)
+        return await answered
+
+
+async def play(engine: Engine, *agents: str) -> str:
+    """A game of two that ends at once."""
+    for agent in agents:
+        _, joined = await call(engine, "join", agent=agent)
+    game = str(joined["game_id"])
+    assert (await call(engine, "act", game, {"add": 10}, agent=agents[0]))[0] == 200
+    return game
+
+
+async def kept(log: MemoryLog) -> KeptSnapshot:
+    found = await log.snapshot(LOBBY)
+    assert found is not None
+    return found
+
+
+async def folded(log: MemoryLog) -> Lobby:
+    """The lobby, folded whole."""
+    rules = LobbyRules()
+    lobby, stored = rules.initial(LOBBY), await log.load(LOBBY)
+    for record in stored.records if stored else ():
+        event = read_event(rules, record.type, record.schema_version, record.data)
+        lobby = rules.evolve(lobby, event, time_of(record))
+    return lobby
+
+
+async def test_a_snapshot_holds_the_seats_of_games_that_go_on() -> None:
+    log = MemoryLog()
+    async with engine_on(log) as engine:
+        over = [await play(engine, f"a{number}", f"b{number}") for number in range(3)]
+        _, waiting = await call(engine, "join", agent="c")
+    async with engine_on(log) as engine:
+        assert (await call(engine, "join", agent="c"))[1]["game_id"] == waiting["game_id"]
+        state = msgspec.json.decode((await kept(log)).state)
+        assert state == {"seats": {"c": waiting["game_id"]}, "open": [waiting["game_id"]]}
+        _, again = await call(engine, "join", agent="a0")
+        assert again["game_id"] == waiting["game_id"]
+        assert again["game_id"] not in over
+
+
+async def test_an_engine_that_runs_for_long_keeps_snapshots_too() -> None:
+    log = MemoryLog()
+    async with engine_on(log) as engine:
+        for number in range(12):
+            await play(engine, f"a{number}", f"b{number}")
+        entry = engine.streams.get(LOBBY)
+        assert (await kept(log)).version >= 36
+        assert entry is None or (len(entry.seen) <= 8 and len(entry.head.state.seats) <= 8)
+
+
+async def test_a_repeat_from_before_a_snapshot_gets_its_answer() -> None:
+    """Also of a join that would be refused, or seated elsewhere, by what has happened since."""
+    log, key = MemoryLog(), f"{7:032x}"
+    async with engine_on(log) as engine:
+        status, first = await call(engine, "join", agent="a", key=key)
+        _, joined = await call(engine, "join", agent="b")
+        await call(engine, "act", joined["game_id"], {"add": 10}, agent="b")
+        for number in range(4):
+            await play(engine, f"a{number}", f"b{number}")
+    async with engine_on(log) as engine:
+        await kept(log)
+        assert await call(engine, "join", agent="a", key=key) == (status, first)
+        refused = await call(engine, "join", agent="a", key=key, asked="e")
+        assert (refused[0], refused[1]["code"]) == (422, "idempotency_mismatch")
+        other = await call(engine, "join", agent="a")
+        assert other[1]["game_id"] != first["game_id"]
+
+
+async def test_the_same_join_through_two_engines_seats_once() -> None:
+    log = MemoryLog()
+    async with engine_on(log) as one, engine_on(log) as two:
+        for number in range(8):
+            await play(one, f"a{number}", f"b{number}")
+        joins = [call(engine, "join", agent="c", key=f"{9:032x}") for engine in (one, two) * 3]
+        assert len({str(answer) for answer in await asyncio.gather(*joins)}) == 1
+        taken = [record for record in (await log.load(LOBBY)).records if b'"c"' in bytes(record.data)]  # type: ignore[union-attr]
+        assert [record.type for record in taken] == ["seat_taken"]
+
+
+async def test_a_snapshot_that_nobody_can_read_any_more_is_not_used() -> None:
+    log = MemoryLog()
+    async with engine_on(log) as engine:
+        for number in range(4):
+            await play(engine, f"a{number}", f"b{number}")
+        _, waiting = await call(engine, "join", agent="c")
+    stored = await log.load(LOBBY)
+    assert stored is not None
+    await log.keep_snapshot(LOBBY, KeptSnapshot(stored.head.version, stored.head.hash, b'{"of":"another release"}'))
+    async with engine_on(log) as engine:
+        assert (await call(engine, "join", agent="c"))[1]["game_id"] == waiting["game_id"]
+
+
+class Step(NamedTuple):
+    op: str
+    agent: int
+    engine: int
+    key: int
+
+
+steps = st.builds(
+    Step,
+    st.sampled_from(["join", "join", "join", "end", "leave", "repeat", "restart"]),
+    st.integers(0, 4),
+    st.integers(0, 1),
+    st.integers(0, 30),
+)
+
+
+async def _played(moves: Sequence[Step]) -> list[Any]:
+    """What two engines answer: statuses, and games by the order in which they were met; then the log is verified."""
+    log, told, games, over = MemoryLog(), list[Any](), list[str](), set[str]()
+    sat, used = dict[int, str](), list[tuple[int, str]]()
+    running = [Engine(Counting(), log, Settings(), lambda _: None) for _ in range(2)]
+    for engine in running:
+        engine.start()
+    for move in moves:
+        engine, agent = running[move.engine], f"agent{move.agent}"
+        if move.op == "restart":
+            await engine.stop()
+            running[move.engine] = Engine(Counting(), log, Settings(), lambda _: None)
+            running[move.engine].start()
+            continue
+        if move.op in ("join", "repeat"):
+            key = f"{len(used) + 1:032x}"
+            if move.op == "repeat" and used:
+                number, key = used[move.key % len(used)]
+                agent = f"agent{number}"
+            else:
+                used.append((move.agent, key))
+            status, body = await call(engine, "join", agent=agent, key=key)
+            if body["game_id"] not in games:
+                games.append(body["game_id"])
+            sat[move.agent] = body["game_id"] if move.op == "join" else sat.get(move.agent, "")
+            told.append((status, games.index(body["game_id"]), body["seated"]))
+        elif (game := sat.get(move.agent)) and game not in over:
+            body = {"add": 10} if move.op == "end" else None
+            status, answer = await call(engine, "act" if move.op == "end" else "leave", game, body, agent=agent)
+            told.append(status)
+            if answer.get("phase") == "end":
+                over.add(game)
+    for engine in running:
+        await engine.stop()
+    found = await verify(log, {Counting.game: Counting(), "lobby": LobbyRules()})
+    assert (found.diverged, found.breaks) == (0, [])
+    if await log.snapshot(LOBBY):
+        kept_seats = msgspec.json.decode((await kept(log)).state)["seats"]
+        assert kept_seats.keys() <= {f"agent{number}" for number in range(5)}
+    return told
+
+
+@given(st.lists(steps, max_size=40))
+def test_who_is_seated_where_does_not_depend_on_snapshots(moves: list[Step]) -> None:
+    often = asyncio.run(_played(moves))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lobbies, "SNAPSHOT_EVERY", 1_000)
+        assert asyncio.run(_played(moves)) == often
