@@ -6,7 +6,6 @@ through on what today's rules made of the ones before: so a changed payout is se
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from itertools import takewhile
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -74,8 +73,7 @@ class Redecision(Generic[S]):
             if answer is None:
                 self._unexplained(step)
                 return
-            command, decided = answer
-            alike = _alike(decided, step)
+            command, decided, alike = answer
             whole = 0 < alike == len(decided)
             if not whole and self.differs_at is None:
                 self.differs_at, self._course = step[min(alike, len(step) - 1)].version, step[0].before
@@ -89,16 +87,17 @@ class Redecision(Generic[S]):
             self.differs_at, self._course = step[0].version, step[0].before
         self._note_end(0, [fact.event for fact in step])
 
-    def _best(self, step: Sequence[Fact]) -> tuple[Command, Sequence[Event]] | None:
-        """The command that explains most of the events, and what it comes to; the first of those that do so alike."""
-        best: tuple[Command, Sequence[Event]] | None = None
+    def _best(self, step: Sequence[Fact]) -> tuple[Command, Sequence[Event], int] | None:
+        """The command that explains most of the events, the first of those that do so alike; what it comes to, and how
+        many of the events that explains."""
+        best: tuple[Command, Sequence[Event], int] | None = None
         most = -1
         for command, decided in self._candidates(step):
             alike = _alike(decided, step)
             if decided and alike == len(decided):
-                return command, decided
+                return command, decided, alike
             if alike > most:
-                best, most = (command, decided), alike
+                best, most = (command, decided, alike), alike
         return best
 
     def _candidates(self, step: Sequence[Fact]) -> Iterator[tuple[Command, Sequence[Event]]]:
@@ -143,8 +142,10 @@ class Redecision(Generic[S]):
 
 def _alike(decided: Sequence[Event], step: Sequence[Fact]) -> int:
     """How many events are as they were stored."""
-    pairs = zip(decided, step, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1].event, pairs))
+    for place, (event, fact) in enumerate(zip(decided, step, strict=False)):
+        if event != fact.event:
+            return place
+    return min(len(decided), len(step))
 
 
 def _points(end: Event | None) -> dict[str, int]:

@@ -10,16 +10,15 @@ from typing import Any, Self
 from zlib import crc32
 
 import msgspec
-from playmolt_schemas.records import Record
 
 from playmolt_core.game.decider import Decider
 from playmolt_core.log.port import LogEntry
 from playmolt_core.log.verify import Taken, Verifier
 
 DecidersOf = Callable[[], Mapping[str, Decider[Any]]]
-Row = tuple[Any, ...]
 
-_RAW = ("data", "metadata")
+_write = msgspec.json.Encoder().encode
+_read = msgspec.json.Decoder(list[LogEntry]).decode
 _verifier: Verifier
 """That of a process that follows."""
 
@@ -29,23 +28,14 @@ def _begin(deciders_of: DecidersOf) -> None:
     _verifier = Verifier(deciders_of())
 
 
-def _follow(rows: Sequence[Row]) -> Taken:
-    for *fields, closes in rows:
-        told = dict(zip(Record.__struct_fields__, fields, strict=True))
-        _verifier.take(Record(**told | {name: msgspec.Raw(told[name]) for name in _RAW}), closes=closes)
+def _follow(entries: bytes) -> Taken:
+    for entry in _read(entries):
+        _verifier.take(entry.record, closes=entry.closes)
     return _verifier.hand_over()
 
 
 def _finish() -> Taken:
     return _verifier.hand_over(rest=True)
-
-
-def _row(entry: LogEntry) -> Row:
-    record = entry.record
-    return (
-        record.stream, record.version, record.position, record.type, record.schema_version,
-        bytes(record.data), bytes(record.metadata), record.at, record.salt, record.prev_hash, record.hash, entry.closes,
-    )  # fmt: skip
 
 
 class Followers:
@@ -69,10 +59,11 @@ class Followers:
 
     def follow(self, entries: Sequence[LogEntry]) -> "asyncio.Future[list[Taken]]":
         """Hand records on; the future gives what they came to."""
-        rows: list[list[Row]] = [[] for _ in self._processes]
+        theirs: list[list[LogEntry]] = [[] for _ in self._processes]
         for entry in entries:
-            rows[crc32(entry.record.stream.encode()) % self._count].append(_row(entry))
-        return _all(process.submit(_follow, some) for process, some in zip(self._processes, rows, strict=True) if some)
+            theirs[crc32(entry.record.stream.encode()) % self._count].append(entry)
+        handed = zip(self._processes, theirs, strict=True)
+        return _all(process.submit(_follow, _write(some)) for process, some in handed if some)
 
     async def finish(self) -> list[Taken]:
         """What the streams came to that have not ended."""
