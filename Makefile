@@ -46,7 +46,7 @@ demo: $(RUN) ## play every game there is to the end, on real NATS and Postgres
 # Else each of the four workers compiles every module and every test, at the same time.
 COMPILED := $(VENV)/.compiled
 $(COMPILED): $(DEV) $(shell find . -path ./$(VENV) -prune -o -path '*/tests/*.py' -print)
-	@$(BIN)/python -m pytest --collect-only -qq $(addsuffix /tests,$(MEMBERS)) >/dev/null & \
+	@$(BIN)/python -m pytest --collect-only -qq $(wildcard $(addsuffix /tests,$(MEMBERS))) >/dev/null & \
 	$(BIN)/python -m pytest --collect-only -qq tests >/dev/null; wait; touch $@
 
 # Four workers also on two cores: tests wait for half of their time.
