@@ -89,7 +89,7 @@ class JsonRpcChain:
         now, coming = await reading.mined_and_pending(self._rpc, address)
         if now.outcome == OPEN and now.ballots[place] == OPEN:
             if coming.ballots[place] == OPEN:
-                await self._cast(key, address, guilty, coming)
+                await self._cast(key, address, place, guilty, coming)
             now = await self._wallet.until(settled, f"the vote of {juror_id} in {case.session}")
         cast = now.ballots[place] != OPEN
         return Voted(
@@ -134,19 +134,25 @@ class JsonRpcChain:
         gas = await self._wallet.creation_gas(data, len(case.jurors))
         shares = _VOTE_GAS * _VOTE_ROOM * price * len(case.jurors)
         key = self._keys.session(case)
-        await self._wallet.fill(keys.address_of(key), gas * price + shares, price)
-        await self._wallet.send_first(key, "", data, gas, price, shares)
+        await self._wallet.fill(keys.address_of(key), 0, gas * price + shares, price)
+        await self._wallet.send(key, 0, "", data, gas, price, shares)
 
     async def _deadline(self) -> int:
         block = await self._rpc.call("eth_getBlockByNumber", "latest", False)
         return max(int(time.time()), int(block["timestamp"], 16)) + self._open_seconds
 
-    async def _cast(self, key: bytes, address: str, guilty: bool, coming: Reading) -> None:
+    async def _cast(self, key: bytes, address: str, place: int, guilty: bool, coming: Reading) -> None:
         if coming.time > coming.deadline - MARGIN_SECONDS:
             raise ChainAway(
                 f"the case at {address} closes in {coming.deadline - coming.time} s: too late to vote safely"
             )
         data, juror = contract.vote_call(guilty), keys.address_of(key)
+        # A chain that began anew in the midst of an earlier try took that vote where no case stood yet. As of one block
+        # a nonce is spent and the ballot open: what spent it was no vote.
+        block = await self._rpc.number("eth_blockNumber")
+        nonce = await self._wallet.sent(juror, block)
+        if nonce and (await reading.read_case(self._rpc, address, hex(block))).ballots[place] != OPEN:
+            return
         try:
             # The estimate runs the vote as the next block would: one that the contract refuses is never sent.
             gas = await self._wallet.call_gas(juror, address, data)
@@ -155,8 +161,8 @@ class JsonRpcChain:
                 return
             raise
         price = await self._wallet.price()
-        await self._wallet.fill(juror, gas * price, price)
-        await self._wallet.send_first(key, address, data, gas, price)
+        await self._wallet.fill(juror, nonce, gas * price, price)
+        await self._wallet.send(key, nonce, address, data, gas, price)
 
 
 def _log_hash(case: Case) -> bytes:

@@ -2,7 +2,7 @@
 
 Each of them signs one transaction, with nonce 0: the session's opens the case, a juror's casts its vote. The chain
 takes a nonce once, so whatever crashes and whoever repeats it, there is one contract and one vote; and the contract's
-address is known before it exists.
+address is known before it exists. Only a juror whose nonce was spent on no vote signs with the next.
 """
 
 import hmac

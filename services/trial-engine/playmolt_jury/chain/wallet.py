@@ -63,10 +63,14 @@ class Wallet:
         """
         return await self._estimate({"from": sender, "to": to, "data": "0x" + data.hex()}) * 3 // 2 + 50_000
 
-    async def send_first(self, key: bytes, to: str, data: bytes, gas: int, price: int, value: int = 0) -> None:
-        """Sends a key's first transaction, unless there is one: then this one is dropped. `to` "" creates."""
+    async def sent(self, address: str, block: int) -> int:
+        """How many transactions of an account the chain has up to a block: the nonce of its next one."""
+        return await self._rpc.number("eth_getTransactionCount", address, hex(block))
+
+    async def send(self, key: bytes, nonce: int, to: str, data: bytes, gas: int, price: int, value: int = 0) -> None:
+        """Sends a key's transaction of a nonce, unless there is one: then this one is dropped. `to` "" creates."""
         try:
-            await self._send(key, Transaction(0, price, gas, to, value, data))
+            await self._send(key, Transaction(nonce, price, gas, to, value, data))
         except Refusal as refusal:
             if refusal.says(POOR_WORDS):
                 raise ChainAway(
@@ -75,11 +79,12 @@ class Wallet:
             if not refusal.says(TAKEN_WORDS):
                 raise
 
-    async def fill(self, address: str, wei: int, price: int) -> None:
-        """Sees to it that an account holds `wei`. ChainAway when the deployer cannot pay."""
+    async def fill(self, address: str, nonce: int, wei: int, price: int) -> None:
+        """Sees to it that an account holds `wei` for its transaction of a nonce. ChainAway when the deployer cannot
+        pay."""
 
         async def full() -> bool | None:
-            if await self._balance(address, "latest") >= wei or await self._has_sent(address):
+            if await self._balance(address, "latest") >= wei or await self._has_sent(address, nonce):
                 self._payments.pop(address, None)
                 return True
             await self._hasten(address)
@@ -211,9 +216,9 @@ class Wallet:
     async def _estimate(self, call: dict[str, str]) -> int:
         return await self._rpc.number("eth_estimateGas", call)
 
-    async def _has_sent(self, address: str) -> bool:
-        """Whether a key's one transaction is on the chain: another process was faster, and the money is spent."""
-        return await self._rpc.number("eth_getTransactionCount", address, "latest") > 0
+    async def _has_sent(self, address: str, nonce: int) -> bool:
+        """Whether a key's transaction is on the chain: another process was faster, and the money is spent."""
+        return await self._rpc.number("eth_getTransactionCount", address, "latest") > nonce
 
     async def _balance(self, address: str, block: str) -> int:
         return await self._rpc.number("eth_getBalance", address, block)

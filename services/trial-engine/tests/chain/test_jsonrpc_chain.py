@@ -9,7 +9,8 @@ from chain_nodes import JURORS, Node, case
 from playmolt_jury.chain import connect, keys, read_chain
 from playmolt_jury.chain.jsonrpc import JsonRpcChain
 from playmolt_jury.chain.keys import Keys
-from playmolt_jury.chain.port import Case, ChainAway, ChainFault, Verdict
+from playmolt_jury.chain.port import Case, CaseGone, ChainAway, ChainFault, Verdict
+from playmolt_jury.chain.wallet import Wallet
 
 Sessions = Callable[[], str]
 Chains = Callable[..., JsonRpcChain]
@@ -175,6 +176,32 @@ async def test_who_waits_too_long_for_a_block_finds_the_vote_the_next_time(
 
     assert (await chain.vote(asked, "radical", True)).guilty is True
     assert len(mined_to(node, deployed.address)) == 1
+
+
+async def test_a_vote_that_a_chain_took_as_it_began_anew_is_cast_again_once_its_case_is_there(
+    anvils: Anvils, chains: Chains, sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen: its nonce was spent where no case stood yet, and the juror could never vote."""
+    node = anvils()
+    chain, asked = chains(node), case(sessions())
+    await chain.deploy(asked)
+    price = Wallet.price
+
+    async def begins_anew(wallet: Wallet) -> int:
+        monkeypatch.undo()
+        node.kill()
+        node.start()
+        return await price(wallet)
+
+    monkeypatch.setattr(Wallet, "price", begins_anew)
+    with pytest.raises(CaseGone):
+        await chain.vote(asked, JURORS[0], True)
+    verdict = await vote_all(chain, asked)
+    assert int(node.ask("eth_getTransactionCount", verdict.votes[0].address, "latest"), 16) == 2
+    assert (verdict.guilty, verdict.guilty_votes, verdict.not_guilty_votes) == (True, 3, 2)
+    again = await chains(node).vote(asked, JURORS[0], True)
+    assert again.tx_hash == verdict.votes[0].tx_hash
+    assert {receipt["status"] for receipt in node.transactions()} == {"0x1"}
 
 
 async def test_when_gas_becomes_much_dearer_the_deployer_pays_the_difference(
