@@ -14,7 +14,7 @@ from bench.servers import database_url, folder, product
 TABLES = 8
 SEATS = 5
 ROUNDS = 25
-"""Games of each table: 200 in all, as many as the first ones that are played by agents who never played before."""
+"""200 games, once of new agents each time, once of the same ones."""
 _SIZE = """
 SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint
 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
+from fcntl import F_DUPFD, fcntl
 from importlib import import_module
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
@@ -109,8 +110,11 @@ class ForkServer:
 
     def begin(self) -> None:
         """Begin to import, and wait for nothing. Raises OSError."""
-        if self._process is not None and self._process.poll() is None:
-            return
+        self._begun()
+
+    def _begun(self) -> socket.socket:
+        if self._channel is not None and self._process is not None and self._process.poll() is None:
+            return self._channel
         self.end()
         mine, its = socket.socketpair()
         with its:
@@ -118,6 +122,7 @@ class ForkServer:
             told = {**self._environment, "ROOM": " " * _ROOM}
             self._process = child.spawn(command, log=self._log, environment=told, fds=[its.fileno()])
         self._channel = mine
+        return mine
 
     def start(
         self, name: str, module: str, arguments: Sequence[str], *, log: Path, environment: Mapping[str, str],
@@ -127,16 +132,14 @@ class ForkServer:
 
         Raises OSError when it cannot be done now.
         """
-        self.begin()
-        if self._channel is None:
-            raise OSError("the fork server is not there")
+        channel = self._begun()
         order = _Order(name, module, [*arguments], {**environment, **UTF8}, [*fds])
-        self._channel.settimeout(_START_SECONDS)
+        channel.settimeout(_START_SECONDS)
         mine, its = socket.socketpair()
         with mine:
             with its, child.log_of(log) as out:
-                socket.send_fds(self._channel, [b"1"], [its.fileno(), out.fileno(), *fds])
-            fork = self._forked(self._channel)
+                socket.send_fds(channel, [b"1"], [its.fileno(), out.fileno(), *fds])
+            fork = self._forked(channel)
             mine.settimeout(_START_SECONDS)
             mine.sendall(msgspec.json.encode(order))
         return fork
@@ -260,10 +263,13 @@ def _take_place(orders: int, out: int, *given: int) -> _Order:
     for number in (1, 2):
         os.dup2(out, number)
     os.close(out)
-    for fd, number in zip(given, order.fds, strict=True):
+    # Out of the way first: one of them may have come under the number that another is to have.
+    moved = [fcntl(fd, F_DUPFD, max(order.fds) + 1) for fd in given]
+    for fd in given:
+        os.close(fd)
+    for fd, number in zip(moved, order.fds, strict=True):
         os.dup2(fd, number)
-        if fd != number:
-            os.close(fd)
+        os.close(fd)
     os.environ.clear()
     os.environ.update(order.environment)
     sys.argv = [order.module, *order.arguments]

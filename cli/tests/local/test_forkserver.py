@@ -20,8 +20,9 @@ os.write(2, json.dumps({
     "threads": threading.active_count(), "stdin": os.read(0, 1).decode(),
     "shown": [open(f"/proc/self/{what}").read().strip(chr(0)).split(chr(0)) for what in ("environ", "cmdline", "comm")],
 }).encode())
-if sys.argv[1:2] == ["--fd"]:
-    os.write(int(sys.argv[2]), b"here")
+if sys.argv[1:2] == ["--fds"]:
+    for fd in sys.argv[2:]:
+        os.write(int(fd), fd.encode())
     sys.exit(7)
 """
 WAITS = "import time; print('waiting', flush=True); time.sleep(600)"
@@ -92,11 +93,13 @@ def test_a_fork_is_as_a_process_of_its_own(start: Callable[..., Fork], tmp_path:
 
 
 def test_it_has_the_descriptors_it_is_told_of_by_their_numbers(start: Callable[..., Fork]) -> None:
-    mine, its = socket.socketpair()
-    with mine:
-        with its:
-            assert start("tells", "--fd", str(its.fileno()), fds=(its.fileno(),)).wait(SECONDS) == 7
-        assert (mine.recv(9), mine.recv(9)) == (b"here", b"")
+    """In whichever order they are named: some come under the numbers that others are to have."""
+    mine, its = zip(*(socket.socketpair() for _ in range(4)), strict=True)
+    numbers = [one.fileno() for one in reversed(its)]
+    assert start("tells", "--fds", *map(str, numbers), fds=tuple(numbers)).wait(SECONDS) == 7
+    for ours, theirs in zip(mine, its, strict=True):
+        with ours, theirs:
+            assert int(ours.recv(9)) == theirs.fileno()
 
 
 def test_forks_end_by_themselves_and_by_signals(start: Callable[..., Fork]) -> None:
