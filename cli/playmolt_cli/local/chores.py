@@ -2,13 +2,12 @@
 
 import math
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from playmolt_cli.local.embedded import child
-from playmolt_cli.local.embedded.child import PYTHON
+from playmolt_cli.local.forkserver import Fork, ForkServer
 
 Tell = Callable[[str, str], None]
 
@@ -17,15 +16,17 @@ class Chore:
     """`playmolt ARGUMENTS`, every `seconds` from `begin` on; 0: never."""
 
     def __init__(
-        self, name: str, arguments: Sequence[str], seconds: float, log: Path, environment: Mapping[str, str]
-    ) -> None:
+        self, name: str, arguments: Sequence[str], seconds: float, log: Path, environment: Mapping[str, str],
+        forks: ForkServer,
+    ) -> None:  # fmt: skip
         self.name = name
-        self._command = [*PYTHON, "-m", "playmolt_cli", *arguments]
+        self._arguments = arguments
         self._seconds = seconds
         self._log = log
         self._environment = environment
+        self._forks = forks
         self._at = math.inf
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Fork | None = None
 
     def begin(self) -> None:
         """Run it at the next `tend`, if ever."""
@@ -42,8 +43,8 @@ class Chore:
         if self._process is not None and self._process.returncode:
             tell(self.name, f"failed; log: {self._log}")
         try:
-            self._process = child.spawn(
-                self._command, log=self._log, environment=dict(self._environment), death_signal=signal.SIGTERM
+            self._process = self._forks.start(
+                self.name, "playmolt_cli", self._arguments, log=self._log, environment=self._environment
             )
         except OSError as error:
             tell(self.name, f"cannot be started: {error}")

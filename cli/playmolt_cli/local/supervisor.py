@@ -252,19 +252,19 @@ class Supervisor:
 
     def _make_chores(self) -> list[Chore]:
         """What is done from time to time: heads signed, keys of sessions wrapped anew, what is past its time erased."""
-        settings, data = self._settings, ["--data", str(self._folder.path)]
+        settings, data, forks = self._settings, ["--data", str(self._folder.path)], self._forks
         return [
             Chore(
                 "anchor", ["log", "anchor", *data], settings.anchor_seconds, self._folder.log("anchor"),
-                environment(anchor_settings(settings)),
+                environment(anchor_settings(settings)), forks,
             ),
             Chore(
                 "seal", ["seal", "rotate", *data], DAY_SECONDS, self._folder.log("seal"),
-                environment(seal_settings(settings)),
+                environment(seal_settings(settings)), forks,
             ),
             Chore(
                 "retention", ["erase", "--due", *data], DAY_SECONDS if keeps_for_a_time(settings) else 0,
-                self._folder.log("retention"), environment(retention_settings(settings)),
+                self._folder.log("retention"), environment(retention_settings(settings)), forks,
             ),
         ]  # fmt: skip
 

@@ -112,10 +112,9 @@ async def verified(event_log: PostgresLog, pool: Pool) -> Verification:
 def verify(files: Sequence[Path], place: str | None, data: Path | None, as_json: bool) -> None:
     """Check positions, versions and the hash chain, and fold every stream to the states it was played with.
 
-    EXACT: every stored state hash agrees; "decided again": today's rules decide each of its commands as it was, too, as
-    far as a game can tell them by their events. UNVERIFIED: there is none yet, or the stream is sealed and its key is
-    not at hand (PLAYMOLT_SEAL_KEYS). DIVERGED: broken. Points, results and
-    ratings are compared with what follows from the log. Exit status 1 on a break.
+    EXACT: every stored state hash agrees. UNVERIFIED: there is none yet, or the stream is sealed and its key is not at
+    hand (PLAYMOLT_SEAL_KEYS). DIVERGED: broken. Points, results and ratings are compared with what follows from the
+    log. Exit status 1 on a break. `log check --redecide` decides every command again, too.
     With files, as `log export`, `log archive` and a gateway's /log give them, it checks those instead: also that every
     game is there to its end, or what the manifest beside the file lists.
     With --anchors it also finds a log that was rewritten and is consistent in itself.
@@ -139,8 +138,7 @@ def verify(files: Sequence[Path], place: str | None, data: Path | None, as_json:
             click.echo(f"BREAK  {fault.stream or place} event {fault.version}: {fault.problem}")
         click.echo(
             f"{result.events} events in {result.streams} streams: "
-            f"{result.exact} EXACT ({result.decided_again} decided again), "
-            f"{result.unverified} UNVERIFIED, {result.diverged} DIVERGED, {result.erased} ERASED"
+            f"{result.exact} EXACT, {result.unverified} UNVERIFIED, {result.diverged} DIVERGED, {result.erased} ERASED"
             + (f", {result.archived} more archived" if result.archived else "")
             + (f", {result.lost} records lost" if result.lost else "")
         )

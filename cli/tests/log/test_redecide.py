@@ -66,7 +66,6 @@ async def test_the_command_tells_a_changed_rule_and_exits_1(
     assert (same.exit_code, json.loads(same.stdout)) == (
         0, {"games": 1, "same": 1, "differ": [], "rules": {"ox": {"stored": 1, "now": 1}}}
     )  # fmt: skip
-    assert "1 EXACT (1 decided again)" in CliRunner().invoke(cli, ["log", "verify", str(copy)]).stdout
     monkeypatch.setattr(ox, "COMMENT_CHARS", len("because") - 1)
     told = CliRunner().invoke(cli, ["log", "check", "--redecide", "--json", str(copy)])
     [difference] = json.loads(told.stdout)["differ"]
@@ -76,4 +75,3 @@ async def test_the_command_tells_a_changed_rule_and_exits_1(
     }  # fmt: skip
     shown = CliRunner().invoke(cli, ["log", "check", "--redecide", str(copy)])
     assert (shown.exit_code, "1 games decided again, 0 the same" in shown.stdout) == (1, True)
-    assert "1 EXACT (0 decided again)" in CliRunner().invoke(cli, ["log", "verify", str(copy)]).stdout

@@ -64,16 +64,16 @@ class Calls:
         self._last_id = 0
         self._sending = False
         self._sent_at = 0.0
-        self._sweeping: asyncio.Task[None]
+        self._sweeping: asyncio.TimerHandle | None = None
 
     async def start(self) -> None:
         subscription = await self._connection.subscribe(f"{self._inbox}.*", cb=self._hear)
         self._connection.hear_at_once(subscription, self._hear)
-        self._sweeping = asyncio.create_task(self._sweep_forever())
 
     async def close(self) -> None:
         """Stop; calls still under way end in BusUnavailable."""
-        self._sweeping.cancel()
+        if self._sweeping:
+            self._sweeping.cancel()
         for pending in list(self._pending.values()):
             self._give_up(pending, "this process is stopping")
 
@@ -108,6 +108,8 @@ class Calls:
         now = loop.time()
         pending = self._pending[call.id] = _Pending(game, call, future, now + patience)
         self._post(pending, now)
+        if self._sweeping is None:
+            self._sweeping = loop.call_later(_SWEEP_SECONDS, self._sweep)
         return future
 
     def _post(self, pending: _Pending, now: float, *, anywhere: bool = False) -> None:
@@ -202,19 +204,20 @@ class Calls:
             else:
                 pending.resend_at = now + _NOBODY_PAUSE
 
-    async def _sweep_forever(self) -> None:
-        while True:
-            await asyncio.sleep(_SWEEP_SECONDS)
-            now = asyncio.get_running_loop().time()
-            for pending in list(self._pending.values()):
-                if pending.future.done():
-                    self._pending.pop(pending.call.id, None)
-                elif now >= pending.deadline:
-                    self._give_up(pending, f"no {pending.game} engine answered in time")
-                elif now >= pending.resend_at:
-                    if ".pack." in pending.sent_to:
-                        self._roster.doubt_replica(pending.sent_to.rpartition(".")[2])
-                    self._post(pending, now, anywhere=True)
+    def _sweep(self) -> None:
+        """Look after the calls that wait; as long as there are any, again and again."""
+        loop = asyncio.get_running_loop()
+        self._sweeping = loop.call_later(_SWEEP_SECONDS, self._sweep) if self._pending else None
+        now = loop.time()
+        for pending in list(self._pending.values()):
+            if pending.future.done():
+                self._pending.pop(pending.call.id, None)
+            elif now >= pending.deadline:
+                self._give_up(pending, f"no {pending.game} engine answered in time")
+            elif now >= pending.resend_at:
+                if ".pack." in pending.sent_to:
+                    self._roster.doubt_replica(pending.sent_to.rpartition(".")[2])
+                self._post(pending, now, anywhere=True)
 
     def _give_up(self, pending: _Pending, why: str) -> None:
         self._pending.pop(pending.call.id, None)

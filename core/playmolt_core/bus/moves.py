@@ -21,7 +21,7 @@ CALLER_SECONDS: Final = 6.0
 SERVICE_SECONDS: Final = 7.0
 """Who is called waits a second longer: of a gateway and its engine one moves, and not both past each other."""
 LONGEST_PAUSE: Final = 60.0
-_LOOK_SECONDS: Final = 0.25
+_LOOK_SECONDS: Final = 0.5
 
 
 class Moves:

@@ -27,7 +27,7 @@ QUIET_SECONDS: Final = 4.0
 """After so long without a word the question is put. Where a service has many instances, one of them speaks sooner."""
 ANSWER_SECONDS: Final = 2.0
 _OVERDUE_SECONDS: Final = ANNOUNCE_SECONDS[1] + 1.0
-LOOK_SECONDS: Final = 0.25
+LOOK_SECONDS: Final = 0.5
 _ALL: Final = "all"
 """Stands for an instance's id in the inbox where all instances of a service answer."""
 

@@ -13,7 +13,6 @@ from playmolt_schemas.shards import shard_of
 
 from playmolt_core.game.decider import Decider, Event, read_event
 from playmolt_core.game.fold import carries_state_hash, time_of
-from playmolt_core.game.redecision import Fact, Redecision
 from playmolt_core.log.chain import recomputed
 from playmolt_core.log.erasing import ErasedHeads
 from playmolt_core.log.opened_log import is_sealed
@@ -58,8 +57,7 @@ class Verification(msgspec.Struct, frozen=True):
     exact: every state hash of the stream agrees, and it has one. unverified: it has none, or no rules are known for its
     type. diverged: it has a break. erased: sessions that nobody can read any more, their chains whole and their ends
     those that the records of their erasures name. archived: those whose records were taken out, none of `streams`.
-    decided_again: the exact ones whose every command today's rules decide as it was. lost: records that anchors know
-    of, from before the log was set back as one of them says.
+    lost: records that anchors know of, from before the log was set back as one of them says.
     """
 
     streams: int
@@ -69,7 +67,6 @@ class Verification(msgspec.Struct, frozen=True):
     diverged: int
     breaks: list[Break]
     archived: int = 0
-    decided_again: int = 0
     lost: int = 0
     erased: int = 0
     shards: list[VerifiedShard] | msgspec.UnsetType = msgspec.UNSET
@@ -82,7 +79,6 @@ class Ended(msgspec.Struct, frozen=True):
     stream: str
     version: int
     verdict: Verdict
-    decided_again: bool
 
 
 class Taken(msgspec.Struct, frozen=True):
@@ -96,10 +92,9 @@ class Taken(msgspec.Struct, frozen=True):
 class _Progress:
     """A stream that is being followed. Once broken it is followed no more."""
 
-    __slots__ = ("agreed", "broken", "hash", "redecision", "state", "version")
+    __slots__ = ("agreed", "broken", "hash", "state", "version")
 
-    def __init__(self, state: Any, redecision: Redecision[Any] | None) -> None:
-        self.redecision = redecision
+    def __init__(self, state: Any) -> None:
         self.version = 0
         self.hash = ZERO_HASH
         self.state = state
@@ -110,13 +105,6 @@ class _Progress:
         if self.broken:
             return "DIVERGED"
         return "EXACT" if self.agreed else "UNVERIFIED"
-
-    def decided_again(self) -> bool:
-        """Whether the stream is EXACT and each of its commands was decided as it had been."""
-        if self.verdict() != "EXACT" or self.redecision is None:
-            return False
-        self.redecision.finish()
-        return self.redecision.known and self.redecision.differs_at is None
 
 
 class Verifier:
@@ -138,7 +126,7 @@ class Verifier:
         self._hashes_required = hashes_required
         self._running: dict[str, _Progress] = {}
         self._verdicts: dict[Verdict, int] = {"EXACT": 0, "UNVERIFIED": 0, "DIVERGED": 0, "ERASED": 0}
-        self._events = self._decided_again = 0
+        self._events = 0
         self._breaks: list[Break] = []
         self._not_gone: set[str] = set()
         self._ended: list[Ended] = []
@@ -199,17 +187,16 @@ class Verifier:
 
     def _count(self, end: Ended) -> None:
         self._verdicts[end.verdict] += 1
-        self._decided_again += end.decided_again
         self._ended.append(end)
 
     def _ended_as(self, stream: str, progress: _Progress) -> Ended:
         if stream not in self._erased:
-            return Ended(stream, progress.version, progress.verdict(), progress.decided_again())
+            return Ended(stream, progress.version, progress.verdict())
         if not progress.broken and (progress.version, progress.hash) != self._erased[stream]:
             progress.broken = True
             told = f"it was erased at event {self._erased[stream][0]}, and does not end there as that record says"
             self._breaks.append(Break(stream, progress.version, told))
-        return Ended(stream, progress.version, "DIVERGED" if progress.broken else "ERASED", decided_again=False)
+        return Ended(stream, progress.version, "DIVERGED" if progress.broken else "ERASED")
 
     def ended(self, *, rest: bool = False) -> Sequence[Ended]:
         """The streams that ended since this was asked last; with `rest` those that have not ended, too."""
@@ -222,7 +209,6 @@ class Verifier:
         """Note that a stream should have ended otherwise; of one that is broken already nothing more is said."""
         if end.verdict != "DIVERGED":
             self._verdicts[end.verdict] -= 1
-            self._decided_again -= end.decided_again
             self._verdicts["DIVERGED"] += 1
             self._breaks.append(Break(end.stream, end.version, problem))
 
@@ -259,7 +245,7 @@ class Verifier:
 
     def _begun(self, stream: str) -> _Progress:
         decider = self._decider(stream)
-        return _Progress(decider.initial(stream), Redecision(decider)) if decider else _Progress(None, None)
+        return _Progress(decider.initial(stream) if decider else None)
 
     def _problem(self, record: Record, progress: _Progress) -> str:
         return self._chain_problem(record, progress) or self._fold_problem(record, progress)
@@ -277,14 +263,11 @@ class Verifier:
     def _fold_problem(self, record: Record, progress: _Progress) -> str:
         decider = self._decider(record.stream)
         if decider is None or is_sealed(record):
-            progress.redecision = None
             return "" if decider is None or self._key_of(record.stream) is None else "its key does not open it"
         try:
             event, at = read_event(decider, record.type, record.schema_version, record.data), time_of(record)
-            metadata, before = _metadata_of(record.metadata), progress.state
-            progress.state, expected = decider.evolve(before, event, at), metadata.state_hash
-            if progress.redecision:
-                progress.redecision.take(Fact(before, event, record.version, at, metadata.command_id))
+            progress.state = decider.evolve(progress.state, event, at)
+            expected = _metadata_of(record.metadata).state_hash
         except Exception as error:  # whatever the rules raise on a stored event is what is looked for
             return f"the rules cannot fold it: {type(error).__name__}: {error}"
         if not expected:
@@ -308,7 +291,6 @@ class Verifier:
             diverged=verdicts["DIVERGED"],
             breaks=self._breaks,
             archived=archived,
-            decided_again=self._decided_again,
             erased=verdicts["ERASED"],
         )
 

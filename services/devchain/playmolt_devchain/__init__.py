@@ -1,1 +1,26 @@
 """An EVM node for one machine: real blocks and receipts, one transaction a block, mined when it is sent."""
+
+import sys
+from types import ModuleType
+from typing import Final
+
+_UNUSED: Final = "eth.precompiles.bls12_381"
+
+
+class _Pairings(ModuleType):
+    """Stands for precompiles of a fork later than this chain's, Shanghai.
+
+    py-evm imports every fork at once, and these check their curves by a third of a second of arithmetic.
+    """
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._refuse
+
+    @staticmethod
+    def _refuse(_: object) -> None:
+        raise NotImplementedError("this chain ends at Shanghai")
+
+
+sys.modules.setdefault(_UNUSED, _Pairings(_UNUSED))

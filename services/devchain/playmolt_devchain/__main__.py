@@ -10,8 +10,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import uvicorn
@@ -22,6 +21,7 @@ from eth_utils.conversions import to_bytes
 from eth_utils.exceptions import ValidationError
 from playmolt_core.ops.connections import Bounds, Door
 from playmolt_core.ops.http_protocol import BoundedProtocol
+from playmolt_core.ops.http_server import HttpServer
 from playmolt_core.ops.sockets import listening
 
 from playmolt_devchain.ledger import CHAIN_ID, Ledger
@@ -83,19 +83,10 @@ async def _serve_until_told(app: App, opened: socket.socket) -> None:
         timeout_graceful_shutdown=5,
         ws="none",
     )
-    server = _Server(config)
+    server = HttpServer(config)
     for signum in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(signum, lambda: setattr(server, "should_exit", True))
+        asyncio.get_running_loop().add_signal_handler(signum, server.stop)
     await server.serve(sockets=[opened])
-
-
-class _Server(uvicorn.Server):
-    """uvicorn without its own handling of signals, which ends the process by the signal before the chain is closed."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave signals to `_serve_until_told`."""
-        yield
 
 
 def _address_of(key: str) -> str:

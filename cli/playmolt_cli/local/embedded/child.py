@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Protocol
 
 PYTHON: Final = (sys.executable, "-P")
 """How a child runs a module of ours: without the folder that the command was given in, where a `queue.py` or `mcp.py`
@@ -99,7 +99,16 @@ def spawn(
         )
 
 
-def end(process: subprocess.Popen[bytes], signum: int, seconds: float) -> bool:
+class Child(Protocol):
+    """What a Popen and a fork have in common."""
+
+    def poll(self) -> int | None: ...
+    def send_signal(self, signum: int, /) -> None: ...
+    def kill(self) -> None: ...
+    def wait(self, seconds: float, /) -> int: ...
+
+
+def end(process: Child, signum: int, seconds: float) -> bool:
     """Signal a child and wait for its end; kill it after `seconds`. False when it had to be killed."""
     if process.poll() is not None:
         return True

@@ -34,7 +34,6 @@ def verify_copies(paths: Iterable[Path], deciders: Deciders) -> Verification:
             diverged=total.diverged + each.diverged,
             erased=total.erased + each.erased,
             breaks=total.breaks + each.breaks,
-            decided_again=total.decided_again + each.decided_again,
         )
     return total
 

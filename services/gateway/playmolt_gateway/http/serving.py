@@ -3,13 +3,12 @@
 import asyncio
 import signal
 import socket
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import Final
 
 import uvicorn
 from playmolt_core.ops import sockets
 from playmolt_core.ops.connections import Bounds, Door
+from playmolt_core.ops.http_server import HttpServer
 from playmolt_core.ops.telemetry import log
 from playmolt_core.settings import Settings
 from playmolt_schemas.limits import READER_STALL_SECONDS
@@ -20,14 +19,6 @@ from playmolt_gateway.http.fast_http import protocol_for
 _log = log("gateway")
 DRAIN_SECONDS: Final = 3
 """Beyond the deadline of calls to engines: what a stop grants to requests under way."""
-
-
-class _Server(uvicorn.Server):
-    """uvicorn without its own signal handling, which would end the process before the connections are closed."""
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None, None, None]:
-        yield
 
 
 def listening(settings: Settings, fd: int | None) -> socket.socket:
@@ -52,11 +43,11 @@ async def serve(gateway: Gateway, settings: Settings, sock: socket.socket, withi
         server_header=False,
         timeout_graceful_shutdown=int(settings.deadline_seconds) + DRAIN_SECONDS,
     )
-    server = _Server(config)
+    server = HttpServer(config)
 
     def stop() -> None:
         gateway.close()
-        server.should_exit = True
+        server.stop()
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
