@@ -81,6 +81,7 @@ def _left_open() -> Iterator[None]:
     """What a module leaves open is told at its own end, not in whichever test the collector happens to run later."""
     yield
     gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

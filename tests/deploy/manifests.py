@@ -1,5 +1,6 @@
 """The overlays as kustomize renders them, and the parts of them that tests look at."""
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -7,6 +8,7 @@ import sysconfig
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import yaml
@@ -29,7 +31,6 @@ def kubectl() -> str:
     return found
 
 
-@cache
 def _rendered(folder: Path) -> str:
     done = subprocess.run([kubectl(), "kustomize", folder], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
@@ -37,9 +38,31 @@ def _rendered(folder: Path) -> str:
     return json.dumps(list(yaml.load_all(done.stdout, Loader=yaml.CSafeLoader)))
 
 
+@cache
+def _kept() -> Path:
+    """Where renderings of these manifests, to the byte, are kept: each of several workers needs all of them."""
+    files = sorted(path for path in K8S.rglob("*") if path.is_file())
+    told = hashlib.sha256(
+        b"".join(b"%s %s" % (str(path.relative_to(K8S)).encode(), path.read_bytes()) for path in files)
+    )
+    kept = ROOT / ".pytest_cache" / "manifests" / told.hexdigest()
+    kept.mkdir(parents=True, exist_ok=True)
+    return kept
+
+
+@cache
+def _rendered_overlay(overlay: str) -> str:
+    kept = _kept() / overlay
+    if not kept.exists():
+        with NamedTemporaryFile("w", dir=kept.parent, encoding="utf-8", delete=False) as new:
+            new.write(_rendered(K8S / "overlays" / overlay))
+        Path(new.name).rename(kept)
+    return kept.read_text("utf-8")
+
+
 def render(overlay: str) -> list[Json]:
     """Every object of an overlay, each call its own copies."""
-    objects: list[Json] = json.loads(_rendered(K8S / "overlays" / overlay))
+    objects: list[Json] = json.loads(_rendered_overlay(overlay))
     return objects
 
 

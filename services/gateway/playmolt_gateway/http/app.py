@@ -1,11 +1,11 @@
 """The gateway as one ASGI app, built of what it is given."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
 import msgspec
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from playmolt_core.settings import Settings
 from playmolt_schemas import subjects
 from playmolt_schemas.codes import Code
@@ -14,7 +14,7 @@ from playmolt_schemas.routes.route import NDJSON, Media, Route
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match
+from starlette.routing import BaseRoute, Match
 from starlette.routing import Route as Mounted
 from starlette.types import Receive, Scope, Send
 
@@ -114,27 +114,34 @@ class Gateway:
         self.services.bodies.arrivals.close()
 
 
-def _endpoint(services: Services, route: Route, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(route: Route, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
-        return await reply_to(services, route, handler, request)
+        return await reply_to(request.app.state.services, route, handler, request)
 
     return endpoint
 
 
-def _mount(api: FastAPI, services: Services, action_route: ActionRoute) -> None:
+@cache
+def _routes() -> tuple[BaseRoute, ...]:
+    """All but actions. Of one table for every app of a process: to read a handler's signature takes long."""
+    router = APIRouter()
     for route in ROUTES:
-        if route.name == action.NAME:
-            api.router.routes.append(Mounted(route.path, action_route, methods=[route.method], name=route.name))
-        else:
-            endpoint = _endpoint(services, route, _handler(route))
-            api.add_api_route(
+        if route.name != action.NAME:
+            router.add_api_route(
                 route.path,
-                endpoint,
+                _endpoint(route, _handler(route)),
                 methods=["GET", "HEAD"] if route.method == "GET" and not route.writes else [route.method],
                 name=route.name,
                 response_model=None,
                 response_class=Response,
             )
+    return tuple(router.routes)
+
+
+def _actions(action_route: ActionRoute) -> Iterator[BaseRoute]:
+    for route in ROUTES:
+        if route.name == action.NAME:
+            yield Mounted(route.path, action_route, methods=[route.method], name=route.name)
 
 
 def _allowed(api: FastAPI, request: Request) -> str:
@@ -188,6 +195,6 @@ def build(
     api.state.services = services
     api.add_exception_handler(HTTPException, _framework_refusal)
     action_route = ActionRoute(services)
-    _mount(api, services, action_route)
+    api.router.routes += [*_routes(), *_actions(action_route)]
     api.openapi = _openapi  # type: ignore[method-assign]
     return Gateway(services, api, action_route)
