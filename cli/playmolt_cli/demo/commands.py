@@ -26,8 +26,8 @@ from playmolt_cli.demo.legal import CASES, Argued, DemoCase, argue
 from playmolt_cli.games import deciders
 from playmolt_cli.local.folder import Folder, Run, passing_folder
 from playmolt_cli.local.stack import Stack
-from playmolt_cli.log.commands import verified
 from playmolt_cli.log.reading import with_database
+from playmolt_cli.log.verifying import verified
 from playmolt_cli.terminal import terminal_text
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.interrupts import stopping

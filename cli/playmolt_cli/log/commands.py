@@ -1,11 +1,10 @@
 """`playmolt log`: look at the event log, check it, take it out."""
 
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
 import click
 import msgspec
@@ -14,15 +13,11 @@ from playmolt_core.db.pool import Pool
 from playmolt_core.log.copies.anchors import Comparison
 from playmolt_core.log.copies.export import json_lines, parquet
 from playmolt_core.log.copies.manifest import Listing, beside, write_manifest
-from playmolt_core.log.erasing import erased_heads
-from playmolt_core.log.following import Followers
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.reading import places
 from playmolt_core.log.stats import Stats
 from playmolt_core.log.stats import stats as count_everything
 from playmolt_core.log.verify import Verification
-from playmolt_core.log.verify import verify as verify_log
-from playmolt_core.relay.checking import projection_breaks
 from playmolt_core.relay.projector import rebuild as rebuild_projections
 from playmolt_schemas.export.wire import Lag, ShardLag
 from playmolt_schemas.records import Record
@@ -49,6 +44,7 @@ from playmolt_cli.log.redecide import Redecided, redecide_records, table_of
 from playmolt_cli.log.redecide import redecide as redecide_everything
 from playmolt_cli.log.stored_copies import files_argument
 from playmolt_cli.log.tail import tail as end_of_log
+from playmolt_cli.log.verifying import verified
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import data_option, json_option
 from playmolt_cli.terminal.terminal_text import console
@@ -79,24 +75,6 @@ def progress(total: int) -> Iterator[Callable[[int], None]]:
         yield lambda position: bar.update(task, completed=position)
 
 
-_WORTH_PROCESSES: Final = 20_000
-"""Records from which on verifying takes longer than starting processes for it."""
-
-
-async def verified(event_log: PostgresLog, pool: Pool) -> Verification:
-    ends = await places(event_log)
-    helped = sum(ends) >= _WORTH_PROCESSES
-    with (
-        progress(sum(ends)) as done,
-        Followers(deciders, os.cpu_count() or 1) if helped else nullcontext() as followers,
-    ):
-        found = await verify_log(
-            event_log, deciders(), register=event_log.register, progress=done, erased=await erased_heads(pool, ends),
-            followers=followers,
-        )  # fmt: skip
-    return replace(found, breaks=found.breaks + await projection_breaks(pool, event_log))
-
-
 @log.command()
 @files_argument
 @click.option(
@@ -124,7 +102,8 @@ def verify(files: Sequence[Path], place: str | None, data: Path | None, as_json:
 
     async def work(event_log: PostgresLog, pool: Pool) -> Verification:
         against = Comparison([], 0) if place is None else await compared_with_anchors(pool, data, place)
-        found = await verified(event_log, pool)
+        with progress(sum(await places(event_log))) as done:
+            found = await verified(event_log, pool, data, done)
         return replace(found, breaks=found.breaks + against.breaks, lost=against.lost)
 
     if files and place is not None:

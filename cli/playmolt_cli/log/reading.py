@@ -39,18 +39,19 @@ def with_log(data: Path | None, work: Callable[[PostgresLog], Awaitable[T]], *, 
 def with_database(data: Path | None, work: Callable[[PostgresLog, Pool], Awaitable[T]], *, opened: bool = False) -> T:
     """Run `work` on that log and its database."""
     keys = seal_keys(data) if opened else None
-
-    async def run(url: str) -> T:
-        pool = await open_pool(url)
-        try:
-            shards = await shards_of(pool)
-            log = PostgresLog(pool, shards) if keys is None else OpenedLog(pool, Vault(PgKeyRows(pool), keys), shards)
-            return await work(log, pool)
-        finally:
-            await pool.close()
-
     with database(data) as url:
-        return asyncio.run(run(url))
+        return asyncio.run(on_database(url, keys, work))
+
+
+async def on_database(url: str, keys: KeyFile | None, work: Callable[[PostgresLog, Pool], Awaitable[T]]) -> T:
+    """Run `work` on the log of a database; what these keys open is opened."""
+    pool = await open_pool(url)
+    try:
+        shards = await shards_of(pool)
+        log = PostgresLog(pool, shards) if keys is None else OpenedLog(pool, Vault(PgKeyRows(pool), keys), shards)
+        return await work(log, pool)
+    finally:
+        await pool.close()
 
 
 def seal_keys(data: Path | None) -> KeyFile | None:

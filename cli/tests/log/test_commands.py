@@ -8,12 +8,14 @@ import shutil
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import asyncpg
 import pytest
 from click.testing import CliRunner, Result
 from playmolt_cli.local.embedded import Postgres
 from playmolt_cli.local.folder import Folder
+from playmolt_cli.log import verifying
 from playmolt_cli.main import cli
 from playmolt_core.db.migrate import migrate
 from playmolt_core.db.pool import open_pool
@@ -58,6 +60,15 @@ def test_a_whole_log_is_verified_and_checked(data: Path) -> None:
     checked = _run("log", "check", "--json", "--data", data)
     assert (checked.exit_code, json.loads(checked.stdout)["differences"]) == (0, [])
     assert not Folder(data).locked()
+
+
+def test_several_processes_verify_a_long_log_to_the_same(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = _run("log", "verify", "--json", "--data", data)
+    monkeypatch.setattr(verifying, "_WORTH_PROCESSES", 0)
+    monkeypatch.setattr(verifying, "verified_by", begun := Mock(wraps=verifying.verified_by))
+    helped = _run("log", "verify", "--json", "--data", data)
+    assert begun.called
+    assert (helped.exit_code, helped.stdout) == (alone.exit_code, alone.stdout)
 
 
 def test_points_and_ratings_are_made_again_and_verified(data: Path) -> None:

@@ -144,6 +144,10 @@ class Pool:
         """The role that its connections work in; empty for the login's own."""
         return self._role
 
+    @property
+    def url(self) -> str:
+        return self._url
+
     async def open(self, size: int) -> None:
         with unavailable():
             self._shared = await asyncpg.create_pool(

@@ -1,10 +1,12 @@
 """The event log in memory: what unit tests use instead of Postgres. It passes the same contract suite."""
 
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
+from zlib import crc32
 
 import msgspec
 from msgspec.structs import replace
@@ -28,6 +30,7 @@ from playmolt_core.log.port import (
     NewRecord,
     Outcome,
     Outgoing,
+    Part,
     StoredFacts,
     StoredStream,
     StreamAppend,
@@ -235,6 +238,13 @@ class MemoryLog:
 
     async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
         return [_entry(stored) for stored in self._forward(after, limit, shard)]
+
+    async def forward_part(self, after: int, limit: int, shard: int, part: Part) -> Sequence[LogEntry]:
+        entries = await self.forward(after, sys.maxsize, shard)
+        return [entry for entry in entries if crc32(entry.record.stream.encode()) % part.parts == part.number][:limit]
+
+    async def forward_positions(self, after: int, limit: int, shard: int = 0) -> Sequence[int]:
+        return [entry.record.position for entry in await self.forward(after, limit, shard)]
 
     def _forward(self, after: int, limit: int, shard: int) -> Iterator[_Stored]:
         return islice(self._left(self._logs[shard][after:], shard), limit)

@@ -8,7 +8,7 @@ from playmolt_schemas.records import Record
 from typing_extensions import override
 
 from playmolt_core.db.pool import NotPermitted, Pool
-from playmolt_core.log.port import LogEntry, StoredStream
+from playmolt_core.log.port import LogEntry, Part, StoredStream
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.sealed_log import opened
 from playmolt_core.vault.stream_key import NotOpened, StreamKey, sealed_text
@@ -16,7 +16,7 @@ from playmolt_core.vault.vault import Vault
 
 
 class OpenedLog(PostgresLog):
-    """`forward` and `load` give an OpenedRecord where login and key file open it."""
+    """`forward`, `forward_part` and `load` give an OpenedRecord where login and key file open it."""
 
     def __init__(self, pool: Pool, vault: Vault, shards: int = 1) -> None:
         super().__init__(pool, shards)
@@ -37,7 +37,13 @@ class OpenedLog(PostgresLog):
 
     @override
     async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
-        entries = await super().forward(after, limit, shard)
+        return await self._open(await super().forward(after, limit, shard))
+
+    @override
+    async def forward_part(self, after: int, limit: int, shard: int, part: Part) -> Sequence[LogEntry]:
+        return await self._open(await super().forward_part(after, limit, shard, part))
+
+    async def _open(self, entries: Sequence[LogEntry]) -> Sequence[LogEntry]:
         self._keys = await self._found({entry.record.stream for entry in entries})
         return [
             replace(entry, record=_opened(entry.record, key)) if (key := self._keys.get(entry.record.stream)) else entry

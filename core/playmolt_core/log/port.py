@@ -5,7 +5,7 @@ Both pass the same contract suite (core/tests/log/log_contract.py).
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 import msgspec
 from playmolt_schemas.games.game_messages import Fault
@@ -156,6 +156,16 @@ class Outgoing(msgspec.Struct, frozen=True, gc=False):
     """The hash of the invite of a private game, as long as the game runs."""
 
 
+class Part(NamedTuple):
+    """One of several parts of all streams. Which streams are in it is the log's own affair; each is in one."""
+
+    number: int
+    parts: int
+
+
+WHOLE: Final = Part(0, 1)
+
+
 class LogEntry(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     record: Record
     closes: bool
@@ -268,6 +278,14 @@ class EventLog(Protocol):
 
     async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
         """Read a shard forward from a position; never misses a late commit."""
+        ...
+
+    async def forward_part(self, after: int, limit: int, shard: int, part: Part) -> Sequence[LogEntry]:
+        """As `forward`, the records of one part of the streams alone."""
+        ...
+
+    async def forward_positions(self, after: int, limit: int, shard: int = 0) -> Sequence[int]:
+        """The positions of the records that `forward` would give."""
         ...
 
     async def outgoing(self, after: int, limit: int, shard: int = 0) -> Sequence[Outgoing]:

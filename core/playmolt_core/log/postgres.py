@@ -28,6 +28,7 @@ from playmolt_core.log.port import (
     LogEntry,
     Outcome,
     Outgoing,
+    Part,
     StoredFacts,
     StoredStream,
     Unit,
@@ -178,6 +179,12 @@ class PostgresLog:
     async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
         return await self._entries("forward", after, limit, shard)
 
+    async def forward_part(self, after: int, limit: int, shard: int, part: Part) -> Sequence[LogEntry]:
+        return await self._entries("forward_part", after, limit, shard, *part)
+
+    async def forward_positions(self, after: int, limit: int, shard: int = 0) -> Sequence[int]:
+        return [position for (position,) in await self._by_position("forward_positions", after, limit, shard)]
+
     async def outgoing(self, after: int, limit: int, shard: int = 0) -> Sequence[Outgoing]:
         return [Outgoing(*row) for row in await self._by_position("outgoing", after, limit, shard)]
 
@@ -187,14 +194,16 @@ class PostgresLog:
     async def last_records(self, after: str, limit: int, shard: int = 0) -> Sequence[LastRecord]:
         return [LastRecord(*row) for row in await self._pool.fetch(_SQL["last_records"], after, limit, shard)]
 
-    async def _entries(self, query: str, after: int, limit: int, shard: int) -> Sequence[LogEntry]:
-        rows = await self._by_position(query, after, limit, shard)
+    async def _entries(self, query: str, after: int, limit: int, shard: int, *part: int) -> Sequence[LogEntry]:
+        rows = await self._by_position(query, after, limit, shard, *part)
         return [LogEntry(record=_record(*fields), closes=closes, private=private) for *fields, closes, private in rows]
 
-    async def _by_position(self, query: str, after: int, limit: int, shard: int) -> Sequence[asyncpg.Record]:
+    async def _by_position(
+        self, query: str, after: int, limit: int, shard: int, *part: int
+    ) -> Sequence[asyncpg.Record]:
         async with self._reading, self._reader.use() as reader:
             try:
-                return await reader.fetch(_SQL[query], min(after, _MOST_POSITIONS), limit, shard)
+                return await reader.fetch(_SQL[query], min(after, _MOST_POSITIONS), limit, shard, *part)
             except BaseException:
                 reader.terminate()  # nobody knows what still comes on it
                 raise

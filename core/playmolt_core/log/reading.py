@@ -2,13 +2,14 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from heapq import heapify, heappop, heapreplace, merge
+from typing import Any
 
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import Places, shard_of
 
-from playmolt_core.log.port import EventLog, LastRecord, LogEntry
+from playmolt_core.log.port import WHOLE, EventLog, LastRecord, LogEntry, Part
 
 CHUNK = 2_000
 
@@ -28,13 +29,19 @@ async def chunks(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequence[Log
             yield chunk
 
 
-async def chunks_of(log: EventLog, shard: int, after: int = 0, size: int = CHUNK) -> AsyncIterator[Sequence[LogEntry]]:
-    """As `chunks`, of one shard, after a position. While a chunk is worked on, the next is read."""
+async def chunks_of(
+    log: EventLog, shard: int, after: int = 0, size: int = CHUNK, part: Part = WHOLE
+) -> AsyncIterator[Sequence[LogEntry]]:
+    """As `chunks`, of one shard, after a position, one part of its streams. While a chunk is worked on, the next is
+    read."""
     last = await log.position(shard)
+
+    def read(limit: int) -> Coroutine[Any, Any, Sequence[LogEntry]]:
+        return log.forward(after, limit, shard) if part == WHOLE else log.forward_part(after, limit, shard, part)
 
     def begun() -> "asyncio.Task[Sequence[LogEntry]] | None":
         left = min(size, last - after)
-        return asyncio.ensure_future(log.forward(after, left, shard)) if left > 0 else None
+        return asyncio.ensure_future(read(left)) if left > 0 else None
 
     reading = begun()
     try:

@@ -1,13 +1,12 @@
 """Whether the log is whole (positions, versions, hash chains) and folds to the states it was played with."""
 
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_schemas.identifiers import SEALED_TYPES
 from playmolt_schemas.records import ZERO_HASH, Metadata, OpenedRecord, Record
 from playmolt_schemas.shards import shard_of
 
@@ -16,19 +15,13 @@ from playmolt_core.game.fold import carries_state_hash, time_of
 from playmolt_core.log.chain import recomputed
 from playmolt_core.log.erasing import ErasedHeads
 from playmolt_core.log.opened_log import is_sealed
-from playmolt_core.log.port import ARCHIVED, ERASED, GAME_END, Archived, EventLog, LastRecord, LogEntry
+from playmolt_core.log.port import ARCHIVED, ERASED, GAME_END, WHOLE, Archived, EventLog, LastRecord, Part
 from playmolt_core.log.reading import CHUNK, chunks_of
 from playmolt_core.log.register import Gap, Gone, Register
 from playmolt_core.vault.stream_key import StreamKey, hash_of_state
 from playmolt_core.vault.vault import Erased
 
-if TYPE_CHECKING:
-    from asyncio import Future
-
-    from playmolt_core.log.following import Followers
-
-_UNDER_WAY: Final = 3
-"""Chunks that others follow while the next are read."""
+_POSITIONS: Final = 50_000
 Verdict = Literal["EXACT", "UNVERIFIED", "DIVERGED", "ERASED"]
 _metadata_of = msgspec.json.Decoder(Metadata).decode
 
@@ -81,14 +74,6 @@ class Ended(msgspec.Struct, frozen=True):
     verdict: Verdict
 
 
-class Taken(msgspec.Struct, frozen=True):
-    """What records came to that another verifier took: how many they were, which streams ended, what was broken."""
-
-    events: int
-    ended: Sequence[Ended]
-    breaks: Sequence[Break]
-
-
 class _Progress:
     """A stream that is being followed. Once broken it is followed no more."""
 
@@ -131,39 +116,15 @@ class Verifier:
         self._not_gone: set[str] = set()
         self._ended: list[Ended] = []
         self._erased: Mapping[str, tuple[int, str]] = {}
-        self._elsewhere: set[str] = set()
-        """The streams that others follow."""
         self.gone: Mapping[str, Gone] = {}
         """The archived ones among the streams that the next records may begin."""
+
+    def follows(self, stream: str) -> bool:
+        return stream in self._running
 
     def tell_erased(self, ends: Mapping[str, tuple[int, str]]) -> None:
         """Where the records of erased sessions have to end, by the records of their erasures."""
         self._erased = ends
-
-    def follows(self, stream: str) -> bool:
-        return stream in self._running or stream in self._elsewhere
-
-    def hands_on(self, stream: str) -> bool:
-        """Whether another verifier, which knows no keys and no register, may follow a stream; from now on it does."""
-        if stream.partition("-")[0] in SEALED_TYPES or stream in self.gone or stream in self._running:
-            return False
-        self._elsewhere.add(stream)
-        return True
-
-    def hand_over(self, *, rest: bool = False) -> Taken:
-        """What was taken since this was asked last; with `rest` the streams end that have not."""
-        ended = self.ended(rest=rest)
-        taken = Taken(self._events, ended, self._breaks)
-        self._events, self._breaks = 0, []
-        return taken
-
-    def absorb(self, taken: Taken) -> None:
-        """Count what another verifier took."""
-        self._events += taken.events
-        self._breaks += taken.breaks
-        for end in taken.ended:
-            self._elsewhere.discard(end.stream)
-            self._count(end)
 
     def take(self, record: Record, *, closes: bool) -> None:
         """Check the next record; `closes`: its stream ends here."""
@@ -331,94 +292,103 @@ async def verify(
     erased: ErasedHeads | None = None,
     chunk: int = CHUNK,
     progress: Callable[[int], None] | None = None,
-    followers: "Followers | None" = None,
+    streams: Awaitable[Verification] | None = None,
 ) -> Verification:
-    """Verify everything committed until now; `deciders` maps a stream's prefix to its rules, in the `followers`, too.
+    """Verify everything committed until now; `deciders` maps a stream's prefix to its rules.
 
     `erased`: what is known of erased sessions. Without a register of archived streams nothing may be missing.
-    `progress` is told after each chunk how many positions it has come through.
-    Raises LogUnavailable.
+    `progress` is told after each chunk how many positions it has come through. `streams`: what the streams come to,
+    where others than `verify_streams` see to that. Raises LogUnavailable.
     """
-    verifier = Verifier(deciders, key_of=log.key_of)
+    ends = erased.ends if erased else {}
+    if streams is None:
+        streams = verify_streams(log, deciders, register=register, erased=ends, chunk=chunk, progress=progress)
+    verifier = Verifier(deciders)
+    verifier.tell_erased(ends)
     if erased:
-        verifier.tell_erased(erased.ends)
         verifier.take_keys(erased)
-    shards, before = list[VerifiedShard](), 0
+    shards, found = await asyncio.gather(_verify_positions(log, verifier, register), streams)
+    verifier.count_left(await register.erased() if register else ())
+    whole = together([verifier.finish((await register.totals()).streams if register else 0), found])
+    return replace(whole, shards=shards) if log.shards > 1 else whole
+
+
+def together(found: Iterable[Verification]) -> Verification:
+    """What several verifications come to that have no stream in common."""
+    total = Verification(streams=0, events=0, exact=0, unverified=0, diverged=0, breaks=[])
+    for each in found:
+        total = replace(
+            total,
+            streams=total.streams + each.streams,
+            events=total.events + each.events,
+            exact=total.exact + each.exact,
+            unverified=total.unverified + each.unverified,
+            diverged=total.diverged + each.diverged,
+            archived=total.archived + each.archived,
+            erased=total.erased + each.erased,
+            breaks=total.breaks + each.breaks,
+        )
+    return total
+
+
+async def verify_streams(
+    log: EventLog,
+    deciders: Mapping[str, Decider[Any]],
+    *,
+    register: Register | None,
+    erased: Mapping[str, tuple[int, str]],
+    part: Part = WHOLE,
+    chunk: int = CHUNK,
+    progress: Callable[[int], None] | None = None,
+) -> Verification:
+    """Verify one part of the streams, from their first records to where they end. Raises LogUnavailable."""
+    verifier, before = Verifier(deciders, key_of=log.key_of), 0
+    verifier.tell_erased(erased)
     for shard in range(log.shards):
-        walk = _Walk(log, verifier, register, shard, chunk, followers)
-        async for seen in walk.steps():
+        seen = 0
+        async for entries in chunks_of(log, shard, size=chunk, part=part):
+            if register:
+                begun = {entry.record.stream for entry in entries if not verifier.follows(entry.record.stream)}
+                verifier.gone = await register.of(begun)
+            for entry in entries:
+                if (home := shard_of(entry.record.stream, log.shards)) != shard:
+                    told = f"position {entry.record.position} is of {entry.record.stream}, which lies in shard {home}"
+                    verifier.fault(told, _named(log, shard))
+                verifier.take(entry.record, closes=entry.closes)
+            await _compare_ends(log, verifier, verifier.ended())
+            seen = entries[-1].record.position
             if progress:
                 progress(before + seen)
-        before += walk.end
-        shards.append(VerifiedShard(shard, walk.end, walk.events))
-    for taken in await followers.finish() if followers else ():
-        verifier.absorb(taken)
+        before += seen
     await _compare_ends(log, verifier, verifier.ended(rest=True))
-    verifier.count_left(await register.erased() if register else ())
-    found = verifier.finish((await register.totals()).streams if register else 0)
-    return replace(found, shards=shards) if log.shards > 1 else found
+    return verifier.finish()
 
 
-class _Walk:
-    """Takes a verifier through one shard, from its first position to where it ends."""
+async def _verify_positions(log: EventLog, verifier: Verifier, register: Register | None) -> list[VerifiedShard]:
+    """Whether each shard's positions are without a hole, and end where the shard says."""
+    shards = list[VerifiedShard]()
+    for shard in range(log.shards):
+        seen, events, end = 0, 0, await log.position(shard)
+        while seen < end and (positions := await log.forward_positions(seen, min(_POSITIONS, end - seen), shard)):
+            for first, last in await _unaccounted(register, _gaps(seen, positions), shard):
+                verifier.fault(f"position {last + 1} follows {first - 1}", _named(log, shard))
+            seen, events = positions[-1], events + len(positions)
+        if seen < end and await _unaccounted(register, [(seen + 1, end)], shard):
+            verifier.fault(f"the log ends at position {seen} and says {end}", _named(log, shard))
+        beyond = await log.forward_positions(end, 1, shard)
+        if beyond and beyond[0] > (says := await log.position(shard)):
+            told = f"there is a position {beyond[0]}, and the log says that it ends at {says}"
+            verifier.fault(told, _named(log, shard))
+        shards.append(VerifiedShard(shard, end, events))
+    return shards
 
-    def __init__(self, log: EventLog, verifier: Verifier, register: Register | None, shard: int, chunk: int,
-        followers: "Followers | None",
-    ) -> None:  # fmt: skip
-        self._followers = followers
-        self._under_way: deque[Future[list[Taken]]] = deque()
-        self._log = log
-        self._verifier = verifier
-        self._register = register
-        self._shard = shard
-        self._chunk = chunk
-        self.end = self.events = 0
 
-    async def steps(self) -> AsyncIterator[int]:
-        """Give the position after each chunk."""
-        seen, self.end = 0, await self._log.position(self._shard)
-        async for entries in chunks_of(self._log, self._shard, size=self._chunk):
-            await self._take(seen, entries)
-            seen = entries[-1].record.position
-            yield seen
-        await self._absorb(0)
-        if seen < self.end and await self._missing([(seen + 1, self.end)]):
-            self._fault(f"the log ends at position {seen} and says {self.end}")
-        beyond = await self._log.forward(self.end, 1, self._shard)
-        if beyond and beyond[0].record.position > (says := await self._log.position(self._shard)):
-            self._fault(f"there is a position {beyond[0].record.position}, and the log says that it ends at {says}")
+def _named(log: EventLog, shard: int) -> int | msgspec.UnsetType:
+    return shard if log.shards > 1 else msgspec.UNSET
 
-    async def _take(self, seen: int, entries: Sequence[LogEntry]) -> None:
-        for first, last in await self._missing(_gaps(seen, entries)):
-            self._fault(f"position {last + 1} follows {first - 1}")
-        if self._register:
-            begun = {entry.record.stream for entry in entries if not self._verifier.follows(entry.record.stream)}
-            self._verifier.gone = await self._register.of(begun)
-        handed: list[LogEntry] = []
-        for entry in entries:
-            if (home := shard_of(entry.record.stream, self._log.shards)) != self._shard:
-                self._fault(f"position {entry.record.position} is of {entry.record.stream}, which lies in shard {home}")
-            if self._followers and self._verifier.hands_on(entry.record.stream):
-                handed.append(entry)
-            else:
-                self._verifier.take(entry.record, closes=entry.closes)
-        if self._followers and handed:
-            self._under_way.append(self._followers.follow(handed))
-        self.events += len(entries)
-        await self._absorb(_UNDER_WAY)
-        await _compare_ends(self._log, self._verifier, self._verifier.ended())
 
-    async def _absorb(self, at_most: int) -> None:
-        """Wait until no more chunks than these are followed by others."""
-        while len(self._under_way) > at_most:
-            for taken in await self._under_way.popleft():
-                self._verifier.absorb(taken)
-
-    async def _missing(self, gaps: Sequence[Gap]) -> Sequence[Gap]:
-        return await self._register.unaccounted(gaps, self._shard) if self._register else gaps
-
-    def _fault(self, problem: str) -> None:
-        self._verifier.fault(problem, self._shard if self._log.shards > 1 else msgspec.UNSET)
+async def _unaccounted(register: Register | None, gaps: Sequence[Gap], shard: int) -> Sequence[Gap]:
+    return await register.unaccounted(gaps, shard) if register else gaps
 
 
 async def _compare_ends(log: EventLog, verifier: Verifier, ends: Sequence[Ended]) -> None:
@@ -443,6 +413,5 @@ async def _went_on(log: EventLog, end: Ended, said: int) -> bool:
     return stored is not None and len(stored.records) > 0
 
 
-def _gaps(seen: int, entries: Sequence[LogEntry]) -> list[Gap]:
-    positions = [seen, *(entry.record.position for entry in entries)]
-    return [(before + 1, after - 1) for before, after in pairwise(positions) if after > before + 1]
+def _gaps(seen: int, found: Sequence[int]) -> list[Gap]:
+    return [(before + 1, after - 1) for before, after in pairwise([seen, *found]) if after > before + 1]

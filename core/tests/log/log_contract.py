@@ -10,12 +10,15 @@ import pytest
 from playmolt_core.log.chain import chain_record, recomputed
 from playmolt_core.log.port import (
     ARCHIVED,
+    WHOLE,
     Archived,
     Decided,
     EventLog,
     KeptSnapshot,
+    LogEntry,
     NewRecord,
     Outcome,
+    Part,
     RecordTooLarge,
     StreamAppend,
     Unit,
@@ -442,6 +445,21 @@ class LogContract:
         await log.append([unit(Game("ox-1").adds(5))])
         assert [entry.record.position for entry in await log.forward(1, 2)] == [2, 3]
         assert await log.forward(5, 2) == []
+
+    async def test_parts_have_each_stream_once_and_whole(self, log: EventLog) -> None:
+        games = [Game(f"ox-{number}") for number in range(12)]
+        for _ in range(3):
+            await log.append([unit(game.adds(1)) for game in games])
+        everything, found = await log.forward(0, 99), list[LogEntry]()
+        for number in range(3):
+            seen: list[LogEntry] = []
+            while chunk := await log.forward_part(seen[-1].record.position if seen else 0, 5, 0, Part(number, 3)):
+                seen += chunk
+            assert len(seen) == 3 * len({entry.record.stream for entry in seen})
+            found += seen
+        assert sorted(found, key=lambda entry: entry.record.position) == everything
+        assert await log.forward_part(0, 99, 0, WHOLE) == everything
+        assert await log.forward_positions(3, 5) == [4, 5, 6, 7, 8]
 
     async def test_the_last_record_of_each_stream_tells_how_it_ends(
         self, log: EventLog, archive: Callable[[Game], Awaitable[None]]

@@ -1,8 +1,10 @@
 """Sealing, verifying, exporting and counting, on a game small enough to see through."""
 
+import asyncio
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -13,11 +15,11 @@ from playmolt_core.game.decider import Command, Decider, Event
 from playmolt_core.game.fold import state_hash
 from playmolt_core.log.chain import chain_record, recomputed
 from playmolt_core.log.copies.export import json_lines, parquet
-from playmolt_core.log.following import Followers
 from playmolt_core.log.memory import MemoryLog
-from playmolt_core.log.port import LogEntry, NewRecord, StoredStream, StreamAppend, Unit
+from playmolt_core.log.parts import verified_by
+from playmolt_core.log.port import LogEntry, NewRecord, Part, StoredStream, StreamAppend, Unit
 from playmolt_core.log.stats import stats
-from playmolt_core.log.verify import Break, Verification, verify
+from playmolt_core.log.verify import Break, Verification, verify, verify_streams
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import ZERO_HASH, Metadata
 
@@ -237,6 +239,10 @@ async def test_a_tail_that_was_cut_off_is_a_break_of_its_stream() -> None:
     assert result.breaks == [Break("sum-3", 1, "its records end here, and the stream says 2")]
 
 
+def _part_of(log: MemoryLog, part: Part, progress: Callable[[int], None]) -> Verification:
+    return asyncio.run(verify_streams(log, RULES, register=None, erased={}, part=part, chunk=5, progress=progress))
+
+
 async def test_several_processes_find_what_one_finds() -> None:
     """Streams that end, that go on, whose state differs, whose record was edited, whose tail was cut off."""
     units = [game(f"sum-{number}", [1, 2, 3], over=number % 3 > 0, lie=2 * (number == 4)) for number in range(12)]
@@ -244,8 +250,7 @@ async def test_several_processes_find_what_one_finds() -> None:
     edited = await forged(log, 8, salt="00" * 16)
     cut = Cut(edited, {36: None})
     alone = await verify(cut, RULES, chunk=5)
-    with Followers(rules, 2) as followers:
-        helped = await verify(cut, RULES, chunk=5, followers=followers)
+    helped = await verify(cut, RULES, streams=verified_by(2, partial(_part_of, cut), lambda _: None))
     assert alone.diverged == 3
     assert msgspec.structs.replace(helped, breaks=[]) == msgspec.structs.replace(alone, breaks=[])
     assert sorted(helped.breaks, key=str) == sorted(alone.breaks, key=str)

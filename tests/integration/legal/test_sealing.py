@@ -1,5 +1,6 @@
 """What a session tells is stored sealed, and opened for its owner and by tools that have the keys, alone."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -10,7 +11,10 @@ import httpx
 import msgspec
 import pytest
 import rfc8785
+from click.testing import CliRunner
 from playmolt_cli.local.stack import Stack
+from playmolt_cli.log import verifying
+from playmolt_cli.main import cli
 from playmolt_core.vault.stream_key import from_text, open_record, record_place
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import record_hash
@@ -76,7 +80,9 @@ async def as_the_operator_reads(running: Stack, stream: str, after: int, wanted:
     return found
 
 
-async def test_a_session_is_open_for_its_owner_and_with_the_keys_alone(running: Stack, tmp_path: Path) -> None:
+async def test_a_session_is_open_for_its_owner_and_with_the_keys_alone(
+    running: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session, own = await finished(running.run.gateway)
     assert [record["data"]["title"] for record in own if record["type"] == "session_opened"] == ["A deposit"]
     for record in own:
@@ -96,6 +102,10 @@ async def test_a_session_is_open_for_its_owner_and_with_the_keys_alone(running: 
     assert verdict(running, session, "--open") == "EXACT"
     assert verdict(running, session) == "UNVERIFIED"
     with_keys = msgspec.json.decode(playmolt(running, "log", "verify", "--json"))
+    monkeypatch.setattr(verifying, "_WORTH_PROCESSES", 0)  # each process has to open what it reads
+    verify = ["log", "verify", "--json", "--data", str(running.folder.path)]
+    helped = await asyncio.to_thread(CliRunner(env={"DATABASE_URL": "", "NATS_URL": ""}).invoke, cli, verify)
+    assert msgspec.json.decode(helped.stdout) == with_keys
     keyless = {"PLAYMOLT_SEAL_KEYS": str(tmp_path / "none")}
     with pytest.raises(AssertionError, match="--open needs the key file"):
         playmolt(running, "log", "export", "--open", **keyless)

@@ -66,10 +66,11 @@ async def test_reading_by_position_reads_no_more_than_it_gives_before_a_table_wa
     async with pool.connection() as connection:
         assert await connection.fetchval("SELECT max(reltuples) FROM pg_class WHERE relname LIKE 'record_0_%'") <= 0
         await connection.execute(sql["settle_reader"])
-        for query in ("outgoing", "forward", "results"):
-            await connection.execute(f"PREPARE {query} (bigint, bigint, smallint) AS {sql[query]}")
+        for query in ("outgoing", "forward", "results", "forward_part", "forward_positions"):
+            part, parts = (", integer, integer", ", 0, 1") if query == "forward_part" else ("", "")
+            await connection.execute(f"PREPARE {query} (bigint, bigint, smallint{part}) AS {sql[query]}")
             told = await connection.fetchval(
-                f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) EXECUTE {query} ({last - 10}, 500, 0)"
+                f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) EXECUTE {query} ({last - 10}, 500, 0{parts})"
             )
             [plan] = json.loads(told)
             scanned = Counter[str]()

@@ -12,7 +12,7 @@ from playmolt_core.game.decider import Decider
 from playmolt_core.game.erasures import erasure_in
 from playmolt_core.log.copies.files import NoRecords, records_in
 from playmolt_core.log.copies.manifest import Listed, Listing, Manifest, NoManifest, manifest_of
-from playmolt_core.log.verify import Break, Ended, Verification, Verifier, closes, rests
+from playmolt_core.log.verify import Break, Ended, Verification, Verifier, closes, rests, together
 
 Deciders = Mapping[str, Decider[Any]]
 
@@ -22,20 +22,7 @@ def verify_copies(paths: Iterable[Path], deciders: Deciders) -> Verification:
 
     Raises NoRecords for one that holds nothing, and OSError.
     """
-    found = [_verified(path, deciders) for path in paths]
-    total = Verification(streams=0, events=0, exact=0, unverified=0, diverged=0, breaks=[])
-    for each in found:
-        total = replace(
-            total,
-            streams=total.streams + each.streams,
-            events=total.events + each.events,
-            exact=total.exact + each.exact,
-            unverified=total.unverified + each.unverified,
-            diverged=total.diverged + each.diverged,
-            erased=total.erased + each.erased,
-            breaks=total.breaks + each.breaks,
-        )
-    return total
+    return together(_verified(path, deciders) for path in paths)
 
 
 def _verified(path: Path, deciders: Deciders) -> Verification:

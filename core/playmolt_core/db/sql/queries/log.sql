@@ -69,6 +69,15 @@ WHERE public IS NOT NULL LIMIT $3
 SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, closes, false
 FROM log.event WHERE shard = $3 AND position > $1 ORDER BY position LIMIT $2
 
+-- name: forward_part
+SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, closes, false
+FROM log.event
+WHERE shard = $3 AND position > $1 AND (hashtext(stream) & 2147483647) % $5::integer = $4::integer
+ORDER BY position LIMIT $2
+
+-- name: forward_positions
+SELECT position FROM log.event WHERE shard = $3 AND position > $1 ORDER BY position LIMIT $2
+
 -- name: settle_reader
 -- One plan for every batch instead of one for each, which takes as long as twenty rows, and that plan in the one shape
 -- that costs what is read: by position, then each record's stream by its number. A table that nobody has analysed yet

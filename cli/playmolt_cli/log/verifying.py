@@ -1,0 +1,50 @@
+"""Verifying the whole log and what follows from it, by a process a core where there is much of it."""
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+from playmolt_core.db.pool import Pool
+from playmolt_core.log.erasing import erased_heads
+from playmolt_core.log.parts import verified_by
+from playmolt_core.log.port import Part
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.reading import places
+from playmolt_core.log.verify import Verification, verify, verify_streams
+from playmolt_core.relay.checking import projection_breaks
+
+from playmolt_cli.games import deciders
+from playmolt_cli.log.reading import on_database, seal_keys
+
+_WORTH_PROCESSES: Final = 20_000
+"""Records from which on verifying takes longer than starting processes for it."""
+
+Progress = Callable[[int], None]
+
+
+async def verified(
+    log: PostgresLog, pool: Pool, data: Path | None = None, progress: Progress = lambda _: None
+) -> Verification:
+    """What log and projections come to; `data` is where keys of sealed streams may lie. Raises LogUnavailable."""
+    ends = await places(log)
+    erased = await erased_heads(pool, ends)
+    helped = sum(ends) >= _WORTH_PROCESSES
+    part = partial(_verified_part, pool.url, data, erased.ends)
+    found = await verify(
+        log, deciders(), register=log.register, erased=erased, progress=progress,
+        streams=verified_by(os.cpu_count() or 1, part, progress) if helped else None,
+    )  # fmt: skip
+    return replace(found, breaks=found.breaks + await projection_breaks(pool, log))
+
+
+def _verified_part(
+    url: str, data: Path | None, erased: Mapping[str, tuple[int, str]], part: Part, progress: Progress
+) -> Verification:
+    async def work(log: PostgresLog, _: Pool) -> Verification:
+        return await verify_streams(log, deciders(), register=log.register, erased=erased, part=part, progress=progress)
+
+    return asyncio.run(on_database(url, seal_keys(data), work))
