@@ -1,14 +1,14 @@
 """Postgres has a connection for everybody at the most replicas, and some kept back for who must not wait."""
 
-import inspect
 import json
 import re
 from collections import defaultdict
 
 import msgspec
-from playmolt_core.db.pool import Pool, open_pool
+from playmolt_cli.log.verifying import MOST_PROCESSES, PART_POOL
+from playmolt_core.db.pool import POOL_SIZE, Pool
 from playmolt_core.log.postgres import PostgresLog
-from playmolt_gateway.__main__ import POOL_SIZE
+from playmolt_gateway.__main__ import POOL_SIZE as GATEWAY_POOL
 
 from tests.deploy.manifests import ROOT, Json, named, of_kind, render, template_of
 
@@ -26,11 +26,15 @@ class Use(msgspec.Struct, frozen=True):
     each: int
 
 
-def of_a_process() -> int:
+def of_a_process(size: int = POOL_SIZE) -> int:
     """A pool's connections, and those that a log keeps for itself."""
     pool = Pool("", "", writes=False, needs="")
     PostgresLog(pool)
-    return int(inspect.signature(open_pool).parameters["size"].default) + len(pool._reserved)
+    return size + len(pool._reserved)
+
+
+EACH = {"gateway": GATEWAY_POOL, "verifier": of_a_process() + MOST_PROCESSES * of_a_process(PART_POOL)}
+"""Whose processes have another pool, or begin processes of their own."""
 
 
 def pods_of(one: Json, objects: list[Json]) -> int:
@@ -50,7 +54,7 @@ def uses() -> dict[str, Use]:
     for one in objects:
         for login in set(_LOGIN.findall(json.dumps(template_of(one) or {}))):
             pods[login] += pods_of(one, objects)
-    return {name: Use(count, POOL_SIZE if name == "gateway" else of_a_process()) for name, count in pods.items()}
+    return {name: Use(count, EACH.get(name, of_a_process())) for name, count in pods.items()}
 
 
 def postgres() -> Json:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.db.pool import POOL_SIZE, Pool, open_pool
 from playmolt_core.log.copies.files import NoRecords, records_as
 from playmolt_core.log.copies.verifying import verify_copies
 from playmolt_core.log.opened_log import OpenedLog
@@ -43,9 +43,11 @@ def with_database(data: Path | None, work: Callable[[PostgresLog, Pool], Awaitab
         return asyncio.run(on_database(url, keys, work))
 
 
-async def on_database(url: str, keys: KeyFile | None, work: Callable[[PostgresLog, Pool], Awaitable[T]]) -> T:
-    """Run `work` on the log of a database; what these keys open is opened."""
-    pool = await open_pool(url)
+async def on_database(
+    url: str, keys: KeyFile | None, work: Callable[[PostgresLog, Pool], Awaitable[T]], size: int = POOL_SIZE
+) -> T:
+    """Run `work` on the log of a database, over so many shared connections; what these keys open is opened."""
+    pool = await open_pool(url, size=size)
     try:
         shards = await shards_of(pool)
         log = PostgresLog(pool, shards) if keys is None else OpenedLog(pool, Vault(PgKeyRows(pool), keys), shards)

@@ -22,6 +22,9 @@ from playmolt_cli.log.reading import on_database, seal_keys
 
 _WORTH_PROCESSES: Final = 20_000
 """Records from which on verifying takes longer than starting processes for it."""
+MOST_PROCESSES: Final = 3
+"""Each has connections of its own; with them it still comes in where services have taken all that are not reserved."""
+PART_POOL: Final = 1
 
 Progress = Callable[[int], None]
 
@@ -36,7 +39,7 @@ async def verified(
     part = partial(_verified_part, pool.url, data, erased.ends)
     found = await verify(
         log, deciders(), register=log.register, erased=erased, progress=progress,
-        streams=verified_by(os.cpu_count() or 1, part, progress) if helped else None,
+        streams=verified_by(min(os.cpu_count() or 1, MOST_PROCESSES), part, progress) if helped else None,
     )  # fmt: skip
     return replace(found, breaks=found.breaks + await projection_breaks(pool, log))
 
@@ -47,4 +50,4 @@ def _verified_part(
     async def work(log: PostgresLog, _: Pool) -> Verification:
         return await verify_streams(log, deciders(), register=log.register, erased=erased, part=part, progress=progress)
 
-    return asyncio.run(on_database(url, seal_keys(data), work))
+    return asyncio.run(on_database(url, seal_keys(data), work, PART_POOL))

@@ -11,6 +11,7 @@ from asyncpg.connect_utils import SessionAttribute
 
 from playmolt_core.db.errors import LogUnavailable, NotMigrated, ReadOnly
 
+POOL_SIZE: Final = 4
 CONNECT_SECONDS = 5.0
 ACQUIRE_SECONDS = 5.0
 COMMAND_SECONDS = 10.0
@@ -348,7 +349,7 @@ class Reserved:
             await close(connection)
 
 
-async def open_pool(url: str, *, role: str = "", size: int = 4, writes: bool = False, needs: str = "") -> Pool:
+async def open_pool(url: str, *, role: str = "", size: int = POOL_SIZE, writes: bool = False, needs: str = "") -> Pool:
     """Make a pool of at most `size` connections, which are opened when they are needed: it never waits for a server.
 
     `role` is taken on every connection; the URL's user has to be a member of it. `writes`: a server that takes none is
