@@ -22,6 +22,7 @@ from playmolt_core.vault.stream_key import StreamKey, hash_of_state
 from playmolt_core.vault.vault import Erased
 
 _POSITIONS: Final = 50_000
+"""How many are read at a time."""
 Verdict = Literal["EXACT", "UNVERIFIED", "DIVERGED", "ERASED"]
 _metadata_of = msgspec.json.Decoder(Metadata).decode
 
