@@ -121,6 +121,10 @@ class PgAccounts:
         rows = await self._pool.fetch(_SQL["owners"], [bytes.fromhex(key_hash) for key_hash in key_hashes])
         return {bytes(key_hash).hex(): Agent(*agent) for key_hash, *agent in rows}
 
+    async def void_keys(self, seconds: float) -> Sequence[str]:
+        """Keys that were replaced, or whose agent was changed, in the last so many seconds, an hour at most."""
+        return [bytes(key_hash).hex() for (key_hash,) in await self._pool.fetch(_SQL["void_keys"], seconds)]
+
     async def profile(self, agent_id: str) -> Profile | None:
         row = await self._pool.row(_SQL["profile"], agent_id)
         return _profile(row) if row else None

@@ -99,6 +99,10 @@ class Accounts(Protocol):
         """The owner of each key; those without one are missing."""
         ...
 
+    async def void_keys(self, seconds: float) -> Sequence[str]:
+        """Keys that were replaced, or whose agent was changed, in the last so many seconds, an hour at most."""
+        ...
+
     async def agents(
         self, limit: int, cursor: str | None, beginning: str = ""
     ) -> tuple[Sequence[ListedAgent], str | None]:

@@ -172,6 +172,7 @@ class TwinStore:
         self.away = False
         self.read_only = False
         self.lookups = 0
+        self.void: list[str] = []
         self.slow: asyncio.Event | None = None
 
     def check(self) -> None:
@@ -283,6 +284,10 @@ class TwinStore:
         if self.slow:
             await self.slow.wait()
         return found
+
+    async def void_keys(self, seconds: float) -> list[str]:
+        self.check()
+        return self.void
 
     async def agents(
         self, limit: int, cursor: str | None, beginning: str = ""

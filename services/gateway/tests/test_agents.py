@@ -246,6 +246,63 @@ class TestKeyCache:
         await keys.agent(key_hash)
         assert platform.store.lookups == 2
 
+    async def test_keys_in_use_stay_known_while_none_of_them_became_void(self, platform: Any) -> None:
+        now = [100.0]
+        keys = Keys(platform.store, platform.bus, clock=lambda: now[0])
+        _, first = platform.agent()
+        _, second = platform.agent()
+        hashes = [hash_of(key["Authorization"][7:]) for key in (first, second)]
+        for key_hash in hashes:
+            await keys.agent(key_hash)
+        for _ in range(10):
+            now[0] += agents.CACHED_SECONDS / 2
+            assert keys.known(hashes[0])
+            await asyncio.sleep(0)  # asks for void keys
+        assert keys.known(hashes[1]), "not used for a minute, and still true"
+        assert platform.store.lookups == 2
+
+    async def test_a_key_that_became_void_without_a_notice_is_forgotten(self, platform: Any) -> None:
+        now = [100.0]
+        keys = Keys(platform.store, platform.bus, clock=lambda: now[0])
+        _, key = platform.agent()
+        key_hash = hash_of(key["Authorization"][7:])
+        await keys.agent(key_hash)
+        del platform.store.keys[key_hash]
+        platform.store.void = [key_hash]
+        now[0] += auth.REVISED_SECONDS
+        keys.known(key_hash)
+        await asyncio.sleep(0)
+        assert await keys.agent(key_hash) is None
+
+    async def test_keys_lapse_while_nobody_says_which_became_void(self, platform: Any) -> None:
+        now = [100.0]
+        keys = Keys(platform.store, platform.bus, clock=lambda: now[0])
+        _, key = platform.agent()
+        key_hash = hash_of(key["Authorization"][7:])
+        await keys.agent(key_hash)
+        platform.store.away = True
+        for _ in range(2):
+            now[0] += agents.CACHED_SECONDS / 2
+            keys.known(key_hash)
+            await asyncio.sleep(0)
+        assert keys.known(key_hash) is None
+        platform.store.away, platform.store.void = False, []
+        now[0] += auth.REVISED_SECONDS
+        keys.known(key_hash)
+        await asyncio.sleep(0)
+        assert keys.known(key_hash), "all are known again once somebody says so"
+
+    async def test_keys_are_forgotten_after_longer_than_void_ones_are_kept(self, platform: Any) -> None:
+        now = [100.0]
+        keys = Keys(platform.store, platform.bus, clock=lambda: now[0])
+        _, key = platform.agent()
+        key_hash = hash_of(key["Authorization"][7:])
+        await keys.agent(key_hash)
+        now[0] += auth.VOID_SECONDS
+        keys.known(key_hash)
+        await asyncio.sleep(0)
+        assert len(keys) == 0
+
     async def test_many_callers_share_one_lookup(self, platform: Any) -> None:
         keys = Keys(platform.store, platform.bus)
         _, key = platform.agent()

@@ -121,6 +121,22 @@ async def test_a_rotated_key_is_void(accounts: PgAccounts) -> None:
     assert list(await accounts.owners([key("new"), key("newer")])) == [key("new")]
 
 
+async def test_void_are_replaced_keys_and_those_of_agents_that_changed(accounts: PgAccounts, database_url: str) -> None:
+    for number in ("1", "2", "3"):
+        await accounts.create_agent(f"agent-{number}", NewAgent("one"), key(number))
+    assert await accounts.void_keys(60) == [], "a new key replaces none"
+    await accounts.rotate_key("agent-1", key("1"), key("new"))
+    await accounts.update_agent("agent-2", "2", UNSET)
+    await accounts.update_agent("agent-2", "3", UNSET)
+    assert set(await accounts.void_keys(60)) == {key("1"), key("2")}
+    assert await accounts.void_keys(0) == []
+    connection = await asyncpg.connect(database_url)
+    await connection.execute("UPDATE account.void_key SET at = at - interval '61 minutes'")
+    await accounts.rotate_key("agent-3", key("3"), key("4"))
+    assert await connection.fetchval("SELECT count(*) FROM account.void_key") == 1, "older ones are gone"
+    await connection.close()
+
+
 async def test_of_many_rotations_with_one_key_one_succeeds(accounts: PgAccounts) -> None:
     await accounts.create_agent("agent-1", NewAgent("one"), key("0"))
     made = [key(str(number)) for number in range(1, 9)]

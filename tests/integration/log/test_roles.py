@@ -25,6 +25,7 @@ TABLES = {
     "log.archived": "file",
     "account.agent": "name",
     "account.api_key": "hash",
+    "account.void_key": "hash",
     "account.join_key": "fingerprint",
     "account.seat": "game_id",
     "account.callback": "url",
@@ -144,6 +145,7 @@ ALLOWED = {
         ("SELECT", "account.secret"), ("INSERT", "account.secret"),
         *((operation, "account.share") for operation in ("SELECT", "INSERT", "UPDATE", "DELETE")),
         ("SELECT", "account.share_key"), ("INSERT", "account.share_key"),
+        ("SELECT", "account.void_key"),
         ("SELECT", "account.api_key"), ("INSERT", "account.api_key"), ("UPDATE", "account.api_key"),
         *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"), "limits.take",
         "limits.open_session", "limits.give_session_up", "pack.bring", ("SELECT", "pack.missing"),
@@ -278,7 +280,7 @@ async def test_append_looks_into_no_schema_of_its_caller(database_url: str) -> N
         " AND n.nspname IN ('log', 'limits', 'lease', 'account', 'projection', 'blob', 'vault', 'pack')"
     )
     await connection.close()
-    assert len(rows) == 46
+    assert len(rows) == 47
     for row in rows:
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"], row["name"]
 

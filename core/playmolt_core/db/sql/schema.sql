@@ -920,6 +920,37 @@ CREATE TABLE account.api_key (
   created_at timestamptz      NOT NULL DEFAULT now()
 );
 
+-- Keys of which something remembered is no longer true, for an hour: a gateway asks for those of late instead of looking
+-- each key up again.
+CREATE TABLE account.void_key (
+  hash bytea       PRIMARY KEY CHECK (octet_length(hash) = 32),
+  at   timestamptz NOT NULL
+);
+CREATE INDEX void_key_at ON account.void_key (at);
+
+-- `clock_timestamp()`: a transaction may have begun long before it gets here.
+CREATE FUNCTION account.note_void_key() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  void bytea;
+BEGIN
+  IF TG_TABLE_NAME = 'api_key' THEN
+    void := OLD.hash;
+  ELSE
+    SELECT k.hash INTO void FROM account.api_key AS k WHERE k.agent_id = OLD.id;
+  END IF;
+  DELETE FROM account.void_key AS v WHERE v.hash IN (
+    SELECT o.hash FROM account.void_key AS o
+    WHERE o.at < clock_timestamp() - interval '1 hour' FOR UPDATE SKIP LOCKED
+  );
+  INSERT INTO account.void_key AS v (hash, at) SELECT void, clock_timestamp() WHERE void IS NOT NULL
+  ON CONFLICT (hash) DO UPDATE SET at = excluded.at;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER note_void_key AFTER UPDATE OR DELETE ON account.api_key
+FOR EACH ROW EXECUTE FUNCTION account.note_void_key();
+CREATE TRIGGER note_void_key AFTER UPDATE ON account.agent FOR EACH ROW EXECUTE FUNCTION account.note_void_key();
+
 -- Which body an Idempotency-Key of a join belongs to. A key with another body is refused, whatever game type that names;
 -- every type has a lobby of its own, and no lobby knows of another's joins.
 CREATE TABLE account.join_key (
@@ -1006,8 +1037,9 @@ CREATE TABLE account.share_key (
 );
 
 REVOKE ALL ON ALL TABLES IN SCHEMA account FROM PUBLIC;
-REVOKE ALL ON FUNCTION account.begin_call FROM PUBLIC;
+REVOKE ALL ON FUNCTION account.begin_call, account.note_void_key FROM PUBLIC;
 GRANT SELECT, INSERT ON account.secret TO playmolt_gateway;
+GRANT SELECT ON account.void_key TO playmolt_gateway;
 GRANT USAGE ON SCHEMA account TO playmolt_gateway;
 GRANT SELECT, INSERT ON account.agent, account.api_key, account.join_key TO playmolt_gateway;
 GRANT UPDATE (hash, created_at) ON account.api_key TO playmolt_gateway;

@@ -8,6 +8,7 @@ import time
 from asyncio import Future, Task
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -20,6 +21,11 @@ from playmolt_gateway.ports import Accounts, GatewayBus
 
 CACHED_KEYS: Final = 50_000
 CACHED_SECONDS: Final = 15.0
+REVISED_SECONDS: Final = 5.0
+VOID_SECONDS: Final = 1_800.0
+"""How far back void keys are asked for; the accounts keep them an hour."""
+_COMMIT_SECONDS: Final = 60.0
+"""How long a change may take from its note to its commit."""
 LOOKUP_SECONDS: Final = 5.0
 WAITING_KEYS: Final = 10_000
 _PREFIX: Final = "pm_"
@@ -100,17 +106,35 @@ class Keys:
         self._lookups: dict[str, Future[Agent | None]] = {}
         self._waiting: list[tuple[str, Future[Agent | None]]] = []
         self._asking: Task[None] | None = None
+        self._revised = clock()
+        self._revise_at = 0.0
+        self._revising: Task[None] | None = None
 
     def known(self, key_hash: str) -> Agent | None:
         """The key's agent when it is remembered; None: ask `agent`."""
         if not self._bus.connected():
             self.clear()
         elif (known := self._known.get(key_hash)) is not None:
-            if self._clock() < known[1]:
+            agent, until = known
+            now = self._clock()
+            if now >= self._revise_at and (self._revising is None or self._revising.done()):
+                self._revise_at = now + REVISED_SECONDS
+                self._revising = asyncio.create_task(self._revise(now))
+            if now < max(until, self._revised + self._seconds):
                 self._known.move_to_end(key_hash)
-                return known[0]
-            del self._known[key_hash]
+                return agent
         return None
+
+    async def _revise(self, now: float) -> None:
+        """Forget the keys that became void since the last time; where that fails, all lapse in time."""
+        since = now - self._revised + _COMMIT_SECONDS
+        if since > VOID_SECONDS:
+            self.clear()
+        with suppress(ConnectionError, TimeoutError):
+            async with asyncio.timeout(LOOKUP_SECONDS):
+                for key_hash in await self._accounts.void_keys(min(since, VOID_SECONDS)):
+                    self.drop(key_hash)
+            self._revised = now
 
     async def agent(self, key_hash: str) -> Agent | None:
         """The key's agent; raises ConnectionError or TimeoutError when the accounts do not answer."""
@@ -147,8 +171,10 @@ class Keys:
             else:
                 for key_hash, lookup in asked:
                     agent = owners.get(key_hash)
-                    if self._end(key_hash, lookup) and agent and self._bus.connected():
-                        self._remember(key_hash, agent, until)
+                    if self._end(key_hash, lookup):
+                        self._known.pop(key_hash, None)
+                        if agent and self._bus.connected():
+                            self._remember(key_hash, agent, until)
                     lookup.set_result(agent)
 
     def _end(self, key_hash: str, lookup: Future[Agent | None]) -> bool:

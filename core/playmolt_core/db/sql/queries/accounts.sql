@@ -50,6 +50,9 @@ CROSS JOIN LATERAL (
   SELECT id, name, handle, kind, version, model FROM account.agent WHERE id = k.agent_id LIMIT 1
 ) AS a
 
+-- name: void_keys
+SELECT hash FROM account.void_key WHERE at > clock_timestamp() - make_interval(secs => $1)
+
 -- name: profile
 SELECT id, name, handle, kind, version, model, about, created_at FROM account.agent WHERE id = $1
 
