@@ -60,7 +60,7 @@ check: $(DEV) ## format, lint, types, architecture
 	$(BIN)/mypy
 
 bench: $(DEV) ## the product beside its floor and beside what a user would write instead
-	$(BIN)/python -m bench
+	$(BIN)/python -m bench --json bench.json
 
 soak: $(DEV) ## MINUTES (5) of every game while processes are killed by SEED (1), then everything is compared
 	$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),5) --seed $(or $(SEED),1)

@@ -36,6 +36,7 @@ PARTS: Final = {
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"any of {', '.join(PARTS)}; left out: all")
+    parser.add_argument("--short", action="store_true", help="as little as shows that it works; no figure of it counts")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON, too")
     asked = parser.parse_args()
     if unknown := [part for part in asked.parts if part not in PARTS]:
@@ -43,7 +44,8 @@ def main() -> None:
     table = Table("what", "product", "beside it", "ratio", title="product beside what a user would write instead")
     measured = []
     for part in asked.parts or PARTS:
-        for row in PARTS[part].rows():
+        measuring = PARTS[part]
+        for row in measuring.rows(measuring.SHORT if asked.short else measuring.WHOLE):
             print(*row, sep=" | ", file=sys.stderr, flush=True)  # a run that is stopped has told what it knew
             table.add_row(*row)
             measured.append(dict(zip(("what", "product", "beside", "ratio"), row, strict=True)) | {"part": part})

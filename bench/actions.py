@@ -11,13 +11,22 @@ from typing import NamedTuple
 
 import uvloop
 
+from bench import Row
 from bench.load import Connection, Measured, drive, open_connections, request
 from bench.servers import database_url, events_behind, floor, folder, naive, product
 
-IN_FLIGHT = (64, 256)
-GAMES = 384
-ROUNDS = 3
+_WANTED = {64: ("2.5", "1.3"), 256: ("4", "2.5")}
 _keys = itertools.count()
+
+
+class Size(NamedTuple):
+    in_flight: tuple[int, ...] = tuple(_WANTED)
+    games: int = 384
+    rounds: int = 3
+
+
+WHOLE = Size()
+SHORT = Size((4,), 4, 1)
 
 
 def _headers(key: str, idempotency: bool = False) -> str:
@@ -103,7 +112,7 @@ class Compared(NamedTuple):
     behind: list[int]
 
 
-def measure(in_flight: int, games: int = GAMES, rounds: int = ROUNDS) -> Compared:
+def measure(in_flight: int, games: int, rounds: int) -> Compared:
     """Interleaved rounds on one Postgres with fsync on, each warm."""
     compared = Compared([], [], [], [], [], [])
     with folder() as data, product(Path(data)) as port:
@@ -125,13 +134,13 @@ def _measure_warm(port: int, actions: int, in_flight: int) -> Measured:
     return uvloop.run(measure_posts(port, actions, in_flight))
 
 
-def rows() -> list[tuple[str, str, str, str]]:
-    return [row for in_flight in IN_FLIGHT for row in _rows(in_flight)]
+def rows(size: Size) -> list[Row]:
+    return [row for in_flight in size.in_flight for row in _rows(in_flight, size)]
 
 
-def _rows(in_flight: int) -> list[tuple[str, str, str, str]]:
-    ours, theirs, tuned, hops, logged, behind = measure(in_flight)
-    wanted = {64: ("2.5", "1.3"), 256: ("4", "2.5")}[in_flight]
+def _rows(in_flight: int, size: Size) -> list[Row]:
+    ours, theirs, tuned, hops, logged, behind = measure(in_flight, size.games, size.rounds)
+    wanted = _WANTED.get(in_flight, ("", ""))
     loaded = f"{in_flight} in flight"
     return [
         rated(f"O/X actions/s, {loaded}, against the naive handler", ours, theirs, wanted[0]),
@@ -144,7 +153,7 @@ def _rows(in_flight: int) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def rated(what: str, ours: list[Measured], theirs: list[Measured], wanted: str = "") -> tuple[str, str, str, str]:
+def rated(what: str, ours: list[Measured], theirs: list[Measured], wanted: str = "") -> Row:
     """Medians of rates, and their ratio with the least and the greatest of the rounds."""
     ratios = sorted(one.rate / other.rate for one, other in zip(ours, theirs, strict=True))
     mine, other = (statistics.median(run.rate for run in runs) for runs in (ours, theirs))
@@ -152,9 +161,7 @@ def rated(what: str, ours: list[Measured], theirs: list[Measured], wanted: str =
     return what, f"{mine:,.0f}/s", f"{other:,.0f}/s", spread
 
 
-def _timed(
-    what: str, ours: list[Measured], theirs: list[Measured], share: float, against: float
-) -> tuple[str, str, str, str]:
+def _timed(what: str, ours: list[Measured], theirs: list[Measured], share: float, against: float) -> Row:
     mine, other = (
         statistics.median(run.percentile(at) * 1000 for run in runs) for runs, at in ((ours, share), (theirs, against))
     )

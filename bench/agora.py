@@ -9,23 +9,45 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import msgspec
+import numpy
 import psycopg
 from playmolt_agora.plan import reading
 from playmolt_cli.local.folder import Run
 from playmolt_cli.local.stack import Stack
 
+from bench import Row
 from bench.servers import ROOT, folder
 
 RUN_SECONDS = 300
 MEMORY_MB = 1024
 ANALYSIS_SECONDS = 60
-TURNS = 18_000
 TURN_MS = 1.33
 _EXPERIMENTS = "/api/agora/experiments"
+
+
+_SHORT_PLAN = """\
+name: short
+seed: "1"
+models: [scripted-steady]
+languages: [en]
+phases:
+  phase1: {runs: 1, turns: 3}
+"""
+
+
+class Size(NamedTuple):
+    """A plan, and how many turns of agents it has."""
+
+    plan: str = reading.preset("white-room")
+    turns: int = 18_000
+
+
+WHOLE = Size()
+SHORT = Size(_SHORT_PLAN, 36)
 
 
 class Memory:
@@ -111,10 +133,9 @@ def _cpu_seconds(run: Run) -> float:
 
 def _turn_cpu(samples: list[tuple[int, float]], first: float, last: float) -> float:
     """The CPU seconds of an event while the matrix went from one share of its events to another."""
-    total = samples[-1][0]
-    inside = [sample for sample in samples if first * total <= sample[0] <= last * total]
-    (events, began), (more, ended) = inside[0], inside[-1]
-    return (ended - began) / (more - events)
+    events, spent = zip(*samples, strict=True)
+    began, ended = numpy.interp((first * events[-1], last * events[-1]), events, spent)
+    return float((ended - began) / ((last - first) * events[-1]))
 
 
 def _analysis_seconds(data: Path, experiment: str) -> float:
@@ -125,24 +146,24 @@ def _analysis_seconds(data: Path, experiment: str) -> float:
     return time.monotonic() - began
 
 
-def measure(text: str) -> dict[str, Any]:
+def measure(size: Size) -> dict[str, Any]:
     with folder() as data, Stack(data) as stack:
         run = stack.run
         memory = Memory(run)
         with memory.watched():
-            experiment, seconds, samples = _run_plan(run, text)
+            experiment, seconds, samples = _run_plan(run, size.plan)
         early, late = _turn_cpu(samples, 0.05, 0.3), _turn_cpu(samples, 0.7, 0.95)
         analysis = _analysis_seconds(data, experiment)
-    whole = (samples[-1][1] - samples[0][1]) / TURNS
+    whole = (samples[-1][1] - samples[0][1]) / size.turns
     return {"seconds": seconds, "mb": memory.most_mb, "early": early, "late": late, "cpu": whole, "analysis": analysis}
 
 
-def rows() -> list[tuple[str, str, str, str]]:
-    found = measure(reading.preset("white-room"))
+def rows(size: Size) -> list[Row]:
+    found = measure(size)
     return [
         (
-            f"white-room plan, {TURNS:,} turns into the log",
-            f"{found['seconds']:.0f} s ({TURNS / found['seconds']:,.0f} turns/s)",
+            f"white-room plan, {size.turns:,} turns into the log",
+            f"{found['seconds']:.0f} s ({size.turns / found['seconds']:,.0f} turns/s)",
             f"{RUN_SECONDS} s",
             f"{found['seconds'] / RUN_SECONDS:.2f} (wanted < 1)",
         ),
@@ -171,8 +192,3 @@ def rows() -> list[tuple[str, str, str, str]]:
             f"{found['analysis'] / ANALYSIS_SECONDS:.2f} (wanted < 1)",
         ),
     ]
-
-
-if __name__ == "__main__":
-    for row in rows():
-        print(*row, sep=" | ")

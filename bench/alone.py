@@ -11,14 +11,23 @@ from typing import NamedTuple
 import uvloop
 from playmolt_cli.local.embedded import Postgres
 
+from bench import Row
 from bench.actions import measure_posts, script_of, seat
 from bench.load import Measured, drive, open_connections
 from bench.processes import tree_seconds
 from bench.servers import folder, naive, product
 
-GAMES = 20
-ROUNDS = 5
 _SEATING = 8
+
+
+class Size(NamedTuple):
+    games: int = 20
+    rounds: int = 5
+    warm: int = 4
+
+
+WHOLE = Size()
+SHORT = Size(1, 1, 1)
 
 
 class Alone(NamedTuple):
@@ -49,7 +58,7 @@ def _alone(measured: Measured, seconds: float) -> Alone:
     return Alone(measured, seconds / len(measured.latencies) * 1000)
 
 
-def measure(games: int = GAMES, rounds: int = ROUNDS) -> tuple[list[Alone], list[Alone]]:
+def measure(size: Size) -> tuple[list[Alone], list[Alone]]:
     """Interleaved rounds of the product, whose joins are not counted, and of the naive handler."""
     ours: list[Alone] = []
     theirs: list[Alone] = []
@@ -63,16 +72,16 @@ def measure(games: int = GAMES, rounds: int = ROUNDS) -> tuple[list[Alone], list
             return tree_seconds(os.getpid()) - tree_seconds(up)
 
         with naive(postgres.url) as naive_port:
-            uvloop.run(_measure_product(port, 4, of_product))
-            _measure_naive(naive_port, 500, of_naive)
-            for _ in range(rounds):
-                ours.append(uvloop.run(_measure_product(port, games, of_product)))
-                theirs.append(_measure_naive(naive_port, games * 50, of_naive))
+            uvloop.run(_measure_product(port, size.warm, of_product))
+            _measure_naive(naive_port, size.warm * 50, of_naive)
+            for _ in range(size.rounds):
+                ours.append(uvloop.run(_measure_product(port, size.games, of_product)))
+                theirs.append(_measure_naive(naive_port, size.games * 50, of_naive))
     return ours, theirs
 
 
-def rows() -> list[tuple[str, str, str, str]]:
-    ours, theirs = measure()
+def rows(size: Size) -> list[Row]:
+    ours, theirs = measure(size)
     mine, other = (min(one.measured.percentile(0.5) for one in runs) * 1000 for runs in (ours, theirs))
     cost, their_cost = (statistics.median(one.cost for one in runs) for runs in (ours, theirs))
     return [

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import uvicorn
 import uvloop
@@ -39,6 +39,8 @@ from starlette.websockets import WebSocket
 from websockets.asyncio.server import ServerConnection, broadcast
 from websockets.asyncio.server import serve as serve_websockets
 from websockets.utils import accept_key
+
+from bench import Row
 
 GAME = "ox-00000000-0000-7000-8000-000000000001"
 PAUSE = 0.02
@@ -181,7 +183,14 @@ async def starlette() -> tuple[int, Send]:
     return server.servers[0].sockets[0].getsockname()[1], send
 
 
-_SOCKETS, _EVENTS, _ROUNDS = 1_000, 100, 5
+class Size(NamedTuple):
+    sockets: int = 1_000
+    events: int = 100
+    rounds: int = 5
+
+
+WHOLE = Size()
+SHORT = Size(10, 20, 1)
 KINDS: dict[str, Serve] = {
     "floor": floor,
     "product": product,
@@ -257,22 +266,22 @@ def cost(kind: str, sockets: int, events: int, burst: int) -> float:
     return seconds / (sockets * events) * 1e6
 
 
-def rows() -> list[tuple[str, str, str, str]]:
+def rows(size: Size) -> list[Row]:
     """A delivery alone beside the floor, and ten that are there at once beside one alone."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     taken: dict[tuple[str, int], list[float]] = {("floor", 1): [], ("product", 1): [], ("product", 10): []}
-    for _ in range(_ROUNDS):
+    for _ in range(size.rounds):
         for (kind, burst), costs in taken.items():
-            costs.append(cost(kind, _SOCKETS, _EVENTS, burst))
+            costs.append(cost(kind, size.sockets, size.events, burst))
     floor, alone, together = taken.values()
     return [
-        _row("a delivery to one of 1,000 watchers", alone, floor, "1.02"),
+        _row(f"a delivery to one of {size.sockets:,} watchers", alone, floor, "1.02"),
         _row("the same, ten messages at once, beside one", together, alone, "0.2"),
     ]
 
 
-def _row(what: str, ours: list[float], theirs: list[float], wanted: str) -> tuple[str, str, str, str]:
+def _row(what: str, ours: list[float], theirs: list[float], wanted: str) -> Row:
     ratios = sorted(one / other for one, other in zip(ours, theirs, strict=True))
     mine, other = statistics.median(ours), statistics.median(theirs)
     ratio = f"{statistics.median(ratios):.2f} x ({ratios[0]:.2f} to {ratios[-1]:.2f}), wanted {wanted}"
@@ -282,10 +291,10 @@ def _row(what: str, ours: list[float], theirs: list[float], wanted: str) -> tupl
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--serve", choices=KINDS, help=argparse.SUPPRESS)
-    parser.add_argument("--sockets", type=int, default=_SOCKETS)
-    parser.add_argument("--events", type=int, default=_EVENTS)
+    parser.add_argument("--sockets", type=int, default=WHOLE.sockets)
+    parser.add_argument("--events", type=int, default=WHOLE.events)
     parser.add_argument("--burst", type=int, default=0, help="messages at once; 0 measures 1 and 10")
-    parser.add_argument("--rounds", type=int, default=_ROUNDS)
+    parser.add_argument("--rounds", type=int, default=WHOLE.rounds)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

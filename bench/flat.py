@@ -12,35 +12,45 @@ from typing import NamedTuple
 import uvloop
 from playmolt_cli.local.database import database
 
+from bench import Row
 from bench.actions import script_of, seat
 from bench.filling import fill
 from bench.load import drive, open_connections
 from bench.processes import tree_seconds
 from bench.servers import folder, product
 
-EVENTS = (10_000, 100_000, 1_000_000)
-"""Beside a log that is new."""
-ROUNDS = 5
 FEW = 100
-MANY = {1_000: ROUNDS, 10_000: 3}
-"""How many rounds each; seating 50,000 agents takes a minute and a half."""
 REPLICAS = 2
-GAMES = 1_000
-_IN_FLIGHT = 64
-_FIRST_CHOICES = 5
 _NO_DEADLINE = {"PLAYMOLT_PHASE_DEADLINE_SECONDS": "3600"}
 """Games are left after their first choices. At their deadline the engine would play them on in a later round."""
 
 
-Row = tuple[str, str, str, str]
+class Size(NamedTuple):
+    """`many`: how many games at once, and in how many rounds: seating 50,000 agents takes a minute and a half. `loads`:
+    of replicas, beside that of one. `events`: logs beside one that is new."""
+
+    games: int = 1_000
+    rounds: int = 5
+    many: tuple[tuple[int, int], ...] = ((1_000, 5), (10_000, 3))
+    loads: tuple[int, ...] = (REPLICAS, 1)
+    events: tuple[int, ...] = (10_000, 100_000, 1_000_000)
+
+
+WHOLE = Size()
+SHORT = Size(10, 1, (), (REPLICAS,), ())
 
 
 class Stack(NamedTuple):
     """A folder of `up`, the options it is started with, and how many of its games are played at once."""
 
     data: Path
+    games: int
     options: tuple[str, ...] = ()
-    at_once: int = GAMES
+    at_once: int = 0
+    """All of them, where it is 0."""
+    actions: int = 5
+    """Of each game: five are the first choices of its first round."""
+    in_flight: int = 64
 
     def up(self) -> AbstractContextManager[int]:
         return product(self.data, *self.options, environment=_NO_DEADLINE)
@@ -48,19 +58,19 @@ class Stack(NamedTuple):
     def cost(self, port: int) -> float:
         """Processor microseconds of an action, over a round of first choices."""
         run = json.loads((self.data / "run.json").read_text("utf-8"))
-        return uvloop.run(_cost(port, self.at_once, partial(tree_seconds, int(run["pid"]))))
+        return uvloop.run(_cost(port, self, partial(tree_seconds, int(run["pid"]))))
 
 
-async def _cost(port: int, at_once: int, spent: Callable[[], float]) -> float:
-    games = max(GAMES, at_once)
-    connections = await open_connections(port, _IN_FLIGHT)
-    scripts = [script_of(game, keys)[:_FIRST_CHOICES] for game, keys in (await seat(connections, games)).items()]
+async def _cost(port: int, stack: Stack, spent: Callable[[], float]) -> float:
+    connections = await open_connections(port, stack.in_flight)
+    scripts = [script_of(game, keys)[: stack.actions] for game, keys in (await seat(connections, stack.games)).items()]
     before, actions = spent(), 0
-    for start in range(0, games, at_once):
+    at_once = stack.at_once or stack.games
+    for start in range(0, stack.games, at_once):
         some = scripts[start : start + at_once]
         plays = [
-            [script[place] for place in range(_FIRST_CHOICES) for script in some[number::_IN_FLIGHT]]
-            for number in range(_IN_FLIGHT)
+            [script[place] for place in range(stack.actions) for script in some[number :: stack.in_flight]]
+            for number in range(stack.in_flight)
         ]
         measured = await drive(connections, plays)
         assert set(measured.statuses) == {200}, measured.statuses
@@ -70,9 +80,9 @@ async def _cost(port: int, at_once: int, spent: Callable[[], float]) -> float:
     return (spent() - before) / actions * 1e6
 
 
-def beside(more: Stack, less: Stack, rounds: int = ROUNDS) -> tuple[list[float], list[float]]:
-    """What an action costs on each of two stacks. The one that takes less to seat comes right behind the other: a machine
-    is faster at one time than at another, and what is compared should lie close together."""
+def beside(more: Stack, less: Stack, rounds: int) -> tuple[list[float], list[float]]:
+    """What an action costs on each of two stacks. The one that takes less to seat comes right behind the other: the
+    speed of a machine moves, and what is compared should lie close together."""
     costs: tuple[list[float], list[float]] = ([], [])
     with more.up() as more_port, less.up() as less_port:
         for number in range(rounds + 1):
@@ -83,35 +93,41 @@ def beside(more: Stack, less: Stack, rounds: int = ROUNDS) -> tuple[list[float],
     return costs
 
 
-def rows() -> Iterator[Row]:
+def rows(size: Size) -> Iterator[Row]:
     with folder() as data:
-        yield from _breadths(data)
-        yield _replicas(data)
-        yield from _lengths(data)
+        yield from _breadths(data, size)
+        yield from _replicas(data, size)
+        yield from _lengths(data, size)
 
 
-def _breadths(data: Path) -> Iterator[Row]:
-    for many, rounds in MANY.items():
-        more, less = Stack(data / f"at-once-{many}", at_once=many), Stack(data / f"few-{many}", at_once=FEW)
+def _breadths(data: Path, size: Size) -> Iterator[Row]:
+    for many, rounds in size.many:
+        more, less = Stack(data / f"at-once-{many}", many), Stack(data / f"few-{many}", size.games, at_once=FEW)
         yield _row(f"{many:,} games at once, beside {FEW}", *beside(more, less, rounds))
 
 
-def _replicas(data: Path) -> Row:
+def _replicas(data: Path, size: Size) -> Iterator[Row]:
+    """Whole games: at the first action of each an engine loads what the lobby's made, and a gateway looks a key up."""
     options = tuple(word for kind in ("engines", "gateways", "spectators") for word in (f"--{kind}", str(REPLICAS)))
-    found = beside(Stack(data / "replicas", options), Stack(data / "single"))
-    return _row(f"{REPLICAS} engines, gateways and spectators, beside one of each", *found)
+    for load in size.loads:
+        games, in_flight = size.games // 5 * load, 64 * load
+        replicas = Stack(data / f"replicas-{load}", games, options, actions=50, in_flight=in_flight)
+        single = Stack(data / f"single-{load}", size.games // 5, actions=50)
+        found = beside(replicas, single, size.rounds)
+        yield _row(f"{REPLICAS} engines, gateways and spectators at {load} times the load, beside one of each", *found)
 
 
-def _lengths(data: Path) -> Iterator[Row]:
-    grown, before = Stack(data / "grown"), 0
-    with grown.up():
-        pass  # makes its Postgres
-    for events in EVENTS:
+def _lengths(data: Path, size: Size) -> Iterator[Row]:
+    grown, before = Stack(data / "grown", size.games), 0
+    if size.events:
+        with grown.up():
+            pass  # makes its Postgres
+    for events in size.events:
         with database(grown.data) as url:
             uvloop.run(fill(url, events - before))
         before = events
-        new = Stack(data / f"new-{events}")
-        yield _row(f"a log of {events:,} events, beside a new one", *beside(grown, new))
+        new = Stack(data / f"new-{events}", size.games)
+        yield _row(f"a log of {events:,} events, beside a new one", *beside(grown, new, size.rounds))
 
 
 def _row(what: str, ours: list[float], theirs: list[float]) -> Row:

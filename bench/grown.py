@@ -11,16 +11,24 @@ from typing import NamedTuple
 import uvloop
 from playmolt_cli.local.database import database
 
+from bench import Row
 from bench.actions import script_of, seat
 from bench.filling import GAME_EVENTS, fill
 from bench.load import Measured, open_connections, request
 from bench.servers import ROOT, folder, product, spectator_port
 from bench.watching import watch
 
-EVENTS = 1_000_000
 _LOOKED_AT = 100
 """Fewer than the histories that an engine keeps: the second time each is still there."""
 _SEATING = 5
+
+
+class Size(NamedTuple):
+    events: int = 1_000_000
+
+
+WHOLE = Size()
+SHORT = Size(2_000)
 
 
 class Found(NamedTuple):
@@ -80,16 +88,16 @@ def _command(data: Path, *words: str) -> float:
         return time.perf_counter() - began
 
 
-def rows() -> list[tuple[str, str, str, str]]:
+def rows(size: Size) -> list[Row]:
     with folder() as data:
         with product(data):
             pass  # makes its Postgres
         with database(data) as url:
-            games = uvloop.run(fill(url, EVENTS))
-        return measured(data, games, EVENTS)
+            games = uvloop.run(fill(url, size.events))
+        return measured(data, games, size.events)
 
 
-def measured(data: Path, games: list[str], events: int) -> list[tuple[str, str, str, str]]:
+def measured(data: Path, games: list[str], events: int) -> list[Row]:
     found = started(data, games)
     verify = _command(data, "verify", "--json")
     export = _command(data, "export", "--format", "parquet", "--out", str(data / "log.parquet"))

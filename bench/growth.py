@@ -9,12 +9,10 @@ import psycopg
 from playmolt import AsyncClient
 from playmolt.bots.house import run_bots, seats
 
+from bench import Row
 from bench.servers import database_url, folder, product
 
-TABLES = 8
 SEATS = 5
-ROUNDS = 25
-"""200 games, once of new agents each time, once of the same ones."""
 _SIZE = """
 SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint
 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
@@ -27,6 +25,17 @@ WHERE schemaname = 'log' AND relname <> 'head'
 _DATA = """
 SELECT coalesce(sum(octet_length(data::text)), 0)::bigint, count(DISTINCT metadata ->> 'command_id') FROM log.event
 """
+
+
+class Size(NamedTuple):
+    """200 games, once of new agents each time, once of the same ones."""
+
+    tables: int = 8
+    rounds: int = 25
+
+
+WHOLE = Size()
+SHORT = Size(1, 1)
 
 
 class _Counted(NamedTuple):
@@ -85,17 +94,17 @@ def _growth(url: str, rounds: Sequence[Sequence[_Table]]) -> Growth:
     return Growth(grown / games, grown / (after.data - before.data), written / commands)
 
 
-def measure() -> tuple[Growth, Growth]:
+def measure(size: Size) -> tuple[Growth, Growth]:
     """Of games of agents who never played before, and of those who have."""
     with folder() as data, product(Path(data)) as port:
         url = database_url(data)
-        newcomers = [[_Table(port) for _ in range(TABLES)] for _ in range(ROUNDS)]
+        newcomers = [[_Table(port) for _ in range(size.tables)] for _ in range(size.rounds)]
         first = _growth(url, newcomers)
-        return first, _growth(url, [newcomers[0]] * ROUNDS)
+        return first, _growth(url, [newcomers[0]] * size.rounds)
 
 
-def rows() -> list[tuple[str, str, str, str]]:
-    first, again = measure()
+def rows(size: Size) -> list[Row]:
+    first, again = measure(size)
     return [
         ("an O/X game in tables and indexes, its agents' first", f"{first.size / 1024:.1f} KiB", "its events' data",
          f"{first.times:.2f} x"),

@@ -4,7 +4,7 @@ import asyncio
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from playmolt_cli.games import deciders
 from playmolt_cli.match.plan import plan_of_words
@@ -12,10 +12,9 @@ from playmolt_cli.match.running import Running
 from playmolt_core.game.decider import Act, Command, Create, Join
 from playmolt_core.llm.catalogue import load
 
+from bench import Row
 from bench.servers import folder
 
-GAMES = 1_000
-WARM = 50
 _AT = datetime(2026, 1, 1, tzinfo=UTC)
 _BOTS = """
 def bot(turn):
@@ -30,24 +29,33 @@ def looks(turn):
 """
 
 
-def rows() -> list[tuple[str, str, str, str]]:
+class Size(NamedTuple):
+    games: int = 1_000
+    warm: int = 50
+
+
+WHOLE = Size()
+SHORT = Size(4, 1)
+
+
+def rows(size: Size) -> list[Row]:
     with folder() as place:
         path = Path(place) / "bots.py"
         path.write_text(_BOTS, encoding="utf-8")
-        rules = _rate(_bare)
+        rules = _rate(_bare, size)
         told = [("without views", str(path)), ("with views", f"{path}:looks")]
-        rates = [(name, _rate(lambda games, bot=bot: _match(bot, games))) for name, bot in told]
+        rates = [(name, _rate(lambda games, bot=bot: _match(bot, games), size)) for name, bot in told]
     return [
         (f"match, {name}", f"{rate:.0f} games/s", f"{rules:.0f} games/s on the bare rules", f"{rate / rules:.2f}")
         for name, rate in rates
     ]
 
 
-def _rate(play: Any) -> float:
-    play(WARM)
+def _rate(play: Any, size: Size) -> float:
+    play(size.warm)
     began = time.process_time()
-    play(GAMES)
-    return GAMES / (time.process_time() - began)
+    play(size.games)
+    return size.games / (time.process_time() - began)
 
 
 def _match(bot: str, games: int) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import uuid
 from pathlib import Path
+from typing import NamedTuple
 
 import uvloop
 from playmolt_cli.local.embedded import Postgres
@@ -18,11 +19,19 @@ from playmolt_core.settings import Settings
 from playmolt_ox.rules import Ox
 from playmolt_schemas.envelopes import Answer, Call, Op
 
+from bench import Row
 from bench.servers import ROOT, folder
 
-GAMES = 10_000
 LIMIT_MB = 150
 _AT_ONCE = 500
+
+
+class Size(NamedTuple):
+    games: int = 10_000
+
+
+WHOLE = Size()
+SHORT = Size(100)
 
 
 def _megabytes() -> float:
@@ -31,8 +40,8 @@ def _megabytes() -> float:
     return int(found.group(1)) / 1024 if found else 0.0
 
 
-async def _fill(url: str) -> float:
-    """Seat five agents in each of ten thousand games and send a first choice each; give the process's memory."""
+async def _fill(url: str, games: int) -> float:
+    """Seat five agents in each game and send a first choice each; give the process's memory."""
     pool = await open_pool(url)
     engine = Engine(Ox(), PostgresLog(pool), Settings(), lambda _: None)
     engine.start()
@@ -43,7 +52,7 @@ async def _fill(url: str) -> float:
         return future
 
     choice = json.dumps({"type": "first_choice", "choice": "O", "comment": "a comment of usual length, say"}).encode()
-    for start in range(0, GAMES * 5, _AT_ONCE):
+    for start in range(0, games * 5, _AT_ONCE):
         agents = [f"agent-{uuid.UUID(int=number)}" for number in range(start, start + _AT_ONCE)]
         seats = [json.loads((await seat).body)["game_id"] for seat in [send("join", "", agent) for agent in agents]]
         moves = [send("act", game, agent, choice) for game, agent in zip(seats, agents, strict=True)]
@@ -54,16 +63,21 @@ async def _fill(url: str) -> float:
     return weight
 
 
-def rows() -> list[tuple[str, str, str, str]]:
+def rows(size: Size) -> list[Row]:
     """Measured in a process of its own, so that nothing else of the benchmark counts."""
     with folder() as data, Postgres(data / "postgres") as server:
         asyncio.run(migrate(server.url, "all"))
-        command = [sys.executable, "-m", "bench.memory", server.url]
+        command = [sys.executable, "-m", "bench.memory", server.url, str(size.games)]
         weight = float(subprocess.run(command, cwd=ROOT, capture_output=True, check=True, timeout=600).stdout)
     return [
-        (f"engine with {GAMES:,} games", f"{weight:.0f} MB", f"{LIMIT_MB} MB", f"{weight / LIMIT_MB:.2f} (wanted < 1)")
+        (
+            f"engine with {size.games:,} games",
+            f"{weight:.0f} MB",
+            f"{LIMIT_MB} MB",
+            f"{weight / LIMIT_MB:.2f} (wanted < 1)",
+        )
     ]
 
 
 if __name__ == "__main__":
-    print(uvloop.run(_fill(sys.argv[1])))
+    print(uvloop.run(_fill(sys.argv[1], int(sys.argv[2]))))

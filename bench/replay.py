@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
@@ -28,13 +28,23 @@ from playmolt_core.log.postgres import PostgresLog
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import ZERO_HASH, Metadata
 
+from bench import Row
 from bench.servers import folder
 
-EVENTS = 1_000
-ROUNDS = 7
 AT_ONCE = 4
 """What both have of connections, and the library of threads."""
 STREAMS = [f"count-00000000-0000-7000-8000-{number:012}" for number in range(16)]
+
+
+class Size(NamedTuple):
+    """Events of each stream."""
+
+    events: int = 1_000
+    rounds: int = 7
+
+
+WHOLE = Size()
+SHORT = Size(20, 1)
 
 
 class Added(Event, frozen=True, kw_only=True):
@@ -72,7 +82,7 @@ class Counter(Aggregate):
         self.total += amount
 
 
-def _library(url: str) -> Callable[[], int]:
+def _library(url: str, events: int) -> Callable[[], int]:
     """What replays as many aggregates of the library on the same Postgres, and says how many events those have."""
     parts = urlsplit(url)
     environment = {
@@ -86,7 +96,7 @@ def _library(url: str) -> Callable[[], int]:
     application: Application[Any] = Application(env=environment)
     counters = [Counter() for _ in STREAMS]
     for counter in counters:
-        for number in range(EVENTS - 1):
+        for number in range(events - 1):
             counter.add("agent-1", number % 3)
         application.save(counter)
 
@@ -118,17 +128,17 @@ async def _replayed(log: PostgresLog, decider: Decider[Any], stream: str) -> int
     return int(fold(decider, stream, stored).version)
 
 
-async def _product(url: str) -> tuple[list[float], list[float]]:
+async def _product(url: str, size: Size) -> tuple[list[float], list[float]]:
     await migrate(url, "all")
     pool = await open_pool(url, size=AT_ONCE)
     log = PostgresLog(pool)
     for stream in STREAMS:
-        append = StreamAppend(stream=stream, expected=0, prev_hash=ZERO_HASH, records=_records(stream, EVENTS))
+        append = StreamAppend(stream=stream, expected=0, prev_hash=ZERO_HASH, records=_records(stream, size.events))
         await log.append([Unit(streams=[append])])
     decider: Decider[Any] = Adding()  # type: ignore[assignment]  # a replay needs no more of it
-    library, events = _library(url), EVENTS * len(STREAMS)
+    library, events = _library(url, size.events), size.events * len(STREAMS)
     ours, theirs = [], []
-    for _ in range(ROUNDS):
+    for _ in range(size.rounds):
         start = time.perf_counter()
         assert sum(await asyncio.gather(*(_replayed(log, decider, stream) for stream in STREAMS))) == events
         ours.append(events / (time.perf_counter() - start))
@@ -139,9 +149,9 @@ async def _product(url: str) -> tuple[list[float], list[float]]:
     return ours, theirs
 
 
-def rows() -> list[tuple[str, str, str, str]]:
+def rows(size: Size) -> list[Row]:
     with folder() as data, Postgres(data / "postgres") as server:
-        ours, theirs = uvloop.run(_product(server.url))
+        ours, theirs = uvloop.run(_product(server.url, size))
     mine, other = statistics.median(ours), statistics.median(theirs)
     return [
         (
@@ -151,8 +161,3 @@ def rows() -> list[tuple[str, str, str, str]]:
             f"{mine / other:.0f} x (wanted 20)",
         )
     ]
-
-
-if __name__ == "__main__":
-    for row in rows():
-        print(*row)

@@ -8,19 +8,27 @@ from typing import Final, NamedTuple
 import asyncpg
 import uvloop
 
+from bench import Row
 from bench.actions import measure_product, rated
 from bench.load import Measured
 from bench.servers import database_url, folder, product
 
-IN_FLIGHT: Final = 32
-GAMES: Final = 64
-ROUNDS: Final = 3
 WANTED: Final = "1.7"
 _SLOW: Final = (
     "ALTER SYSTEM SET commit_delay = 3000",
     "ALTER SYSTEM SET commit_siblings = 0",
     "SELECT pg_reload_conf()",
 )
+
+
+class Size(NamedTuple):
+    in_flight: int = 32
+    games: int = 64
+    rounds: int = 3
+
+
+WHOLE: Final = Size()
+SHORT: Final = Size(4, 4, 1)
 
 
 class Setup(NamedTuple):
@@ -42,25 +50,25 @@ async def _slow_commits(url: str) -> None:
         await connection.close()
 
 
-def _round(setup: Setup, games: int) -> Measured:
+def _round(setup: Setup, size: Size) -> Measured:
     settings = {"PLAYMOLT_BATCH_COMMANDS": "1", "PLAYMOLT_LOG_SHARDS": str(setup.shards)}
     with folder() as data, product(Path(data), "--engines", str(setup.engines), environment=settings) as port:
-        uvloop.run(measure_product(port, IN_FLIGHT, IN_FLIGHT))
+        uvloop.run(measure_product(port, size.in_flight, size.in_flight))
         asyncio.run(_slow_commits(database_url(data)))
-        return uvloop.run(measure_product(port, games, IN_FLIGHT))
+        return uvloop.run(measure_product(port, size.games, size.in_flight))
 
 
-def measure(games: int = GAMES, rounds: int = ROUNDS) -> dict[Setup, list[Measured]]:
+def measure(size: Size) -> dict[Setup, list[Measured]]:
     """Interleaved rounds, each on a platform of its own."""
     found: dict[Setup, list[Measured]] = defaultdict(list)
-    for _ in range(rounds):
+    for _ in range(size.rounds):
         for setup in (ONE, SHARED, APART):
-            found[setup].append(_round(setup, games))
+            found[setup].append(_round(setup, size))
     return found
 
 
-def rows() -> list[tuple[str, str, str, str]]:
-    found = measure()
+def rows(size: Size) -> list[Row]:
+    found = measure(size)
     return [
         rated("O/X actions/s of two engines on two shards, against one engine", found[APART], found[ONE], WANTED),
         rated("O/X actions/s of two engines on one shard, against one engine", found[SHARED], found[ONE]),

@@ -2,26 +2,36 @@
 all watched."""
 
 import asyncio
+import itertools
 import json
 import statistics
 import time
+from collections.abc import Iterator
 from functools import partial
-from typing import cast
+from typing import NamedTuple, cast
 
 import msgspec
 import uvloop
 
+from bench import Row
 from bench.actions import script_of, seat
 from bench.load import Connection, Measured, open_connections
 from bench.servers import folder, product, spectator_port
 
-GAMES = 100
 ACTIONS_A_SECOND = 1_000
-ROUNDS = 3
 _SEATING = 8
 _LONG = 126
 _HEARD_SECONDS = 180
 """A relay that starts fills its streams first."""
+
+
+class Size(NamedTuple):
+    games: int = 100
+    rounds: int = 3
+
+
+WHOLE = Size()
+SHORT = Size(8, 1)
 
 
 class _Versioned(msgspec.Struct):
@@ -83,12 +93,17 @@ async def watch(port: int, games: list[str]) -> dict[str, Watcher]:
 
 
 async def _play(
-    connection: Connection, script: list[bytes], watcher: Watcher, start: float, answers: Measured, feeds: Measured
+    connection: Connection,
+    script: list[bytes],
+    watcher: Watcher,
+    times: Iterator[float],
+    answers: Measured,
+    feeds: Measured,
 ) -> None:
     """Send an action when its time has come, and look afterwards when its watcher heard of it."""
     sent: dict[int, float] = {}
-    for number, raw in enumerate(script):
-        await asyncio.sleep(max(0.0, start + number * GAMES / ACTIONS_A_SECOND - time.perf_counter()))
+    for at, raw in zip(times, script, strict=False):
+        await asyncio.sleep(max(0.0, at - time.perf_counter()))
         begun = time.perf_counter()
         status, body = await connection.send(raw)
         assert status == 200, body
@@ -98,17 +113,17 @@ async def _play(
     feeds.latencies += [watcher.came[version] - begun for version, begun in sent.items()]
 
 
-async def measure(port: int, spectator: int) -> tuple[Measured, Measured]:
+async def measure(port: int, spectator: int, games: int) -> tuple[Measured, Measured]:
     """When the answers of a round came, and when the watchers heard."""
-    connections = await open_connections(port, GAMES)
-    seats = await seat(connections[:_SEATING], GAMES)
+    connections = await open_connections(port, games)
+    seats = await seat(connections[:_SEATING], games)
     watchers = await watch(spectator, list(seats))
     answers, feeds = Measured(), Measured()
     start = time.perf_counter()
     plays = []
     for number, (connection, (game, keys)) in enumerate(zip(connections, seats.items(), strict=True)):
-        begins = start + number / ACTIONS_A_SECOND
-        plays.append(_play(connection, script_of(game, keys), watchers[game], begins, answers, feeds))
+        times = itertools.count(start + number / ACTIONS_A_SECOND, games / ACTIONS_A_SECOND)
+        plays.append(_play(connection, script_of(game, keys), watchers[game], times, answers, feeds))
     await asyncio.gather(*plays)
     for connection in connections:
         connection.close()
@@ -117,15 +132,15 @@ async def measure(port: int, spectator: int) -> tuple[Measured, Measured]:
     return answers, feeds
 
 
-def rows() -> list[tuple[str, str, str, str]]:
+def rows(size: Size) -> list[Row]:
     with folder() as data, product(data) as port:
         spectator = spectator_port(data)
-        uvloop.run(measure(port, spectator))  # warms up
-        rounds = [uvloop.run(measure(port, spectator)) for _ in range(ROUNDS)]
+        uvloop.run(measure(port, spectator, size.games))  # warms up
+        rounds = [uvloop.run(measure(port, spectator, size.games)) for _ in range(size.rounds)]
     return [_row(name, share, rounds, wanted) for name, share, wanted in (("p50", 0.5, ""), ("p99", 0.99, "1.3"))]
 
 
-def _row(name: str, share: float, rounds: list[tuple[Measured, Measured]], wanted: str) -> tuple[str, str, str, str]:
+def _row(name: str, share: float, rounds: list[tuple[Measured, Measured]], wanted: str) -> Row:
     answers, feeds = (statistics.median(one[side].percentile(share) for one in rounds) * 1000 for side in (0, 1))
     ratio = statistics.median(feed.percentile(share) / answer.percentile(share) for answer, feed in rounds)
     what = f"{name} from an action to its watcher, 1,000 actions/s, beside the answer"

@@ -1,0 +1,28 @@
+"""The bench's short form: every part plays what it measures, and asserts what came of it. Its figures say nothing."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+from bench.__main__ import PARTS
+
+ROOT = Path(__file__).resolve().parents[3]
+SECONDS = 400
+
+
+async def test_every_part_measures_and_says_so_in_rows(tmp_path: Path) -> None:
+    rows = tmp_path / "bench.json"
+    command = ("-m", "bench", "--short", "--json", str(rows))
+    bench = await asyncio.create_subprocess_exec(
+        sys.executable, *command, cwd=ROOT, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        _, told = await asyncio.wait_for(bench.communicate(), SECONDS)
+    finally:
+        if bench.returncode is None:
+            bench.kill()
+    assert bench.returncode == 0, told.decode()[-4_000:]
+    measured = json.loads(rows.read_text("utf-8"))
+    assert {row["part"] for row in measured} == set(PARTS)
+    assert all(row["what"] and row["product"] for row in measured)
