@@ -261,6 +261,22 @@ class TestKeyCache:
         assert keys.known(hashes[1]), "not used for a minute, and still true"
         assert platform.store.lookups == 2
 
+    async def test_a_key_in_use_is_looked_up_again_after_a_while(self, platform: Any) -> None:
+        """Its agent may be none that a restored database knows."""
+        now = [100.0]
+        keys = Keys(platform.store, platform.bus, clock=lambda: now[0])
+        _, key = platform.agent()
+        key_hash = hash_of(key["Authorization"][7:])
+        await keys.agent(key_hash)
+        del platform.store.keys[key_hash]
+        for _ in range(int(auth.REMEMBERED_SECONDS / auth.REVISED_SECONDS) - 1):
+            now[0] += auth.REVISED_SECONDS
+            assert await keys.agent(key_hash)
+            await asyncio.sleep(0)
+        now[0] += auth.REVISED_SECONDS
+        assert await keys.agent(key_hash) is None
+        assert len(keys) == 0
+
     async def test_a_key_that_became_void_without_a_notice_is_forgotten(self, platform: Any) -> None:
         now = [100.0]
         keys = Keys(platform.store, platform.bus, clock=lambda: now[0])

@@ -22,6 +22,8 @@ from playmolt_gateway.ports import Accounts, GatewayBus
 CACHED_KEYS: Final = 50_000
 CACHED_SECONDS: Final = 15.0
 REVISED_SECONDS: Final = 5.0
+REMEMBERED_SECONDS: Final = 600.0
+"""A database that is restored, or fails over, may know nothing of an agent and have no note of that."""
 VOID_SECONDS: Final = 1_800.0
 """How far back void keys are asked for; the accounts keep them an hour."""
 _COMMIT_SECONDS: Final = 60.0
@@ -84,8 +86,9 @@ def hash_of(key: str | bytes) -> str:
 class Keys:
     """Key hash → agent: a bounded cache over the accounts, one query at a time for all keys.
 
-    What is remembered is at most 15 seconds old, and empty while NATS is away: notices of replaced keys may be missed.
-    Keys asked for while a query is under way share the next one: by itself, a look-up costs more than an action.
+    What is remembered was true 15 seconds ago at most, and nothing is while NATS is away: notices of replaced keys may
+    be missed. By itself a look-up costs more than an action: keys asked for while a query is under way share the next,
+    and keys in use are looked up every ten minutes only. Which became void is one query for all of them.
     """
 
     def __init__(
@@ -115,24 +118,24 @@ class Keys:
         if not self._bus.connected():
             self.clear()
         elif (known := self._known.get(key_hash)) is not None:
-            agent, until = known
+            agent, since = known
             now = self._clock()
             if now >= self._revise_at and (self._revising is None or self._revising.done()):
                 self._revise_at = now + REVISED_SECONDS
                 self._revising = asyncio.create_task(self._revise(now))
-            if now < max(until, self._revised + self._seconds):
+            if now < min(max(since, self._revised) + self._seconds, since + REMEMBERED_SECONDS):
                 self._known.move_to_end(key_hash)
                 return agent
         return None
 
     async def _revise(self, now: float) -> None:
         """Forget the keys that became void since the last time; where that fails, all lapse in time."""
-        since = now - self._revised + _COMMIT_SECONDS
-        if since > VOID_SECONDS:
+        seconds = now - self._revised + _COMMIT_SECONDS
+        if seconds > VOID_SECONDS:
             self.clear()
         with suppress(ConnectionError, TimeoutError):
             async with asyncio.timeout(LOOKUP_SECONDS):
-                for key_hash in await self._accounts.void_keys(min(since, VOID_SECONDS)):
+                for key_hash in await self._accounts.void_keys(min(seconds, VOID_SECONDS)):
                     self.drop(key_hash)
             self._revised = now
 
@@ -159,7 +162,7 @@ class Keys:
         """Answer the look-ups that wait, one query after the other, until none is left."""
         while self._waiting:
             asked, self._waiting = self._waiting, []
-            until = self._clock() + self._seconds
+            since = self._clock()
             try:
                 async with asyncio.timeout(LOOKUP_SECONDS):
                     owners = await self._accounts.owners([key_hash for key_hash, _ in asked])
@@ -174,7 +177,7 @@ class Keys:
                     if self._end(key_hash, lookup):
                         self._known.pop(key_hash, None)
                         if agent and self._bus.connected():
-                            self._remember(key_hash, agent, until)
+                            self._remember(key_hash, agent, since)
                     lookup.set_result(agent)
 
     def _end(self, key_hash: str, lookup: Future[Agent | None]) -> bool:
@@ -184,8 +187,8 @@ class Keys:
         del self._lookups[key_hash]
         return True
 
-    def _remember(self, key_hash: str, agent: Agent, until: float) -> None:
-        self._known[key_hash] = agent, until
+    def _remember(self, key_hash: str, agent: Agent, since: float) -> None:
+        self._known[key_hash] = agent, since
         if len(self._known) > self._size:
             self._known.popitem(last=False)
 
