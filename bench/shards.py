@@ -21,24 +21,26 @@ _SLOW: Final = (
 )
 
 
-class Size(NamedTuple):
-    in_flight: int = 32
-    games: int = 64
-    rounds: int = 3
-
-
-WHOLE: Final = Size()
-SHORT: Final = Size(4, 4, 1)
-
-
 class Setup(NamedTuple):
     engines: int
     shards: int
 
 
+_SHARDS: Final = {1: "one shard", 2: "two shards"}
 ONE: Final = Setup(1, 1)
 SHARED: Final = Setup(2, 1)
 APART: Final = Setup(2, 2)
+
+
+class Size(NamedTuple):
+    in_flight: int = 32
+    games: int = 64
+    rounds: int = 3
+    beside_one: tuple[Setup, ...] = (APART, SHARED)
+
+
+WHOLE: Final = Size()
+SHORT: Final = Size(4, 4, 1, (APART,))
 
 
 async def _slow_commits(url: str) -> None:
@@ -62,7 +64,7 @@ def measure(size: Size) -> dict[Setup, list[Measured]]:
     """Interleaved rounds, each on a platform of its own."""
     found: dict[Setup, list[Measured]] = defaultdict(list)
     for _ in range(size.rounds):
-        for setup in (ONE, SHARED, APART):
+        for setup in (ONE, *size.beside_one):
             found[setup].append(_round(setup, size))
     return found
 
@@ -70,6 +72,9 @@ def measure(size: Size) -> dict[Setup, list[Measured]]:
 def rows(size: Size) -> list[Row]:
     found = measure(size)
     return [
-        rated("O/X actions/s of two engines on two shards, against one engine", found[APART], found[ONE], WANTED),
-        rated("O/X actions/s of two engines on one shard, against one engine", found[SHARED], found[ONE]),
-    ]
+        rated(
+            f"O/X actions/s of two engines on {_SHARDS[setup.shards]}, against one engine",
+            found[setup], found[ONE], WANTED if setup == APART else "",
+        )
+        for setup in size.beside_one
+    ]  # fmt: skip

@@ -175,16 +175,18 @@ class Operator:
             while not ((stored := await log.load(stream)) and kind in {record.type for record in stored.records}):
                 await asyncio.sleep(0.05)
 
-    async def holders(self) -> int:
-        """Count the processes that hold an effect now."""
+    async def until_shared(self, seconds: float = 40) -> None:
+        """Wait until two processes hold effects at once; nobody holds one between two turns."""
+        holders = (
+            "SELECT count(DISTINCT holder) FROM lease.effect WHERE id LIKE 'agora-%' AND until > clock_timestamp()"
+        )
         pool = await open_pool(self.stack.run.database_url)
         try:
-            found = await pool.value(
-                "SELECT count(DISTINCT holder) FROM lease.effect WHERE id LIKE 'agora-%' AND until > clock_timestamp()"
-            )
+            async with asyncio.timeout(seconds):
+                while await pool.value(holders) < 2:
+                    await asyncio.sleep(0.02)
         finally:
             await pool.close()
-        return int(found)
 
 
 def turns_of(events: list[tuple[str, Any]]) -> list[Any]:

@@ -35,19 +35,17 @@ async def test_whatever_is_killed_no_turn_is_lost_or_taken_twice_and_the_bundle_
     stack: StackFactory, folder: Path
 ) -> None:
     async with FakeServer() as server:
-        server.otherwise = Numbered(delay=0.05)
+        # Slow, so that the runs are not over before both replicas have had a turn.
+        server.otherwise = model = Numbered(delay=0.3)
         catalogue = folder / "models.toml"
         catalogue.write_text(server.toml(input_price=1, output_price=2))
         running = stack("--engines", "2", PLAYMOLT_MODELS=str(catalogue))
         async with Operator(running) as operator:
             experiment = await operator.open(plan(turns=2, runs=2, languages=("ko", "en")))
             await asked(server, 12)
-            async with asyncio.timeout(
-                20
-            ):  # until two replicas share the runs: nobody holds an effect between two turns
-                while await operator.holders() < 2:
-                    await asyncio.sleep(0.02)
+            await operator.until_shared()
             running.kill("agora-runner-1")
+            model.delay = 0.05
             await asked(server, 30)
             running.kill_tree()
             running.start()
