@@ -15,7 +15,7 @@ TOGETHER = {
     "tests/integration/gateway/audit": (),
     "tests/integration/gateway": (),
     "tests/integration/platform": (
-        "test_packs.py", "test_restart.py", "test_soak.py", "test_tracing.py", "test_upgrade.py",
+        "test_bench.py", "test_packs.py", "test_restart.py", "test_soak.py", "test_tracing.py", "test_upgrade.py",
     ),
 }  # fmt: skip
 """Folder → its files that do without the platform which the others share. The others are one piece: in two workers they
@@ -24,9 +24,10 @@ EACH = ("cli/tests/test_demo.py", "tests/integration/log/test_failover.py")
 """Files whose tests bring up platforms of their own: each test is a piece."""
 LONGEST = (
     "tests/integration/platform", "tests/integration/gateway", "tests/clients", "tests/browser",
-    "cli/tests/test_demo.py", "tests/integration/jury/test_sessions.py", "tests/integration/legal/test_sessions.py",
-    "tests/clients/test_guides.py", "tests/integration/agora", "tests/integration/legal", "tests/integration/jury",
-    "tests/integration", "tests/sixth_game", "tests/deploy", "tests/deploy/",
+    "tests/integration/platform/test_bench.py", "cli/tests/test_demo.py", "tests/integration/jury/test_sessions.py",
+    "tests/integration/legal/test_sessions.py", "tests/clients/test_guides.py",
+    "tests/integration/agora", "tests/integration/legal", "tests/integration/jury", "tests/integration",
+    "tests/sixth_game", "tests/deploy", "tests/deploy/",
 )  # fmt: skip
 """Pieces that wait for processes, the longest first. They come before all others: what is left to the end should be
 short, and need nothing but the processor, or the workers that are done stand idle."""
