@@ -5,12 +5,15 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from bench.__main__ import PARTS
 
 ROOT = Path(__file__).resolve().parents[3]
 SECONDS = 540
 
 
+@pytest.mark.timeout(SECONDS + 60)
 async def test_every_part_measures_and_says_so_in_rows(tmp_path: Path) -> None:
     rows = tmp_path / "bench.json"
     command = ("-m", "bench", "--short", "--json", str(rows))
