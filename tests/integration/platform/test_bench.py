@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import sys
 from pathlib import Path
 
@@ -24,7 +25,8 @@ async def test_every_part_measures_and_says_so_in_rows(tmp_path: Path) -> None:
         _, told = await asyncio.wait_for(bench.communicate(), SECONDS)
     finally:
         if bench.returncode is None:
-            bench.kill()
+            bench.send_signal(signal.SIGINT)  # a kill would leave the platform that it started
+            await asyncio.wait_for(bench.wait(), 30)
     assert bench.returncode == 0, told.decode()[-4_000:]
     measured = json.loads(rows.read_text("utf-8"))
     assert {row["part"] for row in measured} == set(PARTS)
