@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import psycopg
 import uvloop
 from playmolt_cli.local.database import database
 
@@ -125,6 +126,8 @@ def _lengths(data: Path, size: Size) -> Iterator[Row]:
     for events in size.events:
         with database(grown.data) as url:
             uvloop.run(fill(url, events - before))
+            with psycopg.connect(url, autocommit=True) as connection:
+                connection.execute("VACUUM (ANALYZE)")  # else Postgres does so while actions are measured
         before = events
         new = Stack(data / f"new-{events}", size.games)
         yield _row(f"a log of {events:,} events, beside a new one", *beside(grown, new, size.rounds))
