@@ -28,7 +28,7 @@ _NO_DEADLINE = {"PLAYMOLT_PHASE_DEADLINE_SECONDS": "3600"}
 
 class Size(NamedTuple):
     """`many`: how many games at once, and in how many rounds: seating 50,000 agents takes a minute and a half. `loads`:
-    of replicas, beside that of one. `events`: logs beside one that is new."""
+    how many times that of one the replicas have. `events`: logs beside one that is new."""
 
     games: int = 1_000
     rounds: int = 5
@@ -57,7 +57,7 @@ class Stack(NamedTuple):
         return product(self.data, *self.options, environment=_NO_DEADLINE)
 
     def cost(self, port: int) -> float:
-        """Processor microseconds of an action, over a round of first choices."""
+        """Processor microseconds of an action, over a round."""
         run = json.loads((self.data / "run.json").read_text("utf-8"))
         return uvloop.run(_cost(port, self, partial(tree_seconds, int(run["pid"]))))
 

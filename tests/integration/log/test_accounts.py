@@ -137,6 +137,17 @@ async def test_void_are_replaced_keys_and_those_of_agents_that_changed(accounts:
     await connection.close()
 
 
+async def test_void_is_the_key_that_an_agent_has_when_its_change_is_stored(accounts: PgAccounts, pool: Pool) -> None:
+    await accounts.create_agent("agent-1", NewAgent("one"), key("1"))
+    async with pool.transaction() as rotation:
+        await rotation.execute("UPDATE account.api_key SET hash = $1", bytes.fromhex(key("2")))
+        change = asyncio.create_task(accounts.update_agent("agent-1", "2", UNSET))
+        await asyncio.sleep(0.2)
+        assert not change.done(), "it waits for the rotation"
+    await change
+    assert set(await accounts.void_keys(60)) == {key("1"), key("2")}
+
+
 async def test_of_many_rotations_with_one_key_one_succeeds(accounts: PgAccounts) -> None:
     await accounts.create_agent("agent-1", NewAgent("one"), key("0"))
     made = [key(str(number)) for number in range(1, 9)]

@@ -17,7 +17,8 @@ BEGIN
   IF TG_TABLE_NAME = 'api_key' THEN
     void := OLD.hash;
   ELSE
-    SELECT k.hash INTO void FROM account.api_key AS k WHERE k.agent_id = OLD.id;
+    -- Locked, so that a key that is being replaced is waited for, and not the one before it called void.
+    SELECT k.hash INTO void FROM account.api_key AS k WHERE k.agent_id = OLD.id FOR SHARE;
   END IF;
   DELETE FROM account.void_key AS v WHERE v.hash IN (
     SELECT o.hash FROM account.void_key AS o
