@@ -231,6 +231,16 @@ async def test_a_notice_that_fails_is_waited_out(platform: Any, monkeypatch: pyt
     assert waited == [5.0]
 
 
+async def remembered(platform: Any) -> tuple[list[float], Keys, str]:
+    """The time, keys that go by it, and the hash of one that they remember."""
+    now = [100.0]
+    keys = Keys(platform.store, platform.bus, clock=lambda: now[0])
+    _, key = platform.agent()
+    key_hash = hash_of(key["Authorization"][7:])
+    await keys.agent(key_hash)
+    return now, keys, key_hash
+
+
 class TestKeyCache:
     async def test_a_key_is_looked_up_once_in_the_time_it_is_remembered(self, platform: Any) -> None:
         now = [100.0]
@@ -263,11 +273,7 @@ class TestKeyCache:
 
     async def test_a_key_in_use_is_looked_up_again_after_a_while(self, platform: Any) -> None:
         """Its agent may be none that a restored database knows."""
-        now = [100.0]
-        keys = Keys(platform.store, platform.bus, clock=lambda: now[0])
-        _, key = platform.agent()
-        key_hash = hash_of(key["Authorization"][7:])
-        await keys.agent(key_hash)
+        now, keys, key_hash = await remembered(platform)
         del platform.store.keys[key_hash]
         for _ in range(int(auth.REMEMBERED_SECONDS / auth.REVISED_SECONDS) - 1):
             now[0] += auth.REVISED_SECONDS
@@ -278,11 +284,7 @@ class TestKeyCache:
         assert len(keys) == 0
 
     async def test_a_key_that_became_void_without_a_notice_is_forgotten(self, platform: Any) -> None:
-        now = [100.0]
-        keys = Keys(platform.store, platform.bus, clock=lambda: now[0])
-        _, key = platform.agent()
-        key_hash = hash_of(key["Authorization"][7:])
-        await keys.agent(key_hash)
+        now, keys, key_hash = await remembered(platform)
         del platform.store.keys[key_hash]
         platform.store.void = [key_hash]
         now[0] += auth.REVISED_SECONDS
@@ -291,11 +293,7 @@ class TestKeyCache:
         assert await keys.agent(key_hash) is None
 
     async def test_keys_lapse_while_nobody_says_which_became_void(self, platform: Any) -> None:
-        now = [100.0]
-        keys = Keys(platform.store, platform.bus, clock=lambda: now[0])
-        _, key = platform.agent()
-        key_hash = hash_of(key["Authorization"][7:])
-        await keys.agent(key_hash)
+        now, keys, key_hash = await remembered(platform)
         platform.store.away = True
         for _ in range(2):
             now[0] += agents.CACHED_SECONDS / 2
@@ -309,11 +307,7 @@ class TestKeyCache:
         assert keys.known(key_hash), "all are known again once somebody says so"
 
     async def test_keys_are_forgotten_after_longer_than_void_ones_are_kept(self, platform: Any) -> None:
-        now = [100.0]
-        keys = Keys(platform.store, platform.bus, clock=lambda: now[0])
-        _, key = platform.agent()
-        key_hash = hash_of(key["Authorization"][7:])
-        await keys.agent(key_hash)
+        now, keys, key_hash = await remembered(platform)
         now[0] += auth.VOID_SECONDS
         keys.known(key_hash)
         await asyncio.sleep(0)
