@@ -18,7 +18,7 @@ def _chosen() -> list[str]:
     if unknown := set(asked) - {*PARTS, "chart"}:
         sys.exit(f"release: there is no part {', '.join(sorted(unknown))}; there are {' '.join(PARTS)}")
     if "chart" in asked:
-        print("chart: none is made, docs/decisions/0044-no-helm-chart.md says why")
+        print("chart: none is made, docs/decisions/kubernetes.md says why")
     return [part for part in PARTS if part in asked]
 
 
