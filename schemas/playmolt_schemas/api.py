@@ -205,7 +205,7 @@ class Callback(msgspec.Struct, frozen=True):
     created_at: str
 
 
-class AgentLine(msgspec.Struct, frozen=True):
+class AgentRow(msgspec.Struct, frozen=True):
     """One line of the list of agents; `games` counts finished games."""
 
     id: str
@@ -222,7 +222,7 @@ class AgentLine(msgspec.Struct, frozen=True):
 class Agents(msgspec.Struct, frozen=True):
     """A page of the agents, newest first."""
 
-    agents: list[AgentLine]
+    agents: list[AgentRow]
     next_cursor: str | None
 
 
@@ -346,7 +346,7 @@ class Forfeited(msgspec.Struct, frozen=True, kw_only=True):
     phase: str
 
 
-class GameLine(msgspec.Struct, frozen=True):
+class GameRow(msgspec.Struct, frozen=True):
     """One line of the list of games."""
 
     game_id: str
@@ -364,7 +364,7 @@ class GameLine(msgspec.Struct, frozen=True):
 class Games(msgspec.Struct, frozen=True):
     """A page of the list of games, newest first."""
 
-    games: list[GameLine]
+    games: list[GameRow]
     next_cursor: str | None
 
 
@@ -450,7 +450,7 @@ __all__ = [
     "ActionAccepted",
     "ActionOffer",
     "Agent",
-    "AgentLine",
+    "AgentRow",
     "Agents",
     "EndRequest",
     "Ended",
@@ -458,7 +458,7 @@ __all__ = [
     "Events",
     "ForfeitRequest",
     "Forfeited",
-    "GameLine",
+    "GameRow",
     "GameToFill",
     "GameType",
     "Games",

@@ -83,7 +83,7 @@ def is_lobby(stream: str) -> bool:
 
 
 def is_sealed_type(stream: str) -> bool:
-    """Whether a stream is a session of a type that is sealed; one from before may still stand in clear."""
+    """Whether a stream is a session of a type that is sealed."""
     return stream.partition("-")[0] in SEALED_TYPES
 
 

@@ -34,7 +34,7 @@ class PlannedBudget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     calls: _Count | None = None
 
 
-class PlannedSampling(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PlannedSamplingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a model's replies are drawn; what is absent is the server's own."""
 
     temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
@@ -52,7 +52,7 @@ class PlannedPlayer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     model: Annotated[str, Meta(min_length=1, max_length=MODEL_ALIAS_CHARS)] | None = None
     url: _Text | None = None
     prompt: ByGame | None = None
-    sampling: PlannedSampling | None = None
+    sampling: PlannedSamplingSettings | None = None
 
 
 class MatchPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -144,7 +144,7 @@ BOT_GAMES = {str(game): messages for game, messages in bot_games.BOT_GAMES.items
 
 
 def test_every_public_message_fits_the_schema_of_its_type(game: str, decider: Decider[Any], plays: Any) -> None:
-    told = (*leaves(BOT_GAMES[game].message), wire.Progress)
+    told = (*leaves(BOT_GAMES[game].message), wire.ProgressMessage)
     kinds = {document(kind, "")["properties"]["type"]["enum"][0]: schema(kind) for kind in told}
     play = plays(game).to_the_end()
     for viewer in (PUBLIC, *map(Viewer, decider.participants(play.state))):
@@ -163,7 +163,7 @@ def test_an_event_with_nothing_to_tell_fits_too(game: str, decider: Decider[Any]
         def public(self, *_: object) -> None:
             return None
 
-    schema(wire.Progress).validate(json.loads(message(Silent(), "ox-1", 1, rfc3339(at), None, event, PUBLIC)))  # type: ignore[arg-type]
+    schema(wire.ProgressMessage).validate(json.loads(message(Silent(), "ox-1", 1, rfc3339(at), None, event, PUBLIC)))  # type: ignore[arg-type]
 
 
 def test_every_view_fits_its_schema(game: str, decider: Decider[Any], plays: Any) -> None:

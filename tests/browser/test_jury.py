@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import pytest
 from playmolt.client import Client
-from playmolt_cli.content import template
+from playmolt_cli.content import packs as template
 from playmolt_cli.jury import overseer
 from playmolt_cli.jury.page import Page as Printed
 from playmolt_cli.jury.table import Table
 from playmolt_cli.jury.words import Words
 from playmolt_core.game.packs.folder import folder_files
-from playmolt_schemas.games.jury import BringCaseRequest
+from playmolt_schemas.games.jury import AddCaseRequest
 from playmolt_schemas.routes import jury as routes
 from playwright.sync_api import Page, Route, expect
 from rich.console import Console
@@ -331,7 +331,7 @@ def test_another_case_is_chosen_heard_and_checked(reader: Reader, platform: str,
     template.write(tmp_path / "ferry", "jury", ("zh", "en"))
     files = {path: content.decode() for path, content in folder_files(tmp_path / "ferry")[0].items()}
     with Client(platform, OPERATOR_KEY) as operator:
-        brought = operator.call(routes.BRING_CASE, body=BringCaseRequest(files=files))
+        brought = operator.call(routes.BRING_CASE, body=AddCaseRequest(files=files))
     page = reader("/game")
     page.get_by_role("button", name="Look for other cases").click()
     choice = page.get_by_label("Case")

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from playmolt.errors import Refused
-from playmolt_schemas.agora.plan import INTERRUPTED, ExperimentState, RunLine
+from playmolt_schemas.agora.plan import INTERRUPTED, ExperimentState, RunRow
 from rich.console import Console
 from rich.live import Live
 
@@ -20,7 +20,7 @@ _STILL_SECONDS: Final = 3.0
 _LOOKS: Final = 20
 """How often at most PCS is looked at on the way: each look is logged for good."""
 
-Tell = Callable[[ExperimentState, tuple[RunLine, ...], Pause | None], None]
+Tell = Callable[[ExperimentState, tuple[RunRow, ...], Pause | None], None]
 
 
 def follow(client: ExperimentsClient, experiment: str, console: Console, *, blind: bool = True) -> ExperimentState:
@@ -71,7 +71,7 @@ def _look_is_due(state: ExperimentState, looked: int) -> bool:
     return state.status == "running" and bool(state.pcs_cells) and state.spent.turns >= looked + step
 
 
-def _pause(client: ExperimentsClient, runs: tuple[RunLine, ...]) -> Pause | None:
+def _pause(client: ExperimentsClient, runs: tuple[RunRow, ...]) -> Pause | None:
     paused = client.paused(frozenset(run.run for run in runs if run.status == "open"))
     code, detail = client.why_paused(paused[0]) if paused else ("", "")
     return Pause(len(paused), code, detail) if code else None
@@ -80,7 +80,7 @@ def _pause(client: ExperimentsClient, runs: tuple[RunLine, ...]) -> Pause | None
 def _lines(console: Console) -> Tell:
     said, last = "", float("-inf")
 
-    def tell(state: ExperimentState, _: tuple[RunLine, ...], pause: Pause | None) -> None:
+    def tell(state: ExperimentState, _: tuple[RunRow, ...], pause: Pause | None) -> None:
         nonlocal said, last
         now, told = time.monotonic(), line(state, pause)
         if told != said and (now - last >= _LINE_SECONDS or state.status != "running"):

@@ -4,7 +4,7 @@ import time
 from typing import Any, Final
 
 from playmolt.errors import Refused
-from playmolt_schemas.agora.coding import Codings, JudgeLine, JudgeRequest
+from playmolt_schemas.agora.coding import Codings, JudgeRequest, JudgeRow
 from rich.console import Console
 
 from playmolt_cli.agora.experiments_client import ExperimentsClient
@@ -14,7 +14,7 @@ _LOOK_SECONDS: Final = 0.3
 _LINE_SECONDS: Final = 5.0
 
 
-def judged(client: ExperimentsClient, experiment: str, request: JudgeRequest, console: Console) -> JudgeLine:
+def judged(client: ExperimentsClient, experiment: str, request: JudgeRequest, console: Console) -> JudgeRow:
     """Have the judge begin, or go on, and say how it stands once it asks nothing more.
 
     Ctrl-C stops it, too, so that no money is spent meanwhile: raises KeyboardInterrupt once that is committed.
@@ -31,7 +31,7 @@ def judged(client: ExperimentsClient, experiment: str, request: JudgeRequest, co
         raise
 
 
-def summary(experiment: str, judge: JudgeLine) -> dict[str, Any]:
+def summary(experiment: str, judge: JudgeRow) -> dict[str, Any]:
     """What `--json` ends with."""
     return {
         "experiment": experiment,
@@ -44,7 +44,7 @@ def summary(experiment: str, judge: JudgeLine) -> dict[str, Any]:
     }
 
 
-def told(judge: JudgeLine) -> str:
+def told(judge: JudgeRow) -> str:
     """How a judge stands, in a line."""
     why = f": {judge.detail}" if judge.detail else ""
     failed = f", {judge.failed:,} without labels" if judge.failed else ""
@@ -54,7 +54,7 @@ def told(judge: JudgeLine) -> str:
     )
 
 
-def _followed(client: ExperimentsClient, experiment: str, judge: JudgeLine, console: Console) -> JudgeLine:
+def _followed(client: ExperimentsClient, experiment: str, judge: JudgeRow, console: Console) -> JudgeRow:
     said = time.monotonic()
     while judge.status == "running":
         time.sleep(_LOOK_SECONDS)
@@ -65,5 +65,5 @@ def _followed(client: ExperimentsClient, experiment: str, judge: JudgeLine, cons
     return judge
 
 
-def _of(codings: Codings, alias: str) -> JudgeLine:
+def _of(codings: Codings, alias: str) -> JudgeRow:
     return next(each for each in codings.judges if each.judge == alias)

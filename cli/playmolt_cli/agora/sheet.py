@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from playmolt_core.db.pool import open_pool
 from playmolt_core.log.postgres import log_of
-from playmolt_schemas.agora.coding import CoderLine, SheetRequest
+from playmolt_schemas.agora.coding import CoderRow, SheetRequest
 from playmolt_schemas.agora.plan import NAME
 
 from playmolt_cli.agora.experiments_client import experiments_client
@@ -37,7 +37,7 @@ def write(experiment: str, file: Path, data: Path | None) -> int:
     return len(drawn)
 
 
-def take(experiment: str, file: Path, coder: str, data: Path | None) -> CoderLine:
+def take(experiment: str, file: Path, coder: str, data: Path | None) -> CoderRow:
     """Have the experiment take a filled sheet. Raises Rejected with every fault, and Failure."""
     from playmolt_agora.coding import sheet  # noqa: PLC0415 -- as above
 

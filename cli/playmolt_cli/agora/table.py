@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora.plan import ExperimentState, LookLine, PcsSoFar, RunLine, Spent
+from playmolt_schemas.agora.plan import ExperimentState, LookRow, PcsSoFar, RunRow, Spent
 from rich.table import Table
 from rich.text import Text
 
@@ -33,9 +33,9 @@ class Pause(msgspec.Struct, frozen=True):
         return f"{self.runs} {'run pauses' if self.runs == 1 else 'runs pause'}: {_WHY.get(self.code, self.code)}{told}"
 
 
-def total(runs: Iterable[RunLine]) -> Spent:
+def total(runs: Iterable[RunRow]) -> Spent:
     """Add up what runs took."""
-    from playmolt_agora.experiment.budget import summed  # noqa: PLC0415 -- as small as it is, seldom needed
+    from playmolt_agora.budget import summed  # noqa: PLC0415 -- as small as it is, seldom needed
 
     return summed(run.spent for run in runs)
 
@@ -50,7 +50,7 @@ def line(state: ExperimentState, pause: Pause | None = None) -> str:
     return f"{told}; {pause}" if pause else told
 
 
-def table(state: ExperimentState, runs: Sequence[RunLine], pause: Pause | None = None) -> Table:
+def table(state: ExperimentState, runs: Sequence[RunRow], pause: Pause | None = None) -> Table:
     """Show the cells of the matrix and what each took so far."""
     marks = [mark for mark, on in (("scripted", state.scripted), ("exploratory", state.exploratory)) if on]
     title = f"{printable(state.name)}{' (' + ', '.join(marks) + ')' if marks else ''}  {state.experiment}"
@@ -76,7 +76,7 @@ def seen_after(state: ExperimentState) -> int:
     return 0 if seen is None or seen.turns is None else seen.turns
 
 
-def _seen(state: ExperimentState) -> LookLine | None:
+def _seen(state: ExperimentState) -> LookRow | None:
     return next((look for look in reversed(state.looks) if look.turns is not None), None)
 
 
@@ -88,7 +88,7 @@ def _pcs(figure: PcsSoFar | None) -> str:
     return f"{float(figure.pcs):.3f} ({max(float(floor) for floor in floors if floor is not None):.3f})"
 
 
-def _figures(runs: Sequence[RunLine]) -> tuple[str, ...]:
+def _figures(runs: Sequence[RunRow]) -> tuple[str, ...]:
     spent = total(runs)
     return (
         f"{sum(run.status == 'finished' for run in runs)}/{len(runs)}",

@@ -14,7 +14,7 @@ from playmolt.client import AsyncClient
 from playmolt.errors import PlayMoltError
 from playmolt.loop import Bot
 from playmolt_core.ops.telemetry import log
-from playmolt_schemas.api import GameLine, GameToFill
+from playmolt_schemas.api import GameRow, GameToFill
 
 from playmolt_cli.house.models import HouseModels
 
@@ -83,7 +83,7 @@ class Filling:
         clients = [client for idle in self._idle.values() for client in idle]
         await asyncio.gather(self._anybody.aclose(), self._house.aclose(), *(client.aclose() for client in clients))
 
-    async def _look_at(self, line: GameLine) -> None:
+    async def _look_at(self, line: GameRow) -> None:
         participants = (await self._anybody.state(line.game_id))["participants"]
         if all(seat.get("kind") == "house" for seat in participants):
             self._waiting_since.pop(line.game_id, None)
@@ -94,14 +94,14 @@ class Filling:
             return
         await self._fill(line, line.needed - len(participants))
 
-    async def _fill(self, game: GameLine | GameToFill, missing: int, invite: str | None = None) -> None:
+    async def _fill(self, game: GameRow | GameToFill, missing: int, invite: str | None = None) -> None:
         """Take the seats that are missing, as far as there are house bots for them."""
         free = MOST_SEATS - sum(map(len, self._guests.values()))
         for _ in range(min(missing, free)):
             if not await self._seat(game, invite):
                 return
 
-    async def _seat(self, game: GameLine | GameToFill, invite: str | None) -> bool:
+    async def _seat(self, game: GameRow | GameToFill, invite: str | None) -> bool:
         """Take a seat where the lobby gives one; False when that is elsewhere, because others were faster."""
         number = self._seated
         alias = self._models.next_alias() if number % 2 else None

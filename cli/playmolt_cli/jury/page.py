@@ -9,8 +9,8 @@ from playmolt_schemas.games.jury import (
     EvidenceList,
     EvidenceView,
     JurySession,
-    Line,
     RoundReply,
+    SpokenLine,
     TalkView,
     VerdictView,
 )
@@ -49,7 +49,7 @@ class Page(TerminalText):
     def know(self, session: JurySession) -> None:
         self.names |= {juror.id: juror.name for juror in session.jurors}
 
-    def prologue(self, lines: tuple[Line, ...]) -> None:
+    def prologue(self, lines: tuple[SpokenLine, ...]) -> None:
         for each in lines:
             self.line()
             if each.speaker == "—":

@@ -14,7 +14,7 @@ from playmolt_schemas.games.jury import (
     JurorView,
     PhaseName,
     TalkView,
-    WitnessEntry,
+    WitnessListEntry,
 )
 
 from playmolt_cli.jury.table import Table
@@ -78,7 +78,7 @@ class Person:
             (self._say("do_persuade"), lambda: self._table.go("persuasion")),
         )
 
-    def _witness_line(self, witness: WitnessEntry) -> str:
+    def _witness_line(self, witness: WitnessListEntry) -> str:
         line = self._say("do_witness", name=witness.name)
         return f"{line} ({self._say('broken')})" if witness.cracked else line
 

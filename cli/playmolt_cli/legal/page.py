@@ -7,7 +7,7 @@ import msgspec
 from playmolt_legal.forms.phases import FINAL
 from playmolt_legal.guardrails.marking import Marker
 from playmolt_legal.roles.outputs import in_order
-from playmolt_schemas.games.legal import Fact, Facts, Gate, Hit, RefusedItem, Session, Steering, Turn
+from playmolt_schemas.games.legal import Fact, Facts, Gate, Hit, RefusedItem, Session, SessionTurn, SteeringSettings
 from rich.console import Console
 from rich.text import Text
 
@@ -97,7 +97,7 @@ class Page(TerminalText):
         particular = f": {item.particular}" if item.particular else ""
         return f"{item.text} ({self.words.texts.refusals[item.reason]}{particular})"
 
-    def steering(self, steering: Steering) -> None:
+    def steering(self, steering: SteeringSettings) -> None:
         """Write what the person wants; what is not set stays out."""
         words = self.words
         self.head(words.say("steering"))
@@ -113,7 +113,7 @@ class Page(TerminalText):
             return "✓" if value else "✗"
         return self.words.code(str(value))
 
-    def turn(self, turn: Turn) -> None:
+    def turn(self, turn: SessionTurn) -> None:
         """Write a recorded turn with what the guardrails said of it."""
         words = self.words
         self.line()

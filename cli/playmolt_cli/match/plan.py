@@ -16,12 +16,12 @@ from playmolt.bots import MIXED, policies
 from playmolt_core.llm.catalogue import Catalogue, decimal_text
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import Sampling
-from playmolt_schemas.match_plan import ByGame, MatchPlan, PlannedGames, PlannedPlayer, PlannedSampling
+from playmolt_schemas.match_plan import ByGame, MatchPlan, PlannedGames, PlannedPlayer, PlannedSamplingSettings
 
 from playmolt_cli.match.entrants import policy_fault
 from playmolt_cli.match.python_file import CannotLoad, python_file
 from playmolt_cli.model_seats.budget import Limits
-from playmolt_cli.model_seats.prompts import BadPrompt, Prompt, of_file, shipped
+from playmolt_cli.model_seats.requests import BadPrompt, Prompt, of_file, shipped
 
 _KINDS: Final = ("house", "python", "model", "url")
 
@@ -114,7 +114,7 @@ def for_game(said: ByGame | None, game: str) -> str | None:
     return said.get(game) if isinstance(said, dict) else said
 
 
-def sampling_of(said: PlannedSampling | None) -> Sampling:
+def sampling_of(said: PlannedSamplingSettings | None) -> Sampling:
     """Sampling as requests have it: decimal strings."""
     if said is None:
         return Sampling()

@@ -18,12 +18,12 @@ from playmolt_cli.agora.table import Pause, total
 from playmolt_cli.terminal.failures import Failure
 from playmolt_schemas.agora.plan import (
     Budget,
-    DeviationLine,
+    DeviationRow,
+    ExperimentProgress,
     ExperimentState,
-    LookLine,
+    LookRow,
     PcsSoFar,
-    Progress,
-    RunLine,
+    RunRow,
     Spent,
 )
 from playmolt_schemas.codes import Code, FieldFault, problem_bytes
@@ -39,19 +39,19 @@ def _state(status: str = "running", **changes: Any) -> ExperimentState:
         "experiment": ID, "id": ID, "name": "mine", "status": status, "reason": "", "version": 3, "plan": PLAN,
         "created_at": "2026-01-01T00:00:00.000000Z", "plan_hash": "0" * 64, "seed": "0", "exploratory": False,
         "scripted": True, "models": ("scripted",), "tests": (), "stimuli": "", "stage1": "", "measures": "",
-        "progress": Progress(runs=1, open=1, finished=0, turns_planned=24), "spent": Spent(turns=3, calls=4, tokens=5),
+        "progress": ExperimentProgress(runs=1, open=1, finished=0, turns_planned=24), "spent": Spent(turns=3, calls=4, tokens=5),
         "tokens": 5, "cost": "0", "budget": Budget(), "deviations": (), "looks": (),
         "pcs_cells": (),
     }  # fmt: skip
     return ExperimentState(**(plain | changes))
 
 
-def _line(**changes: Any) -> RunLine:
+def _line(**changes: Any) -> RunRow:
     plain: dict[str, Any] = {
         "run": RUN, "cell": "phase1/scripted/ko", "number": 1, "status": "open", "turns_planned": 24, "spent": Spent(),
         "exploratory": False, "added": False, "parent": None, "outcome": None, "version": None, "hash": None,
     }  # fmt: skip
-    return RunLine(**(plain | changes))
+    return RunRow(**(plain | changes))
 
 
 class Platform:
@@ -129,18 +129,21 @@ def test_an_experiment_is_followed_to_its_end(platform: Platform, capsys: pytest
     assert "finished: runs 0/1, turns 24/24" in told
 
 
-def _seen(turns: int) -> LookLine:
+def _seen(turns: int) -> LookRow:
     figure = PcsSoFar(
         pcs="0.3548", floor_iid="0.0361", floor_stage1="0.0226", floor_phase1=None,
         n_stage1=100, n_phase1=100, runs_stage1=5, runs_phase1=1,
     )  # fmt: skip
-    return LookLine(n=1, at="", by="operator", measure="pcs", intervals={}, turns=turns, pcs={_line().cell: figure})
+    return LookRow(n=1, at="", by="operator", measure="pcs", intervals={}, turns=turns, pcs={_line().cell: figure})
 
 
 def test_a_terminal_shows_pcs_so_far_after_each_twentieth_of_the_turns(
     platform: Platform, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    compared = {"pcs_cells": (_line().cell,), "progress": Progress(runs=1, open=1, finished=0, turns_planned=200)}
+    compared = {
+        "pcs_cells": (_line().cell,),
+        "progress": ExperimentProgress(runs=1, open=1, finished=0, turns_planned=200),
+    }
     told = ((3, 0), (10, 0), (10, 10), (19, 10), (20, 10), (20, 20))
     states = [_state(spent=Spent(turns=now), looks=(_seen(at),) if at else (), **compared) for now, at in told]
     done = _state("finished", spent=Spent(turns=200), looks=(_seen(20),), **compared)
@@ -236,7 +239,7 @@ def test_a_run_that_pauses_says_why_in_the_server_s_own_words(platform: Platform
 
 
 def test_what_models_did_otherwise_stands_in_the_table(platform: Platform, capsys: pytest.CaptureFixture[str]) -> None:
-    other = DeviationLine(
+    other = DeviationRow(
         n=1, at="", by="runner", field="answered.fake", before="mini", after="mini-2", reason="", count=12
     )
     state = _state("finished", deviations=(other,), prompt_cut={"fake": 3})

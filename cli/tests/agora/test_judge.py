@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from playmolt_cli.agora import judge as agora_judge
 from playmolt_cli.agora.commands import agora
 from playmolt_cli.agora.experiments_client import ExperimentsClient
-from playmolt_schemas.agora.coding import Codings, JudgeBudget, JudgeLine, JudgeRequest
+from playmolt_schemas.agora.coding import Codings, JudgeBudget, JudgeRequest, JudgeRow
 from playmolt_schemas.agora.plan import Spent
 from rich.console import Console
 
@@ -18,16 +18,16 @@ ID = "experiment-00000000-0000-5000-8000-000000000000"
 REQUEST = JudgeRequest(model="paid", budget=JudgeBudget(calls=9))
 
 
-def line(status: Any = "running", judge: str = "paid", **changes: Any) -> JudgeLine:
+def line(status: Any = "running", judge: str = "paid", **changes: Any) -> JudgeRow:
     values: dict[str, Any] = {"model": "mini", "turns": "sample", "detail": "", "coded": 3, "failed": 1}
     spent = Spent(calls=5, known="0.25", unknown_calls=1, cost=None)
-    return JudgeLine(judge=judge, status=status, budget=JudgeBudget(), spent=spent, **(values | changes))
+    return JudgeRow(judge=judge, status=status, budget=JudgeBudget(), spent=spent, **(values | changes))
 
 
 class Platform:
     """Says how the judge stands, one after another, the last for ever, and keeps what was posted."""
 
-    def __init__(self, *lines: JudgeLine) -> None:
+    def __init__(self, *lines: JudgeRow) -> None:
         self.lines = list(lines)
         self.posted: list[tuple[str, Any]] = []
         self.before: Callable[[], None] = lambda: None
@@ -47,7 +47,7 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agora_judge, "_LOOK_SECONDS", 0.0)
 
 
-def judged(platform: Platform) -> JudgeLine:
+def judged(platform: Platform) -> JudgeRow:
     with ExperimentsClient("http://127.0.0.1:1", "key", transport=httpx.MockTransport(platform)) as client:
         return agora_judge.judged(client, ID, REQUEST, Console())
 

@@ -10,8 +10,8 @@ from playmolt_schemas.games.jury import (
     NOTE_CHARS,
     ChatReply,
     DossierView,
-    EvidenceEntry,
     EvidenceList,
+    EvidenceListEntry,
     EvidenceView,
     TalkView,
     VerdictView,
@@ -48,7 +48,9 @@ def test_lines_stay_lines_and_paragraphs_stay_apart() -> None:
     made.item(EvidenceView(id="E1", title="The log", text="02:10  code\n02:14  dose\n\nCertified."))
     assert shown(out)[1:] == ["E1 · The log", "  02:10 code", "  02:14 dose", "", "  Certified."]
     made.items(
-        EvidenceList((EvidenceEntry(id="E1", locked=False, title="The log"), EvidenceEntry(id="E2", locked=True)))
+        EvidenceList(
+            (EvidenceListEntry(id="E1", locked=False, title="The log"), EvidenceListEntry(id="E2", locked=True))
+        )
     )
     assert shown(out)[-2:] == ["  E1 The log ✓", "  E2 — locked —"]
     made, out = page()
@@ -87,7 +89,9 @@ def test_nothing_that_is_said_can_steer_the_terminal() -> None:
 
 def test_locks_choices_and_what_breaks_are_told() -> None:
     made, out = page()
-    listed = EvidenceList((EvidenceEntry(id="E1", locked=False, title="The log"), EvidenceEntry(id="E9", locked=True)))
+    listed = EvidenceList(
+        (EvidenceListEntry(id="E1", locked=False, title="The log"), EvidenceListEntry(id="E9", locked=True))
+    )
     made.items(listed)
     made.talk(
         TalkView(

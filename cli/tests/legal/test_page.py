@@ -14,11 +14,11 @@ from playmolt_schemas.games.legal import (
     Gate,
     Hit,
     Language,
-    Numbered,
+    NumberedText,
     RefusedItem,
     Session,
-    Steering,
-    Turn,
+    SessionTurn,
+    SteeringSettings,
 )
 from rich.cells import cell_len
 from rich.console import Console
@@ -37,7 +37,7 @@ def session(**fields: Any) -> Session:
     known: dict[str, Any] = {
         "id": "legal-1", "case_type": "civil", "jurisdiction": "KR", "title": "Deposit", "language": "en",
         "exclusions": (), "model": "scripted", "created_at": "", "version": 1, "phase": "FACTS_INTAKE",
-        "facts": Facts(), "steering": Steering(), "steering_history": (), "turns": (), "gate": None, "failed": None,
+        "facts": Facts(), "steering": SteeringSettings(), "steering_history": (), "turns": (), "gate": None, "failed": None,
         "previous_session": None, "next_session": None,
     }  # fmt: skip
     return Session(**known | fields)
@@ -45,12 +45,12 @@ def session(**fields: Any) -> Session:
 
 HIT = Hit(check="certain_advice", field="Claims", text="we will definitely win")
 CLAIM = {"text": "the deposit is due", "basis": ["F1"], "issue": "deposit"}
-TURN = Turn(
+TURN = SessionTurn(
     n=2, phase="CLAIMANT_R1", role="claimant", title="Plaintiff's counsel", round=1,
     output={"Claims": [CLAIM], "EvidencePlan": [{"evidence": "E1", "purpose": "shows it"}], "WeakPoints": []},
     draft={"Claims": []}, hits=(HIT, HIT), unresolved=(HIT,), warnings=(),
 )  # fmt: skip
-VERIFIED = Turn(
+VERIFIED = SessionTurn(
     n=4, phase="VERIFIER_R1", role="verifier", title="Verifier", round=1, output={"GateStatus": "Go"},
     draft=None, hits=(), unresolved=(), warnings=(), gate_status="Conditional",
 )  # fmt: skip
@@ -141,7 +141,7 @@ def test_a_turn_shows_its_basis_and_what_the_guardrails_found() -> None:
 def test_what_nobody_supplied_is_marked() -> None:
     output = {"Findings": [{"text": "Article 750 may apply", "basis": "Unknown"}], "Citations": ["Article 750", "rule"]}
     citations = (Citation(text="Article 750", unverified=True), Citation(text="rule", unverified=True))
-    turn = Turn(
+    turn = SessionTurn(
         n=1, phase="JUDGE_R2", role="judge", title="Judge", round=2, output=output, draft=None, hits=(), unresolved=(),
         warnings=(), citations=citations, unverified=("Article 750",),
     )  # fmt: skip
@@ -156,10 +156,10 @@ def test_what_nobody_supplied_is_marked() -> None:
 
 def test_what_nobody_supplied_is_marked_at_the_gate_and_in_the_facts() -> None:
     asked = Gate(
-        name="round1", banner=None, missing_evidence=(), checklist=(Numbered(id="C1", text="Text of Article 75"),),
+        name="round1", banner=None, missing_evidence=(), checklist=(NumberedText(id="C1", text="Text of Article 75"),),
         issues=("Article 75 or Article 750",), focus=("Article 75?",), schema={},
     )  # fmt: skip
-    judge = Turn(
+    judge = SessionTurn(
         n=1, phase="JUDGE_R1", role="judge", title="Judge", round=1, output={}, draft=None, hits=(), unresolved=(),
         warnings=(), unverified=("Article 75",),
     )  # fmt: skip

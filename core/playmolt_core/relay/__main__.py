@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 import msgspec
 import uvloop
 from playmolt_schemas import subjects
-from playmolt_schemas.export.wire import Lag, LogPage, ShardLag, lag_of
+from playmolt_schemas.export.wire import Lag, LogPageRequest, ShardLag, lag_of
 from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.shards import BadPlaces, read_places, write_places
 
@@ -38,7 +38,7 @@ SYNC_SECONDS = 2.0
 SWEEP_SECONDS = 60.0
 LOOK_SECONDS = 5.0
 TELL_SECONDS = 0.5
-_read_page = msgspec.json.Decoder(LogPage).decode
+_read_page = msgspec.json.Decoder(LogPageRequest).decode
 _log = log(SERVICE)
 
 

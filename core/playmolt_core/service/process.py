@@ -176,9 +176,8 @@ async def _play(
         if (outages := context.outages(game))
     ]
     upkeeps = [asyncio.create_task(hosted.upkeep()) for hosted in hosts if hosted.upkeep]
-    settling = asyncio.create_task(context.vault.settle()) if context.vault else None
     await until_stopped(stopping, [*beats, *upkeeps, *(task for engine in engines for task in engine.tasks)])
-    for task in (*beats, *upkeeps, *filter(None, [settling])):
+    for task in (*beats, *upkeeps):
         task.cancel()
     _log.info("draining", under_way=sum(engine.writes.under_way for engine in engines))
     await bus.withdraw()

@@ -62,7 +62,7 @@ class SheetRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     rows: Annotated[tuple[SheetRow, ...], Meta(max_length=SHEET_ROWS)]
 
 
-class JudgeLine(msgspec.Struct, frozen=True, kw_only=True):
+class JudgeRow(msgspec.Struct, frozen=True, kw_only=True):
     """A judge of an experiment: `coded` turns have labels, `failed` ones a reply that gave none."""
 
     judge: str
@@ -76,7 +76,7 @@ class JudgeLine(msgspec.Struct, frozen=True, kw_only=True):
     spent: Spent
 
 
-class CoderLine(msgspec.Struct, frozen=True, kw_only=True):
+class CoderRow(msgspec.Struct, frozen=True, kw_only=True):
     """A person who coded a sheet, with the number of its rows."""
 
     coder: str
@@ -86,5 +86,5 @@ class CoderLine(msgspec.Struct, frozen=True, kw_only=True):
 class Codings(msgspec.Struct, frozen=True, kw_only=True):
     """Who has coded thoughts of an experiment, in the order they began."""
 
-    judges: tuple[JudgeLine, ...] = ()
-    coders: tuple[CoderLine, ...] = ()
+    judges: tuple[JudgeRow, ...] = ()
+    coders: tuple[CoderRow, ...] = ()

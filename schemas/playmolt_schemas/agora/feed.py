@@ -18,7 +18,7 @@ Outcome = Literal["completed", "died_out"]
 """How a run ended: with its last turn, or with its last agent."""
 
 
-class ProgressMessage(PublicMessage, frozen=True, kw_only=True, tag="progress"):
+class AgoraProgressMessage(PublicMessage, frozen=True, kw_only=True, tag="progress"):
     """Something happened that has nothing to tell."""
 
 
@@ -46,7 +46,7 @@ class AgentActedMessage(PublicMessage, frozen=True, kw_only=True, tag="agent_act
     success: bool
 
 
-class TurnFailedMessage(PublicMessage, frozen=True, kw_only=True, tag="turn_failed"):
+class AgoraTurnFailedMessage(PublicMessage, frozen=True, kw_only=True, tag="turn_failed"):
     """An agent's reply was no act; it did nothing."""
 
     agent_id: str
@@ -130,11 +130,11 @@ class RunEndedMessage(PublicMessage, frozen=True, kw_only=True, tag="run_ended")
 
 
 AgoraMessage = (
-    ProgressMessage
+    AgoraProgressMessage
     | EpochStartedMessage
     | CrisisStartedMessage
     | AgentActedMessage
-    | TurnFailedMessage
+    | AgoraTurnFailedMessage
     | WhisperLeakedMessage
     | BillboardPostedMessage
     | TaxChangedMessage
@@ -180,7 +180,7 @@ class ActView(msgspec.Struct, frozen=True, kw_only=True):
     code: ParseCode | None
 
 
-class Progress(msgspec.Struct, frozen=True, kw_only=True):
+class RunProgress(msgspec.Struct, frozen=True, kw_only=True):
     """Turns taken, and turns planned if nobody dies."""
 
     done: int
@@ -234,7 +234,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     billboard: str | None
     crisis: str | None
     acts: tuple[ActView, ...]
-    progress: Progress
+    progress: RunProgress
     resources: dict[str, int] | UnsetType = UNSET
     """What there is of the resources of a world that has some."""
     own: SeatView | UnsetType = msgspec.field(name="self", default=UNSET)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from playmolt_schemas.agora.turn import Action, Decoding, Language, Persona, Sampling, SetName
+from playmolt_schemas.agora.turn import Action, Decoding, Language, Persona, SamplingSettings, SetName
 from playmolt_schemas.codes import FieldFault
 
 PLAN_BYTES: Final = 60 * 1024
@@ -208,7 +208,7 @@ class Plan(_Part, frozen=True, kw_only=True):
     languages: Annotated[tuple[Language, ...], Meta(min_length=1)] = ("ko", "en")
     phases: Phases = Phases()
     decoding: Decoding = "prompt"
-    sampling: Sampling = Sampling()
+    sampling: SamplingSettings = SamplingSettings()
     reask: Annotated[int, Meta(ge=0, le=2)] = 1
     hypotheses: Annotated[tuple[str | Hypothesis, ...], Meta(max_length=50)] = ()
     """What is tested in confirmation; every other figure is descriptive. A text is a test's name, or a sentence that is
@@ -304,7 +304,7 @@ class Square(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
 
 
-class MatrixRow(msgspec.Struct, frozen=True, kw_only=True):
+class MatrixCell(msgspec.Struct, frozen=True, kw_only=True):
     """A cell of the matrix: how many runs, agents and turns it holds."""
 
     cell: str
@@ -406,7 +406,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     cost_most: str | None
     scripted: bool
     exploratory: bool
-    matrix: tuple[MatrixRow, ...]
+    matrix: tuple[MatrixCell, ...]
     models: tuple[ModelCost, ...]
     squares: tuple[Square, ...]
     tests: tuple[PlannedTest, ...]
@@ -479,7 +479,7 @@ class StoppedBy(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
-class RunLine(msgspec.Struct, frozen=True, kw_only=True):
+class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     """A run of an experiment, as `GET …/{id}/runs` lists it."""
 
     run: str
@@ -507,7 +507,7 @@ class Noticed(msgspec.Struct, frozen=True, kw_only=True):
     prompt_cut: dict[str, int] = {}
 
 
-class DeviationLine(msgspec.Struct, frozen=True, kw_only=True):
+class DeviationRow(msgspec.Struct, frozen=True, kw_only=True):
     """A change after the lock; `count` says how often, where it can be counted."""
 
     n: int
@@ -539,7 +539,7 @@ class PcsSoFar(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     floor_null: str | None = None
 
 
-class LookLine(msgspec.Struct, frozen=True, kw_only=True):
+class LookRow(msgspec.Struct, frozen=True, kw_only=True):
     """A look at figures while the matrix ran: one that adaptive sampling took, or one at PCS."""
 
     n: int
@@ -554,7 +554,7 @@ class LookLine(msgspec.Struct, frozen=True, kw_only=True):
     """Cell → what a look at PCS saw."""
 
 
-class Progress(msgspec.Struct, frozen=True, kw_only=True):
+class ExperimentProgress(msgspec.Struct, frozen=True, kw_only=True):
     """How far the matrix is."""
 
     runs: int
@@ -563,7 +563,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     turns_planned: int
 
 
-class CostLine(msgspec.Struct, frozen=True, kw_only=True):
+class CostRow(msgspec.Struct, frozen=True, kw_only=True):
     """What the calls of a model in a cell took; `known` is decimal text."""
 
     cell: str
@@ -597,7 +597,7 @@ class ExperimentState(msgspec.Struct, frozen=True, kw_only=True):
     exploratory: bool
     scripted: bool
     models: tuple[str, ...]
-    progress: Progress
+    progress: ExperimentProgress
     tokens: int
     cost: str | None
     """The sums of `spent`, by themselves."""
@@ -608,15 +608,15 @@ class ExperimentState(msgspec.Struct, frozen=True, kw_only=True):
     stimuli: str
     stage1: str
     measures: str
-    deviations: tuple[DeviationLine, ...]
-    looks: tuple[LookLine, ...]
+    deviations: tuple[DeviationRow, ...]
+    looks: tuple[LookRow, ...]
     pcs_cells: tuple[str, ...]
     """Cells whose PCS can be looked at while the experiment runs."""
     stopped: StoppedBy | None = None
     """Null while it runs or is finished."""
     prompt_cut: dict[str, int] = {}
     """Alias → replies to prompts that its server had cut."""
-    costs: tuple[CostLine, ...] = ()
+    costs: tuple[CostRow, ...] = ()
     folder: Folder | None = None
     """The files of the plan's folder that were locked with it."""
 
@@ -624,17 +624,17 @@ class ExperimentState(msgspec.Struct, frozen=True, kw_only=True):
 class ExperimentRuns(msgspec.Struct, frozen=True):
     """The answer of `GET …/{id}/runs`."""
 
-    runs: tuple[RunLine, ...]
+    runs: tuple[RunRow, ...]
 
 
-class ExperimentLine(msgspec.Struct, frozen=True, kw_only=True):
+class ExperimentRow(msgspec.Struct, frozen=True, kw_only=True):
     """An experiment in a list."""
 
     experiment: str
     name: str
     status: ExperimentStatus
     created_at: str
-    progress: Progress
+    progress: ExperimentProgress
     spent: Spent
     scripted: bool
     exploratory: bool
@@ -643,7 +643,7 @@ class ExperimentLine(msgspec.Struct, frozen=True, kw_only=True):
 class Experiments(msgspec.Struct, frozen=True):
     """The operator's experiments, newest first."""
 
-    experiments: tuple[ExperimentLine, ...]
+    experiments: tuple[ExperimentRow, ...]
 
 
 class StopRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

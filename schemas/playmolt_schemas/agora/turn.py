@@ -26,7 +26,7 @@ FnClass = Literal["A", "B", "C"]
 Dissoc = Literal["A", "B", "C", "U"]
 
 
-class Sampling(msgspec.Struct, frozen=True, kw_only=True):
+class SamplingSettings(msgspec.Struct, frozen=True, kw_only=True):
     """One setting for all models; decimal strings, because what is stored holds no floats."""
 
     temperature: str | None = "0.8"
@@ -73,7 +73,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     seats: tuple[Seat, ...]
     rules: dict[str, Any] = {}
     decoding: Decoding = "prompt"
-    sampling: Sampling = Sampling()
+    sampling: SamplingSettings = SamplingSettings()
     reask: int = 1
     exploratory: bool = False
     scripted: bool = False
@@ -158,7 +158,7 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     fn_class: FnClass | None
     dissoc: Dissoc
     decoding: Decoding
-    sampling: Sampling
+    sampling: SamplingSettings
     tokens: Tokens
     cost: str | None
     latency_ms: int

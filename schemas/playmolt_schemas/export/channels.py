@@ -82,7 +82,7 @@ def _empty(name: str, summary: str, headers: type | None = None) -> Message:
     return Message(name=name, payload=wire.Empty, content_type=TEXT, headers=headers, summary=summary)
 
 
-PUBLIC: Final = (*dict.fromkeys(leaves(MESSAGES)), wire.Progress)
+PUBLIC: Final = (*dict.fromkeys(leaves(MESSAGES)), wire.ProgressMessage)
 """Every public message of every game."""
 
 CALLS: Final = Message(
@@ -111,7 +111,7 @@ STREAMS: Final = tuple(route for route in ROUTES if route.streams)
 
 def _own_feed(route: Route) -> Channel:
     kinds = [leaf for answer in route.answers.values() for leaf in leaves(answer)]
-    said = tuple(_said(kind) for kind in dict.fromkeys([*kinds, wire.Progress]))
+    said = tuple(_said(kind) for kind in dict.fromkeys([*kinds, wire.ProgressMessage]))
     return Channel(name=route.name, address=route.path, server="gateway", summary=route.summary, messages=said)
 
 
@@ -130,7 +130,7 @@ CHANNELS: Final = (
     ),
     Channel(
         name="inbox", address=None, summary="The reply subject of a request: `_INBOX.<asker>.<who answers>.…`.",
-        messages=(ANSWERS, _said(wire.Presence), _said(wire.Projected), _said(wire.Lag), _said(AdminLog),
+        messages=(ANSWERS, _said(wire.Presence), _said(wire.ProjectionsPosition), _said(wire.Lag), _said(AdminLog),
                   _said(wire.LogRefused)),
     ),
     Channel(
@@ -167,15 +167,15 @@ CHANNELS: Final = (
         summary="How far the copies of the log are.",
     ),
     Channel(
-        name="relay_log", address=subjects.LOG, messages=(_said(wire.LogPage),),
+        name="relay_log", address=subjects.LOG, messages=(_said(wire.LogPageRequest),),
         summary="A page of the whole log, in its order.",
     ),
     Channel(
-        name="reader_calls", address=address(subjects.reader_call), messages=(_said(wire.ConsumerWanted),),
+        name="reader_calls", address=address(subjects.reader_call), messages=(_said(wire.ConsumerRequest),),
         summary="What readers ask of JetStream, from an account of their own; what makes a consumer is answered.",
     ),
     Channel(
-        name="relay_history", address=subjects.HISTORY, messages=(_said(wire.History),),
+        name="relay_history", address=subjects.HISTORY, messages=(_said(wire.HistoryRequest),),
         summary="What NATS still holds of a game's public messages, one by one, then an empty one with a status.",
     ),
     Channel(

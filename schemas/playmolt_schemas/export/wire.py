@@ -16,7 +16,7 @@ TraceContext = Annotated[str, Meta(pattern="^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-
 Empty = Annotated[str, Meta(max_length=0)]
 
 
-class Progress(PublicMessage, frozen=True, kw_only=True, tag="progress"):
+class ProgressMessage(PublicMessage, frozen=True, kw_only=True, tag="progress"):
     """An event with nothing to tell to this viewer; it keeps the count of versions without a hole."""
 
 
@@ -26,7 +26,7 @@ class Heartbeat(msgspec.Struct, frozen=True, tag_field="type", tag="heartbeat"):
     version: Count
 
 
-class Projected(msgspec.Struct, frozen=True):
+class ProjectionsPosition(msgspec.Struct, frozen=True):
     """The position up to which the projections hold the log; of several shards the sum."""
 
     position: Count
@@ -63,7 +63,7 @@ def lag_of(shards: list[ShardLag]) -> Lag:
     )
 
 
-class History(msgspec.Struct, frozen=True):
+class HistoryRequest(msgspec.Struct, frozen=True):
     """Which public messages of a game are wanted: at most `limit` after a version; more may come, in order."""
 
     game: str
@@ -72,7 +72,7 @@ class History(msgspec.Struct, frozen=True):
     limit: Count
 
 
-class LogPage(msgspec.Struct, frozen=True):
+class LogPageRequest(msgspec.Struct, frozen=True):
     """Which records of the whole log are wanted: at most `limit` behind a place, as `shards.write_places` has it."""
 
     after: str
@@ -85,7 +85,7 @@ class LogRefused(msgspec.Struct, frozen=True):
     after: str
 
 
-class ConsumerWanted(msgspec.Struct, frozen=True):
+class ConsumerRequest(msgspec.Struct, frozen=True):
     """A consumer of one of the two streams, as JetStream's own API has it; one that delivers by itself is refused."""
 
     stream_name: str

@@ -35,7 +35,7 @@ class OpenJuryRequest(Request, frozen=True, kw_only=True):
     case: Annotated[str, told(CASE_CHARS, description="The id of a case; left out: the shipped one.")] | None = None
 
 
-class BringCaseRequest(Request, frozen=True, kw_only=True):
+class AddCaseRequest(Request, frozen=True, kw_only=True):
     """`POST /api/jury/cases`: the files of a pack, path to text."""
 
     files: Annotated[dict[str, str], Meta(min_length=1)]
@@ -77,7 +77,7 @@ class NoteRequest(Request, frozen=True, kw_only=True):
 # What the calls answer
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class SpokenLine(msgspec.Struct, frozen=True, kw_only=True):
     """Somebody says something."""
 
     speaker: str
@@ -125,7 +125,7 @@ class JurySession(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     version: int
     phase: PhaseName
-    prologue: tuple[Line, ...]
+    prologue: tuple[SpokenLine, ...]
     notes_left: int
     round: int
     rounds: int | UnsetType = UNSET
@@ -166,7 +166,7 @@ class CaseFault(FieldFault, frozen=True):
     code: str = ""
 
 
-class CaseBrought(msgspec.Struct, frozen=True, kw_only=True):
+class CaseAdded(msgspec.Struct, frozen=True, kw_only=True):
     """`POST /api/jury/cases`."""
 
     id: str
@@ -192,7 +192,7 @@ class DossierView(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-class EvidenceEntry(msgspec.Struct, frozen=True, kw_only=True):
+class EvidenceListEntry(msgspec.Struct, frozen=True, kw_only=True):
     """An item of the list; a locked one has no title."""
 
     id: str
@@ -203,7 +203,7 @@ class EvidenceEntry(msgspec.Struct, frozen=True, kw_only=True):
 class EvidenceList(msgspec.Struct, frozen=True):
     """`GET …/evidence`."""
 
-    evidence: tuple[EvidenceEntry, ...]
+    evidence: tuple[EvidenceListEntry, ...]
 
 
 class EvidenceView(msgspec.Struct, frozen=True, kw_only=True):
@@ -215,7 +215,7 @@ class EvidenceView(msgspec.Struct, frozen=True, kw_only=True):
     locked: Literal[False] = False
 
 
-class WitnessEntry(msgspec.Struct, frozen=True, kw_only=True):
+class WitnessListEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A witness of the list."""
 
     id: str
@@ -226,7 +226,7 @@ class WitnessEntry(msgspec.Struct, frozen=True, kw_only=True):
 class WitnessList(msgspec.Struct, frozen=True):
     """`GET …/witnesses`."""
 
-    witnesses: tuple[WitnessEntry, ...]
+    witnesses: tuple[WitnessListEntry, ...]
 
 
 class ChoiceView(msgspec.Struct, frozen=True, kw_only=True):
@@ -400,14 +400,14 @@ class EvidenceReadMessage(SessionMessage, frozen=True, kw_only=True, tag="eviden
     evidence_id: str
 
 
-class TurnStartedMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_started"):
+class JuryTurnStartedMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_started"):
     """A model is asked; `turn` is chat, present, note, speech or vote."""
 
     turn: str
     juror_id: str
 
 
-class TurnFailedMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_failed"):
+class JuryTurnFailedMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_failed"):
     """A model gave no usable answer; nothing is used up."""
 
     turn: str
@@ -563,8 +563,8 @@ JuryMessage = (
     | WitnessTalkedMessage
     | EvidenceUnlockedMessage
     | EvidenceReadMessage
-    | TurnStartedMessage
-    | TurnFailedMessage
+    | JuryTurnStartedMessage
+    | JuryTurnFailedMessage
     | OverseerSaidMessage
     | EvidencePresentedMessage
     | JurorSaidMessage

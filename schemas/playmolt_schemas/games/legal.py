@@ -173,7 +173,7 @@ class Form(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     missing_evidence_answers: dict[str, Annotated[str, told(FORM_TEXT_CHARS)]] = {}
 
 
-class Answer(Request, frozen=True, kw_only=True):
+class QuestionAnswer(Request, frozen=True, kw_only=True):
     """An answer to an open question, by the question's id."""
 
     id: Annotated[str, told(QUESTION_ID_CHARS)]
@@ -195,7 +195,7 @@ class MoreFacts(Request, frozen=True, kw_only=True, omit_defaults=True):
     }
 
     text: Annotated[str, told(NARRATIVE_CHARS, STORABLE)] = ""
-    answers: Annotated[tuple[Answer, ...], _ENTRIES] = ()
+    answers: Annotated[tuple[QuestionAnswer, ...], _ENTRIES] = ()
     timeline: Annotated[tuple[TimelineEntry, ...], _ENTRIES] = ()
     evidence: Annotated[tuple[EvidenceEntry, ...], _ENTRIES] = ()
 
@@ -444,7 +444,7 @@ class RefusedItem(msgspec.Struct, frozen=True, kw_only=True):
     particular: str | None
 
 
-class Numbered(msgspec.Struct, frozen=True, kw_only=True):
+class NumberedText(msgspec.Struct, frozen=True, kw_only=True):
     """A text with its id."""
 
     id: str
@@ -553,7 +553,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
     confirmed: tuple[Fact, ...] = ()
     disputed: tuple[Fact, ...] = ()
-    questions: tuple[Numbered, ...] = ()
+    questions: tuple[NumberedText, ...] = ()
     refused: tuple[RefusedItem, ...] = ()
     past: tuple[Fact, ...] = ()
     history: tuple[FactRecord, ...] = ()
@@ -563,7 +563,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     risk_accepted: RiskAccepted | None = None
 
 
-class Steering(msgspec.Struct, frozen=True, kw_only=True):
+class SteeringSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What the person wants, merged field by field; null and empty are not set."""
 
     focus_issues: tuple[str, ...] = ()
@@ -583,7 +583,7 @@ class SteeringVersion(msgspec.Struct, frozen=True, kw_only=True):
     """A version of the steering, who made it and when."""
 
     version: int
-    steering: Steering
+    steering: SteeringSettings
     by: str
     at: str
 
@@ -611,7 +611,7 @@ class EarlierOutput(msgspec.Struct, frozen=True, kw_only=True):
     at: str
 
 
-class Turn(msgspec.Struct, frozen=True, kw_only=True):
+class SessionTurn(msgspec.Struct, frozen=True, kw_only=True):
     """A recorded turn. `draft` is the first answer when it was rewritten, `hits` what was found in it.
 
     `unverified`, where there is any: statutes and case numbers in it that the person did not supply. `stale` are the
@@ -635,7 +635,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     stale: tuple[str, ...] = ()
     redone: int = 0
     earlier: tuple[EarlierOutput, ...] = ()
-    points: tuple[Numbered, ...] = ()
+    points: tuple[NumberedText, ...] = ()
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
@@ -643,8 +643,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
     name: GateName
     banner: str | None
-    missing_evidence: tuple[Numbered, ...]
-    checklist: tuple[Numbered, ...]
+    missing_evidence: tuple[NumberedText, ...]
+    checklist: tuple[NumberedText, ...]
     issues: tuple[str, ...]
     focus: tuple[str, ...]
     refused: tuple[RefusedItem, ...] = ()
@@ -683,9 +683,9 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     version: int
     phase: str
     facts: Facts
-    steering: Steering
+    steering: SteeringSettings
     steering_history: tuple[SteeringVersion, ...]
-    turns: tuple[Turn, ...]
+    turns: tuple[SessionTurn, ...]
     gate: Gate | None
     failed: Failed | None
     final: FinalTurn | None = None
@@ -706,11 +706,11 @@ class Unseen(msgspec.Struct, frozen=True):
 # The stream
 
 
-class ProgressMessage(SessionMessage, frozen=True, kw_only=True, tag="progress"):
+class LegalProgressMessage(SessionMessage, frozen=True, kw_only=True, tag="progress"):
     """Something happened that has nothing to tell."""
 
 
-class TurnStartedMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_started"):
+class LegalTurnStartedMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_started"):
     """A turn is asked of the model."""
 
     phase: str
@@ -724,7 +724,7 @@ class TurnDoneMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_done"
     unverified: tuple[str, ...] | UnsetType = UNSET
 
 
-class TurnFailedMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_failed"):
+class LegalTurnFailedMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_failed"):
     """A turn failed, and why; it can be asked again."""
 
     phase: str
@@ -785,10 +785,10 @@ class SpeakingMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type
 
 
 LegalMessage = (
-    ProgressMessage
-    | TurnStartedMessage
+    LegalProgressMessage
+    | LegalTurnStartedMessage
     | TurnDoneMessage
-    | TurnFailedMessage
+    | LegalTurnFailedMessage
     | GuardrailHitMessage
     | FactChangedMessage
     | TurnsStaleMessage
@@ -809,7 +809,7 @@ class Parties(msgspec.Struct, frozen=True, kw_only=True):
     opposing: str
 
 
-class Case(msgspec.Struct, frozen=True, kw_only=True):
+class ReportCase(msgspec.Struct, frozen=True, kw_only=True):
     """What the report is about."""
 
     title: str
@@ -823,7 +823,7 @@ class ReportFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     confirmed: tuple[Fact, ...]
     disputed: tuple[Fact, ...]
-    unknown: tuple[Numbered, ...]
+    unknown: tuple[NumberedText, ...]
     past: tuple[Fact, ...]
     history: tuple[FactRecord, ...] = ()
 
@@ -835,7 +835,7 @@ class BestCases(msgspec.Struct, frozen=True, kw_only=True):
     opposing: tuple[Statement, ...]
 
 
-class MatrixRow(msgspec.Struct, frozen=True, kw_only=True):
+class EvidenceMatrixRow(msgspec.Struct, frozen=True, kw_only=True):
     """A fact, what backs it (an id of evidence or timeline), and the roles that rely on either."""
 
     fact: str | None
@@ -851,8 +851,8 @@ class GateEntry(msgspec.Struct, frozen=True, kw_only=True):
     by: str
     at: str
     banner: str | None = None
-    missing_evidence: tuple[Numbered, ...] = ()
-    checklist: tuple[Numbered, ...] = ()
+    missing_evidence: tuple[NumberedText, ...] = ()
+    checklist: tuple[NumberedText, ...] = ()
 
 
 class ReportedHit(msgspec.Struct, frozen=True, kw_only=True):
@@ -919,7 +919,7 @@ class VerifiedRound(msgspec.Struct, frozen=True, kw_only=True):
     status: GateStatus
     unsupported: tuple[str, ...]
     missing: tuple[str, ...]
-    unanswered: tuple[Numbered, ...]
+    unanswered: tuple[NumberedText, ...]
     stale: tuple[StaleTurn, ...]
 
 
@@ -954,7 +954,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     language: Language
-    case: Case
+    case: ReportCase
     facts: ReportFacts
     evidence: tuple[Evidence, ...]
     timeline: tuple[TimelineItem, ...]
@@ -963,7 +963,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     best_cases: BestCases
     findings: tuple[Statement, ...]
     decision_range: str
-    evidence_matrix: tuple[MatrixRow, ...]
+    evidence_matrix: tuple[EvidenceMatrixRow, ...]
     risks: tuple[Statement, ...]
     strategy: tuple[Statement, ...]
     settlement: tuple[Statement, ...]
@@ -984,7 +984,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     burden: Burden
     verifier: tuple[VerifiedRound, ...]
     chronology: tuple[ChronologyEntry, ...]
-    steering: Steering
+    steering: SteeringSettings
     final: FinalAnswer | None
     final_failed: bool
     """Whether instructions were given that the last turn did not answer."""

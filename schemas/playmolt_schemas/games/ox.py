@@ -83,7 +83,7 @@ class PublicChoice(msgspec.Struct, frozen=True, kw_only=True):
     comment: str
 
 
-class ScoreLine(Identity, frozen=True, kw_only=True):
+class ScoreRow(Identity, frozen=True, kw_only=True):
     """A line of the scoreboard; `monopolies` counts the rounds won alone."""
 
     id: str
@@ -160,14 +160,14 @@ class RoundResultMessage(PublicMessage, frozen=True, kw_only=True, tag="round_re
     minority: Choice | None
     points_awarded: int
     winners: tuple[str, ...]
-    scoreboard: tuple[ScoreLine, ...]
+    scoreboard: tuple[ScoreRow, ...]
 
 
 class OxEndMessage(ClosingMessage, frozen=True, kw_only=True, tag="game_end"):
     """The game is over; the scoreboard stands in the order of the ranks."""
 
     winner_id: str
-    final_scoreboard: tuple[ScoreLine, ...]
+    final_scoreboard: tuple[ScoreRow, ...]
     results: tuple[OxResult, ...]
     faults: tuple[Fault, ...]
 
@@ -204,7 +204,7 @@ class OxSelf(msgspec.Struct, frozen=True, kw_only=True):
     submitted: bool
 
 
-class RevealLine(msgspec.Struct, frozen=True, kw_only=True):
+class RevealRow(msgspec.Struct, frozen=True, kw_only=True):
     """A first choice of the present round, once revealed."""
 
     id: str
@@ -256,9 +256,9 @@ class OxState(msgspec.Struct, frozen=True, kw_only=True):
     question: str | None
     own: OxSelf | UnsetType = msgspec.field(name="self", default=UNSET)
     participants: tuple[OxParticipant, ...]
-    reveal: tuple[RevealLine, ...]
+    reveal: tuple[RevealRow, ...]
     decisions: tuple[SwitchDecision, ...]
-    scoreboard: tuple[ScoreLine, ...]
+    scoreboard: tuple[ScoreRow, ...]
     history: tuple[FinishedRound, ...]
     allowed_actions: tuple[str, ...]
     phase_submissions: PhaseSubmissions

@@ -45,10 +45,10 @@ class RunsQuery(Query, frozen=True):
     cursor: Cursor | None = None
 
 
-class RunLines(msgspec.Struct, frozen=True):
+class RunsPage(msgspec.Struct, frozen=True):
     """A page of the runs, newest first."""
 
-    runs: list[api.GameLine]
+    runs: list[api.GameRow]
     next_cursor: str | None
 
 
@@ -147,9 +147,9 @@ UNSHARE: Final[Route[None]] = Route(
     method="DELETE", path=_EXPERIMENTS + "/{id}/share", name="agora_unshare", tag="agora", auth=Auth.ANY,
     service="experiment", summary="Take the address back: its page is gone; the operator's key.", answers={204: None},
 )  # fmt: skip
-LIST_RUNS: Final[Route[RunLines]] = Route(
+LIST_RUNS: Final[Route[RunsPage]] = Route(
     method="GET", path=_RUNS, name="list_runs", tag="agora", summary="The runs, newest first.", query=RunsQuery,
-    answers={200: RunLines},
+    answers={200: RunsPage},
 )  # fmt: skip
 READ_RUN_EVENTS: Final[Route[api.Events]] = Route(
     method="GET", path=_RUNS + "/{id}/events", name="read_run_events", tag="agora",

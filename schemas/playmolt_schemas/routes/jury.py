@@ -151,11 +151,11 @@ CASES: Final[Route[jury.CasesView]] = Route(
     method="GET", path=_CASES, name="jury_cases", tag="jury", auth=Auth.ANY, service="jury",
     summary="The cases that a session may name.", answers={200: jury.CasesView},
 )  # fmt: skip
-BRING_CASE: Final[Route[jury.CaseBrought]] = Route(
+BRING_CASE: Final[Route[jury.CaseAdded]] = Route(
     method="POST", path=_CASES, name="jury_bring_case", tag="jury", auth=Auth.ANY, service="jury",
     summary="Bring a case of one's own; the same files again change nothing.",
-    request=jury.BringCaseRequest, body_bytes=packs.BODY_BYTES, patient=True,
-    answers={201: jury.CaseBrought, 200: jury.CaseBrought}, errors=(Code.OPERATOR_ONLY, Code.INVALID_FORM),
+    request=jury.AddCaseRequest, body_bytes=packs.BODY_BYTES, patient=True,
+    answers={201: jury.CaseAdded, 200: jury.CaseAdded}, errors=(Code.OPERATOR_ONLY, Code.INVALID_FORM),
 )  # fmt: skip
 DROP_CASE: Final[Route[None]] = Route(
     method="DELETE", path=_CASES + "/{case}", name="jury_drop_case", tag="jury", auth=Auth.ANY, service="jury",

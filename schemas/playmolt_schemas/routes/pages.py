@@ -73,7 +73,7 @@ class RowPlayer(msgspec.Struct, frozen=True):
     kind: str = "bot"
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class GameListRow(msgspec.Struct, frozen=True, kw_only=True):
     """A line of the lobby or the archive. `about` is the case, the question or the run's own name."""
 
     game_id: str
@@ -97,11 +97,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 class RowsPage(msgspec.Struct, frozen=True):
     """Games as the pages list them."""
 
-    rows: Sequence[Row]
+    rows: Sequence[GameListRow]
     next_cursor: str | None
 
 
-class Embedding(msgspec.Struct, frozen=True):
+class OEmbedResponse(msgspec.Struct, frozen=True):
     """How a game is put into a page elsewhere (oembed.com)."""
 
     version: Literal["1.0"]
@@ -150,7 +150,7 @@ PAGES_WEB: Final = (
     ),
     Route(
         method="GET", path="/oembed", name="oembed", tag="pages", auth=Auth.NONE,
-        summary="How a game is put into a page elsewhere (oembed.com).", answers={200: Embedding},
+        summary="How a game is put into a page elsewhere (oembed.com).", answers={200: OEmbedResponse},
         errors=(Code.NOT_FOUND,), query=WatchWords,
     ),
     Route(

@@ -156,7 +156,7 @@ class ReadyQuery(Query, frozen=True):
     own: Literal["", "1"] | None = msgspec.field(name="self", default=None)
 
 
-class AdminGameLine(api.GameLine, frozen=True, kw_only=True):
+class AdminGameRow(api.GameRow, frozen=True, kw_only=True):
     """One line of the operator's list."""
 
     over: bool
@@ -167,7 +167,7 @@ class AdminGameLine(api.GameLine, frozen=True, kw_only=True):
 class AdminGames(msgspec.Struct, frozen=True):
     """A page of the operator's list of games, newest first."""
 
-    games: list[AdminGameLine]
+    games: list[AdminGameRow]
     next_cursor: str | None
 
 

@@ -61,7 +61,7 @@ CODES: dict[str, tuple[str, ...]] = {
     "code.evidence_level": get_args(legal.EvidenceLevel),
     "code.constraints": get_args(legal.Constraint),
     "code.report_style": get_args(legal.ReportStyle),
-    "field": legal.Steering.__struct_fields__,
+    "field": legal.SteeringSettings.__struct_fields__,
     "act": (*get_args(turn.Action), *get_args(turn.Skill)),
     "persona": get_args(turn.Persona),
     "world": get_args(turn.PhaseName),

@@ -20,10 +20,10 @@ from playmolt_schemas.games.legal import (
     Hit,
     Kind,
     Language,
-    Numbered,
+    NumberedText,
     RefusedItem,
     Side,
-    Steering,
+    SteeringSettings,
     TimelineItem,
 )
 
@@ -125,7 +125,7 @@ class FactsStipulated(Event, frozen=True, kw_only=True):
     type: ClassVar[str] = "facts_stipulated"
     confirmed: tuple[Fact, ...]
     disputed: tuple[Fact, ...]
-    questions: tuple[Numbered, ...]
+    questions: tuple[NumberedText, ...]
     refused: tuple[RefusedItem, ...] | UnsetType = UNSET
 
 
@@ -161,8 +161,8 @@ class GateOpened(Event, frozen=True, kw_only=True):
     options: tuple[str, ...]
     """What the gate's first field may be: the choices still offered, or the resolutions."""
     banner: str | None = None
-    missing_evidence: tuple[Numbered, ...] = ()
-    checklist: tuple[Numbered, ...] = ()
+    missing_evidence: tuple[NumberedText, ...] = ()
+    checklist: tuple[NumberedText, ...] = ()
     issues: tuple[str, ...] = ()
     focus: tuple[str, ...] = ()
 
@@ -235,7 +235,7 @@ class SteeringSet(Event, frozen=True, kw_only=True):
     type: ClassVar[str] = "steering_set"
     by: str
     number: int
-    steering: Steering
+    steering: SteeringSettings
 
 
 class SessionDone(Event, frozen=True, kw_only=True):

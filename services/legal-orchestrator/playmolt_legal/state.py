@@ -28,7 +28,7 @@ from playmolt_schemas.games.legal import (
     RiskAccepted,
     Role,
     Side,
-    Steering,
+    SteeringSettings,
     SteeringVersion,
     TimelineItem,
 )
@@ -121,7 +121,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     facts: Facts = Facts()
     added: int = 0
     """How often facts were added at the facts gate."""
-    steering: Steering = Steering()
+    steering: SteeringSettings = SteeringSettings()
     steering_history: tuple[SteeringVersion, ...] = ()
     turns: tuple[Spoken, ...] = ()
     gate: GateOpened | None = None

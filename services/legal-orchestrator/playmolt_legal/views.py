@@ -15,14 +15,14 @@ from playmolt_schemas.games.legal import (
     GateOpenedMessage,
     GuardrailHitMessage,
     LegalMessage,
-    ProgressMessage,
+    LegalProgressMessage,
+    LegalTurnFailedMessage,
+    LegalTurnStartedMessage,
     Session,
     SessionDoneMessage,
-    Turn,
+    SessionTurn,
     TurnDoneMessage,
-    TurnFailedMessage,
     TurnsStaleMessage,
-    TurnStartedMessage,
 )
 
 from playmolt_legal.events import (
@@ -95,11 +95,11 @@ def public(state: State, event: Event) -> LegalMessage:
     if isinstance(event, FactsStipulated):
         return _stipulated(state, event)
     tell = _PUBLIC.get(type(event))
-    return tell(event) if tell else ProgressMessage()
+    return tell(event) if tell else LegalProgressMessage()
 
 
-def _turn(state: State, number: int, turn: Spoken) -> Turn:
-    return Turn(
+def _turn(state: State, number: int, turn: Spoken) -> SessionTurn:
+    return SessionTurn(
         n=number,
         phase=turn.phase,
         role=turn.role,
@@ -140,7 +140,7 @@ def _gate(state: State, gate: GateOpened) -> Gate:
 
 
 def _started(event: TurnStarted) -> LegalMessage:
-    return TurnStartedMessage(phase=event.phase)
+    return LegalTurnStartedMessage(phase=event.phase)
 
 
 def _stipulated(state: State, event: FactsStipulated) -> LegalMessage:
@@ -161,7 +161,7 @@ def _recorded(event: TurnRecorded) -> LegalMessage:
 
 
 def _failed(event: TurnFailed) -> LegalMessage:
-    return TurnFailedMessage(phase=event.phase, code=event.code, detail=event.detail, attempts=event.attempts)
+    return LegalTurnFailedMessage(phase=event.phase, code=event.code, detail=event.detail, attempts=event.attempts)
 
 
 def _hit(event: GuardrailHit) -> LegalMessage:

@@ -7,7 +7,7 @@ from playmolt_core.game.decider import Event, stored_types
 from playmolt_core.game.seats import events as seats
 from playmolt_core.game.seats.events import Closing, Submitted
 from playmolt_schemas.games.game_messages import Fault
-from playmolt_schemas.games.ox import Choice, Distribution, OxResult, Player, PublicChoice, ScoreLine
+from playmolt_schemas.games.ox import Choice, Distribution, OxResult, Player, PublicChoice, ScoreRow
 
 
 class GameStarted(Event, frozen=True, kw_only=True):
@@ -66,7 +66,7 @@ class RoundCounted(Event, frozen=True, kw_only=True):
     minority: Choice | None
     points_awarded: int
     winners: tuple[str, ...]
-    scoreboard: tuple[ScoreLine, ...]
+    scoreboard: tuple[ScoreRow, ...]
 
 
 class GameEnded(Closing, frozen=True, kw_only=True):
@@ -75,7 +75,7 @@ class GameEnded(Closing, frozen=True, kw_only=True):
     type: ClassVar[str] = "game_end"
     closes: ClassVar[bool] = True
     winner_id: str
-    final_scoreboard: tuple[ScoreLine, ...]
+    final_scoreboard: tuple[ScoreRow, ...]
     results: tuple[OxResult, ...]
     faults: tuple[Fault, ...] | UnsetType = UNSET
 

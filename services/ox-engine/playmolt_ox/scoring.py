@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
-from playmolt_schemas.games.ox import Choice, Distribution, OxResult, ScoreLine
+from playmolt_schemas.games.ox import Choice, Distribution, OxResult, ScoreRow
 from playmolt_schemas.identity import identity_of
 
 from playmolt_ox.events import GameEnded, RoundCounted
@@ -50,7 +50,7 @@ def count_round(state: State) -> RoundCounted:
     )
 
 
-def scoreboard(seats: Iterable[Seat]) -> tuple[ScoreLine, ...]:
+def scoreboard(seats: Iterable[Seat]) -> tuple[ScoreRow, ...]:
     """Rank the seats of a running game. Equals stand by name: an order by lots would tell the seed."""
     ranked = sorted(seats, key=lambda seat: (-seat.points, -seat.monopolies, seat.name, seat.id))
     return tuple(_line(seat) for seat in ranked)
@@ -87,8 +87,8 @@ def final_result(state: State) -> GameEnded:
     )
 
 
-def _line(seat: Seat) -> ScoreLine:
-    return ScoreLine(
+def _line(seat: Seat) -> ScoreRow:
+    return ScoreRow(
         id=seat.id,
         name=seat.name,
         points=seat.points,

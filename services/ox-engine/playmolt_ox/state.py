@@ -10,7 +10,7 @@ from playmolt_core.game.decider import Event
 from playmolt_core.game.game import Changes, Fold
 from playmolt_core.game.seats import state as seats
 from playmolt_core.game.seats.state import SeatedState, entered
-from playmolt_schemas.games.ox import Choice, FinishedRound, OxResult, Phase, RevealLine, RoundChoice, ScoreLine
+from playmolt_schemas.games.ox import Choice, FinishedRound, OxResult, Phase, RevealRow, RoundChoice, ScoreRow
 from playmolt_schemas.identity import identity_of
 
 from playmolt_ox.events import (
@@ -54,10 +54,10 @@ class State(SeatedState[Seat], frozen=True, gc=False, kw_only=True):
     questions: tuple[str, ...] = ()
     question: str | None = None
     picks: dict[str, Pick] = msgspec.field(default_factory=dict)
-    reveal: tuple[RevealLine, ...] = ()
+    reveal: tuple[RevealRow, ...] = ()
     moves: dict[str, Move] = msgspec.field(default_factory=dict)
     history: tuple[FinishedRound, ...] = ()
-    final_scoreboard: tuple[ScoreLine, ...] | None = None
+    final_scoreboard: tuple[ScoreRow, ...] | None = None
     results: tuple[OxResult, ...] | None = None
 
     @property
@@ -96,7 +96,7 @@ def _picked(state: State, event: FirstChoiceSubmitted, _: datetime) -> Changes:
 
 def _revealed(state: State, event: Revealed, at: datetime) -> Changes:
     lines = tuple(
-        RevealLine(id=shown.agent_id, name=shown.name, choice=shown.choice, comment=shown.comment)
+        RevealRow(id=shown.agent_id, name=shown.name, choice=shown.choice, comment=shown.comment)
         for shown in event.choices
     )
     return {"reveal": lines, **entered(state, "switch", event.round, at)}

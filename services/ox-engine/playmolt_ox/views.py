@@ -20,7 +20,7 @@ from playmolt_schemas.games.ox import (
     QuestionOpenMessage,
     RevealMessage,
     RoundResultMessage,
-    ScoreLine,
+    ScoreRow,
     SwitchDecision,
     SwitchSubmittedMessage,
 )
@@ -138,7 +138,7 @@ def _decisions(state: State) -> tuple[SwitchDecision, ...]:
     )
 
 
-def _scoreboard(state: State) -> tuple[ScoreLine, ...]:
+def _scoreboard(state: State) -> tuple[ScoreRow, ...]:
     lines = state.final_scoreboard or (scoreboard(state.seats) if state.round else ())
     return tuple(
         replace(line, away=attendance.away, resigned=bool(attendance.resigned))

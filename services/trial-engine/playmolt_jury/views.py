@@ -16,8 +16,8 @@ from playmolt_schemas.games.jury import (
     DossierView,
     EndedMessage,
     EndingView,
-    EvidenceEntry,
     EvidenceList,
+    EvidenceListEntry,
     EvidencePresentedMessage,
     EvidenceReadMessage,
     EvidenceUnlockedMessage,
@@ -30,30 +30,32 @@ from playmolt_schemas.games.jury import (
     JuryOpenedMessage,
     JuryProgressMessage,
     JurySession,
-    Line,
+    JuryTurnFailedMessage,
+    JuryTurnStartedMessage,
     NoteSentMessage,
     OverseerSaidMessage,
     PhaseChangedMessage,
     RoundEndedMessage,
     RoundStartedMessage,
     SpeechMessage,
+    SpokenLine,
     StanceChangedMessage,
     TalkView,
     ToolCalledMessage,
-    TurnFailedMessage,
-    TurnStartedMessage,
     VerdictReadMessage,
     VoteCastMessage,
     VoteDecidedMessage,
     VoteMissedMessage,
     VoteRetriedMessage,
-    WitnessEntry,
     WitnessList,
+    WitnessListEntry,
     WitnessTalkedMessage,
 )
 
+from playmolt_jury import dialogue, replies
 from playmolt_jury.content.material import Material, Witness
 from playmolt_jury.content.pack import Pack
+from playmolt_jury.dialogue import Talk
 from playmolt_jury.events import (
     ChainChanged,
     ContractDeployed,
@@ -81,9 +83,7 @@ from playmolt_jury.events import (
     VoteRetried,
     WitnessTalked,
 )
-from playmolt_jury.jurors import replies
-from playmolt_jury.persuasion import dialogue, stance
-from playmolt_jury.persuasion.dialogue import Talk
+from playmolt_jury.persuasion import stance
 from playmolt_jury.state import State
 
 
@@ -95,10 +95,10 @@ def session(state: State, pack: Pack, *, show_stances: bool) -> JurySession:
         model=state.model,
         version=state.version,
         phase=state.phase,
-        prologue=tuple(Line(speaker=line.speaker, text=line.text) for line in material.prologue),
+        prologue=tuple(SpokenLine(speaker=line.speaker, text=line.text) for line in material.prologue),
         notes_left=state.notes_left,
         round=state.round,
-        rounds=UNSET if state.course.deliberation == DELIBERATION_ROUNDS else state.course.deliberation,
+        rounds=UNSET if state.rules.deliberation == DELIBERATION_ROUNDS else state.rules.deliberation,
         failed=state.failed,
         case=JuryCase(id=pack.id, title=material.title, digest=pack.digest),
         jurors=tuple(_juror(state, juror, show_stances=show_stances) for juror in state.juror_ids),
@@ -115,9 +115,9 @@ def evidence_list(state: State, material: Material) -> EvidenceList:
     still_locked = state.still_locked
     return EvidenceList(
         tuple(
-            EvidenceEntry(id=item.id, locked=True)
+            EvidenceListEntry(id=item.id, locked=True)
             if item.id in still_locked
-            else EvidenceEntry(id=item.id, locked=False, title=titles[item.id])
+            else EvidenceListEntry(id=item.id, locked=False, title=titles[item.id])
             for item in state.evidence
         )
     )
@@ -132,7 +132,7 @@ def evidence(material: Material, evidence_id: str) -> EvidenceView:
 def witnesses(state: State, material: Material) -> WitnessList:
     cracked = state.cracked
     return WitnessList(
-        tuple(WitnessEntry(id=each.id, name=each.name, cracked=each.id in cracked) for each in material.witnesses)
+        tuple(WitnessListEntry(id=each.id, name=each.name, cracked=each.id in cracked) for each in material.witnesses)
     )
 
 
@@ -226,21 +226,19 @@ def _read(event: EvidenceRead) -> JuryMessage:
 
 
 def _started(event: TurnStarted) -> JuryMessage:
-    return TurnStartedMessage(turn=event.turn, juror_id=event.juror_id)
+    return JuryTurnStartedMessage(turn=event.turn, juror_id=event.juror_id)
 
 
 def _failed(event: TurnFailed) -> JuryMessage:
-    return TurnFailedMessage(turn=event.turn, juror_id=event.juror_id, code=event.code)
+    return JuryTurnFailedMessage(turn=event.turn, juror_id=event.juror_id, code=event.code)
 
 
 def _overseer(event: OverseerSaid) -> JuryMessage:
-    return OverseerSaidMessage(
-        juror_id=event.juror_id, text=event.text, topics=event.topics, repeats=event.repeats or 0
-    )
+    return OverseerSaidMessage(juror_id=event.juror_id, text=event.text, topics=event.topics, repeats=event.repeats)
 
 
 def _presented(event: EvidencePresented) -> JuryMessage:
-    return EvidencePresentedMessage(juror_id=event.juror_id, evidence_id=event.evidence_id, repeats=event.repeats or 0)
+    return EvidencePresentedMessage(juror_id=event.juror_id, evidence_id=event.evidence_id, repeats=event.repeats)
 
 
 def _said(event: JurorSaid) -> JuryMessage:
@@ -248,7 +246,7 @@ def _said(event: JurorSaid) -> JuryMessage:
 
 
 def _noted(event: NoteSent) -> JuryMessage:
-    return NoteSentMessage(juror_id=event.juror_id, text=event.text, topics=event.topics, repeats=event.repeats or 0)
+    return NoteSentMessage(juror_id=event.juror_id, text=event.text, topics=event.topics, repeats=event.repeats)
 
 
 def _round(event: RoundStarted) -> JuryMessage:

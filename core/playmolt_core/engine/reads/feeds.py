@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET
-from playmolt_schemas.api import GameLine
+from playmolt_schemas.api import GameRow
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import RUN_TYPES, rfc3339
 from playmolt_schemas.limits import PAGE_DEFAULT, PAGE_MAX
@@ -101,7 +101,7 @@ class FeedReads:
 
     def _line(self, game: ListedGame) -> dict[str, Any]:
         summary = game.summary
-        line = GameLine(
+        line = GameRow(
             game.stream,
             self._decider.game,
             summary.phase,

@@ -12,10 +12,10 @@ from playmolt_core.game.game import Changes, Fold
 from playmolt_schemas.agora.coding import JudgeBudget, JudgingStatus, Which
 from playmolt_schemas.agora.plan import (
     Budget,
-    DeviationLine,
+    DeviationRow,
     ExperimentStatus,
     Folder,
-    LookLine,
+    LookRow,
     Noticed,
     Plan,
     RunStatus,
@@ -26,7 +26,7 @@ from playmolt_schemas.agora.plan import (
 from playmolt_schemas.agora.turn import Parent
 from playmolt_schemas.identifiers import rfc3339
 
-from playmolt_agora.experiment import budget
+from playmolt_agora import budget
 from playmolt_agora.experiment.events import (
     ActsCounted,
     BatchEnded,
@@ -129,8 +129,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     tests: tuple[PinnedTest, ...] = ()
     budget: Budget = Budget()
     runs: tuple[Run, ...] = ()
-    deviations: tuple[DeviationLine, ...] = ()
-    looks: tuple[LookLine, ...] = ()
+    deviations: tuple[DeviationRow, ...] = ()
+    looks: tuple[LookRow, ...] = ()
     looked: int = -1
     """Finished runs at the last look of adaptive sampling; -1 before the first."""
     folder: Folder | UnsetType = UNSET
@@ -266,7 +266,7 @@ def _resumed(_: State, __: Resumed, at: datetime) -> Changes:
 
 
 def _deviated(state: State, event: Deviation, at: datetime) -> Changes:
-    line = DeviationLine(
+    line = DeviationRow(
         n=event.number,
         at=rfc3339(at),
         by=event.by,
@@ -279,12 +279,12 @@ def _deviated(state: State, event: Deviation, at: datetime) -> Changes:
 
 
 def _looked(state: State, event: Looked, at: datetime) -> Changes:
-    line = LookLine(n=event.number, at=rfc3339(at), by=event.by, measure=event.measure, intervals=event.intervals)
+    line = LookRow(n=event.number, at=rfc3339(at), by=event.by, measure=event.measure, intervals=event.intervals)
     return {"looks": (*state.looks, line), "looked": event.finished if event.adaptive else state.looked}
 
 
 def _pcs_seen(state: State, event: PcsSeen, at: datetime) -> Changes:
-    line = LookLine(
+    line = LookRow(
         n=event.number, at=rfc3339(at), by=event.by, measure="pcs", intervals={}, turns=event.turns, pcs=event.figures
     )
     return {"looks": (*state.looks, line)}

@@ -4,19 +4,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
-from playmolt_schemas.agora.coding import CoderLine, Codings, JudgeLine
+from playmolt_schemas.agora.coding import CoderRow, Codings, JudgeRow
 from playmolt_schemas.agora.plan import (
-    CostLine,
-    DeviationLine,
-    ExperimentLine,
+    CostRow,
+    DeviationRow,
+    ExperimentProgress,
+    ExperimentRow,
     ExperimentRuns,
     ExperimentState,
-    Progress,
-    RunLine,
+    RunRow,
     Spent,
 )
 
-from playmolt_agora.experiment import budget, interim_pcs
+from playmolt_agora import budget
+from playmolt_agora.experiment import interim_pcs
 from playmolt_agora.experiment.run_reports import ANSWERED
 from playmolt_agora.experiment.state import Run, State
 
@@ -64,7 +65,7 @@ def codings(state: State) -> Codings:
     """Who has coded its thoughts, in the order they began."""
     return Codings(
         judges=tuple(
-            JudgeLine(
+            JudgeRow(
                 judge=each.judge.alias,
                 model=each.judge.model,
                 turns=each.turns,
@@ -77,12 +78,12 @@ def codings(state: State) -> Codings:
             )
             for each in state.judges or ()
         ),
-        coders=tuple(CoderLine(coder=coder, rows=rows) for coder, rows in (state.coders or {}).items()),
+        coders=tuple(CoderRow(coder=coder, rows=rows) for coder, rows in (state.coders or {}).items()),
     )
 
 
-def line(state: State) -> ExperimentLine:
-    return ExperimentLine(
+def line(state: State) -> ExperimentRow:
+    return ExperimentRow(
         experiment=state.game_id,
         name=state.name,
         status=state.status,
@@ -94,7 +95,7 @@ def line(state: State) -> ExperimentLine:
     )
 
 
-def cost_lines(runs: Iterable[tuple[str, Mapping[str, Spent]]]) -> Iterator[CostLine]:
+def cost_lines(runs: Iterable[tuple[str, Mapping[str, Spent]]]) -> Iterator[CostRow]:
     """What each model took in each cell, from what it took in the runs."""
     found: dict[tuple[str, str], list[Spent]] = {}
     for cell, models in runs:
@@ -102,7 +103,7 @@ def cost_lines(runs: Iterable[tuple[str, Mapping[str, Spent]]]) -> Iterator[Cost
             found.setdefault((cell, model), []).append(spent)
     for (cell, model), parts in sorted(found.items()):
         spent = budget.summed(parts)
-        yield CostLine(
+        yield CostRow(
             cell=cell,
             model=model,
             calls=spent.calls,
@@ -117,7 +118,7 @@ def cost_lines(runs: Iterable[tuple[str, Mapping[str, Spent]]]) -> Iterator[Cost
         )
 
 
-def _deviation(state: State, line: DeviationLine) -> DeviationLine:
+def _deviation(state: State, line: DeviationRow) -> DeviationRow:
     if not line.field.startswith(ANSWERED):
         return line
     alias = line.field.removeprefix(ANSWERED)
@@ -132,8 +133,8 @@ def _prompt_cut(state: State) -> dict[str, int]:
     return dict(counted)
 
 
-def _progress(state: State) -> Progress:
-    return Progress(
+def _progress(state: State) -> ExperimentProgress:
+    return ExperimentProgress(
         runs=len(state.runs),
         open=sum(run.status == "open" for run in state.runs),
         finished=state.finished,
@@ -154,8 +155,8 @@ def _exploratory(state: State) -> bool:
     return state.plan is not None and state.plan.exploratory
 
 
-def _run(state: State, run: Run) -> RunLine:
-    return RunLine(
+def _run(state: State, run: Run) -> RunRow:
+    return RunRow(
         run=run.run,
         cell=run.cell,
         number=run.number,

@@ -6,11 +6,11 @@ from typing import Final
 
 from msgspec import UNSET
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
-from playmolt_schemas.agora.plan import MatrixRow, Plan, PlanFault, PlannedTest, Preview, Square, Stage1Import
+from playmolt_schemas.agora.plan import MatrixCell, Plan, PlanFault, PlannedTest, Preview, Square, Stage1Import
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import FieldFault
 
-from playmolt_agora.experiment import budget
+from playmolt_agora import budget
 from playmolt_agora.folder.reading import FolderReading
 from playmolt_agora.measures.data.arms import ARMS
 from playmolt_agora.plan import attainable, costs, latin_squares, matrix
@@ -125,8 +125,8 @@ def _tests(plan: Plan, spoilt: Spoilt) -> tuple[PlannedTest, ...]:
     return power.judged(plan, kept)
 
 
-def _row(cell: matrix.Cell) -> MatrixRow:
-    return MatrixRow(
+def _row(cell: matrix.Cell) -> MatrixCell:
+    return MatrixCell(
         cell=cell.name,
         phase=cell.phase,
         language=cell.language,

@@ -6,13 +6,14 @@ from typing import Any
 
 import msgspec
 from playmolt_core.game.decider import Event
-from playmolt_schemas.agora.plan import CostLine, Noticed, Spent
+from playmolt_schemas.agora.plan import CostRow, Noticed, Spent
 from playmolt_schemas.agora.turn import TurnRecord
 from playmolt_schemas.records import Record
 
+from playmolt_agora import budget
 from playmolt_agora.coding.codings import codings
 from playmolt_agora.coding.thoughts import codable
-from playmolt_agora.experiment import budget, events
+from playmolt_agora.experiment import events
 from playmolt_agora.experiment.run_reports import ANSWERED
 from playmolt_agora.experiment.views import cost_lines
 from playmolt_agora.measures.agreement import COLUMNS, kappa
@@ -31,8 +32,8 @@ from playmolt_agora.report.study import (
     StudyFault,
     Table,
 )
-from playmolt_agora.run import events as run_events
 from playmolt_agora.run.call_usage import by_model, with_call
+from playmolt_agora.world import events as run_events
 
 Runs = Mapping[str, Sequence[Record]]
 
@@ -108,7 +109,7 @@ def costs_of(runs: Runs) -> Table:
                 taken = by_model(taken, event.call)
         found.append((run_note(records).cell, taken))
     lines = [msgspec.structs.asdict(line) for line in cost_lines(found)]
-    return {name: [line[name] for line in lines] for name in CostLine.__struct_fields__}
+    return {name: [line[name] for line in lines] for name in CostRow.__struct_fields__}
 
 
 def judges_of(told: Sequence[Event]) -> tuple[JudgeNote, ...]:

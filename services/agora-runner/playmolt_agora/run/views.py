@@ -13,27 +13,29 @@ from playmolt_schemas.agora.feed import (
     AgentActedMessage,
     AgentDiedMessage,
     AgentView,
+    AgoraProgressMessage,
+    AgoraTurnFailedMessage,
     BillboardPostedMessage,
     CrisisStartedMessage,
     EpochStartedMessage,
     MarketSettledMessage,
-    Progress,
-    ProgressMessage,
     RankChangedMessage,
     ResourceSettledMessage,
     RunEndedMessage,
     RunPausedMessage,
+    RunProgress,
     RunResumedMessage,
     RunView,
     SeatView,
     TaxChangedMessage,
-    TurnFailedMessage,
     WhisperLeakedMessage,
 )
 from playmolt_schemas.agora.turn import TurnRecord
 from playmolt_schemas.games.game_messages import GameAbortedMessage, PublicMessage
 
-from playmolt_agora.run.events import (
+from playmolt_agora.turn import prompts, scenes
+from playmolt_agora.turn.scene import Happening
+from playmolt_agora.world.events import (
     ActContested,
     AgentActed,
     AgentDied,
@@ -51,9 +53,7 @@ from playmolt_agora.run.events import (
     TurnFailed,
     WhisperLeaked,
 )
-from playmolt_agora.run.state import Act, State
-from playmolt_agora.turn import prompts, scenes
-from playmolt_agora.turn.scene import Happening
+from playmolt_agora.world.state import Act, State
 
 _UNHEARD: Final = "…"
 
@@ -65,7 +65,7 @@ class Unopened(msgspec.Struct, frozen=True):
 def public(event: Event) -> PublicMessage:
     """An event's message, the same for everybody; what has nothing to tell is progress."""
     tell = _PUBLIC.get(type(event))
-    return tell(event) if tell else ProgressMessage()
+    return tell(event) if tell else AgoraProgressMessage()
 
 
 def run(state: State, seat: str | None = None) -> RunView:
@@ -102,7 +102,7 @@ def run(state: State, seat: str | None = None) -> RunView:
         billboard=state.shown_billboard,
         crisis=state.crisis,
         acts=tuple(_act(act) for act in state.acts),
-        progress=Progress(done=state.taken, total=len(state.seats) * spec.turns),
+        progress=RunProgress(done=state.taken, total=len(state.seats) * spec.turns),
         resources=state.resources,
         own=_seat(state, seat) if seat in state.agents else UNSET,
     )
@@ -176,7 +176,7 @@ def _acted(event: AgentActed) -> PublicMessage:
 
 
 def _failed(event: TurnFailed) -> PublicMessage:
-    return TurnFailedMessage(agent_id=event.record.agent, code=event.record.parse_code)
+    return AgoraTurnFailedMessage(agent_id=event.record.agent, code=event.record.parse_code)
 
 
 def _leaked(event: WhisperLeaked) -> PublicMessage:

@@ -16,10 +16,10 @@ from playmolt_agora.measures.agreement import COLUMNS
 from playmolt_agora.measures.data.tables import BESIDE, TABLES
 from playmolt_agora.report import experiment_study
 from playmolt_agora.report.printing import formats
-from playmolt_agora.report.printing.sources import study_in
 from playmolt_agora.report.study import StudyFault
 from playmolt_agora.studies import labels
-from playmolt_schemas.agora.plan import CostLine
+from playmolt_agora.studies.sources import study_in
+from playmolt_schemas.agora.plan import CostRow
 from playmolt_schemas.agora.turn import TurnRecord
 
 
@@ -68,7 +68,7 @@ def test_every_column_has_labels() -> None:
         *TABLES.values(),
         *BESIDE.values(),
         COLUMNS,
-        CostLine.__struct_fields__,
+        CostRow.__struct_fields__,
         TurnRecord.__struct_fields__,
     ):
         assert all(all(labels.of(name)) for name in names)

@@ -29,7 +29,7 @@ from playmolt_core.llm.port import (
     Usage,
 )
 from playmolt_schemas.agora.plan import Budget
-from playmolt_schemas.agora.turn import RunSpec, Sampling, Seat
+from playmolt_schemas.agora.turn import RunSpec, SamplingSettings, Seat
 
 CATALOGUE = Catalogue({"fake": ModelEntry(base_url="http://127.0.0.1:1/v1", model="mini")})
 ACT = json.dumps({"thought": "so", "action": "speak", "target": None, "content": "hello"})
@@ -202,7 +202,7 @@ async def test_a_reply_that_is_known_is_not_asked_for_again(
         ({"turn": 13}, {}),
         ({"agent": "merchant_02"}, {}),
         ({}, {"run": "agora-2"}),
-        ({}, {"sampling": Sampling(temperature="0.1")}),
+        ({}, {"sampling": SamplingSettings(temperature="0.1")}),
         ({}, {"decoding": "json_schema"}),
         ({"treasury": 9}, {}),
     ],

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.routes.pages import Row, RowPlayer
-from playmolt_schemas.routes.platform import AdminGameLine
+from playmolt_schemas.routes.pages import GameListRow, RowPlayer
+from playmolt_schemas.routes.platform import AdminGameRow
 
 from playmolt_gateway.pages.moments import State, state_if_there
 from playmolt_gateway.ports import GatewayBus
@@ -29,7 +29,7 @@ class Wanted(msgspec.Struct, frozen=True):
     def __bool__(self) -> bool:
         return bool(self.q or self.winner or self.since or self.until)
 
-    def fits(self, row: Row) -> bool:
+    def fits(self, row: GameListRow) -> bool:
         texts = (row.about, *(text for one in row.names for text in (one.name, one.handle)))
         if self.q and not any(folded(self.q) in folded(text) for text in texts):
             return False
@@ -49,7 +49,7 @@ def folded(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
-def _winners(row: Row) -> Sequence[str]:
+def _winners(row: GameListRow) -> Sequence[str]:
     named = (row.winner.id, row.winner.handle) if row.winner else ()
     return (*named, row.verdict or "")
 
@@ -59,13 +59,13 @@ class Rows:
 
     def __init__(self, bus: GatewayBus) -> None:
         self._bus = bus
-        self._over: OrderedDict[str, Row] = OrderedDict()
+        self._over: OrderedDict[str, GameListRow] = OrderedDict()
         self._slots = asyncio.Semaphore(_AT_ONCE)
 
-    async def of(self, lines: Sequence[AdminGameLine]) -> Sequence[Row]:
+    async def of(self, lines: Sequence[AdminGameRow]) -> Sequence[GameListRow]:
         return await asyncio.gather(*(self._row(line) for line in lines))
 
-    async def _row(self, line: AdminGameLine) -> Row:
+    async def _row(self, line: AdminGameRow) -> GameListRow:
         kept = self._over.get(line.game_id)
         if kept is not None:
             return kept
@@ -79,9 +79,9 @@ class Rows:
         return row
 
 
-def _made(line: AdminGameLine, state: State) -> Row:
+def _made(line: AdminGameRow, state: State) -> GameListRow:
     seats = tuple(_name(seat) for seat in state.get("participants", ()))
-    return Row(
+    return GameListRow(
         game_id=line.game_id, gameType=line.gameType, phase=line.phase, round=line.round, seated=line.seated,
         needed=line.needed, created_at=line.created_at, ended_at=line.updated_at if line.over else None, over=line.over,
         about=_about(state), names=seats, winner=_winner(state), verdict=state.get("verdict"),

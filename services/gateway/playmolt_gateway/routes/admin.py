@@ -6,12 +6,14 @@ import msgspec
 from playmolt_schemas import subjects
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.envelopes import Answer
-from playmolt_schemas.export.wire import LogPage, LogRefused
+from playmolt_schemas.export.wire import LogPageRequest, LogRefused
 from playmolt_schemas.routes.platform import AdminAgents, AdminGames, AgentName
 from playmolt_schemas.text import reason_fault, trimmed
 
-from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, answer_response
-from playmolt_gateway.http.problems import bad_request, json_response
+from playmolt_gateway.http.problems import bad_request
+from playmolt_gateway.http.responses import answer_response, json_response
+from playmolt_gateway.request.checked_request import CheckedRequest, Reply
+from playmolt_gateway.request.services import Services
 from playmolt_gateway.routes.games import list_rows
 
 _LAG_SECONDS = 3.0
@@ -63,7 +65,7 @@ async def admin_lag(services: Services, request: CheckedRequest) -> Reply:
 
 async def admin_log(services: Services, request: CheckedRequest) -> Reply:
     """Pass on a page of the whole log, which the relay reads."""
-    wanted = _encode(LogPage(request.query.after, request.query.limit))
+    wanted = _encode(LogPageRequest(request.query.after, request.query.limit))
     answer = await services.bus.request(subjects.LOG, wanted, timeout=_LOG_SECONDS)
     if answer.startswith(_REFUSED):
         fault = msgspec.json.decode(answer, type=LogRefused).after

@@ -19,8 +19,10 @@ from playmolt_schemas.routes.platform import AgentsQuery, LeaderboardQuery
 from playmolt_schemas.text import shows, unfit, unstorable
 
 from playmolt_gateway.access.auth import CACHED_SECONDS, UNKNOWN_KEY, Caller, hash_of, new_key
-from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services
-from playmolt_gateway.http.problems import Refusal, bad_request, json_response
+from playmolt_gateway.http.problems import Refusal, bad_request
+from playmolt_gateway.http.responses import json_response
+from playmolt_gateway.request.checked_request import CheckedRequest, Reply
+from playmolt_gateway.request.services import Services
 
 _log = log("gateway")
 _SYNC_SECONDS = 2.0
@@ -195,7 +197,7 @@ async def list_agents(services: Services, request: CheckedRequest) -> Reply:
     await _synced(services)
     rows, cursor = await services.soon(services.accounts.agents(query.limit, query.cursor, query.q or ""))
     lines = [
-        api.AgentLine(
+        api.AgentRow(
             row.id, row.handle, row.name, row.kind, row.model, row.version, rfc3339(row.created_at), row.games,
             row.points,
         )

@@ -3,13 +3,15 @@
 from typing import Any
 
 import msgspec
-from playmolt_schemas.api import GameLine
+from playmolt_schemas.api import GameRow
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.envelopes import Answer
-from playmolt_schemas.routes.agora import ForkRequest, RunLines
+from playmolt_schemas.routes.agora import ForkRequest, RunsPage
 
-from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, answer_response
-from playmolt_gateway.http.problems import bad_request, json_response
+from playmolt_gateway.http.problems import bad_request
+from playmolt_gateway.http.responses import answer_response, json_response
+from playmolt_gateway.request.checked_request import CheckedRequest, Reply
+from playmolt_gateway.request.services import Services
 from playmolt_gateway.routes.games import ask_engine, list_rows, read_events
 
 _encode = msgspec.json.encode
@@ -30,10 +32,9 @@ async def list_runs(services: Services, request: CheckedRequest) -> Reply:
         return answer_response(found)
     rows, cursor = found
     lines = [
-        GameLine(row.game_id, row.gameType, row.phase, row.round, row.seated, row.needed, row.created_at)
-        for row in rows
+        GameRow(row.game_id, row.gameType, row.phase, row.round, row.seated, row.needed, row.created_at) for row in rows
     ]
-    return json_response(200, _encode(RunLines(lines, cursor)))
+    return json_response(200, _encode(RunsPage(lines, cursor)))
 
 
 async def read_run_events(services: Services, request: CheckedRequest) -> Reply:

@@ -10,18 +10,20 @@ from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.routes.games_query import GamesQuery
-from playmolt_schemas.routes.pages import Row, RowsPage, RowsQuery
-from playmolt_schemas.routes.platform import AdminGameLine
+from playmolt_schemas.routes.pages import GameListRow, RowsPage, RowsQuery
+from playmolt_schemas.routes.platform import AdminGameRow
 
-from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, answer_response
-from playmolt_gateway.http.problems import Refusal, bad_request, json_response
+from playmolt_gateway.http.problems import Refusal, bad_request
+from playmolt_gateway.http.responses import answer_response, json_response
 from playmolt_gateway.pages.rows import Wanted
+from playmolt_gateway.request.checked_request import CheckedRequest, Reply
+from playmolt_gateway.request.services import Services
 from playmolt_gateway.routes.games import cursor_behind, list_rows
 
 _SCANNED: Final = 400
 """So many games a request looks at: an answer may hold fewer than asked for, and its cursor goes on from there."""
 _RUNS: Final = "agora"
-_Found = tuple[Sequence[tuple[AdminGameLine, Row | None]], str | None] | Answer | Refusal
+_Found = tuple[Sequence[tuple[AdminGameRow, GameListRow | None]], str | None] | Answer | Refusal
 _PAGE: Final = 100
 
 
@@ -33,7 +35,7 @@ async def list_games(services: Services, request: CheckedRequest) -> Reply:
     if isinstance(found, Answer):
         return answer_response(found)
     lines = [
-        api.GameLine(
+        api.GameRow(
             row.game_id,
             row.gameType,
             row.phase,
@@ -69,7 +71,7 @@ async def _runs(services: Services, query: GamesQuery) -> _Found:
     return held if isinstance(held, Answer) else ([(line, None) for line in held[0]], held[1])
 
 
-async def _rows(services: Services, found: Sequence[tuple[AdminGameLine, Row | None]]) -> Sequence[Row]:
+async def _rows(services: Services, found: Sequence[tuple[AdminGameRow, GameListRow | None]]) -> Sequence[GameListRow]:
     return await services.rows.of([line for line, _ in found])
 
 
@@ -81,7 +83,7 @@ async def _found(services: Services, query: GamesQuery, *, over: bool) -> _Found
     wanted = Wanted(query.q or "", query.winner or "", times["from"] or "", times["to"] or "")
     plain = {"phase": query.phase, "agent": query.agent}
     looks = bool(wanted) or over
-    kept: list[tuple[AdminGameLine, Row | None]] = []
+    kept: list[tuple[AdminGameRow, GameListRow | None]] = []
     cursor, scanned = query.cursor, 0
     while True:
         size = query.limit if not looks else min(_PAGE, _SCANNED)
@@ -89,7 +91,7 @@ async def _found(services: Services, query: GamesQuery, *, over: bool) -> _Found
         if isinstance(found, Answer):
             return found
         lines, after = found
-        rows: Sequence[Row | None] = await services.rows.of(lines) if wanted else [None] * len(lines)
+        rows: Sequence[GameListRow | None] = await services.rows.of(lines) if wanted else [None] * len(lines)
         for place, (line, row) in enumerate(zip(lines, rows, strict=True)):
             if (over and not line.over) or (row is not None and not wanted.fits(row)):
                 continue

@@ -14,19 +14,15 @@ from playmolt_schemas.envelopes import Answer, Op
 from playmolt_schemas.identifiers import GAME_TYPES, id_of_command
 from playmolt_schemas.identity import Identity, identity_of
 from playmolt_schemas.limits import PAGE_MAX, WAIT_SECONDS
-from playmolt_schemas.routes.platform import AdminGameLine, StateQuery
+from playmolt_schemas.routes.platform import AdminGameRow, StateQuery
 
 from playmolt_gateway.access.invites import invite_hash
-from playmolt_gateway.http.checked_request import (
-    CheckedRequest,
-    Reply,
-    Services,
-    answer_response,
-    game_of,
-)
-from playmolt_gateway.http.problems import Refusal, bad_request, json_response
-from playmolt_gateway.http.waiting import version_of, wait_for_newer
+from playmolt_gateway.http.problems import Refusal, bad_request
+from playmolt_gateway.http.responses import answer_response, json_response
 from playmolt_gateway.ports import AWAY
+from playmolt_gateway.request.checked_request import CheckedRequest, Reply, game_of
+from playmolt_gateway.request.services import Services
+from playmolt_gateway.request.waits import version_of, wait_for_newer
 
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 _encode = msgspec.json.encode
@@ -51,7 +47,7 @@ class _Named(msgspec.Struct):
 
 
 class _Rows(msgspec.Struct):
-    games: list[AdminGameLine]
+    games: list[AdminGameRow]
 
 
 _seat_of = msgspec.json.Decoder(_Seat).decode
@@ -193,7 +189,7 @@ async def list_rows(
     cursor: str | None,
     *,
     operator: bool = False,
-) -> tuple[Sequence[AdminGameLine], str | None] | Answer:
+) -> tuple[Sequence[AdminGameRow], str | None] | Answer:
     """Merge the engines' lists, newest first; gives a page and the next cursor, or an engine's refusal.
 
     The operator's has private games that run, too.
@@ -207,7 +203,7 @@ async def list_rows(
     answers = await asyncio.gather(
         *(services.bus.submit(g, "games", "", _encode(body | {"limit": each}), operator=operator) for g in games)
     )
-    rows: list[AdminGameLine] = []
+    rows: list[AdminGameRow] = []
     for answer in answers:
         if answer.status != 200:
             return answer
@@ -218,7 +214,7 @@ async def list_rows(
     return page, cursor_behind(page[-1]) if more and page else None
 
 
-def cursor_behind(line: AdminGameLine) -> str:
+def cursor_behind(line: AdminGameRow) -> str:
     """The cursor of what comes after a line."""
     return write_cursor(_Place(line.created_at, line.game_id))
 

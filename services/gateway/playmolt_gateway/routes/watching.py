@@ -7,18 +7,19 @@ from urllib.parse import parse_qs, quote, urlsplit
 import msgspec
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes.page_texts import PageLanguage, page_texts
-from playmolt_schemas.routes.pages import Embedding
+from playmolt_schemas.routes.pages import OEmbedResponse
 from starlette.responses import Response
 
-from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, game_of
-from playmolt_gateway.http.problems import Refusal, json_response, no_such_game
+from playmolt_gateway.http.problems import Refusal, no_such_game
+from playmolt_gateway.http.responses import html_response, json_response
 from playmolt_gateway.pages.moments import State, drawn, moment_of, state_if_there, state_of
 from playmolt_gateway.pages.replay import moments, replay_html
 from playmolt_gateway.pages.shell import Head, page_response
 from playmolt_gateway.pictures.png import Theme, png
 from playmolt_gateway.pictures.scene import TALL, WIDE
 from playmolt_gateway.ports import AWAY
-from playmolt_gateway.routes.documents import html_response
+from playmolt_gateway.request.checked_request import CheckedRequest, Reply, game_of
+from playmolt_gateway.request.services import Services
 from playmolt_gateway.routes.pages import Asked, asked_of
 
 _WATCH: Final = "watch/page.js"
@@ -132,7 +133,7 @@ async def oembed(services: Services, request: CheckedRequest) -> Reply:
     width, height = _OEMBED
     at = f"?v={moment}" if moment else ""
     frame = f'<iframe src="{origin}/embed/{game}{at}" width="{width}" height="{height}" title="PlayMolt"></iframe>'
-    told = Embedding(
+    told = OEmbedResponse(
         version="1.0", type="rich", provider_name="PlayMolt", provider_url=origin, title=head.title, html=frame,
         width=width, height=height,
         thumbnail_url=head.image, thumbnail_width=WIDE.width, thumbnail_height=WIDE.height,

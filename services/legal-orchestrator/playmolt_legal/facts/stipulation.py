@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_schemas.games.legal import Fact, Numbered, RefusedItem
+from playmolt_schemas.games.legal import Fact, NumberedText, RefusedItem
 
 from playmolt_legal.events import FactsStipulated
 from playmolt_legal.facts.inputs import entry_input, inputs, quoted, supplied
@@ -59,7 +59,7 @@ def stipulated(state: State, output: Mapping[str, Any]) -> FactsStipulated:
     return FactsStipulated(
         confirmed=tuple(fact for fact in book.facts if fact.state in ("agreed", "proposed")),
         disputed=tuple(fact for fact in book.facts if fact.state == "disputed"),
-        questions=tuple(Numbered(id=f"Q{n}", text=item["text"]) for n, item in enumerate(standing[_QUESTIONS], 1)),
+        questions=tuple(NumberedText(id=f"Q{n}", text=item["text"]) for n, item in enumerate(standing[_QUESTIONS], 1)),
         refused=tuple(dropped) or msgspec.UNSET,
     )
 

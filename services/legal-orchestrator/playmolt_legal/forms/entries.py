@@ -3,7 +3,14 @@
 from collections.abc import Collection
 
 from playmolt_schemas.body_fields import BodyFields
-from playmolt_schemas.games.legal import ENTRIES, ENTRY_CHARS, QUESTION_ID_CHARS, Answer, EvidenceEntry, TimelineEntry
+from playmolt_schemas.games.legal import (
+    ENTRIES,
+    ENTRY_CHARS,
+    QUESTION_ID_CHARS,
+    EvidenceEntry,
+    QuestionAnswer,
+    TimelineEntry,
+)
 
 
 def timeline(fields: BodyFields) -> tuple[TimelineEntry, ...]:
@@ -14,15 +21,15 @@ def evidence(fields: BodyFields) -> tuple[EvidenceEntry, ...]:
     return fields.objects("evidence", _evidence_entry, ENTRIES)
 
 
-def answers(fields: BodyFields, known: Collection[str]) -> tuple[Answer, ...]:
+def answers(fields: BodyFields, known: Collection[str]) -> tuple[QuestionAnswer, ...]:
     """Read answers to the questions of these ids."""
 
-    def answer(entry: BodyFields) -> Answer:
+    def answer(entry: BodyFields) -> QuestionAnswer:
         entry.only(("id", "text"))
         question = entry.text("id", QUESTION_ID_CHARS)
         if entry.sound and question not in known:
             entry.fault("id", f"is no open question; there are {', '.join(known) or 'none'}")
-        return Answer(id=question, text=entry.text("text", ENTRY_CHARS))
+        return QuestionAnswer(id=question, text=entry.text("text", ENTRY_CHARS))
 
     return fields.objects("answers", answer, ENTRIES)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from playmolt_schemas.games.legal import FACTS_ADDED, EndForm, FactsForm, GateName, Hit, Numbered
+from playmolt_schemas.games.legal import FACTS_ADDED, EndForm, FactsForm, GateName, Hit, NumberedText
 
 from playmolt_legal.events import GateOpened
 from playmolt_legal.forms import phases
@@ -33,8 +33,8 @@ def round_gate(state: State, verified: Spoken, again: GateName | None = None) ->
     words = texts.of(state.language)
     judge = state.newest("judge")
     banner: str | None = None
-    missing: tuple[Numbered, ...] = ()
-    checklist: tuple[Numbered, ...] = ()
+    missing: tuple[NumberedText, ...] = ()
+    checklist: tuple[NumberedText, ...] = ()
     if verified.gate_status == "No-Go":
         banner = words.banners["no_go_skip" if skipped else "no_go"]
         missing = () if skipped else numbered("M", verified.output["MissingEvidence"])
@@ -76,9 +76,9 @@ def unresolved(state: State, round_: int) -> tuple[Hit, ...]:
     return tuple(hit for turn in state.turns if turn.round == round_ for hit in turn.unresolved)
 
 
-def numbered(letter: str, items: Iterable[str]) -> tuple[Numbered, ...]:
+def numbered(letter: str, items: Iterable[str]) -> tuple[NumberedText, ...]:
     """The texts with their ids: `letter` and a number from 1 on."""
-    return tuple(Numbered(id=f"{letter}{number}", text=text) for number, text in enumerate(items, 1))
+    return tuple(NumberedText(id=f"{letter}{number}", text=text) for number, text in enumerate(items, 1))
 
 
 def _resolutions(state: State) -> tuple[str, ...]:

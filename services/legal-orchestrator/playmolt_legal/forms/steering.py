@@ -3,10 +3,10 @@
 from typing import Any
 
 from msgspec.structs import replace
-from playmolt_schemas.games.legal import AnyForm, EndForm, Round1Form, Round2Form, Steering
+from playmolt_schemas.games.legal import AnyForm, EndForm, Round1Form, Round2Form, SteeringSettings
 
 
-def merged(steering: Steering, form: AnyForm) -> Steering:
+def merged(steering: SteeringSettings, form: AnyForm) -> SteeringSettings:
     """Merge a form field by field: what it gives wins, lists are replaced, what it leaves out stays."""
     given = {name: value for name, value in _given(form).items() if value not in (None, "", ())}
     return replace(steering, **given)

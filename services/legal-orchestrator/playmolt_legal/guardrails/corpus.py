@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 import msgspec
-from playmolt_schemas.games.legal import Fact, Facts, FactsForm, Numbered, Round1Form
+from playmolt_schemas.games.legal import Fact, Facts, FactsForm, NumberedText, Round1Form
 
 from playmolt_legal.facts import gone
 from playmolt_legal.guardrails.particulars import Particular, particulars
@@ -98,7 +98,7 @@ def basis_ids(facts: Facts) -> frozenset[str]:
     )
 
 
-def stipulated(confirmed: Iterable[Fact], disputed: Iterable[Fact], questions: Iterable[Numbered]) -> Iterator[str]:
+def stipulated(confirmed: Iterable[Fact], disputed: Iterable[Fact], questions: Iterable[NumberedText]) -> Iterator[str]:
     """What a model worded when it sorted the facts."""
     for fact in (*confirmed, *disputed):
         yield fact.text

@@ -11,15 +11,15 @@ from playmolt_schemas.games.legal import (
     Argument,
     BestCases,
     Burden,
-    Case,
     ChronologyEntry,
     Citation,
+    EvidenceMatrixRow,
     FinalAnswer,
-    MatrixRow,
     NoGo,
     PageOne,
     Parties,
     Report,
+    ReportCase,
     ReportedHit,
     ReportedTurn,
     ReportFacts,
@@ -56,7 +56,7 @@ def report(state: State) -> Report | Refused:
     judge = state.newest("judge")
     return Report(
         language=state.language,
-        case=Case(
+        case=ReportCase(
             title=state.title,
             case_type=state.case_type,
             jurisdiction=state.jurisdiction,
@@ -239,13 +239,13 @@ def _strategy(state: State) -> Iterator[Statement]:
     yield from _said(state, "opposing", "DisproofPlan")
 
 
-def _matrix(state: State) -> Iterator[MatrixRow]:
+def _matrix(state: State) -> Iterator[EvidenceMatrixRow]:
     """Fact by what backs it, then the evidence that backs none."""
     used = {role: _relied_on(state, role) for role in ROLES}
 
-    def row(fact: str | None, backing: str) -> MatrixRow:
+    def row(fact: str | None, backing: str) -> EvidenceMatrixRow:
         named = {backing, fact}
-        return MatrixRow(
+        return EvidenceMatrixRow(
             fact=fact, evidence=backing, relied_on_by=tuple(role for role in ROLES if not named.isdisjoint(used[role]))
         )
 

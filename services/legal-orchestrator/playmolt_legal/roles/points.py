@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from playmolt_schemas.games.legal import Numbered, Role
+from playmolt_schemas.games.legal import NumberedText, Role
 
 from playmolt_legal.roles import outputs
 from playmolt_legal.state import Spoken
@@ -14,14 +14,14 @@ LETTERS: Final = {"Claims": "C", "CounterArguments": "O"}
 _AGAINST: Final[dict[Role, Role]] = {"claimant": "opposing", "opposing": "claimant"}
 
 
-def of(turn: Spoken) -> tuple[Numbered, ...]:
+def of(turn: Spoken) -> tuple[NumberedText, ...]:
     """`C2.1` is the first claim of round 2, `O2.1` its first counter-argument."""
     if turn.role not in _FIELDS:
         return ()
     field = _FIELDS[turn.role]
     said = turn.output.get(field, ())
     return tuple(
-        Numbered(id=identifier(field, turn.round, place), text=one["text"]) for place, one in enumerate(said, 1)
+        NumberedText(id=identifier(field, turn.round, place), text=one["text"]) for place, one in enumerate(said, 1)
     )
 
 
@@ -29,15 +29,15 @@ def identifier(field: str, round_: int, place: int) -> str:
     return f"{LETTERS[field]}{round_}.{place}"
 
 
-def to_answer(before: Sequence[Spoken], role: Role) -> tuple[Numbered, ...]:
+def to_answer(before: Sequence[Spoken], role: Role) -> tuple[NumberedText, ...]:
     """The newest points of the other side; none for who takes no side."""
     other = next((turn for turn in reversed(before) if turn.role == _AGAINST.get(role)), None)
     return of(other) if other else ()
 
 
-def unanswered(turns: Sequence[Spoken], round_: int) -> tuple[Numbered, ...]:
+def unanswered(turns: Sequence[Spoken], round_: int) -> tuple[NumberedText, ...]:
     """The points that a round's turns were given and left without an answer."""
-    left: list[Numbered] = []
+    left: list[NumberedText] = []
     for place, turn in enumerate(turns):
         if turn.round == round_:
             answered = set(_answered(turn))

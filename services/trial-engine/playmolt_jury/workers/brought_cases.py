@@ -12,7 +12,7 @@ from playmolt_core.game.decider import Refused
 from playmolt_core.game.packs.faults import Fault, PackFaulty
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.jury import CaseBrought, CaseFault, CasesView, CaseView
+from playmolt_schemas.games.jury import CaseAdded, CaseFault, CasesView, CaseView
 from playmolt_schemas.games.packs import CASES_OF_A_KEY, Files
 from playmolt_schemas.identifiers import rfc3339
 
@@ -83,9 +83,9 @@ class BroughtCases:
     async def prepare(self, state: State) -> None:
         """Have the pack of a session in memory. One that is nowhere is told in the log and by /readyz, and looked for
         again from time to time: the session waits for it."""
-        if not state.pack:
+        if not state.pack_digest:
             return
-        found = await self._loaded(state.pack)
+        found = await self._loaded(state.pack_digest)
         if found is None:
             await self._miss(state)
         else:
@@ -121,10 +121,10 @@ class BroughtCases:
         return found
 
     async def _miss(self, state: State) -> None:
-        _log.error("pack_missing", stream=state.game_id, digest=state.pack)
-        await self._packs.miss(state.pack)
-        if state.pack not in self._missed:
-            self._missed[state.pack] = asyncio.create_task(self._look_again(state.pack, state.game_id))
+        _log.error("pack_missing", stream=state.game_id, digest=state.pack_digest)
+        await self._packs.miss(state.pack_digest)
+        if state.pack_digest not in self._missed:
+            self._missed[state.pack_digest] = asyncio.create_task(self._look_again(state.pack_digest, state.game_id))
 
     async def _look_again(self, digest: str, stream: str) -> None:
         while True:
@@ -182,7 +182,7 @@ class BroughtCases:
             told = f"A key may bring {CASES_OF_A_KEY} cases. Delete one, then send this again."
             return Refused(Code.RATE_LIMITED, told)
         languages = tuple(found.materials)
-        body = CaseBrought(id=found.id, title=found.title, digest=found.digest, languages=languages)
+        body = CaseAdded(id=found.id, title=found.title, digest=found.digest, languages=languages)
         return ApiReply(body, 201 if said == "new" else 200)
 
     async def _drop(self, _: Any, request: ApiRequest) -> ApiReply | Refused:

@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 from playmolt_agora.measures.data.frame import CODES, IDLE, frame
-from playmolt_schemas.agora.turn import ACTIONS, Effect, Sampling, Tokens, TurnRecord
+from playmolt_schemas.agora.turn import ACTIONS, Effect, SamplingSettings, Tokens, TurnRecord
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def stored(turn):
         "effect_shadow": Effect(),
         "resource_effect": 0,
         "decoding": "prompt",
-        "sampling": Sampling(),
+        "sampling": SamplingSettings(),
         "tokens": Tokens(),
         "cost": None,
         "latency_ms": 1,
