@@ -101,8 +101,8 @@ class JuryApi(GameApi[State]):
         """202 while models or the chain are at work."""
         if not owns(state, request.agent_id):
             return unknown_session()
-        if self._jury.cases.of(state.pack) is None:
-            return pack_away(state.pack)
+        if self._jury.cases.of(state.pack_digest) is None:
+            return pack_away(state.pack_digest)
         return self._answers[request.route](state, request)
 
     @override
@@ -111,7 +111,7 @@ class JuryApi(GameApi[State]):
         return ApiReply(JurySessions(tuple(row for row in rows if row is not None)))
 
     def _row(self, state: State, request: ApiRequest) -> JurySession | None:
-        shown = owns(state, request.agent_id) and self._jury.cases.of(state.pack) is not None
+        shown = owns(state, request.agent_id) and self._jury.cases.of(state.pack_digest) is not None
         return self._view(state) if shown else None
 
     def _view(self, state: State) -> JurySession:

@@ -3,7 +3,6 @@
 from typing import Any, ClassVar, Final, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
 from playmolt_core.game.decider import Event, stored_types
 from playmolt_schemas.games.jury import Cause, FailureCode, Language, PhaseName, TopicImpact, VerdictName, VoteView
 
@@ -36,10 +35,11 @@ class JuryOpened(Event, frozen=True, kw_only=True):
     jurors: tuple[Juror, ...]
     evidence: tuple[EvidenceItem, ...]
     topics: tuple[str, ...]
-    case: str | UnsetType = UNSET
-    """The id of the pack, and the digest that names its very files; UNSET in sessions from before packs."""
-    pack_digest: str | UnsetType = UNSET
-    rules: Rules | UnsetType = UNSET
+    case: str
+    """The id of the pack."""
+    pack_digest: str
+    """The digest of the pack's files."""
+    rules: Rules
 
 
 class PhaseChanged(Event, frozen=True, kw_only=True):
@@ -119,8 +119,8 @@ class OverseerSaid(Event, frozen=True, kw_only=True):
     juror_id: str
     text: str
     topics: tuple[TopicImpact, ...]
-    repeats: int | UnsetType = UNSET
-    """How many earlier messages to this juror it repeats; UNSET under the rules before rule 5."""
+    repeats: int
+    """The number of earlier messages to this juror that it repeats."""
 
 
 class EvidencePresented(Event, frozen=True, kw_only=True):
@@ -129,7 +129,7 @@ class EvidencePresented(Event, frozen=True, kw_only=True):
     type: ClassVar[str] = "evidence_presented"
     juror_id: str
     evidence_id: str
-    repeats: int | UnsetType = UNSET
+    repeats: int
 
 
 class JurorSaid(Event, frozen=True, kw_only=True):
@@ -147,7 +147,7 @@ class NoteSent(Event, frozen=True, kw_only=True):
     juror_id: str
     text: str
     topics: tuple[TopicImpact, ...]
-    repeats: int | UnsetType = UNSET
+    repeats: int
 
 
 class RoundStarted(Event, frozen=True, kw_only=True):

@@ -7,9 +7,9 @@ from playmolt_core.llm.scripted.model import Cast
 from playmolt_core.service.process import HostedGame, ServiceContext
 from playmolt_core.settings import parse_address
 
+from playmolt_jury import rules
 from playmolt_jury.api import OPEN, JuryApi
 from playmolt_jury.chain import Chain, ChainAway, connect, deployer_key, preload
-from playmolt_jury.content import game
 from playmolt_jury.content.pack_folder import packs
 from playmolt_jury.effects import CHAIN_EFFECT, TURN_EFFECT
 from playmolt_jury.jurors import scripted
@@ -22,7 +22,7 @@ from playmolt_jury.workers.model_worker import ModelWorker
 def build(context: ServiceContext) -> HostedGame:
     """Raises ValueError for a chain without a key that pays, and for a pack that cannot be played."""
     settings = context.settings
-    jury = game.jury(
+    jury = rules.jury(
         packs(settings.packs),
         show_stances=settings.jury_show_stances,
         explorer=parse_address(settings.evm_explorer),

@@ -40,10 +40,10 @@ def recovered(state: State, events: Sequence[Event]) -> Iterator[Command]:
     """Of an owner's calls, of a juror's turn, or of the chain's work."""
     first = events[0]
     if isinstance(first, JuryOpened):
-        body = {"language": first.language, "model": first.model} | ({"case": first.case} if first.case else {})
+        body = {"language": first.language, "model": first.model, "case": first.case}
         yield commands.OpenJury(
             agent_id=first.owner, name=first.name, seed=first.seed, body=body, aliases=(first.model,),
-            brought=_brought(first),
+            brought=(commands.NamedCase(id=first.case, digest=first.pack_digest, languages=(first.language,)),),
         )  # fmt: skip
     elif isinstance(first, AttemptMade):
         yield commands.Attempted(effect_id="", turn=first.turn, kind=first.kind, attempt=first.attempt)
@@ -53,12 +53,6 @@ def recovered(state: State, events: Sequence[Event]) -> Iterator[Command]:
         yield from _of_the_owner(state, events)
         yield from _of_a_juror(state, events)
         yield from _of_the_chain(state, events)
-
-
-def _brought(opened: JuryOpened) -> tuple[commands.NamedCase, ...]:
-    if not opened.case or not opened.pack_digest:
-        return ()
-    return (commands.NamedCase(id=opened.case, digest=opened.pack_digest, languages=(opened.language,)),)
 
 
 def pinned(decided: Event, stored: Event) -> Event:

@@ -38,11 +38,13 @@ from playmolt_schemas.games.jury import (
 )
 from typing_extensions import override
 
-from playmolt_jury import bodies, commands, effects, recovery, views
+from playmolt_jury import bodies, commands, dialogue, effects, recovery, replies, turn_events, views
 from playmolt_jury.codes import invalid, locked, no_item, no_juror, no_witness, pack_away, refused, unknown_session
-from playmolt_jury.content.cases import Cases
+from playmolt_jury.content import pack
+from playmolt_jury.content.cases import KEPT, Cases
 from playmolt_jury.content.material import Ending, Material, Witness
 from playmolt_jury.content.pack import Pack
+from playmolt_jury.dialogue import Talk
 from playmolt_jury.events import (
     EVENTS,
     AttemptMade,
@@ -64,9 +66,7 @@ from playmolt_jury.events import (
     VoteMissed,
     VoteRetried,
 )
-from playmolt_jury.jurors import replies
-from playmolt_jury.persuasion import deliberation, dialogue, turn_events
-from playmolt_jury.persuasion.dialogue import Talk
+from playmolt_jury.persuasion import stance
 from playmolt_jury.state import FOLDS, FailedCall, State
 
 DETAIL_CHARS: Final = 2000
@@ -127,13 +127,13 @@ class Jury(Game[State]):
 
     def material(self, state: State) -> Material:
         """The content in the session's language; LookupError when this process has not the session's pack."""
-        return self.cases.material(state.pack, state.language)
+        return self.cases.material(state.pack_digest, state.language)
 
     def pack(self, state: State) -> Pack:
         """LookupError as `material`."""
-        pack = self.cases.of(state.pack)
+        pack = self.cases.of(state.pack_digest)
         if pack is None:
-            raise LookupError(f"no pack {state.pack}")
+            raise LookupError(f"no pack {state.pack_digest}")
         return pack
 
     def witness(self, state: State, witness_id: str) -> Witness | None:
@@ -149,8 +149,8 @@ class Jury(Game[State]):
         if state.version and isinstance(command, commands.OwnerCommand):
             if command.agent_id != state.owner:
                 return self.unknown
-            if self.cases.of(state.pack) is None:
-                return pack_away(state.pack)
+            if self.cases.of(state.pack_digest) is None:
+                return pack_away(state.pack_digest)
             if _already_taken(state, command.call):
                 return Accepted()
         return super().decide(state, command, at)
@@ -281,6 +281,12 @@ class Jury(Game[State]):
         return next(each for each in endings if each.verdict == verdict and each.when == state.found)
 
 
+def jury(packs: Iterable[Pack] = (), *, show_stances: bool = False, explorer: str = "", kept: int = KEPT) -> Jury:
+    """The jury with all content loaded; raises ValueError naming every fault of it. `kept` as in `Cases`."""
+    cases = Cases(pack.shipped(), packs, kept=kept)
+    return Jury(cases, pack.content_version(), show_stances=show_stances, explorer=explorer)
+
+
 def owns(state: State, agent_id: str | None) -> bool:
     return bool(state.version) and agent_id == state.owner
 
@@ -389,8 +395,8 @@ def _next_round(state: State, command: commands.NextRound) -> Decision:
     if debate and debate.next_speaker:
         return Accepted((turn_events.speech_started(debate.next_speaker, debate.round, command.call),))
     led = {juror: current.led for juror, current in state.juror_states.items()}
-    leader = deliberation.leader(state.juror_ids, state.stances, led)
-    responders = deliberation.responders(state.juror_ids, state.stances, leader)
+    leader = stance.leader(state.juror_ids, state.stances, led)
+    responders = stance.responders(state.juror_ids, state.stances, leader)
     number = state.round + 1
     return Accepted(
         (
@@ -491,7 +497,7 @@ def _mined(state: State, command: commands.VoteMined) -> Decision:
         diverged=ballot.diverged,
         tx_hash=command.tx_hash,
     )
-    if ballot.diverged or not state.cast_is_told_when_mined:
+    if ballot.diverged:
         return Accepted((cast,))
     result = json.dumps({"guilty": command.guilty, "tx_hash": command.tx_hash})
     told = ToolCalled(juror_id=command.juror_id, tool=replies.CAST, input={"guilty": command.guilty}, result=result)

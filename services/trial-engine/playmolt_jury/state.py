@@ -5,13 +5,11 @@ from datetime import datetime
 from typing import Final, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
 from playmolt_core.game.game import Changes, Fold
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.games.jury import (
-    ROUNDS_WITH_JUROR,
     BandChange,
     Cause,
     ChatReply,
@@ -27,7 +25,9 @@ from playmolt_schemas.games.jury import (
 )
 from playmolt_schemas.identifiers import rfc3339
 
+from playmolt_jury import dialogue
 from playmolt_jury.content.material import Found, Juror, Rules
+from playmolt_jury.dialogue import Talk
 from playmolt_jury.events import (
     AttemptMade,
     ChainChanged,
@@ -59,14 +59,10 @@ from playmolt_jury.events import (
     VoteRetried,
     WitnessTalked,
 )
-from playmolt_jury.persuasion import dialogue, stance
-from playmolt_jury.persuasion.deliberation import SPEECHES
-from playmolt_jury.persuasion.dialogue import Talk
+from playmolt_jury.persuasion import stance
 from playmolt_jury.persuasion.repetition import Heard, took_back
+from playmolt_jury.persuasion.stance import SPEECHES
 
-REPETITION_SINCE: Final = 2
-"""The version of the rules that brought rule 5."""
-TRANSACTION_TOLD_SINCE: Final = 2
 KEPT_OUTCOMES: Final = 128
 """How many answers are kept for repeated calls: all that can succeed in a session, and the newest that failed."""
 
@@ -77,7 +73,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     evidence_id: str = ""
     reply: str
-    repeats: int | UnsetType = UNSET
+    repeats: int
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,17 +93,17 @@ class JurorState(msgspec.Struct, frozen=True, kw_only=True):
     stance: int
     exchanges: tuple[Exchange, ...] = ()
     weakness_spent: bool = False
-    rounds: int | UnsetType = UNSET
+    rounds: int
     led: int = 0
     notes: tuple[str, ...] = ()
-    heard: tuple[Heard, ...] | UnsetType = UNSET
+    heard: tuple[Heard, ...] = ()
     """Everything from the overseer, in the order of the log."""
-    last_move: Move | UnsetType = UNSET
+    last_move: Move | None = None
 
     @property
     def rounds_left(self) -> int:
         """How many dialogue rounds the overseer still has with this juror."""
-        return (self.rounds or ROUNDS_WITH_JUROR) - len(self.exchanges)
+        return self.rounds - len(self.exchanges)
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,23 +178,19 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """A field that sessions of before do not have is UNSET in them, so that they still hash to what their log says."""
-
     game_id: str
     version: int = 0
     owner: str = ""
     name: str = ""
     seed: str = ""
-    rules_version: int | UnsetType = UNSET
     created_at: str = ""
     language: Language = "en"
     model: str = ""
     jurors: tuple[Juror, ...] = ()
     evidence: tuple[EvidenceItem, ...] = ()
     topics: tuple[str, ...] = ()
-    case: str | UnsetType = UNSET
-    pack_digest: str | UnsetType = UNSET
-    rules: Rules | UnsetType = UNSET
+    pack_digest: str = ""
+    rules: Rules = Rules()
     phase: PhaseName = "prologue"
     juror_states: dict[str, JurorState] = {}
     unlocked: tuple[str, ...] = ()
@@ -220,33 +212,13 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     ending: str = ""
 
     @property
-    def wears_out(self) -> bool:
-        """Whether what a juror has heard before counts less (rule 5); sessions opened before it go on without."""
-        return (self.rules_version or 1) >= REPETITION_SINCE
-
-    @property
-    def cast_is_told_when_mined(self) -> bool:
-        """Whether the call that cast a vote is logged with its transaction, not before."""
-        return (self.rules_version or 1) >= TRANSACTION_TOLD_SINCE
-
-    @property
-    def pack(self) -> str:
-        """The digest of its pack; "" in a session from before packs: it plays the shipped case."""
-        return self.pack_digest or ""
-
-    @property
-    def course(self) -> Rules:
-        """How many rounds and notes there are."""
-        return self.rules or Rules()
-
-    @property
     def over(self) -> bool:
         return self.phase in ("ended", "aborted")
 
     @property
     def notes_left(self) -> int:
         """Those being read count as sent."""
-        return self.course.notes - self.notes_used - sum(turn.kind == "note" for turn in self.turns)
+        return self.rules.notes - self.notes_used - sum(turn.kind == "note" for turn in self.turns)
 
     def juror(self, juror_id: str) -> Juror:
         """LookupError when there is none of that id."""
@@ -293,22 +265,21 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _opened(_: State, event: JuryOpened, at: datetime) -> Changes:
-    rounds = event.rules.rounds if event.rules else UNSET
     return {
         "owner": event.owner,
         "name": event.name,
         "seed": event.seed,
-        "rules_version": event.rules_version if event.rules_version > 1 else UNSET,
         "created_at": rfc3339(at),
         "language": event.language,
         "model": event.model,
         "jurors": event.jurors,
         "evidence": event.evidence,
         "topics": event.topics,
-        "case": event.case,
         "pack_digest": event.pack_digest,
         "rules": event.rules,
-        "juror_states": {juror.id: JurorState(stance=juror.initial_stance, rounds=rounds) for juror in event.jurors},
+        "juror_states": {
+            juror.id: JurorState(stance=juror.initial_stance, rounds=event.rules.rounds) for juror in event.jurors
+        },
     }
 
 
@@ -362,27 +333,25 @@ def _nothing(_: State, __: Event, ___: datetime) -> Changes:
 
 
 def _overseer_said(state: State, event: OverseerSaid, _: datetime) -> Changes:
-    return _heard(state, event.juror_id, Heard(text=event.text, topics=event.topics, repeats=event.repeats or 0))
+    return _heard(state, event.juror_id, Heard(text=event.text, topics=event.topics, repeats=event.repeats))
 
 
 def _presented(state: State, event: EvidencePresented, _: datetime) -> Changes:
-    return _heard(state, event.juror_id, Heard(evidence_id=event.evidence_id, repeats=event.repeats or 0))
+    return _heard(state, event.juror_id, Heard(evidence_id=event.evidence_id, repeats=event.repeats))
 
 
 def _heard(state: State, juror_id: str, heard: Heard) -> Changes:
-    if not state.wears_out:
-        return {}
     return {"juror_states": state.juror_states | {juror_id: _hearing(state.juror_states[juror_id], heard)}}
 
 
 def _hearing(current: JurorState, heard: Heard) -> JurorState:
-    return replace(current, heard=(*(current.heard or ()), heard))
+    return replace(current, heard=(*current.heard, heard))
 
 
 def _replied(state: State, event: JurorSaid, _: datetime) -> Changes:
     turn = state.pending(event.juror_id)[0]
     current = state.juror_states[event.juror_id]
-    repeats = current.heard[-1].repeats if current.heard else UNSET
+    repeats = current.heard[-1].repeats
     exchange = Exchange(text=turn.text, evidence_id=turn.evidence_id, reply=event.text, repeats=repeats)
     current = replace(current, exchanges=(*current.exchanges, exchange))
     reply = ChatReply(
@@ -404,10 +373,11 @@ def _replied(state: State, event: JurorSaid, _: datetime) -> Changes:
 def _noted(state: State, event: NoteSent, _: datetime) -> Changes:
     turn = state.pending(event.juror_id)[0]
     current = state.juror_states[event.juror_id]
-    current = replace(current, notes=(*current.notes, event.text))
-    if state.wears_out:
-        current = _hearing(current, Heard(text=event.text, topics=event.topics, repeats=event.repeats or 0))
-    left = NoteReply(notes_left=state.course.notes - state.notes_used - 1, repeats=event.repeats)
+    current = _hearing(
+        replace(current, notes=(*current.notes, event.text)),
+        Heard(text=event.text, topics=event.topics, repeats=event.repeats),
+    )
+    left = NoteReply(notes_left=state.rules.notes - state.notes_used - 1, repeats=event.repeats)
     return {
         "juror_states": state.juror_states | {event.juror_id: current},
         "notes_used": state.notes_used + 1,
@@ -440,10 +410,9 @@ def _spoke(state: State, event: Speech, _: datetime) -> Changes:
 def _moved(state: State, event: StanceChanged, _: datetime) -> Changes:
     current = state.juror_states[event.juror_id]
     spent = current.weakness_spent or event.cause == "weakness"
-    moved = replace(current, stance=event.after, weakness_spent=spent)
-    if state.wears_out:
-        last = current.last_move if event.after == event.before else _move(state, current, event)
-        moved = replace(moved, heard=_weighed(current.heard or (), event), last_move=last)
+    last = current.last_move if event.after == event.before else _move(state, current, event)
+    heard = _weighed(current.heard, event)
+    moved = replace(current, stance=event.after, weakness_spent=spent, heard=heard, last_move=last)
     return {"juror_states": state.juror_states | {event.juror_id: moved}}
 
 
@@ -493,7 +462,7 @@ def _round_over(state: State, event: RoundEnded, _: datetime) -> Changes:
             )
             for juror, before in ((juror, debate.snapshot[juror]) for juror in state.juror_ids)
         ),
-        phase="vote" if event.round == state.course.deliberation else state.phase,
+        phase="vote" if event.round == state.rules.deliberation else state.phase,
     )
     return {"debate": None, "outcomes": _answered(state, debate.call, reply)}
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 from msgspec import UNSET
 from playmolt_core.game.decider import AllowedAction, Event, Viewer
 from playmolt_core.game.seats import views as seats
-from playmolt_schemas.games.game_messages import PhaseSubmissions, PublicMessage
+from playmolt_schemas.game_messages import PhaseSubmissions, PublicMessage
 from playmolt_schemas.games.trial import (
     ACTIONS,
     ARGUMENT_ROUNDS,

@@ -11,7 +11,7 @@ import httpx
 import psutil
 import pytest
 from click.testing import CliRunner
-from playmolt_cli.content import template
+from playmolt_cli.content import packs as template
 from playmolt_cli.local.stack import Stack
 from playmolt_cli.main import cli
 from playmolt_core.db.content.packs import PgPacks

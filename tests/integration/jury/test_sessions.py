@@ -28,8 +28,8 @@ from playmolt_core.game.decider import PUBLIC, Accepted
 from playmolt_core.log.chain import chain_record
 from playmolt_core.log.port import StreamAppend, Unit
 from playmolt_core.log.postgres import PostgresLog
+from playmolt_jury import rules
 from playmolt_jury.commands import OpenJury
-from playmolt_jury.content import game
 from playmolt_jury.content.material import Weakness
 from playmolt_jury.events import JuryOpened
 from playmolt_schemas.canonical import canonical_json
@@ -570,7 +570,7 @@ async def open_with_other_secrets(overseer: Overseer, running: Stack) -> None:
     all of it, so it is put where the engine reads it.
     """
     owner = (await overseer.client.get("/api/agents/me", headers=overseer.headers)).json()["id"]
-    overseer.session, jury, at = f"jury-{uuid.uuid4()}", game.jury(), datetime.now(UTC)
+    overseer.session, jury, at = f"jury-{uuid.uuid4()}", rules.jury(), datetime.now(UTC)
     before = jury.initial(overseer.session)
     body = {"language": "en", "model": "fake"}
     decided = jury.decide(before, OpenJury(agent_id=owner, name="overseer", seed="7", body=body, aliases=("fake",)), at)

@@ -49,9 +49,7 @@ class Cases:
         return self._offered.get(case) if case else self.shipped
 
     def of(self, digest: str) -> Pack | None:
-        """The pack of a session; sessions from before packs play the shipped case."""
-        if not digest:
-            return self.shipped
+        """The pack of that digest; None where this process does not have it."""
         if digest in self._kept:
             self._kept.move_to_end(digest)
             return self._kept[digest]
@@ -61,5 +59,5 @@ class Cases:
         """LookupError when this process has not the pack of that digest."""
         pack = self.of(digest)
         if pack is None or language not in pack.materials:
-            raise LookupError(f"no pack {digest or 'shipped'} in {language}")
+            raise LookupError(f"no pack {digest} in {language}")
         return pack.materials[language]

@@ -14,6 +14,7 @@ from playmolt_core.game.packs.faults import Fault, Flaw, Lines, PackFaulty, loca
 from playmolt_core.game.packs.frame import PACK, PackFrame, frame_flaws, limit_flaws, text_of
 from playmolt_core.game.packs.shapes import built, misshapen
 from playmolt_core.game.packs.toml_lines import lines_of
+from playmolt_schemas.canonical import digest
 from playmolt_schemas.games.packs import FILE_BYTES, FILES_MOST, Files, digest_of
 
 from playmolt_jury.content import structure_check, text_check
@@ -30,6 +31,9 @@ from playmolt_jury.content.text_check import Words
 from playmolt_jury.persuasion import lexicon
 
 STRUCTURE: Final = "structure.toml"
+_DATA_FILES: Final = (
+    "prompts.json", *(f"{kind}.{language}.json" for kind in ("lexicon", "scripted") for language in get_args(Language))
+)  # fmt: skip
 _LINE: Final = re.compile(r"at line (\d+)")
 _LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 
@@ -49,6 +53,13 @@ class Pack(msgspec.Struct, frozen=True, kw_only=True):
 def shipped() -> Pack:
     """The case that comes with this package; raises PackFaulty."""
     return read(shipped_files())
+
+
+@cache
+def content_version() -> str:
+    """A digest of the shipped case and of the data files. Event 1 names it, so that a change of content is visible."""
+    data = package_files("playmolt_jury").joinpath("data")
+    return digest([shipped().digest, *(data.joinpath(name).read_text("utf-8") for name in _DATA_FILES)])[:16]
 
 
 def shipped_files() -> Files:
@@ -215,4 +226,4 @@ def _is_json(content: bytes) -> bool:
     return True
 
 
-__all__ = ["Pack", "PackFaulty", "assembled", "check", "read", "shipped", "shipped_files", "taken"]
+__all__ = ["Pack", "PackFaulty", "assembled", "check", "content_version", "read", "shipped", "shipped_files", "taken"]

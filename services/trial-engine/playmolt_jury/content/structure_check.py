@@ -11,9 +11,9 @@ from playmolt_schemas.games.jury import Impact, TopicImpact, VerdictName
 from playmolt_jury.content import reachability
 from playmolt_jury.content.content import JurorFrame, Structure, WitnessFrame
 from playmolt_jury.content.material import Found
-from playmolt_jury.jurors.replies import CHAT_HISTORY
 from playmolt_jury.persuasion.repetition import WORN
 from playmolt_jury.persuasion.stance import MESSAGE_CAP, MIDDLE, argued, moved, votes_guilty
+from playmolt_jury.replies import CHAT_HISTORY
 
 TOPICS_A_MESSAGE: Final = 3
 JURORS: Final = (3, 5, 7, 9)

@@ -12,13 +12,12 @@ from importlib.resources import files
 from typing import Any, Final
 
 import msgspec
-from msgspec import UnsetType
 from playmolt_core.llm.port import Message
 from playmolt_schemas.games.jury import Language, TopicImpact
 
+from playmolt_jury import replies, turn_events
 from playmolt_jury.content.material import Evidence, Material
-from playmolt_jury.jurors import replies
-from playmolt_jury.persuasion import lexicon, stance, turn_events
+from playmolt_jury.persuasion import lexicon, stance
 from playmolt_jury.persuasion.repetition import Heard
 from playmolt_jury.state import Exchange, State, Turn
 
@@ -114,7 +113,7 @@ def speech(state: State, material: Material, turn: Turn) -> tuple[Message, ...]:
         **_self(state, material, turn.juror_id),
         "leaning": stance.band(current.stance),
         "own_talk": [
-            {"overseer": digested(_given(state, each)), "you": digested(each.reply), "repeats": each.repeats or 0}
+            {"overseer": digested(_given(state, each)), "you": digested(each.reply), "repeats": each.repeats}
             for each in current.exchanges
         ],
         "shown": _shown(state, material, turn.juror_id),
@@ -184,7 +183,7 @@ def _self(state: State, material: Material, juror_id: str) -> dict[str, Any]:
     return {
         "personality": state.juror(juror_id).personality,
         "last_move": None
-        if isinstance(move, UnsetType)
+        if move is None
         else {
             "cause": move.cause,
             "by": move.by,
@@ -198,7 +197,7 @@ def _self(state: State, material: Material, juror_id: str) -> dict[str, Any]:
 def _repetition(state: State, turn: Turn, topics: tuple[TopicImpact, ...]) -> dict[str, Any]:
     """What a message repeats, where it does."""
     again, heard = turn_events.repeated(state, turn, topics), state.juror_states[turn.juror_id].heard
-    if not again.repeats or not heard:
+    if not again.repeats:
         return {}
     first = heard[again.earlier[0]]
     return {"repetition": {"repeats": again.repeats, "first": clipped(_given(state, first))}}

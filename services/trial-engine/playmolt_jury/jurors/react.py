@@ -12,12 +12,13 @@ from playmolt_core.llm.conversation import REPAIRS, Unusable, asked_again, repai
 from playmolt_core.llm.port import WITHOUT_REPLY, Failed, Message, ModelRequest, Reply, ToolCall, TurnHeader
 from playmolt_schemas.games.jury import FailureCode, TopicImpact
 
+from playmolt_jury import replies, turn_events
 from playmolt_jury.commands import JurorTurn, TurnLost
 from playmolt_jury.content.material import Material
 from playmolt_jury.events import RequestKind, TurnKind
-from playmolt_jury.jurors import outputs, prompts, replies
+from playmolt_jury.jurors import prompts
 from playmolt_jury.jurors.tools import BallotBox, Toolbox
-from playmolt_jury.persuasion import stance, turn_events
+from playmolt_jury.persuasion import stance
 from playmolt_jury.state import State, Turn
 
 STEPS: Final = 3
@@ -92,9 +93,9 @@ class _TurnContext:
     def topics(self) -> Requests[tuple[TopicImpact, ...]]:
         """What the overseer's text is about."""
         messages = prompts.classify(self.state, self.material, self.turn.text)
-        request = self.request(messages, CLASSIFY, outputs.classify_schema(self.state.topics))
+        request = self.request(messages, CLASSIFY, replies.classify_schema(self.state.topics))
         reply = yield request
-        return (yield from self.repaired(request, reply, lambda text: outputs.read_topics(text, self.state.topics)))
+        return (yield from self.repaired(request, reply, lambda text: replies.read_topics(text, self.state.topics)))
 
     def with_tools(self, request: ModelRequest, read: Read[T]) -> Requests[T | None]:
         """Offers tools three times at most, then forces a reply; None when the tools have ended the turn."""
@@ -164,8 +165,8 @@ def _note(context: _TurnContext) -> Requests[JurorTurn]:
 def _speech(context: _TurnContext) -> Requests[JurorTurn]:
     state, turn = context.state, context.turn
     messages = prompts.speech(state, context.material, turn)
-    request = context.request(messages, turn.name, outputs.speech_schema(state.topics))
-    said = yield from context.with_tools(request, lambda text: outputs.read_speech(text, state.topics))
+    request = context.request(messages, turn.name, replies.speech_schema(state.topics))
+    said = yield from context.with_tools(request, lambda text: replies.read_speech(text, state.topics))
     text, topics = said or ("", ())
     return JurorTurn(effect_id=turn.id, topics=topics, tools=tuple(context.box.uses), text=text)
 

@@ -14,7 +14,8 @@ import msgspec
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedTurn
 from playmolt_schemas.games.jury import Impact, Language
 
-from playmolt_jury.jurors import particles, prompts, replies
+from playmolt_jury import replies
+from playmolt_jury.jurors import prompts
 
 _EVIDENCE_ID: Final = re.compile(r"\bE\d{1,2}\b", re.ASCII)
 _LISTED: Final = re.compile(r"^- (E\d{1,2}) \| (\S+) \| (.+)$", re.MULTILINE)
@@ -28,6 +29,10 @@ _SIDES: Final[Mapping[str, str]] = {
 _TOWARD: Final[Mapping[str, str]] = {"guilt": "guilty", "innocence": "innocent"}
 _ANYBODY: Final = "other"
 """The voice of a juror that is none of the shipped case's; it knows nothing of any case."""
+_AFTER_VOWEL: Final = {"을": "를", "이": "가", "이군요": "군요"}
+_HANGUL: Final = range(0xAC00, 0xD7A4)
+_FINALS: Final = 28
+_DIGITS_ON_A_VOWEL: Final = "2459"
 _LOOKS_ONE_IN: Final = 3
 _REMEMBERS_ONE_IN: Final = 6
 
@@ -153,7 +158,26 @@ def _looked_at(turn: ScriptedTurn, voice: _Voice) -> list[str]:
 
 def _named(turn: ScriptedTurn, line: str, title: str) -> str:
     quoted = {"en": f"“{title}”", "zh": f"《{title}》", "ko": f"‘{title}’"}[_language(turn)]
-    return particles.named(line, "{item}", quoted)
+    return with_particle(line, "{item}", quoted)
+
+
+def with_particle(line: str, field: str, quoted: str) -> str:
+    """Replaces the field with a quoted title. A Korean particle after it takes the form that the title requires."""
+    after = "|".join(sorted(_AFTER_VOWEL, key=len, reverse=True))
+    open_ended = _ends_on_a_vowel(quoted)
+
+    def put(found: re.Match[str]) -> str:
+        particle = found[1] or ""
+        return quoted + (_AFTER_VOWEL[particle] if particle and open_ended else particle)
+
+    return re.sub(rf"{re.escape(field)}({after})?", put, line)
+
+
+def _ends_on_a_vowel(text: str) -> bool:
+    last = next((char for char in reversed(text) if char.isalnum()), "")
+    if last and ord(last) in _HANGUL:
+        return (ord(last) - _HANGUL.start) % _FINALS == 0
+    return last in _DIGITS_ON_A_VOWEL if last else False
 
 
 def _to_topics(voice: _Voice, data: Mapping[str, Any], turn: ScriptedTurn) -> list[str]:

@@ -6,9 +6,10 @@ from typing import Any, Final
 from playmolt_core.llm.parsing import Unparsed, parse_arguments
 from playmolt_core.llm.port import Message, Tool, ToolCall
 
+from playmolt_jury import replies
 from playmolt_jury.commands import ToolUse
 from playmolt_jury.content.material import Evidence, Material
-from playmolt_jury.jurors import outputs, prompts, replies
+from playmolt_jury.jurors import prompts
 from playmolt_jury.state import State, Turn
 
 AT_ONCE: Final = 8
@@ -31,7 +32,7 @@ class Toolbox:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        return (outputs.lookup_tool(self._phrases.lookup),)
+        return (replies.lookup_tool(self._phrases.lookup),)
 
     def results(self, calls: tuple[ToolCall, ...]) -> Iterator[Message]:
         """Carries out the calls of one reply; the message that answers each."""
@@ -91,7 +92,7 @@ class BallotBox(Toolbox):
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        return (*super().tools, outputs.cast_tool(self._phrases.cast))
+        return (*super().tools, replies.cast_tool(self._phrases.cast))
 
     @property
     def _handlers(self) -> Mapping[str, Callable[[dict[str, Any]], str]]:

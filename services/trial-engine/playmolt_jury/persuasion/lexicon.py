@@ -10,7 +10,7 @@ import msgspec
 from playmolt_core.game.packs.frame import text_of
 from playmolt_schemas.games.jury import Impact, Language, TopicImpact
 
-from playmolt_jury.jurors.replies import TOPICS_KEPT
+from playmolt_jury.replies import TOPICS_KEPT
 
 _LISTS_KEPT: Final = 64
 _TOUCHES: Final = 1

@@ -1,4 +1,7 @@
-"""How a stance moves (jury.md, Stance 1 to 5; shapes.md): exact fractions, rounded once, half away from zero."""
+"""Stances (jury.md, Stance 1 to 5; shapes.md): how they change, and who speaks in a deliberation round because of them.
+
+Changes are exact fractions, rounded once, half away from zero.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -7,7 +10,6 @@ from typing import Final, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from msgspec.structs import replace
 from playmolt_schemas.games.jury import Band, Impact, TopicImpact
 
 INNOCENT: Final = 0
@@ -17,8 +19,15 @@ MESSAGE_CAP: Final = 15
 WEAKNESS_POINTS: Final = 10
 EXTREMES: Final = (15, 85)
 """Below the first and above the second a listener moves half as far."""
+RESPONDERS: Final = 2
+SPEECHES: Final = 1 + RESPONDERS
+"""Speeches of a deliberation round: the leader's, then the responders'."""
+
+WHOLE: Final = "1"
+"""The factor of a part that repetition does not reduce."""
 
 _MOST_PLACES: Final = 18
+_ONE: Final = Fraction(1)
 _HALF: Final = Fraction(1, 2)
 _ARGUED: Final[Mapping[Impact, Fraction]] = {
     "positive": Fraction(1),
@@ -42,8 +51,8 @@ _BANDS: Final[tuple[tuple[int, Band], ...]] = (
 class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one topic, the cap of a message, the weakness or repetition gave; `points` is a decimal string.
 
-    The parts of a change add up to it exactly, before it is rounded and clamped. `factor` is what repetition has left
-    of them; UNSET in what is taken back, and in sessions of before rule 5.
+    The parts of a change add up to it exactly, before it is rounded and clamped. `factor` is the share of the points
+    that repetition leaves (rule 5); a part of rule "taken_back" has none.
     """
 
     rule: Literal["topic", "cap", "weakness", "taken_back"] = "topic"
@@ -85,15 +94,13 @@ def argued(
     """
     scale = _HALF if half else Fraction(1)
     listed = tuple(topics)
-    left = factors or (Fraction(1),) * len(listed)
+    left = (Fraction(1),) * len(listed) if factors is None else factors
     points = [weights.get(each.topic, 0) * _ARGUED[each.impact] * of for each, of in zip(listed, left, strict=True)]
     total = sum(points, Fraction(0))
     capped = max(Fraction(-MESSAGE_CAP), min(Fraction(MESSAGE_CAP), total))
-    parts = tuple(_part(each, weights, gain * scale) for each, gain in zip(listed, points, strict=True))
-    if factors is not None:
-        parts = tuple(replace(part, factor=decimal_text(of)) for part, of in zip(parts, left, strict=True))
+    parts = tuple(_part(each, weights, gain * scale, of) for each, gain, of in zip(listed, points, left, strict=True))
     if capped != total:
-        parts += (Part(rule="cap", points=decimal_text((capped - total) * scale)),)
+        parts += (Part(rule="cap", factor=WHOLE, points=decimal_text((capped - total) * scale)),)
     if taken_back is not None:
         parts += (Part(rule="taken_back", points=str(-taken_back)),)
     return Change(before=before, after=moved(before, capped * scale - (taken_back or 0)), parts=parts)
@@ -104,7 +111,7 @@ def struck(before_message: int, now: int) -> Change:
     points = 0
     if before_message != MIDDLE:
         points = -WEAKNESS_POINTS if before_message > MIDDLE else WEAKNESS_POINTS
-    parts = (Part(rule="weakness", points=str(points)),) if points else ()
+    parts = (Part(rule="weakness", factor=WHOLE, points=str(points)),) if points else ()
     return Change(before=now, after=moved(now, Fraction(points)), parts=parts)
 
 
@@ -134,6 +141,17 @@ def swayed(
     return Change(before=now, after=moved(now, sum(points, Fraction(0))), parts=parts)
 
 
+def leader(order: Sequence[str], stances: Mapping[str, int], led: Mapping[str, int]) -> str:
+    """The most extreme of those who have led least; of equals the first in juror order."""
+    return min(order, key=lambda juror: (led[juror], -abs(stances[juror] - MIDDLE)))
+
+
+def responders(order: Sequence[str], stances: Mapping[str, int], leads: str) -> tuple[str, ...]:
+    """The two farthest from the leader's stance, the farther first; of equals the first in juror order."""
+    others = [juror for juror in order if juror != leads]
+    return tuple(sorted(others, key=lambda juror: -abs(stances[juror] - stances[leads]))[:RESPONDERS])
+
+
 def moved(stance: int, points: Fraction) -> int:
     """Points are rounded half away from zero, and the stance stays within the scale."""
     return max(INNOCENT, min(GUILTY, stance + half_away(points)))
@@ -156,6 +174,8 @@ def decimal_text(value: Fraction) -> str:
     return f"{sign}{digits[:-places]}.{digits[-places:]}" if places else f"{sign}{digits}"
 
 
-def _part(each: TopicImpact, weights: Mapping[str, int], points: Fraction) -> Part:
+def _part(each: TopicImpact, weights: Mapping[str, int], points: Fraction, factor: Fraction = _ONE) -> Part:
     weight = weights.get(each.topic, 0)
-    return Part(topic=each.topic, impact=each.impact, weight=weight, points=decimal_text(points))
+    return Part(
+        topic=each.topic, impact=each.impact, weight=weight, factor=decimal_text(factor), points=decimal_text(points)
+    )

@@ -7,8 +7,7 @@ from typing import Final
 
 from msgspec import UNSET
 
-from playmolt_jury.transcript.transcript import Entry, Transcript, Vote
-from playmolt_jury.transcript.words import Words, words
+from playmolt_jury.transcript.transcript import Entry, Transcript, Vote, Words, words
 
 _STYLE: Final = (
     "body{font:16px/1.6 system-ui,'Noto Sans CJK SC',sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem}"

@@ -5,9 +5,10 @@ from typing import Any, Final
 
 from playmolt_core.game.decider import Event
 
+from playmolt_jury import dialogue
 from playmolt_jury.content.material import Material
 from playmolt_jury.events import EvidencePresented, JurorSaid, OverseerSaid, Speech, StanceChanged, WitnessTalked
-from playmolt_jury.persuasion import dialogue, stance
+from playmolt_jury.persuasion import stance
 from playmolt_jury.state import State
 from playmolt_jury.transcript.transcript import in_reading_order
 

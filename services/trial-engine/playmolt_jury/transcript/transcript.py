@@ -1,12 +1,15 @@
 """A session that is over as a text: who said what, what it did to whom, how each voted. Secret notes stay sealed."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from typing import Any, Final
 
 import msgspec
 from playmolt_core.game.decider import Event
 from playmolt_schemas.games.jury import Language, VerdictView
 
+from playmolt_jury import dialogue, replies
 from playmolt_jury.content.material import Material
 from playmolt_jury.events import (
     ContractDeployed,
@@ -23,10 +26,27 @@ from playmolt_jury.events import (
     ToolCalled,
     WitnessTalked,
 )
-from playmolt_jury.jurors import replies
-from playmolt_jury.persuasion import dialogue, stance
+from playmolt_jury.persuasion import stance
 from playmolt_jury.state import State
-from playmolt_jury.transcript.words import Words, words
+
+
+class Words:
+    """Texts by key, `{name}` where a value is put."""
+
+    def __init__(self, texts: dict[str, str]) -> None:
+        self._texts = texts
+
+    def __call__(self, key: str, **values: object) -> str:
+        found = self._texts[key]
+        for name, value in values.items():
+            found = found.replace(f"{{{name}}}", str(value))
+        return found
+
+
+@cache
+def words(language: Language) -> Words:
+    source = files("playmolt_jury").joinpath("data", f"transcript.{language}.json").read_text("utf-8")
+    return Words(msgspec.json.decode(source, type=dict[str, str]))
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):

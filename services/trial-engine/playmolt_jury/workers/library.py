@@ -23,8 +23,7 @@ from playmolt_jury.state import State
 from playmolt_jury.transcript import formats
 from playmolt_jury.transcript.scene import scene
 from playmolt_jury.transcript.shared_log import shared_log
-from playmolt_jury.transcript.transcript import Transcript, transcript
-from playmolt_jury.transcript.words import words
+from playmolt_jury.transcript.transcript import Transcript, transcript, words
 
 TRANSCRIPT: Final = "jury_transcript"
 _encode = msgspec.json.encode

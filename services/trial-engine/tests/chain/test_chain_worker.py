@@ -9,17 +9,16 @@ from chain_nodes import Node, case
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.game.decider import Accepted, Command, Effect
 from playmolt_core.log.memory import MemoryLog
-from playmolt_jury import commands
+from playmolt_jury import commands, rules
 from playmolt_jury.chain.jsonrpc import JsonRpcChain
 from playmolt_jury.chain.port import OPEN_SECONDS, CaseGone, ChainAway
-from playmolt_jury.content import game
 from playmolt_jury.events import PhaseChanged, TurnFailed, TurnStarted, VoteCalled, VoteDecided
 from playmolt_jury.state import State
 from playmolt_jury.workers.chain_worker import ChainWorker
 
 from core.tests.scenario import Scenario
 
-JURY = game.jury()
+JURY = rules.jury()
 
 
 class Session(Scenario[State]):

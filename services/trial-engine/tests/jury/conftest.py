@@ -12,9 +12,9 @@ from playmolt_core.game.decider import Command, Effect, Refused
 from playmolt_core.llm import port
 from playmolt_core.llm.port import Attempt, ModelRequest
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
-from playmolt_jury import commands, effects
+from playmolt_jury import commands, effects, rules
 from playmolt_jury.api import JuryApi
-from playmolt_jury.content import game, pack
+from playmolt_jury.content import pack
 from playmolt_jury.content.cases import Cases
 from playmolt_jury.content.material import (
     TOPICS,
@@ -314,7 +314,7 @@ def session(sessions: Callable[..., Session]) -> Session:
 
 @pytest.fixture(scope="session")
 def real() -> Jury:
-    return game.jury()
+    return rules.jury()
 
 
 @pytest.fixture

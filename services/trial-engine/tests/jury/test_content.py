@@ -5,7 +5,7 @@ from typing import get_args
 
 import msgspec
 import pytest
-from playmolt_jury.content import game, pack
+from playmolt_jury.content import pack
 from playmolt_jury.content.content import Structure
 from playmolt_jury.content.material import TOPICS, Found, Language, Material
 from playmolt_schemas.games.jury import VerdictName
@@ -129,5 +129,5 @@ def test_after_the_break_shown_evidence_is_answered_from_after_it(structure: Str
 
 
 def test_the_version_names_the_content() -> None:
-    assert len(game.version()) == 16
-    assert int(game.version(), 16) >= 0
+    assert len(pack.content_version()) == 16
+    assert int(pack.content_version(), 16) >= 0

@@ -7,8 +7,7 @@ import pytest
 from playmolt_jury.content import pack
 from playmolt_jury.content.material import Evidence, Juror, Material
 from playmolt_jury.content.structure_check import strongest
-from playmolt_jury.persuasion.deliberation import leader, responders
-from playmolt_jury.persuasion.stance import MIDDLE, argued, struck, swayed, votes_guilty
+from playmolt_jury.persuasion.stance import MIDDLE, argued, leader, responders, struck, swayed, votes_guilty
 from playmolt_schemas.games.jury import TopicImpact
 
 ROUNDS = 10

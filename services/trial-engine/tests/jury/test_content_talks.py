@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 import pytest
 from playmolt_jury.content import pack
 from playmolt_jury.content.material import Witness
+from playmolt_jury.dialogue import Talk, after, node_of, offered, say, show
 from playmolt_jury.events import EvidenceUnlocked, WitnessTalked
-from playmolt_jury.persuasion.dialogue import Talk, after, node_of, offered, say, show
 
 MOST_STEPS = 2000
 OPEN = frozenset(f"E{number}" for number in range(1, 9))

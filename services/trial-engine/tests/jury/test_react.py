@@ -458,21 +458,6 @@ def test_what_repeats_is_told_to_the_model(session: Any, cause: str) -> None:
     assert [each.get("repetition") for each in told] == [None, {"repeats": 1, "first": first}]
 
 
-def test_a_session_of_the_first_rules_knows_no_repetition(session: Any) -> None:
-    session.state = msgspec.structs.replace(session.state, rules_version=1)
-    session.to("persuasion")
-    replies = [session.argue("ophiuchus", about("procedural_justice"), text="Doubt.") for _ in range(3)]
-    assert not any("repeats" in reply for reply in replies)
-    kept = msgspec.to_builtins(session.state.juror_states["ophiuchus"])
-    assert kept.keys() - {"rounds"} == {"stance", "exchanges", "weakness_spent", "led", "notes"}, (
-        "as its log was hashed"
-    )
-    assert all(exchange.keys() == {"text", "evidence_id", "reply"} for exchange in kept["exchanges"])
-    assert [event.after for event in session.events("stance_changed")] == [58, 51, 44]
-    assert all(event.repeats is msgspec.UNSET for event in session.events("overseer_said"))
-    assert all(part.factor is msgspec.UNSET for event in session.events("stance_changed") for part in event.parts)
-
-
 def test_a_note_is_in_its_jurors_prompt_at_its_next_speech_only(session: Any) -> None:
     session.to("deliberation")
     session.call("jury_notes", {"juror_id": "sympathizer", "text": "Remember the cup."})

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 from playmolt_core.game.decider import EndGame, Event
+from playmolt_jury import turn_events
 from playmolt_jury.commands import JurorTurn
 from playmolt_jury.events import StanceChanged
-from playmolt_jury.persuasion import turn_events
 from playmolt_jury.rules import Jury
 
 from core.tests.decided_again import redecided

@@ -10,9 +10,8 @@ from playmolt_jury.content import pack
 from playmolt_jury.content.material import Juror
 from playmolt_jury.jurors import scripted
 from playmolt_jury.persuasion import lexicon
-from playmolt_jury.persuasion.deliberation import leader, responders
 from playmolt_jury.persuasion.repetition import Heard, like, repetition, took_back
-from playmolt_jury.persuasion.stance import argued, band, swayed, votes_guilty
+from playmolt_jury.persuasion.stance import argued, band, leader, responders, swayed, votes_guilty
 from playmolt_schemas.games.jury import Language, TopicImpact
 
 from .arguments import ARGUMENTS, EDITS

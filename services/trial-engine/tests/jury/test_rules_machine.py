@@ -9,15 +9,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from playmolt_core.game.decider import EndGame, Refused, read_event
 from playmolt_core.game.fold import state_hash
 from playmolt_core.llm.port import Failed
-from playmolt_jury import commands, effects
-from playmolt_jury.content import game
+from playmolt_jury import commands, effects, rules
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code
 from playmolt_schemas.limits import RECORD_BYTES
 
 from .conftest import Session
 
-JURY = game.jury()
+JURY = rules.jury()
 JURORS = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
 TEXTS = st.text(max_size=30) | st.sampled_from(["scapegoat", "系统漏洞", "E1", "", " ", "\x00", "x" * 201, "疑罪从无"])
 JSON = st.recursive(

@@ -9,9 +9,10 @@ import msgspec
 import pytest
 from playmolt_core.llm.port import Message, ModelRequest, TurnHeader
 from playmolt_core.llm.scripted.model import Cast, ScriptedTurn
+from playmolt_jury import replies
 from playmolt_jury.content import pack
 from playmolt_jury.content.material import TOPICS
-from playmolt_jury.jurors import particles, prompts, replies, scripted
+from playmolt_jury.jurors import prompts, scripted
 from playmolt_jury.persuasion import lexicon
 from playmolt_schemas.games.jury import DELIBERATION_ROUNDS
 
@@ -319,7 +320,7 @@ def test_the_model_has_the_last_word_on_topics(sessions: Callable[..., Any]) -> 
 )
 def test_a_korean_particle_follows_the_title_before_it(title: str, said: str) -> None:
     line = "{item}을 놓으셨군요. 이게 {item}이군요. {item}이 있습니다."
-    assert particles.named(line, "{item}", f"‘{title}’") == said
+    assert scripted.with_particle(line, "{item}", f"‘{title}’") == said
 
 
 def test_a_case_with_titles_in_other_letters_is_answered_in_the_language_of_its_prompt(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from playmolt_jury.content.material import TopicImpact
-from playmolt_jury.persuasion import deliberation, stance
+from playmolt_jury.persuasion import stance
 
 
 def about(topic: str, impact: str = "positive") -> TopicImpact:
@@ -172,14 +172,14 @@ ORDER = ("a", "b", "c", "d", "e")
 def test_the_most_extreme_of_those_who_led_least_leads() -> None:
     stances = {"a": 65, "b": 78, "c": 32, "d": 54, "e": 48}
     led = dict.fromkeys(ORDER, 0)
-    assert deliberation.leader(ORDER, stances, led) == "b"
-    assert deliberation.leader(ORDER, stances, led | {"b": 1}) == "c"
+    assert stance.leader(ORDER, stances, led) == "b"
+    assert stance.leader(ORDER, stances, led | {"b": 1}) == "c"
 
 
 def test_equals_lead_in_juror_order() -> None:
-    assert deliberation.leader(ORDER, {"a": 50, "b": 40, "c": 60, "d": 60, "e": 40}, dict.fromkeys(ORDER, 1)) == "b"
+    assert stance.leader(ORDER, {"a": 50, "b": 40, "c": 60, "d": 60, "e": 40}, dict.fromkeys(ORDER, 1)) == "b"
 
 
 def test_the_two_farthest_answer_the_farther_first() -> None:
-    assert deliberation.responders(ORDER, {"a": 65, "b": 78, "c": 32, "d": 54, "e": 48}, "b") == ("c", "e")
-    assert deliberation.responders(ORDER, {"a": 60, "b": 50, "c": 40, "d": 60, "e": 50}, "b") == ("a", "c")
+    assert stance.responders(ORDER, {"a": 65, "b": 78, "c": 32, "d": 54, "e": 48}, "b") == ("c", "e")
+    assert stance.responders(ORDER, {"a": 60, "b": 50, "c": 40, "d": 60, "e": 50}, "b") == ("a", "c")

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 from playmolt_core.game.decider import Event, Refused, Viewer
 from playmolt_core.log.chain import chain_record
+from playmolt_jury import rules
 from playmolt_jury.chain.port import Verdict, Voted
 from playmolt_jury.chain.verify import compare, withheld
-from playmolt_jury.content import game
 from playmolt_jury.events import JurorSaid, OverseerSaid, StanceChanged, VerdictRead
 from playmolt_jury.transcript import formats
 from playmolt_jury.transcript.scene import scene
@@ -92,7 +92,7 @@ def test_a_text_shows_each_vote_in_full_and_no_note(played: Any, render: Callabl
 
 def test_an_explorer_is_linked_for_each_transaction_and_address_and_named_in_answer_and_message(played: Any) -> None:
     explorer, state = "https://explorer.example", played.state
-    jury = game.jury(explorer=explorer)
+    jury = rules.jury(explorer=explorer)
     shown = jury.shown_verdict(state)
     assert shown is not None
     assert msgspec.to_builtins(shown)["explorer"] == explorer

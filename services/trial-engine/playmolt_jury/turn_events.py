@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from msgspec import UNSET, UnsetType
-from msgspec.structs import replace
 from playmolt_core.game.decider import Event
 from playmolt_schemas.games.jury import Cause, TopicImpact
 
+from playmolt_jury import replies
 from playmolt_jury.commands import JurorTurn, ToolUse
 from playmolt_jury.events import (
     EvidencePresented,
@@ -21,14 +20,12 @@ from playmolt_jury.events import (
     TurnStarted,
     VoteDecided,
 )
-from playmolt_jury.jurors import replies
 from playmolt_jury.persuasion import stance
-from playmolt_jury.persuasion.deliberation import SPEECHES
 from playmolt_jury.persuasion.repetition import Heard, Repetition, repetition
+from playmolt_jury.persuasion.stance import SPEECHES
 from playmolt_jury.state import Debate, State, Turn
 
 OVERSEER = "overseer"
-UNWORN = "1"
 
 
 def events_of(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
@@ -51,7 +48,7 @@ def chat_changes(state: State, turn: Turn, topics: Iterable[TopicImpact]) -> tup
     said = _argued(state, turn, "chat", topics)
     if current.weakness_spent or not stance.hits(turn.text, juror.weakness.trigger_keywords):
         return (said,)
-    return (said, _changed(state, turn.juror_id, "weakness", OVERSEER, stance.struck(said.before, said.after)))
+    return (said, _changed(turn.juror_id, "weakness", OVERSEER, stance.struck(said.before, said.after)))
 
 
 def evidence_change(state: State, turn: Turn) -> StanceChanged:
@@ -61,17 +58,17 @@ def evidence_change(state: State, turn: Turn) -> StanceChanged:
 
 
 def repeated(state: State, turn: Turn, topics: Iterable[TopicImpact] = ()) -> Repetition:
-    """What a turn of the overseer repeats of what its juror has heard; nothing under the rules before rule 5."""
-    if not state.wears_out:
-        return Repetition()
+    """What a turn of the overseer repeats of what its juror has heard."""
     new = Heard(text=turn.text, evidence_id=turn.evidence_id, topics=tuple(topics))
-    return repetition(state.juror_states[turn.juror_id].heard or (), new)
+    return repetition(state.juror_states[turn.juror_id].heard, new)
 
 
 def _chat(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
     topics = replies.kept(command.topics, state.topics)
     return (
-        OverseerSaid(juror_id=turn.juror_id, text=turn.text, topics=topics, repeats=_repeats(state, turn, topics)),
+        OverseerSaid(
+            juror_id=turn.juror_id, text=turn.text, topics=topics, repeats=repeated(state, turn, topics).repeats
+        ),
         *chat_changes(state, turn, topics),
         *tools(turn, command.tools),
         JurorSaid(juror_id=turn.juror_id, text=command.text),
@@ -80,7 +77,7 @@ def _chat(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
 
 def _present(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
     return (
-        EvidencePresented(juror_id=turn.juror_id, evidence_id=turn.evidence_id, repeats=_repeats(state, turn)),
+        EvidencePresented(juror_id=turn.juror_id, evidence_id=turn.evidence_id, repeats=repeated(state, turn).repeats),
         evidence_change(state, turn),
         *tools(turn, command.tools),
         JurorSaid(juror_id=turn.juror_id, text=command.text),
@@ -90,7 +87,7 @@ def _present(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
 def _note(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
     topics = replies.kept(command.topics, state.topics)
     return (
-        NoteSent(juror_id=turn.juror_id, text=turn.text, topics=topics, repeats=_repeats(state, turn, topics)),
+        NoteSent(juror_id=turn.juror_id, text=turn.text, topics=topics, repeats=repeated(state, turn, topics).repeats),
         _argued(state, turn, "note", topics, half=True),
     )
 
@@ -110,7 +107,7 @@ def _speech(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
     if len(speeches) < SPEECHES:
         return (*said, speech_started(debate.speakers[len(speeches)], turn.round, turn.call))
     over: tuple[Event, ...] = (*said, *_influence(state, debate, speeches), RoundEnded(round=turn.round))
-    if turn.round < state.course.deliberation:
+    if turn.round < state.rules.deliberation:
         return over
     return (*over, PhaseChanged(from_="deliberation", to="vote"))
 
@@ -141,7 +138,7 @@ def _influence(state: State, debate: Debate, speeches: Iterable[Speech]) -> Iter
                 topics=speech.topics,
             )
             live[listener] = change.after
-            yield _changed(state, listener, "speech", speaker.id, change)
+            yield _changed(listener, "speech", speaker.id, change)
 
 
 def _vote(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
@@ -149,12 +146,12 @@ def _vote(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
     decided = VoteDecided(
         juror_id=turn.juror_id, guilty=stance.votes_guilty(now), stance=now, diverged=command.diverged
     )
-    return (*tools(turn, _but_the_cast(state, command)), decided)
+    return (*tools(turn, _but_the_cast(command)), decided)
 
 
-def _but_the_cast(state: State, command: JurorTurn) -> tuple[ToolUse, ...]:
+def _but_the_cast(command: JurorTurn) -> tuple[ToolUse, ...]:
     """What was used, without the call that cast the vote: that one has no result before the chain has the vote."""
-    if command.diverged or not state.cast_is_told_when_mined:
+    if command.diverged:
         return command.tools
     casts = [place for place, use in enumerate(command.tools) if use.tool == replies.CAST]
     return tuple(use for place, use in enumerate(command.tools) if place not in casts[-1:])
@@ -166,21 +163,11 @@ def _argued(
     weights, now = state.juror(turn.juror_id).topic_weights, state.juror_states[turn.juror_id].stance
     said = tuple(topics)
     again = repeated(state, turn, said)
-    change = stance.argued(
-        now, weights, said, half=half, factors=again.factors if state.wears_out else None, taken_back=again.taken_back
+    change = stance.argued(now, weights, said, half=half, factors=again.factors, taken_back=again.taken_back)
+    return _changed(turn.juror_id, cause, OVERSEER, change)
+
+
+def _changed(juror_id: str, cause: Cause, by: str, change: stance.Change) -> StanceChanged:
+    return StanceChanged(
+        juror_id=juror_id, cause=cause, by=by, before=change.before, after=change.after, parts=change.parts
     )
-    return _changed(state, turn.juror_id, cause, OVERSEER, change)
-
-
-def _repeats(state: State, turn: Turn, topics: Iterable[TopicImpact] = ()) -> int | UnsetType:
-    return repeated(state, turn, topics).repeats if state.wears_out else UNSET
-
-
-def _changed(state: State, juror_id: str, cause: Cause, by: str, change: stance.Change) -> StanceChanged:
-    parts = change.parts
-    if state.wears_out:
-        parts = tuple(
-            part if part.rule == "taken_back" or part.factor is not UNSET else replace(part, factor=UNWORN)
-            for part in parts
-        )
-    return StanceChanged(juror_id=juror_id, cause=cause, by=by, before=change.before, after=change.after, parts=parts)

@@ -1,17 +1,43 @@
-"""What a model may answer: its JSON Schema, and its parts checked."""
+"""Replies of the model: their JSON Schemas, their parsing, and the tools a juror may call."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, get_args
 
 import msgspec
 from playmolt_core.llm.parsing import Unparsed, parse_object
 from playmolt_core.llm.port import Tool
 from playmolt_schemas.games.jury import Classification, Impact, SpeechReply, TopicImpact
+from playmolt_schemas.text import trimmed, unstorable
 
-from playmolt_jury.jurors.replies import CAST, LOOKUP, InvalidReply, kept, read_text
-
+TOPICS_KEPT: Final = 3
+LOOKUP: Final = "lookup_evidence"
+CAST: Final = "cast_vote"
+CHAT_HISTORY: Final = "chat_history"
 IMPACTS: Final[tuple[Impact, ...]] = get_args(Impact)
 _IDS: Final = 32
+
+
+class InvalidReply(ValueError):
+    """An answer that cannot be used; the message can be sent back to the model."""
+
+
+def kept(topics: Iterable[TopicImpact], allowed: Collection[str]) -> tuple[TopicImpact, ...]:
+    """The first three different topics of the list; what is not on it is dropped."""
+    first: dict[str, TopicImpact] = {}
+    for each in topics:
+        if each.topic in allowed:
+            first.setdefault(each.topic, each)
+    return tuple(first.values())[:TOPICS_KEPT]
+
+
+def read_text(reply: str) -> str:
+    """Read a plain answer; InvalidReply when there is nothing in it, or what cannot be stored."""
+    text = trimmed(reply)
+    if not text:
+        raise InvalidReply("the answer is empty: say something")
+    if unstorable(text):
+        raise InvalidReply("the answer holds NUL or half of a surrogate pair: leave it out")
+    return text
 
 
 def read_topics(reply: str, allowed: Collection[str]) -> tuple[TopicImpact, ...]:
