@@ -6,7 +6,7 @@ from msgspec import UNSET, UnsetType
 from playmolt_core.game.decider import Event, stored_types
 from playmolt_core.game.seats import events as seats
 from playmolt_core.game.seats.events import Closing, Submitted
-from playmolt_schemas.games.game_messages import Fault
+from playmolt_schemas.game_messages import Fault
 from playmolt_schemas.games.ox import Choice, Distribution, OxResult, Player, PublicChoice, ScoreRow
 
 

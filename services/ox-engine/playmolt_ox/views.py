@@ -7,7 +7,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_core.game.decider import AllowedAction, Event, Viewer
 from playmolt_core.game.seats import views as seats
-from playmolt_schemas.games.game_messages import PhaseSubmissions, PublicMessage
+from playmolt_schemas.game_messages import PhaseSubmissions, PublicMessage
 from playmolt_schemas.games.ox import (
     ACTIONS,
     ROUNDS,

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from playmolt_core.game.decider import Refused
 from playmolt_schemas.codes import Code, FieldFault
+from playmolt_schemas.games.jury import PhaseName
 
 
 def refused(code: Code, detail: str, errors: Iterable[FieldFault] = ()) -> Refused:
@@ -15,6 +16,10 @@ def invalid(errors: Iterable[FieldFault]) -> Refused:
     faults = tuple(errors)
     named = "; ".join(f"{error.field} {error.message}".strip() for error in faults[:5])
     return Refused(Code.INVALID_REQUEST, f"Mend the body and send it again: {named}.", faults)
+
+
+def wrong_phase(phase: PhaseName, rule: str) -> Refused:
+    return refused(Code.SESSION_PHASE, f"{rule}; the session is in the phase {phase}.")
 
 
 def unknown_session() -> Refused:

@@ -1,7 +1,6 @@
 """The AI jury: one person tries to move five jurors, whose votes go to a contract on a chain (jury.md)."""
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -20,7 +19,7 @@ from playmolt_core.game.decider import (
 from playmolt_core.game.endings import ended
 from playmolt_core.game.game import Game
 from playmolt_schemas.codes import Code, faults
-from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.games.jury import (
     ChatRequest,
     JuryMessage,
@@ -38,8 +37,18 @@ from playmolt_schemas.games.jury import (
 )
 from typing_extensions import override
 
-from playmolt_jury import bodies, commands, dialogue, effects, recovery, replies, turn_events, views
-from playmolt_jury.codes import invalid, locked, no_item, no_juror, no_witness, pack_away, refused, unknown_session
+from playmolt_jury import bodies, commands, dialogue, effects, recovery, replies, turn_events, views, vote_rules
+from playmolt_jury.codes import (
+    invalid,
+    locked,
+    no_item,
+    no_juror,
+    no_witness,
+    pack_away,
+    refused,
+    unknown_session,
+    wrong_phase,
+)
 from playmolt_jury.content import pack
 from playmolt_jury.content.cases import KEPT, Cases
 from playmolt_jury.content.material import Ending, Material, Witness
@@ -48,8 +57,6 @@ from playmolt_jury.dialogue import Talk
 from playmolt_jury.events import (
     EVENTS,
     AttemptMade,
-    ChainChanged,
-    ContractDeployed,
     Ended,
     EvidenceItem,
     EvidenceRead,
@@ -57,19 +64,14 @@ from playmolt_jury.events import (
     JuryOpened,
     PhaseChanged,
     RoundStarted,
-    ToolCalled,
     TurnFailed,
     TurnStarted,
     VerdictRead,
-    VoteCalled,
-    VoteCast,
-    VoteMissed,
-    VoteRetried,
 )
 from playmolt_jury.persuasion import stance
 from playmolt_jury.state import FOLDS, FailedCall, State
+from playmolt_jury.vote_rules import DETAIL_CHARS
 
-DETAIL_CHARS: Final = 2000
 MOVES: Final[frozenset[tuple[PhaseName, PhaseName]]] = frozenset(
     (
         ("prologue", "investigation"),
@@ -112,14 +114,14 @@ class Jury(Game[State]):
                 commands.Present: _present,
                 commands.NextRound: _next_round,
                 commands.SendNote: _note,
-                commands.CallVote: _call_vote,
-                commands.Retry: _retry,
+                commands.CallVote: vote_rules.call_vote,
+                commands.Retry: vote_rules.retry,
                 commands.Attempted: _attempted,
                 commands.JurorTurn: _turned,
                 commands.TurnLost: _lost,
-                commands.CaseOpened: _deployed,
-                commands.VoteMined: _mined,
-                commands.ChainLost: _chain_lost,
+                commands.CaseOpened: vote_rules.deployed,
+                commands.VoteMined: vote_rules.mined,
+                commands.ChainLost: vote_rules.chain_lost,
                 commands.VerdictFound: self._verdict,
                 EndGame: _end,
             }
@@ -239,7 +241,7 @@ class Jury(Game[State]):
         if witness is None:
             return no_witness()
         if state.phase != "investigation":
-            return _wrong_phase(state, "Witnesses are heard in the investigation")
+            return wrong_phase(state.phase, "Witnesses are heard in the investigation")
         request = bodies.read_talk(command.body)
         if not isinstance(request, TalkRequest):
             return invalid(request)
@@ -273,7 +275,12 @@ class Jury(Game[State]):
         )
         ending = self._ending(state, verdict)
         return Accepted(
-            (*_cast_again(state, votes), read, PhaseChanged(from_=state.phase, to="ended"), Ended(ending=ending.id))
+            (
+                *vote_rules.cast_again(state, votes),
+                read,
+                PhaseChanged(from_=state.phase, to="ended"),
+                Ended(ending=ending.id),
+            )
         )
 
     def _ending(self, state: State, verdict: VerdictName) -> Ending:
@@ -306,10 +313,6 @@ def _already_taken(state: State, call: str) -> bool:
     return known is not None or any(turn.call == call for turn in state.turns)
 
 
-def _wrong_phase(state: State, rule: str) -> Refused:
-    return refused(Code.SESSION_PHASE, f"{rule}; the session is in the phase {state.phase}.")
-
-
 def _busy() -> Refused:
     return refused(Code.BUSY, "A juror is still thinking. Wait for it (the stream tells), then call again.")
 
@@ -321,7 +324,7 @@ def _change_phase(state: State, command: commands.ChangePhase) -> Decision:
     if request.to == state.phase:
         return Accepted()
     if (state.phase, request.to) not in MOVES:
-        return _wrong_phase(state, f"Nothing leads to {request.to} now")
+        return wrong_phase(state.phase, f"Nothing leads to {request.to} now")
     if state.turns:
         return _busy()
     return Accepted((PhaseChanged(from_=state.phase, to=request.to),))
@@ -357,7 +360,7 @@ def _chat(state: State, command: commands.Chat) -> Decision:
     if command.juror_id not in state.juror_states:
         return no_juror()
     if state.phase != "persuasion":
-        return _wrong_phase(state, "Jurors are talked to in the phase persuasion")
+        return wrong_phase(state.phase, "Jurors are talked to in the phase persuasion")
     request = bodies.read_chat(command.body)
     if not isinstance(request, ChatRequest):
         return invalid(request)
@@ -370,7 +373,7 @@ def _present(state: State, command: commands.Present) -> Decision:
     if refusal := evidence_refusal(state, command.evidence_id):
         return refusal
     if state.phase != "persuasion":
-        return _wrong_phase(state, "Evidence is presented to jurors in the phase persuasion")
+        return wrong_phase(state.phase, "Evidence is presented to jurors in the phase persuasion")
     if errors := bodies.empty_faults(command.body):
         return invalid(errors)
     started = TurnStarted(call=command.call, turn="present", juror_id=command.juror_id, evidence_id=command.evidence_id)
@@ -386,7 +389,7 @@ def _with_juror(state: State, started: TurnStarted) -> Decision:
 
 def _next_round(state: State, command: commands.NextRound) -> Decision:
     if state.phase != "deliberation":
-        return _wrong_phase(state, "The jurors debate in the phase deliberation")
+        return wrong_phase(state.phase, "The jurors debate in the phase deliberation")
     if errors := bodies.empty_faults(command.body):
         return invalid(errors)
     if state.turns:
@@ -408,7 +411,7 @@ def _next_round(state: State, command: commands.NextRound) -> Decision:
 
 def _note(state: State, command: commands.SendNote) -> Decision:
     if state.phase != "deliberation":
-        return _wrong_phase(state, "Notes are passed in the phase deliberation, until its last round has run")
+        return wrong_phase(state.phase, "Notes are passed in the phase deliberation, until its last round has run")
     request = bodies.read_note(command.body, state.juror_ids)
     if not isinstance(request, NoteRequest):
         return invalid(request)
@@ -417,28 +420,6 @@ def _note(state: State, command: commands.SendNote) -> Decision:
     if state.notes_left <= 0:
         return refused(Code.NO_NOTES_LEFT, "All notes of this deliberation are used.")
     return Accepted((TurnStarted(call=command.call, turn="note", juror_id=request.juror_id, text=request.text),))
-
-
-def _call_vote(state: State, command: commands.CallVote) -> Decision:
-    if state.phase != "vote":
-        return _wrong_phase(state, "The vote is called once, after the last round of deliberation")
-    if errors := bodies.empty_faults(command.body):
-        return invalid(errors)
-    if state.failed:
-        return _wrong_phase(state, "The vote is called already, and its chain has changed: POST …/retry")
-    undecided = [juror for juror in state.juror_ids if juror not in state.ballots and not state.pending(juror)]
-    if state.voting and not undecided:
-        return _wrong_phase(state, "The vote is under way. GET …/verdict when the stream tells of it")
-    turns = (TurnStarted(call=command.call, turn="vote", juror_id=juror) for juror in undecided)
-    return Accepted((VoteCalled(call=command.call), *turns))
-
-
-def _retry(state: State, command: commands.Retry) -> Decision:
-    if errors := bodies.empty_faults(command.body):
-        return invalid(errors)
-    if state.failed is None:
-        return refused(Code.NOTHING_TO_RETRY, f"Nothing has failed; the session is in the phase {state.phase}.")
-    return Accepted((VoteRetried(call=command.call),))
 
 
 def _attempted(state: State, command: commands.Attempted) -> Decision:
@@ -473,61 +454,6 @@ def _lost(state: State, command: commands.TurnLost) -> Decision:
         attempts=command.attempts,
     )
     return Accepted((*tools, failed))
-
-
-def _deployed(state: State, command: commands.CaseOpened) -> Decision:
-    if not effects.is_pending(state, command.effect_id, "deploy"):
-        return Accepted()
-    deployed = ContractDeployed(
-        contract=command.address, chain_id=command.chain_id, tx_hash=command.tx_hash, log_hash=command.log_hash
-    )
-    return Accepted((deployed,))
-
-
-def _mined(state: State, command: commands.VoteMined) -> Decision:
-    if not effects.is_pending(state, command.effect_id, "vote"):
-        return Accepted()
-    ballot = state.ballots[command.juror_id]
-    if command.guilty is None:
-        return Accepted((VoteMissed(juror_id=command.juror_id),))
-    cast = VoteCast(
-        juror_id=command.juror_id,
-        guilty=command.guilty,
-        stance=ballot.stance,
-        diverged=ballot.diverged,
-        tx_hash=command.tx_hash,
-    )
-    if ballot.diverged:
-        return Accepted((cast,))
-    result = json.dumps({"guilty": command.guilty, "tx_hash": command.tx_hash})
-    told = ToolCalled(juror_id=command.juror_id, tool=replies.CAST, input={"guilty": command.guilty}, result=result)
-    return Accepted((cast, told))
-
-
-def _cast_again(state: State, votes: Iterable[VoteView]) -> Iterator[VoteCast]:
-    """The votes that the chain lost and that stand there by another transaction now."""
-    for vote in votes:
-        ballot = state.ballots.get(vote.juror_id)
-        if ballot and ballot.tx_hash and vote.guilty is not None and ballot.tx_hash != vote.tx_hash:
-            yield VoteCast(
-                juror_id=vote.juror_id,
-                guilty=vote.guilty,
-                stance=ballot.stance,
-                diverged=ballot.diverged,
-                tx_hash=vote.tx_hash,
-            )
-
-
-def _chain_lost(state: State, command: commands.ChainLost) -> Decision:
-    if state.contract is None or not effects.is_pending(state, command.effect_id, "vote", "verdict"):
-        return Accepted()
-    changed = ChainChanged(
-        contract=state.contract.address,
-        chain_id=state.contract.chain_id,
-        detail=command.detail[:DETAIL_CHARS],
-        attempts=command.looks,
-    )
-    return Accepted((changed,))
 
 
 def _end(state: State, command: EndGame) -> Decision:

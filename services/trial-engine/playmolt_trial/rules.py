@@ -10,11 +10,10 @@ from playmolt_core.game.packs.entries import EntryPack
 from playmolt_core.game.packs.shelf import Shelf
 from playmolt_core.game.seats.events import Submitted
 from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invalid
-from playmolt_schemas.body_fields import BodyFields
+from playmolt_schemas.body_fields import ActionShapes, BodyFields
 from playmolt_schemas.codes import Code
 from playmolt_schemas.game_messages import Action, GameLanguage, PublicMessage
-from playmolt_schemas.games.action_fields import ActionShapes
-from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE
+from playmolt_schemas.game_messages import DEFAULT_LANGUAGE
 from playmolt_schemas.games.trial import (
     ACTIONS,
     ARGUMENT_ROUNDS,

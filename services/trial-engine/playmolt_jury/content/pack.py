@@ -15,7 +15,8 @@ from playmolt_core.game.packs.frame import PACK, PackFrame, frame_flaws, limit_f
 from playmolt_core.game.packs.shapes import built, misshapen
 from playmolt_core.game.packs.toml_lines import lines_of
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.games.packs import FILE_BYTES, FILES_MOST, Files, digest_of
+from playmolt_schemas.canonical import Files, files_digest
+from playmolt_schemas.limits import PACK_FILES, PACK_FILE_BYTES
 
 from playmolt_jury.content import structure_check, text_check
 from playmolt_jury.content.content import (
@@ -108,7 +109,7 @@ class _Reading:
         self._flaws: list[Flaw] = list(limit_flaws(files))
         self._faults: list[Fault] = []
         for path, content in files.items():
-            if path.endswith(".toml") and len(content) <= FILE_BYTES:
+            if path.endswith(".toml") and len(content) <= PACK_FILE_BYTES:
                 self._parse(path, content)
         self._frame: PackFrame | None = self._shaped(PACK, PackFrame)
         self._structure: Structure | None = self._shaped(STRUCTURE, Structure)
@@ -116,7 +117,7 @@ class _Reading:
         self._words = {language: self._read_words(language) for language in self._languages}
 
     def faults(self) -> tuple[Fault, ...]:
-        if len(self._files) > FILES_MOST:
+        if len(self._files) > PACK_FILES:
             # What else is missing or too much cannot be told: a folder is not read to its end.
             return tuple(located(flaw, {}) for flaw in limit_flaws(self._files))
         flaws = [*self._flaws, *self._surplus()]
@@ -148,7 +149,7 @@ class _Reading:
         return Pack(
             id=frame.id,
             title=frame.title,
-            digest=digest_of(self._files),
+            digest=files_digest(self._files),
             structure=shared,
             materials=materials,
             files=self._files,

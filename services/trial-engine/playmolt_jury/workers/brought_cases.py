@@ -13,7 +13,8 @@ from playmolt_core.game.packs.faults import Fault, PackFaulty
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.jury import CaseAdded, CaseFault, CasesView, CaseView
-from playmolt_schemas.games.packs import CASES_OF_A_KEY, Files
+from playmolt_schemas.canonical import Files
+from playmolt_schemas.limits import CASES_PER_KEY
 from playmolt_schemas.identifiers import rfc3339
 
 from playmolt_jury.api import BRING_CASE, CASES, DROP_CASE, Opening
@@ -179,7 +180,7 @@ class BroughtCases:
         if said == "taken":
             return _faulty((await asyncio.to_thread(pack.taken, found.files),))
         if said == "full":
-            told = f"A key may bring {CASES_OF_A_KEY} cases. Delete one, then send this again."
+            told = f"A key may bring {CASES_PER_KEY} cases. Delete one, then send this again."
             return Refused(Code.RATE_LIMITED, told)
         languages = tuple(found.materials)
         body = CaseAdded(id=found.id, title=found.title, digest=found.digest, languages=languages)

@@ -65,7 +65,7 @@ def voting(stream: str, undecided: Sequence[str]) -> Session:
 
 
 @pytest.mark.parametrize(
-    "undecided", [("radical",), tuple(file.id for file in JURY.material(State(game_id="")).jurors)]
+    "undecided", [("radical",), tuple(file.id for file in JURY.cases.shipped.materials["en"].jurors)]
 )
 async def test_a_case_that_misses_votes_at_its_deadline_ends_the_session_as_not_guilty(
     anvils: Callable[..., Node],

@@ -59,9 +59,10 @@ def opened() -> dict[str, Any]:
     }  # fmt: skip
     stances = dict(zip(JURORS, (70, 40, 51, 50, 0), strict=True))
     return {
-        "owner": "a", "name": "Ada", "seed": "7", "rules_version": 1, "content_version": "v1", "language": "en",
+        "owner": "a", "name": "Ada", "seed": "7", "rules_version": 2, "content_version": "v1", "language": "en",
         "model": "scripted", "jurors": [{"id": juror, "initial_stance": at, **file} for juror, at in stances.items()],
-        "evidence": [{"id": "E1", "locked": False, "topics": []}], "topics": [],
+        "evidence": [{"id": "E1", "locked": False, "topics": []}], "topics": [], "case": "shipped", "pack_digest": "d",
+        "rules": {},
     }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from playmolt_jury.state import State
 from playmolt_jury.workers import brought_cases
 from playmolt_jury.workers.brought_cases import BroughtCases
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.packs import Files, digest_of
+from playmolt_schemas.canonical import Files, files_digest
 
 
 class MemoryPacks:
@@ -76,7 +76,7 @@ class Brought:
         self.brought = BroughtCases(self.cases, self.packs)
 
     async def bring(self, files: Files, agent: str = "agent-1") -> ApiReply | Refused:
-        digest = digest_of(files)
+        digest = files_digest(files)
         self.packs.lying[digest] = files
         return await self.ask("jury_bring_case", {"digest": digest}, agent)
 

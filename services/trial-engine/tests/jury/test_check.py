@@ -9,7 +9,8 @@ from playmolt_core.game.packs.faults import Fault
 from playmolt_core.game.packs.folder import folder_files
 from playmolt_core.game.packs.toml_lines import lines_of
 from playmolt_jury.content import pack
-from playmolt_schemas.games.packs import FILE_BYTES, FILES_MOST, Files, digest_of
+from playmolt_schemas.canonical import Files, files_digest
+from playmolt_schemas.limits import PACK_FILES, PACK_FILE_BYTES
 
 STRUCTURE, CASE, EVIDENCE = "structure.toml", "en/case.toml", "en/evidence.toml"
 JURORS, OSEI = "en/jurors.toml", "en/witness_osei.toml"
@@ -287,14 +288,14 @@ def test_a_file_that_no_pack_has_is_told(files: Files, path: str) -> None:
 
 
 def test_what_is_too_large_is_told(files: Files) -> None:
-    many = {f"en/file_{number}.toml": b"" for number in range(FILES_MOST)}
+    many = {f"en/file_{number}.toml": b"" for number in range(PACK_FILES)}
     assert any(each.code == "out_of_bounds" and "files" in each.message for each in pack.check({**files, **many}))
-    large = {**files, "en/large.toml": b"#" * (FILE_BYTES + 1)}
+    large = {**files, "en/large.toml": b"#" * (PACK_FILE_BYTES + 1)}
     assert any((each.file, each.code) == ("en/large.toml", "out_of_bounds") for each in pack.check(large))
 
 
 def test_of_too_many_files_nothing_else_is_told(tmp_path: Path, files: Files) -> None:
-    for path, content in (files | {f"en/witness_w{number}.toml": b"" for number in range(FILES_MOST)}).items():
+    for path, content in (files | {f"en/witness_w{number}.toml": b"" for number in range(PACK_FILES)}).items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_bytes(content)
     read, _ = folder_files(tmp_path)
@@ -320,8 +321,8 @@ def test_a_list_of_words_is_read_as_one(files: Files) -> None:
 
 
 def test_another_byte_is_another_digest(files: Files) -> None:
-    assert digest_of({**files, CASE: files[CASE] + b"\n"}) != digest_of(files)
-    assert digest_of(dict(reversed(list(files.items())))) == digest_of(files)
+    assert files_digest({**files, CASE: files[CASE] + b"\n"}) != files_digest(files)
+    assert files_digest(dict(reversed(list(files.items())))) == files_digest(files)
 
 
 def test_a_link_is_no_file_of_a_pack(tmp_path: Path, files: Files) -> None:
