@@ -83,7 +83,7 @@ dist: $(DEV) ## build the wheels of what a bot author installs, into dist/
 
 typescript: $(RUN) ## make the types of sdk/typescript anew from the OpenAPI document (with Node)
 	cd sdk/typescript && npm install --silent
-	$(BIN)/python -m playmolt_gateway.routes.openapi > sdk/typescript/openapi.json
+	$(BIN)/python -m playmolt_gateway.http.openapi > sdk/typescript/openapi.json
 	cd sdk/typescript && npm run --silent generate
 
 pictures: $(DEV) ## draw the pictures of the README anew, of real games

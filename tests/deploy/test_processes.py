@@ -221,7 +221,7 @@ def test_a_stop_grants_the_time_that_draining_may_take(cluster: Cluster) -> None
     from playmolt_core.effects.runner import _DRAIN_SECONDS as WISHES
     from playmolt_core.engine.engine import _DRAIN_SECONDS as ENGINE
     from playmolt_core.settings import Settings
-    from playmolt_gateway.http.serving import DRAIN_SECONDS
+    from playmolt_gateway.server.serving import DRAIN_SECONDS
     from playmolt_spectator.timeouts import Timeouts
 
     closing = 10  # connections to NATS and Postgres, each bounded at three to five seconds

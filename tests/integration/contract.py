@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 from jsonschema import Draft202012Validator
-from playmolt_gateway.routes.openapi import document
+from playmolt_gateway.http.openapi import document
 from playmolt_schemas.routes.platform import ROUTES
 
 Json = dict[str, Any]

@@ -27,8 +27,8 @@ from playmolt_core.ops.telemetry import configure, log
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
 
 from playmolt_gateway.callbacks.calling import Calling
-from playmolt_gateway.http.app import build
-from playmolt_gateway.http.serving import listening, serve
+from playmolt_gateway.server.app import build
+from playmolt_gateway.server.serving import listening, serve
 
 _log = log("gateway")
 POOL_SIZE: Final = 8

@@ -14,7 +14,7 @@ from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGa
 from playmolt_core.db.shares import Share
 from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
 from playmolt_core.ops.metrics import Sample
-from playmolt_schemas.games.packs import Files
+from playmolt_schemas.canonical import Files
 
 AWAY: Final = (ConnectionError, TimeoutError, OSError)
 """What a dependency raises when it does not answer."""

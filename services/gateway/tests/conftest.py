@@ -29,11 +29,11 @@ from playmolt_core.ops.connections import Bounds
 from playmolt_core.ops.metrics import Sample
 from playmolt_core.settings import Settings
 from playmolt_gateway.access.auth import hash_of, new_key
-from playmolt_gateway.http.app import Gateway, build
-from playmolt_gateway.http.serving import listening, serve
+from playmolt_gateway.server.app import Gateway, build
+from playmolt_gateway.server.serving import listening, serve
 from playmolt_schemas import subjects
+from playmolt_schemas.canonical import Files
 from playmolt_schemas.envelopes import Answer, Call
-from playmolt_schemas.games.packs import Files
 from playmolt_schemas.identifiers import ENGINES
 from playmolt_schemas.identity import slug_of
 

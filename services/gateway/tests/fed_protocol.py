@@ -7,8 +7,8 @@ from typing import Any
 
 import uvicorn
 from playmolt_core.ops.connections import Bounds, Door
-from playmolt_gateway.http.app import Gateway
-from playmolt_gateway.http.fast_http import GatewayProtocol, protocol_for
+from playmolt_gateway.server.app import Gateway
+from playmolt_gateway.server.fast_http import GatewayProtocol, protocol_for
 from typing_extensions import override
 from uvicorn.server import ServerState
 

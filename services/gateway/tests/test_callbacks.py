@@ -11,8 +11,8 @@ from playmolt_core.effects.callbacks.client import Answer
 from playmolt_core.effects.callbacks.faults import Fault
 from playmolt_core.ops.metrics import render
 from playmolt_gateway.callbacks import seat_calls
-from playmolt_gateway.callbacks.figures import CallFigures
 from playmolt_gateway.callbacks.seat_calls import SeatCalls
+from playmolt_gateway.http.metrics import CallFigures
 from playmolt_schemas.envelopes import Call
 
 URL = "https://93.184.216.34/turn"

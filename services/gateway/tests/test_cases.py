@@ -7,13 +7,13 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
-from playmolt_schemas.games.packs import digest_of
+from playmolt_schemas.canonical import files_digest
 
 from .conftest import Platform
 
 Problem = Callable[[httpx.Response], tuple[int, str]]
 FILES = {"pack.toml": 'title = "나룻배"', "structure.toml": ""}
-DIGEST = digest_of({path: text.encode() for path, text in FILES.items()})
+DIGEST = files_digest({path: text.encode() for path, text in FILES.items()})
 PATH = "/api/jury/cases"
 
 

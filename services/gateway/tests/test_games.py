@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_gateway.http.bodies import parse
-from playmolt_gateway.http.idempotency import fingerprint
-from playmolt_gateway.http.waiting import OPEN_WAITS
+from playmolt_gateway.request.checked_request import fingerprint
+from playmolt_gateway.request.waits import OPEN_WAITS
 from playmolt_schemas.identity import Identity
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import jsonschema
 import pytest
 from fastapi.routing import APIRoute
-from playmolt_gateway.http.app import HANDLERS
 from playmolt_gateway.routes import action
 from playmolt_gateway.routes.documents import openapi_bytes
+from playmolt_gateway.server.app import HANDLERS
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import ENGINES, GAME_TYPES, SESSION_TYPES
 from playmolt_schemas.routes.platform import ROUTES

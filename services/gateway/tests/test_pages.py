@@ -11,7 +11,7 @@ from typing import Any, get_args
 import httpx
 import msgspec
 import pytest
-from playmolt_gateway.pages.bundles import BUNDLED, NotBundled, bundle
+from playmolt_gateway.pages.assets import BUNDLED, NotBundled, bundle
 from playmolt_schemas.agora import feed, plan, turn
 from playmolt_schemas.games import jury, legal, ox, trial
 from playmolt_schemas.routes.pages import PAGES_WEB

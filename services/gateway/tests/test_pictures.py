@@ -6,7 +6,7 @@ import pytest
 from playmolt_gateway.pictures import jury, legal
 from playmolt_gateway.pictures.scene import WIDE, Words, person
 from playmolt_gateway.pictures.svg import fitted, shortened
-from playmolt_schemas.routes.page_texts import page_texts
+from playmolt_schemas.skill import page_texts
 
 WORDS = Words(page_texts("en"))
 

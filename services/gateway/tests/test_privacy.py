@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from playmolt_gateway.pages.markup import html_of
+from playmolt_gateway.pages.privacy import html_of
 
 HEADINGS = {"en": "Privacy", "ko": "개인정보", "zh": "隐私"}
 MUST_SAY = ("365", "90", "30", "42", "DELETE /api/sessions/ID", "DELETE /api/jury/sessions/ID", "linked")

@@ -14,7 +14,7 @@ from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.ops.connections import Bounds
 from playmolt_core.settings import Settings
 from playmolt_gateway.http import bodies
-from playmolt_gateway.http.serving import listening, serve
+from playmolt_gateway.server.serving import listening, serve
 from playmolt_schemas.limits import BODY_BYTES
 
 

@@ -10,7 +10,7 @@ from playmolt_gateway.pictures import ox
 from playmolt_gateway.pictures.png import png
 from playmolt_gateway.pictures.scene import TALL, WIDE, Sheet, Words
 from playmolt_gateway.pictures.svg import plain
-from playmolt_schemas.routes.page_texts import page_texts
+from playmolt_schemas.skill import page_texts
 
 GAME = "ox-0190c3f8-1111-7222-8333-444455556666"
 NAMES = ("Ada", "Bo", "<b>Cy</b>", "\u202b\u05d0\u05d1", "Z\u0301\u0301\u0301\u0301\u0301algo")

@@ -10,8 +10,8 @@ from playmolt_core.effects.callbacks.seats import HELD_SECONDS, SeatKey
 from playmolt_core.ops.telemetry import log, where
 
 from playmolt_gateway.callbacks.seat_calls import Caller, SeatCalls
-from playmolt_gateway.http.checked_request import reason
 from playmolt_gateway.ports import AWAY, Accounts, Callbacks, GatewayBus
+from playmolt_gateway.request.checked_request import reason
 
 _log = log("callbacks")
 LOOK_SECONDS: Final = 0.5

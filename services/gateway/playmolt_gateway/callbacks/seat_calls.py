@@ -19,13 +19,13 @@ from playmolt_schemas.envelopes import Answer as EngineAnswer
 from playmolt_schemas.envelopes import Op
 from playmolt_schemas.limits import CALLBACK_REFUSALS, CALLBACK_SECONDS
 
-from playmolt_gateway.callbacks.figures import FIGURES
 from playmolt_gateway.callbacks.question import Asked, Over, Question, Unknown, asked, call_key
 from playmolt_gateway.http.bodies import parse
-from playmolt_gateway.http.checked_request import reason
+from playmolt_gateway.http.metrics import FIGURES
 from playmolt_gateway.http.problems import Refusal
-from playmolt_gateway.http.waiting import wait_for_newer
 from playmolt_gateway.ports import AWAY, Accounts, Callbacks, GatewayBus
+from playmolt_gateway.request.checked_request import reason
+from playmolt_gateway.request.waits import wait_for_newer
 
 _log = log("callbacks")
 _PAUSE: Final = 0.5

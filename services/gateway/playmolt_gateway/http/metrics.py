@@ -1,8 +1,9 @@
 """Counters as plain integers, rendered when asked for: an action pays an addition."""
 
 from collections import defaultdict
-from typing import Final
+from typing import Final, Literal, get_args
 
+from playmolt_core.effects.callbacks.faults import CallbackFault
 from playmolt_core.ops.metrics import Histogram, Sample, label, render
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes.platform import ROUTES
@@ -45,3 +46,32 @@ class Metrics:
         times = [Sample(f"{_PREFIX}_request_seconds", entry.seconds, route) for route, entry in routes]
         now = {"in_flight": self.in_flight, **gauges}
         return render([*counts, *times, *samples, *(Sample(f"{_PREFIX}_{name}", value) for name, value in now.items())])
+
+
+Outcome = Literal["answered", "refused"] | CallbackFault
+"""`answered` with an action that the game took (or told of its end), `refused` with one that it did not."""
+OUTCOMES: Final = (*get_args(get_args(Outcome)[0]), *get_args(CallbackFault))
+
+
+class CallFigures:
+    """Counts calls by what they came to; each outcome is there from the start."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, int] = dict.fromkeys(OUTCOMES, 0)
+        self.seconds = Histogram()
+
+    def count(self, outcome: Outcome) -> None:
+        self.calls[outcome] += 1
+
+    def samples(self) -> list[Sample]:
+        return [
+            *(
+                Sample("playmolt_gateway_callbacks_total", count, label("outcome", outcome))
+                for outcome, count in self.calls.items()
+            ),
+            Sample("playmolt_gateway_callback_seconds", self.seconds),
+        ]
+
+
+FIGURES: Final = CallFigures()
+"""Those of this process."""

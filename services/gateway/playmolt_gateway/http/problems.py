@@ -6,8 +6,6 @@ from typing import Final
 
 import msgspec
 from playmolt_schemas.codes import Code, FieldFault, Problem, RateLimit, problem_bytes
-from playmolt_schemas.routes.route import EVENT_STREAM, JSON, PROBLEM
-from starlette.responses import Response
 
 BUG_STATUS: Final = HTTPStatus.SERVICE_UNAVAILABLE.value
 """A client knows what to do about a 503; the code tells a bug from what is away."""
@@ -51,30 +49,6 @@ class Refusal(msgspec.Struct, frozen=True):
         return headers
 
 
-def json_type(status: int) -> bytes:
-    """The type of a JSON answer; a refusal is a problem document."""
-    return (PROBLEM if status >= 400 else JSON).encode()
-
-
-def json_headers(status: int, length: int) -> Headers:
-    return [(b"content-type", json_type(status)), (b"content-length", b"%d" % length)]
-
-
-def json_response(status: int, body: bytes, extra: Headers | None = None) -> Response:
-    response = Response(body, status)
-    response.raw_headers = [*json_headers(status, len(body)), *(extra or [])]
-    return response
-
-
-def json_bytes(status: int, body: bytes) -> Response:
-    """A JSON answer of a protocol whose errors are no problem documents."""
-    return Response(body, status, media_type=JSON)
-
-
-def refusal_response(refusal: Refusal) -> Response:
-    return json_response(refusal.status, refusal.body(), refusal.headers())
-
-
 def bug_body() -> bytes:
     """Encode what a client reads when the gateway itself is at fault: no word about the inside."""
     status = HTTPStatus(BUG_STATUS)
@@ -90,10 +64,6 @@ def bug_body() -> bytes:
     return msgspec.json.encode(document)
 
 
-def bug_response() -> Response:
-    return json_response(BUG_STATUS, bug_body(), [(b"retry-after", b"%d" % RETRY_SECONDS)])
-
-
 def away(error: BaseException) -> Refusal:
     """Refuse because something the gateway needs did not answer; the reason goes to the log, not to the client."""
     del error
@@ -102,12 +72,6 @@ def away(error: BaseException) -> Refusal:
         "A part of the platform does not answer now. Repeat the request after Retry-After seconds. If it changes "
         "something it may be done all the same: repeat it with the same Idempotency-Key, or look first.",
     )
-
-
-def come_back() -> Response:
-    """Answer a reader of events whose source is away: an EventSource never connects again after a 503."""
-    comment = b"retry: 2000\n: a part of the platform does not answer now; connect again\n\n"
-    return Response(comment, 200, {"cache-control": "no-store"}, EVENT_STREAM)
 
 
 def no_such_game(game_id: str) -> Refusal:

@@ -11,11 +11,13 @@ from playmolt_schemas.limits import BODY_BYTES
 from playmolt_schemas.routes.route import Auth
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from playmolt_gateway.http.checked_request import Services, read_head
 from playmolt_gateway.http.metrics import MCP
-from playmolt_gateway.http.problems import Refusal, away, bad_request, json_bytes, refusal_response
+from playmolt_gateway.http.problems import Refusal, away, bad_request
+from playmolt_gateway.http.responses import json_bytes, refusal_response
 from playmolt_gateway.mcp import messages
 from playmolt_gateway.ports import AWAY
+from playmolt_gateway.request.checked_request import read_head
+from playmolt_gateway.request.services import Services
 
 PATH: Final = "/mcp"
 MOST_BYTES: Final = BODY_BYTES + 4096

@@ -14,7 +14,7 @@ from playmolt_schemas.limits import IDEMPOTENCY_KEY_CHARS
 from playmolt_schemas.routes.platform import ROUTES
 from playmolt_schemas.routes.route import OneOf, Route
 
-from playmolt_gateway.routes.openapi import present
+from playmolt_gateway.http.openapi import present
 
 _TOOLS: Final = (
     ("register", "register_agent", "Become an agent. Keep the api_key: it is told once; every other tool needs it."),

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 from playmolt_schemas.identifiers import RUN_TYPES, WATCHED_TYPES, type_of
 from playmolt_schemas.registry import games
-from playmolt_schemas.routes.page_texts import PAGE_LANGUAGES, PageLanguage, page_texts
+from playmolt_schemas.skill import PAGE_LANGUAGES, PageLanguage, page_texts
 
 from playmolt_gateway.access.invites import invite_hash
 from playmolt_gateway.pictures.scene import Drawing, Picture, Sheet, Words

@@ -1,21 +1,32 @@
 """The page about what is stored of whom, and how it is erased: docs/privacy.md, in the reader's language."""
 
+import re
+from collections.abc import Iterator
 from functools import cache
 from html import escape
+from pathlib import Path
 from string import Template
 from typing import Final, get_args
 
-from playmolt_schemas.routes.page_texts import PageLanguage, page_texts
+from playmolt_schemas.skill import PageLanguage, page_texts
 from starlette.responses import Response
 
+from playmolt_gateway.http.responses import html_response
 from playmolt_gateway.pages.assets import FILES, compressed, encodings, version_of_all
-from playmolt_gateway.pages.markup import html_of
 from playmolt_gateway.pages.shell import head_markup, head_of, titled
-from playmolt_gateway.routes.documents import html_response, text_of
 
+_TEXTS: Final = Path(__file__).parents[1] / "texts"
+"""Links to the files in docs/, so that an installed package holds copies of them."""
 _PAGE: Final = "privacy.html"
 _POLICY: Final = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; object-src 'none'"
 _NAMES: Final[dict[PageLanguage, str]] = {"en": "English", "ko": "한국어", "zh": "中文"}
+
+
+@cache
+def text_of(name: str) -> str | None:
+    """One of the texts, None when there is none of that name."""
+    path = _TEXTS / name
+    return path.read_text("utf-8") if path.is_file() else None
 
 
 def privacy_response(language: PageLanguage, accepts: str) -> Response:
@@ -48,3 +59,31 @@ def _page(language: PageLanguage) -> str:
             for code in get_args(PageLanguage)
         ),
     )
+
+
+_BLOCK: Final = re.compile(r"\n{2,}")
+_HEADING: Final = re.compile(r"(#{1,3}) (.*)")
+_ITEM: Final = re.compile(r"^- ", re.MULTILINE)
+_STRONG: Final = re.compile(r"\*\*(.+?)\*\*")
+_CODE: Final = re.compile(r"`(.+?)`")
+
+
+def html_of(markdown: str) -> str:
+    return "\n".join(_blocks(markdown))
+
+
+def _blocks(markdown: str) -> Iterator[str]:
+    for block in _BLOCK.split(markdown.strip()):
+        if heading := _HEADING.fullmatch(block):
+            level = len(heading[1])
+            yield f"<h{level}>{_inline(heading[2])}</h{level}>"
+        elif _ITEM.match(block):
+            items = "".join(f"<li>{_inline(item)}</li>" for item in _ITEM.split(block)[1:])
+            yield f"<ul>{items}</ul>"
+        else:
+            yield f"<p>{_inline(block)}</p>"
+
+
+def _inline(text: str) -> str:
+    flowing = escape(" ".join(line.strip() for line in text.splitlines()))
+    return _CODE.sub(r"<code>\1</code>", _STRONG.sub(r"<strong>\1</strong>", flowing))

@@ -9,14 +9,14 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.identifiers import GAME_TYPES
-from playmolt_schemas.routes.page_texts import PageLanguage, page_texts
 from playmolt_schemas.routes.platform import ROUTES
+from playmolt_schemas.skill import PageLanguage, page_texts
 from starlette.responses import Response
 
+from playmolt_gateway.http.openapi import document
+from playmolt_gateway.http.responses import html_response
 from playmolt_gateway.pages.assets import compressed, encodings, version_of_all
 from playmolt_gateway.pages.shell import head_markup, head_of, titled
-from playmolt_gateway.routes.documents import html_response
-from playmolt_gateway.routes.openapi import document
 
 _CODE: Final = re.compile("`([^`]+)`")
 _STYLE: Final = (

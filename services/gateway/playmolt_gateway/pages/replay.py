@@ -7,7 +7,7 @@ from html import escape
 from typing import Final
 
 import msgspec
-from playmolt_schemas.routes.page_texts import PageLanguage, page_texts
+from playmolt_schemas.skill import PageLanguage, page_texts
 
 from playmolt_gateway.pages.assets import FILES
 from playmolt_gateway.pictures.png import style

@@ -8,14 +8,14 @@ from html import escape
 from string import Template
 from typing import Final
 
-from playmolt_schemas.routes.page_texts import PageLanguage, page_texts
 from playmolt_schemas.routes.sharing import SharedPage
+from playmolt_schemas.skill import PageLanguage, page_texts
 from starlette.responses import Response
 
+from playmolt_gateway.http.responses import html_response
 from playmolt_gateway.pages.assets import FILES, compressed, version_of_all
 from playmolt_gateway.pages.shell import Head, head_markup, titled
 from playmolt_gateway.pictures.scene import Picture
-from playmolt_gateway.routes.documents import html_response
 
 _PAGE: Final = "shared.html"
 _AGAIN_SECONDS: Final = 5

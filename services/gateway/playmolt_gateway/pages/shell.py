@@ -7,11 +7,11 @@ from typing import Final
 
 import msgspec
 from playmolt_core.settings import Settings
-from playmolt_schemas.routes.page_texts import PageLanguage, page_texts
+from playmolt_schemas.skill import PageLanguage, page_texts
 from starlette.responses import Response
 
+from playmolt_gateway.http.responses import html_response
 from playmolt_gateway.pages.assets import FILES, compressed, version_of_all
-from playmolt_gateway.routes.documents import html_response
 
 _SHELL: Final = "shell.html"
 _NAME: Final = "PlayMolt"

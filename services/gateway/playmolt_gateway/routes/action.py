@@ -19,21 +19,13 @@ from starlette.types import Receive, Scope, Send
 
 from playmolt_gateway.access.auth import Caller
 from playmolt_gateway.http.bodies import parse, unmarked
-from playmolt_gateway.http.checked_request import Head, Services, game_of, log_bug, read_head, reason, traced
-from playmolt_gateway.http.idempotency import command_id
+from playmolt_gateway.http.conversion import parse_query
 from playmolt_gateway.http.metrics import Metrics
-from playmolt_gateway.http.problems import (
-    BUG_STATUS,
-    RETRY_SECONDS,
-    Headers,
-    Refusal,
-    away,
-    bug_body,
-    json_headers,
-    no_such_game,
-)
-from playmolt_gateway.http.queries import parse_query
+from playmolt_gateway.http.problems import BUG_STATUS, RETRY_SECONDS, Headers, Refusal, away, bug_body, no_such_game
+from playmolt_gateway.http.responses import json_headers
 from playmolt_gateway.ports import AWAY
+from playmolt_gateway.request.checked_request import Head, command_id, game_of, log_bug, read_head, reason, traced
+from playmolt_gateway.request.services import Services
 
 _log = log("gateway")
 NAME: Final = "act"

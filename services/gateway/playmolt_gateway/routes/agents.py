@@ -1,6 +1,7 @@
 """Agents: register, say who one is, keys, own page, leaderboard."""
 
 import asyncio
+import secrets
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -11,12 +12,14 @@ from msgspec import UNSET
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.accounts import NewAgent, Profile
 from playmolt_core.db.projections import ALL_TYPES, Board, Points, Ranked, Rating
+from playmolt_core.effects.callbacks.address import BadAddress, resolved
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas import api, subjects
 from playmolt_schemas.codes import Code, FieldFault, faults
 from playmolt_schemas.identifiers import GAME_TYPES, rfc3339
 from playmolt_schemas.routes.platform import AgentsQuery, LeaderboardQuery
 from playmolt_schemas.text import shows, unfit, unstorable
+from starlette.responses import Response
 
 from playmolt_gateway.access.auth import CACHED_SECONDS, UNKNOWN_KEY, Caller, hash_of, new_key
 from playmolt_gateway.http.problems import Refusal, bad_request
@@ -223,3 +226,40 @@ def _standing(row: Ranked) -> api.Standing:
     if row.line is None:
         return api.Standing(*shown)
     return api.Standing(*shown, row.line.rating, row.line.uncertainty, row.line.provisional)
+
+
+_LOOKUP_SECONDS: Final = 5.0
+_SECRET_BYTES: Final = 32
+
+
+async def put_callback(services: Services, request: CheckedRequest) -> Reply:
+    body: api.CallbackRequest = request.body
+    if fault := await _fault(body.url, private=bool(services.settings.callback_private)):
+        return bad_request(f"url {fault}. Give an address that everybody can reach.", FieldFault("url", fault))
+    secret = secrets.token_urlsafe(_SECRET_BYTES)
+    await services.soon(services.callbacks.put(request.caller.id, body.url, secret))
+    return json_response(200, msgspec.json.encode(api.CallbackSecret(body.url, secret)))
+
+
+async def _fault(url: str, *, private: bool) -> str | None:
+    """Why nobody calls this URL."""
+    try:
+        async with asyncio.timeout(_LOOKUP_SECONDS):
+            await resolved(url, private=private)
+    except BadAddress as error:
+        return str(error)
+    except TimeoutError:
+        return f"names a host that was not found within {_LOOKUP_SECONDS:g} seconds"
+    return None
+
+
+async def read_callback(services: Services, request: CheckedRequest) -> Reply:
+    found = await services.soon(services.callbacks.callback(request.caller.id))
+    if found is None:
+        return Refusal(Code.NOT_FOUND, "You are called nowhere. PUT /api/agents/me/callback says where.")
+    return json_response(200, msgspec.json.encode(api.Callback(found.url, rfc3339(found.created_at))))
+
+
+async def end_callback(services: Services, request: CheckedRequest) -> Reply:
+    await services.soon(services.callbacks.end(request.caller.id))
+    return Response(status_code=204)

@@ -9,9 +9,9 @@ from playmolt_schemas import api
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import rfc3339
-from playmolt_schemas.routes.games_query import GamesQuery
 from playmolt_schemas.routes.pages import GameListRow, RowsPage, RowsQuery
 from playmolt_schemas.routes.platform import AdminGameRow
+from playmolt_schemas.routes.route import GamesQuery
 
 from playmolt_gateway.http.problems import Refusal, bad_request
 from playmolt_gateway.http.responses import answer_response, json_response

@@ -1,35 +1,22 @@
 """What is read rather than called: OpenAPI, and the texts for bots and their authors."""
 
 from functools import cache
-from pathlib import Path
-from typing import Final
 
 import msgspec
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.registry import games
 from playmolt_schemas.routes.platform import ROUTES
-from playmolt_schemas.routes.route import HTML, MARKDOWN, TEXT
+from playmolt_schemas.routes.route import MARKDOWN, TEXT
 from playmolt_schemas.skill import Addresses, guide, render
 from starlette.responses import Response
 
-from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services
-from playmolt_gateway.http.problems import Refusal, json_response
-from playmolt_gateway.routes.openapi import document
-
-_TEXTS: Final = Path(__file__).parents[1] / "texts"
-"""Links to the files in docs/, so that an installed package holds copies of them."""
-
-
-def html_response(body: str | bytes, policy: str, *, framed: bool = False) -> Response:
-    """Send a page under a content security policy; nobody may frame it, unless it is made for that."""
-    ancestors = "" if framed else "; frame-ancestors 'none'"
-    headers = {
-        "content-security-policy": f"{policy}; base-uri 'none'; form-action 'self'{ancestors}",
-        "x-content-type-options": "nosniff",
-        "referrer-policy": "no-referrer",
-    }
-    return Response(body, media_type=HTML, headers=headers)
+from playmolt_gateway.http.openapi import document
+from playmolt_gateway.http.problems import Refusal
+from playmolt_gateway.http.responses import json_response
+from playmolt_gateway.pages.privacy import text_of
+from playmolt_gateway.request.checked_request import CheckedRequest, Reply
+from playmolt_gateway.request.services import Services
 
 
 @cache
@@ -42,13 +29,6 @@ async def openapi(services: Services, request: CheckedRequest) -> Reply:
     """Send the OpenAPI document."""
     del services, request
     return json_response(200, openapi_bytes())
-
-
-@cache
-def text_of(name: str) -> str | None:
-    """One of the texts, None when there is none of that name."""
-    path = _TEXTS / name
-    return path.read_text("utf-8") if path.is_file() else None
 
 
 def _addresses(services: Services, request: CheckedRequest) -> Addresses:

@@ -18,10 +18,12 @@ from playmolt_schemas.routes.route import EVENT_STREAM, LARGEST, NDJSON
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, answer_response, reason
-from playmolt_gateway.http.problems import Refusal, bad_request, json_response
-from playmolt_gateway.http.waiting import LongPoll, version_of, wait_for_newer
+from playmolt_gateway.http.problems import Refusal, bad_request
+from playmolt_gateway.http.responses import answer_response, json_response
 from playmolt_gateway.ports import AWAY
+from playmolt_gateway.request.checked_request import CheckedRequest, Reply, reason
+from playmolt_gateway.request.services import Services
+from playmolt_gateway.request.waits import LongPoll, version_of, wait_for_newer
 from playmolt_gateway.routes.games import ask_engine
 
 _log = log("gateway")
@@ -104,7 +106,7 @@ class Lasting(Response):
 
 async def wait_for_turn(services: Services, request: CheckedRequest) -> Reply:
     """Answer as soon as a game wants something of the caller; 204 when none did in time."""
-    poll = services.poll(request)
+    poll = request.poll(services.waits)
     if isinstance(poll, Refusal):
         return poll
     clock = asyncio.get_running_loop().time
@@ -215,7 +217,7 @@ async def stream_events(services: Services, request: CheckedRequest) -> Reply:
     after = _after(request)
     if after is None:
         return bad_request("Last-Event-ID must be the id of an event of this feed: a version, as in 17.")
-    opened = services.poll(request, stream=True)
+    opened = request.poll(services.waits, stream=True)
     if isinstance(opened, Refusal):
         return opened
     with opened.until_answered() as kept:
@@ -301,7 +303,7 @@ async def read_log(services: Services, request: CheckedRequest) -> Reply:
     first = await _log_page(services, request, 0)
     if first.status != 200:
         return answer_response(first)
-    opened = services.poll(request)
+    opened = request.poll(services.waits)
     if isinstance(opened, Refusal):
         return opened
     return Lasting(NDJSON, opened, lambda poll: _lines(services, request, first, poll))

@@ -259,7 +259,7 @@ async def read_state(services: Services, request: CheckedRequest) -> Reply:
 
 async def _newer_state(services: Services, request: CheckedRequest, after: int, seconds: float) -> Reply:
     """Subscribe, read, and read again on every message, until the version is newer or the time is up."""
-    poll = services.poll(request)
+    poll = request.poll(services.waits)
     if isinstance(poll, Refusal):
         return poll
     clock = asyncio.get_running_loop().time

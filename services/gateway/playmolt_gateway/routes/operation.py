@@ -14,10 +14,12 @@ from playmolt_schemas.routes.platform import Alive, Ready
 from playmolt_schemas.routes.route import METRICS
 from starlette.responses import Response
 
-from playmolt_gateway.callbacks.figures import FIGURES
-from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services
-from playmolt_gateway.http.problems import RETRY_SECONDS, json_response
+from playmolt_gateway.http.metrics import FIGURES
+from playmolt_gateway.http.problems import RETRY_SECONDS
+from playmolt_gateway.http.responses import json_response
 from playmolt_gateway.ports import AWAY
+from playmolt_gateway.request.checked_request import CheckedRequest, Reply
+from playmolt_gateway.request.services import Services
 
 _log = log("gateway")
 SERVICES: Final = ("relay", "spectator")

@@ -9,13 +9,12 @@ from typing import Final
 from urllib.parse import parse_qs
 
 from playmolt_schemas.codes import Code
-from playmolt_schemas.routes.page_texts import PageLanguage
+from playmolt_schemas.skill import PageLanguage
 from playmolt_schemas.text import unstorable
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services
 from playmolt_gateway.http.problems import Refusal
 from playmolt_gateway.pages.assets import file_response
 from playmolt_gateway.pages.moments import language_of
@@ -23,6 +22,8 @@ from playmolt_gateway.pages.privacy import privacy_response
 from playmolt_gateway.pages.reference import reference_response
 from playmolt_gateway.pages.shell import Head, head_of, page_response
 from playmolt_gateway.ports import AWAY
+from playmolt_gateway.request.checked_request import CheckedRequest, Reply
+from playmolt_gateway.request.services import Services
 
 _MODULES: Final[Mapping[str, str]] = {
     "lobby": "lobby.js",

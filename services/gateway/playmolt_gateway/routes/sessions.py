@@ -11,10 +11,12 @@ from playmolt_schemas.envelopes import Answer, Op
 from playmolt_schemas.identifiers import id_of_command
 from starlette.responses import Response
 
-from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, answer_response
 from playmolt_gateway.http.problems import Refusal
-from playmolt_gateway.http.waiting import LongPoll, wait_for_newer
+from playmolt_gateway.http.responses import answer_response
 from playmolt_gateway.ports import AWAY
+from playmolt_gateway.request.checked_request import CheckedRequest, Reply
+from playmolt_gateway.request.services import Services
+from playmolt_gateway.request.waits import LongPoll, wait_for_newer
 
 SLOW_SECONDS: Final = 20.0
 """How long a call waits for a model or the chain before its caller is told to come back (shapes.md, phases)."""
@@ -34,7 +36,7 @@ async def pass_on(services: Services, request: CheckedRequest) -> Reply:
     """Pass a call on; where its answer needs a model or the chain, wait for it a while."""
     if request.route.method != "POST" and not request.route.writes:
         return await read_whole(services, request)
-    poll = services.poll(request)
+    poll = request.poll(services.waits)
     if isinstance(poll, Refusal):
         return poll
     async with poll:
@@ -100,7 +102,7 @@ async def read_whole(services: Services, request: CheckedRequest) -> Reply:
 
 async def _made(services: Services, request: CheckedRequest) -> Answer:
     answer = await _submit(services, request, "query")
-    poll = services.poll(request) if answer.status == 202 else None
+    poll = request.poll(services.waits) if answer.status == 202 else None
     if poll is None or isinstance(poll, Refusal):
         return answer
     clock = asyncio.get_running_loop().time

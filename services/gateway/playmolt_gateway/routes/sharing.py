@@ -15,15 +15,16 @@ from playmolt_schemas.routes import sharing
 from playmolt_schemas.routes.route import SVG
 from starlette.responses import Response
 
-from playmolt_gateway.http.attachments import attachment
-from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, answer_response
-from playmolt_gateway.http.problems import RETRY_SECONDS, Refusal, json_response
+from playmolt_gateway.http.problems import RETRY_SECONDS, Refusal
+from playmolt_gateway.http.responses import answer_response, attachment, json_response
 from playmolt_gateway.pages.moments import drawn
 from playmolt_gateway.pages.shared import shared_response
 from playmolt_gateway.pages.shell import Head, head_of, page_response
 from playmolt_gateway.pictures.png import Theme, png
 from playmolt_gateway.pictures.scene import TALL, WIDE
 from playmolt_gateway.ports import GatewayBus
+from playmolt_gateway.request.checked_request import CheckedRequest, Reply
+from playmolt_gateway.request.services import Services
 from playmolt_gateway.routes.pages import Asked, asked_of, missing
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{22}", re.ASCII)

@@ -2,13 +2,14 @@
 laid down, since they are too long for the bus."""
 
 import msgspec
+from playmolt_schemas.canonical import Files, files_digest
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.games.legal import ReadUpload
-from playmolt_schemas.games.packs import Files, digest_of
 
 from playmolt_gateway.http.bodies import parse
-from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services
 from playmolt_gateway.http.problems import Refusal, bad_request
+from playmolt_gateway.request.checked_request import CheckedRequest, Reply
+from playmolt_gateway.request.services import Services
 from playmolt_gateway.routes import sessions
 from playmolt_gateway.uploads.pdf import Busy
 from playmolt_gateway.uploads.reading import read_upload
@@ -44,7 +45,7 @@ async def bring_case(services: Services, request: CheckedRequest) -> Reply:
     files = _files(value)
     if isinstance(files, Refusal):
         return files
-    digest = digest_of(files)
+    digest = files_digest(files)
     await services.soon(services.packs.bring(digest, files))
     return await sessions.read_whole(services, msgspec.structs.replace(request, body={"digest": digest}))
 

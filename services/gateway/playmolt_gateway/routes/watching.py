@@ -6,8 +6,8 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import msgspec
 from playmolt_schemas.codes import Code
-from playmolt_schemas.routes.page_texts import PageLanguage, page_texts
 from playmolt_schemas.routes.pages import OEmbedResponse
+from playmolt_schemas.skill import PageLanguage, page_texts
 from starlette.responses import Response
 
 from playmolt_gateway.http.problems import Refusal, no_such_game

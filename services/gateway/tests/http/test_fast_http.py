@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playmolt_core.ops.connections import Bounds
 from playmolt_gateway.http import bodies
-from playmolt_gateway.http.fast_http import Openings
+from playmolt_gateway.server.fast_http import Openings
 from playmolt_schemas.envelopes import Answer
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 

@@ -22,8 +22,9 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from playmolt_gateway.access.auth import Caller
 from playmolt_gateway.http.bodies import CUT_SHORT, length_of
-from playmolt_gateway.http.checked_request import Head, read_head
-from playmolt_gateway.http.problems import Headers, Refusal, json_type
+from playmolt_gateway.http.problems import Headers, Refusal
+from playmolt_gateway.http.responses import json_type
+from playmolt_gateway.request.checked_request import Head, read_head
 from playmolt_gateway.routes.action import ActionRoute, Observed, Rendered, failed, rendered
 
 _ACTION_URL: Final = re.compile(rb"/api/games/[A-Za-z0-9_-]*/actions")

@@ -13,8 +13,8 @@ from playmolt_core.ops.telemetry import log
 from playmolt_core.settings import Settings
 from playmolt_schemas.limits import READER_STALL_SECONDS
 
-from playmolt_gateway.http.app import Gateway
-from playmolt_gateway.http.fast_http import protocol_for
+from playmolt_gateway.server.app import Gateway
+from playmolt_gateway.server.fast_http import protocol_for
 
 _log = log("gateway")
 DRAIN_SECONDS: Final = 3

@@ -1,102 +1,78 @@
 """One request on its way through the gateway: who calls, what is asked, and the checks every route shares."""
 
-import asyncio
+import hashlib
 import re
+import secrets
 import uuid
-from collections.abc import Awaitable
 from time import perf_counter
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 from opentelemetry.trace import Span
 from playmolt_core.db.cursors import BadCursor
 from playmolt_core.ops import tracing
+from playmolt_core.ops.json_values import whole_numbers
 from playmolt_core.ops.telemetry import about, log, trace_id, where
-from playmolt_core.settings import Settings
+from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import FieldFault
-from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import RUN_TYPES, SESSION_TYPES, WATCHED_TYPES, type_of
+from playmolt_schemas.limits import IDEMPOTENCY_KEY_CHARS
 from playmolt_schemas.routes.route import Auth, Media, NoFields, Route
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope
 
-from playmolt_gateway.access.auth import Authenticator, Caller, Keys
-from playmolt_gateway.access.invites import Invites
-from playmolt_gateway.access.rates import Rates
-from playmolt_gateway.http.addresses import PublicAddress
-from playmolt_gateway.http.attachments import attachment
-from playmolt_gateway.http.bodies import Bodies, parse
-from playmolt_gateway.http.conversion import convert
-from playmolt_gateway.http.idempotency import CommandId, command_id
-from playmolt_gateway.http.metrics import Metrics
+from playmolt_gateway.access.auth import Caller
+from playmolt_gateway.http.bodies import parse
+from playmolt_gateway.http.conversion import convert, parse_query
 from playmolt_gateway.http.problems import (
-    RETRY_SECONDS,
     Headers,
     Refusal,
     away,
     bad_request,
-    bug_response,
-    come_back,
-    json_response,
     no_such_game,
     no_such_session,
-    refusal_response,
 )
-from playmolt_gateway.http.queries import parse_query
-from playmolt_gateway.http.waiting import LongPoll, Waits
-from playmolt_gateway.pages.rows import Rows
-from playmolt_gateway.ports import AWAY, Accounts, Callbacks, Database, GatewayBus, Limits, Packs, Projections, Shares
-from playmolt_gateway.uploads.pdf import PdfReaders
+from playmolt_gateway.http.responses import bug_response, come_back, refusal_response
+from playmolt_gateway.ports import AWAY
+from playmolt_gateway.request.services import Services
+from playmolt_gateway.request.waits import LongPoll, Waits
 
 _log = log("gateway")
 _TRACE: Final = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 _PROBES: Final = frozenset({"healthz", "readyz", "metrics"})
 _POSITIONS: Final = ("after", "lastEventId", "Last-Event-ID")
 """The query values that the header Last-Event-ID goes before."""
-T = TypeVar("T")
+_VALID: Final = re.compile(rb"[\x21-\x7e]{1,%d}" % IDEMPOTENCY_KEY_CHARS)
+# Every number that Python reads as a float has one of these behind a digit; that text may hold them too costs a look.
+_FRACTION: Final = re.compile(rb"[0-9][.eE]")
 
 
-class Services:
-    def __init__(
-        self,
-        settings: Settings,
-        bus: GatewayBus,
-        database: Database,
-        accounts: Accounts,
-        projections: Projections,
-        limits: Limits,
-        shares: Shares,
-        callbacks: Callbacks,
-        packs: Packs,
-    ) -> None:
-        self.settings = settings
-        self.callbacks = callbacks
-        self.bus = bus
-        self.database = database
-        self.accounts = accounts
-        self.projections = projections
-        self.shares = shares
-        self.packs = packs
-        self.keys = Keys(accounts, bus)
-        self.authenticator = Authenticator(self.keys, settings.operator_key, settings.house_key)
-        self.rates = Rates(settings, limits)
-        self.address = PublicAddress(settings)
-        self.bodies = Bodies()
-        self.invites = Invites(accounts)
-        self.metrics = Metrics()
-        self.waits = Waits(settings)
-        self.pdfs = PdfReaders()
-        self.rows = Rows(bus)
+class CommandId(msgspec.Struct, frozen=True):
+    """`id` is 32 hex digits; `fingerprint` is "" for a request that nobody can repeat."""
 
-    def poll(self, request: "CheckedRequest", *, stream: bool = False) -> LongPoll | Refusal:
-        """Count a request in that is going to wait; see `Waits.poll`."""
-        return self.waits.poll(request.caller, request.scope, request.receive, stream=stream)
+    id: str
+    fingerprint: str
 
-    async def soon(self, work: Awaitable[T]) -> T:
-        """Await what the database is asked for, as long as a game's engine would be waited for; raises TimeoutError."""
-        async with asyncio.timeout(self.settings.deadline_seconds):
-            return await work
+
+def fingerprint(body: bytes, value: Any) -> str:
+    """The digest by which two bodies are the same. Text that UTF-8 cannot carry is told apart by its bytes."""
+    try:
+        return digest(whole_numbers(value) if _FRACTION.search(body) else value)
+    except UnicodeEncodeError:
+        return hashlib.sha256(body).hexdigest()
+
+
+def command_id(caller: str, method_and_path: str, key: bytes | None, body: bytes, value: Any) -> CommandId | Refusal:
+    """Derive the command's id from the key, or draw one when no key was sent. A malformed key is refused."""
+    if key is None:
+        return CommandId(secrets.token_hex(16), "")
+    if not _VALID.fullmatch(key):
+        return bad_request(
+            f"Idempotency-Key must be 1 to {IDEMPOTENCY_KEY_CHARS} visible ASCII characters and be sent once."
+        )
+    scope = b"\x00".join((caller.encode(), method_and_path.encode(), key))
+    return CommandId(hashlib.sha256(scope).hexdigest()[:32], fingerprint(body, value))
 
 
 class CheckedRequest(msgspec.Struct, frozen=True):
@@ -116,6 +92,10 @@ class CheckedRequest(msgspec.Struct, frozen=True):
     trace: str
     receive: Receive
     scope: Scope
+
+    def poll(self, waits: Waits, *, stream: bool = False) -> LongPoll | Refusal:
+        """Count this request among those that wait; see `Waits.poll`."""
+        return waits.poll(self.caller, self.scope, self.receive, stream=stream)
 
 
 Reply = Response | Refusal
@@ -193,14 +173,6 @@ def _game(route: Route, identifier: str) -> str | None:
         return ""
     game = game_of(identifier, sessions=route.auth is Auth.OPERATOR)
     return game if not route.run or game in RUN_TYPES else None
-
-
-def answer_response(answer: Answer, name: str = "report") -> Response:
-    """Send what an engine answered; `name` is what a document is called that is no JSON."""
-    if answer.content_type and answer.status < 400:
-        return attachment(answer, name)
-    extra: Headers = [(b"retry-after", b"%d" % RETRY_SECONDS)] if answer.status in (202, 429, 503) else []
-    return json_response(answer.status, answer.body, extra)
 
 
 def _text(body: bytes) -> Any | Refusal:

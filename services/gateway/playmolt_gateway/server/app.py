@@ -16,20 +16,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.routing import Route as Mounted
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from playmolt_gateway.http.checked_request import CheckedRequest, Reply, Services, reply_to
-from playmolt_gateway.http.cors import AnyoneMayRead
-from playmolt_gateway.http.problems import Refusal, bug_response, refusal_response
+from playmolt_gateway.http.problems import Refusal
+from playmolt_gateway.http.responses import bug_response, refusal_response
 from playmolt_gateway.mcp.endpoint import McpEndpoint, is_mcp
 from playmolt_gateway.ports import Accounts, Callbacks, Database, GatewayBus, Limits, Packs, Projections, Shares
+from playmolt_gateway.request.checked_request import CheckedRequest, Reply, reply_to
+from playmolt_gateway.request.services import Services
 from playmolt_gateway.routes import (
     action,
     admin,
     agents,
     agora,
     archive,
-    callbacks,
     documents,
     feeds,
     games,
@@ -49,7 +49,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     for handler in (
         agents.register_agent, agents.list_agents, agents.read_agent, agents.read_me, agents.update_me,
         agents.rotate_key, agents.read_leaderboard,
-        callbacks.put_callback, callbacks.read_callback, callbacks.end_callback,
+        agents.put_callback, agents.read_callback, agents.end_callback,
         games.open_game, games.list_games_to_fill, games.join_game, games.leave_game, games.resign, games.forfeit,
         archive.list_games,
         games.read_state, games.read_events, feeds.wait_for_turn, feeds.stream_events, feeds.read_log,
@@ -198,3 +198,47 @@ def build(
     api.router.routes += [*_routes(), *_actions(action_route)]
     api.openapi = _openapi  # type: ignore[method-assign]
     return Gateway(services, api, action_route)
+
+
+_ORIGIN: Final = (b"access-control-allow-origin", b"*")
+_READS: Final = ("GET", "HEAD")
+_PREFLIGHT: Final = [
+    _ORIGIN,
+    (b"access-control-allow-methods", b"GET, HEAD"),
+    (b"access-control-allow-headers", b"authorization, cache-control, last-event-id, traceparent"),
+    (b"access-control-max-age", b"86400"),
+]
+
+
+class AnyoneMayRead:
+    """Adds the header to GET answers and answers preflights of GET."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] not in (*_READS, "OPTIONS"):
+            await self._app(scope, receive, send)
+        elif scope["method"] in _READS:
+            await self._app(scope, receive, _with_origin(send))
+        elif _asks_to_read(scope):
+            await send({"type": "http.response.start", "status": 204, "headers": _PREFLIGHT})
+            await send({"type": "http.response.body", "body": b""})
+        else:
+            await self._app(scope, receive, send)
+
+
+def _asks_to_read(scope: Scope) -> bool:
+    """Whether OPTIONS asks for a call that may be made. What is a feed can only be read: a bare OPTIONS is answered."""
+    if scope["path"].endswith("/stream"):
+        return True
+    return any((b"access-control-request-method", method.encode()) in scope["headers"] for method in _READS)
+
+
+def _with_origin(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message["headers"], _ORIGIN]
+        await send(message)
+
+    return sending

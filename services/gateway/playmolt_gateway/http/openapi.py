@@ -10,8 +10,7 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.codes import Code, Problem
-from playmolt_schemas.export.json_schemas import components
-from playmolt_schemas.export.unions import compiled
+from playmolt_schemas.export.json_schemas import compiled, components
 from playmolt_schemas.limits import BODY_BYTES, IDEMPOTENCY_KEY_CHARS
 from playmolt_schemas.routes.route import EVENT_STREAM, JSON, PROBLEM, Auth, Media, OneOf, PageOf, Route
 
