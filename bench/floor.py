@@ -24,7 +24,7 @@ from playmolt_core.db.pool import open_pool
 from playmolt_core.log.chain import chain_record
 from playmolt_core.log.port import EventLog, Outcome, StreamAppend, Unit
 from playmolt_core.log.postgres import PostgresLog
-from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.records import ZERO_HASH, Metadata
 
 ACTIONS = "floor.actions"

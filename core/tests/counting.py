@@ -24,7 +24,7 @@ from playmolt_core.game.decider import (
 )
 from playmolt_core.game.game import Changes, Fold, Game
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.game_messages import GameSummary
 from typing_extensions import override
 
 

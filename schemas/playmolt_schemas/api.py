@@ -7,8 +7,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.codes import Problem
-from playmolt_schemas.games.game_messages import GameLanguage, TurnId
-from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE
+from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, GameLanguage, TurnId
 from playmolt_schemas.identifiers import GameType
 from playmolt_schemas.identity import Kind
 from playmolt_schemas.limits import (

@@ -1,9 +1,10 @@
 """Reading a body that came as any JSON value, in the order of api.md, naming every field at fault."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
 from playmolt_schemas.codes import FieldFault
+from playmolt_schemas.game_messages import Action
 from playmolt_schemas.text import shows, trimmed, unfit, unspeakable, unstorable
 
 Faults = tuple[FieldFault, ...]
@@ -180,3 +181,24 @@ def _shown(name: object) -> str:
 
 def _is_whole(value: object) -> bool:
     return type(value) is int or (isinstance(value, float) and value.is_integer())
+
+
+class ActionShapes:
+    """The action types of a game and the fields of each."""
+
+    def __init__(self, actions: Mapping[str, type[Action]]) -> None:
+        self._fields = {kind: {"type", *action.__struct_encode_fields__} for kind, action in actions.items()}
+        self._kinds = ", ".join(f'"{kind}"' for kind in actions)
+
+    def faults(self, action: Any) -> Faults:
+        """Say what is wrong with the type or the field names; empty when `action["type"]` can be trusted."""
+        kind = action.get("type") if isinstance(action, dict) else None
+        known = self._fields.get(kind) if isinstance(kind, str) else None
+        if known is not None and action.keys() <= known:
+            return ()
+        fields = BodyFields(action, what="the action")
+        if known is not None:
+            fields.only(known, f"{kind} has {', '.join(sorted(known))}")
+        elif fields.sound:
+            fields.fault("type", f"must be one of {self._kinds}")
+        return tuple(fields.faults)

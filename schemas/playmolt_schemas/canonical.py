@@ -6,6 +6,7 @@ beside this package compares it with a reference implementation and proves that 
 """
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -17,3 +18,12 @@ canonical_json = msgspec.json.Encoder(order="sorted").encode
 def digest(value: Any) -> str:
     """Hex SHA-256 of the canonical form."""
     return hashlib.sha256(canonical_json(value)).hexdigest()
+
+
+Files = Mapping[str, bytes]
+"""Path → content of a set of files; the separator is `/`."""
+
+
+def files_digest(files: Files) -> str:
+    """Hex SHA-256 that identifies these paths with exactly these contents."""
+    return digest({path: hashlib.sha256(content).hexdigest() for path, content in files.items()})

@@ -21,6 +21,14 @@ LONGEST_DEADLINE_SECONDS: Final = 366 * 24 * 3600
 LONGEST_PRIVATE_DEADLINE_SECONDS: Final = 3600
 LONGEST_FILL_SECONDS: Final = 600
 PACK_CHARS: Final = 40
+PACK_FILES: Final = 64
+PACK_FILE_BYTES: Final = 256 * 1024
+PACK_BYTES: Final = 1024 * 1024
+"""The files of one pack, the size of each, and of all together."""
+PACK_BODY_BYTES: Final = 1536 * 1024
+"""A request body that uploads a pack; JSON is longer than the files in it."""
+CASES_PER_KEY: Final = 20
+"""Jury cases that the owner of one key may have uploaded at a time."""
 INVITE_CHARS: Final = 64
 CALLBACK_URL_CHARS: Final = 500
 CALLBACK_SECONDS: Final = 10

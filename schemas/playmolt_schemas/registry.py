@@ -5,6 +5,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Final
 
+from playmolt_schemas.game_messages import GameMessages
 from playmolt_schemas.manifest import GameModule
 
 GAMES: Final = "playmolt.games"
@@ -26,6 +27,18 @@ def games() -> Mapping[str, GameModule]:
     if _distributions:
         points = EntryPoints(point for point in points if point.dist and point.dist.name in _distributions)
     return collected(points)
+
+
+@cache
+def watched_games() -> Mapping[str, GameMessages]:
+    """Type → messages of every type that anybody may watch: the bot games and the runs of experiments."""
+    return {game.type: game.messages.load() for game in games().values() if game.messages is not None}
+
+
+@cache
+def bot_games() -> Mapping[str, GameMessages]:
+    """Type → messages of the bot games, in the order of `games`."""
+    return {game.type: watched_games()[game.type] for game in games().values() if game.kind == "game"}
 
 
 def house_types() -> frozenset[str]:

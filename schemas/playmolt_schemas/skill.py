@@ -6,15 +6,41 @@ address, or a part of the guide that has placeholders of its own.
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources.abc import Traversable
-from typing import Final
+from typing import Final, Literal, get_args
 
 import msgspec
 
 from playmolt_schemas import limits
 from playmolt_schemas.codes import Code
 from playmolt_schemas.manifest import GameModule, Resource
-from playmolt_schemas.routes.page_texts import PageLanguage
+from playmolt_schemas.registry import games
+
+PageLanguage = Literal["en", "ko", "zh"]
+PAGE_LANGUAGES: Final[tuple[PageLanguage, ...]] = get_args(PageLanguage)
+
+_COMMON: Final = Resource("playmolt_gateway", "web")
+
+
+@cache
+def page_texts(language: PageLanguage) -> Mapping[str, str]:
+    """Key → text. A game's `narration` stands under `event.<type>.`; a game changes no text that is there."""
+    folders = {game.type: game.watch.files() for game in games().values() if game.watch is not None}
+    told = {
+        f"event.{game}.{key}": text
+        for game, folder in folders.items()
+        for key, text in _read(folder, f"narration.{language}.json").items()
+    }
+    found = dict(_read(_COMMON.files(), f"texts.{language}.json"))
+    for more in (told, *(_read(folder, f"texts.{language}.json") for folder in folders.values())):
+        found = {**more, **found}
+    return found
+
+
+def _read(folder: Mapping[str, bytes], name: str) -> Mapping[str, str]:
+    return msgspec.json.decode(folder.get(name, b"{}"), type=dict[str, str])
+
 
 _PLACEHOLDER: Final = re.compile(r"\{\{(\w+)((?: \w+)*)\}\}")
 _ACTIONS: Final = re.compile(r"```json\n(.*)\n")
@@ -41,15 +67,15 @@ def guide(game: GameModule, language: PageLanguage, addresses: Addresses) -> str
     if game.guide is None:
         return None
     own = game.guide.path.removesuffix(".md")
-    text = _read(game.guide.package, f"{own}.{language}.md") or _read(game.guide.package, game.guide.path)
+    text = _text_of(game.guide.package, f"{own}.{language}.md") or _text_of(game.guide.package, game.guide.path)
     if text is None:
         return None
     parts = {
-        "start": _read(GUIDES.package, f"{GUIDES.path}/start.{language}.md"),
-        "more": _read(GUIDES.package, f"{GUIDES.path}/more.{language}.md"),
-        "loop": _read(game.guide.package, f"{own}.loop.md"),
-        "bot": _read(game.guide.package, f"{own}.bot.md"),
-        "called": _read(game.guide.package, f"{own}.called.md"),
+        "start": _text_of(GUIDES.package, f"{GUIDES.path}/start.{language}.md"),
+        "more": _text_of(GUIDES.package, f"{GUIDES.path}/more.{language}.md"),
+        "loop": _text_of(game.guide.package, f"{own}.loop.md"),
+        "bot": _text_of(game.guide.package, f"{own}.bot.md"),
+        "called": _text_of(game.guide.package, f"{own}.called.md"),
     }
     action = _ACTIONS.search(text)
     values = addresses.values() | {name: part.strip() for name, part in parts.items() if part is not None}
@@ -58,7 +84,7 @@ def guide(game: GameModule, language: PageLanguage, addresses: Addresses) -> str
     return render(text, values | own_values)
 
 
-def _read(package: str, path: str) -> str | None:
+def _text_of(package: str, path: str) -> str | None:
     file: Traversable = Resource(package, path).find()
     return file.read_text(encoding="utf-8") if file.is_file() else None
 

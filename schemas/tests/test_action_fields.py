@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_schemas.games.action_fields import ActionShapes
+from playmolt_schemas.body_fields import ActionShapes
 from playmolt_schemas.games.ox import ACTIONS
 
 SHAPES = ActionShapes(ACTIONS)

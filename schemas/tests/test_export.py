@@ -12,14 +12,15 @@ from jsonschema import Draft7Validator, Draft202012Validator
 from playmolt_cli import schemas as stored
 from playmolt_core.engine.messages import message
 from playmolt_core.game.decider import PUBLIC, Decider, Event, Viewer
-from playmolt_schemas import api, codes, envelopes, records
+from playmolt_schemas import api, codes, envelopes, game_messages, records
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.export import wire
 from playmolt_schemas.export.__main__ import files
 from playmolt_schemas.export.files import Files, json_file, run, stale, write
 from playmolt_schemas.export.json_schemas import FOLDER, STORED_FOLDER, document, leaves, messages, name_of, references
-from playmolt_schemas.games import bot_games, game_messages, game_summary, ox, trial
+from playmolt_schemas.games import ox, trial
 from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.registry import bot_games
 from playmolt_schemas.routes import platform
 
 ROOT = Path(__file__).parents[2]
@@ -100,7 +101,7 @@ DECLARATIONS = {
     platform.OneOf,
     platform.PageOf,
 }
-MODULES = (api, game_summary, codes, envelopes, game_messages, ox, records, platform, trial, wire)
+MODULES = (api, codes, envelopes, game_messages, ox, records, platform, trial, wire)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
@@ -140,7 +141,7 @@ def test_what_is_stored_fits_its_schema(events: list[Event]) -> None:
         schema(type(event)).validate(json.loads(canonical_json(event)))
 
 
-BOT_GAMES = {str(game): messages for game, messages in bot_games.BOT_GAMES.items()}
+BOT_GAMES = {str(game): messages for game, messages in bot_games().items()}
 
 
 def test_every_public_message_fits_the_schema_of_its_type(game: str, decider: Decider[Any], plays: Any) -> None:

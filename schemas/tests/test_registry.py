@@ -5,10 +5,9 @@ from importlib.metadata import EntryPoint
 import pytest
 from playmolt_schemas import registry
 from playmolt_schemas.games import manifests
-from playmolt_schemas.games.bot_games import BOT_GAMES, WATCHED
 from playmolt_schemas.identifiers import ENGINES, GAME_TYPES, RUN_TYPES, SESSION_TYPES
 from playmolt_schemas.manifest import Reference, Resource
-from playmolt_schemas.registry import InvalidManifest, collected
+from playmolt_schemas.registry import InvalidManifest, bot_games, collected, watched_games
 
 
 def point(name: str, value: str) -> EntryPoint:
@@ -39,8 +38,8 @@ def test_every_list_of_types_follows_from_the_manifests() -> None:
     assert {game: service for service, games in ENGINES.items() for game in games} == {
         name: game.service for name, game in types.items()
     }
-    assert tuple(BOT_GAMES) == GAME_TYPES
-    assert tuple(WATCHED) == (*GAME_TYPES, *RUN_TYPES)
+    assert tuple(bot_games()) == GAME_TYPES
+    assert tuple(watched_games()) == (*GAME_TYPES, *RUN_TYPES)
 
 
 def test_a_reference_is_imported_when_it_is_asked_for() -> None:

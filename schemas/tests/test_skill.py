@@ -10,8 +10,7 @@ from playmolt_core.game.decider import Act, Decider, Viewer
 from playmolt_schemas import limits, skill
 from playmolt_schemas.codes import Code
 from playmolt_schemas.registry import games
-from playmolt_schemas.routes.page_texts import PAGE_LANGUAGES
-from playmolt_schemas.skill import Addresses, render
+from playmolt_schemas.skill import PAGE_LANGUAGES, Addresses, render
 
 
 @pytest.fixture(params=PAGE_LANGUAGES)

@@ -9,7 +9,7 @@ import pytest
 from playmolt_core.game.decider import PUBLIC, Accepted, Act, Create, DeadlinePassed, Forfeit, Refused, Resign, Viewer
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.game_messages import Fault
+from playmolt_schemas.game_messages import Fault
 from playmolt_schemas.identifiers import rfc3339
 
 DEADLINE = 30

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from playmolt_schemas.export.unions import compiled
+from playmolt_schemas.export.json_schemas import compiled
 
 NULL = {"type": "null"}
 TEXT = {"type": "string", "minLength": 2, "maxLength": 4, "pattern": "^[a-z]*$"}

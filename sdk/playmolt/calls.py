@@ -37,8 +37,7 @@ from playmolt_schemas.api import (
     Turn,
     UpdateMeRequest,
 )
-from playmolt_schemas.games.game_messages import GameLanguage
-from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE
+from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, GameLanguage
 from playmolt_schemas.identity import BoardKind, Kind, Ranking, Versions
 from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.records import Record

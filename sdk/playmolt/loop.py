@@ -15,8 +15,8 @@ import msgspec
 from playmolt_schemas import api
 from playmolt_schemas.api import ActionOffer, GameType
 from playmolt_schemas.codes import Code, Problem, problem
-from playmolt_schemas.games.bot_games import BOT_GAMES
-from playmolt_schemas.games.game_messages import Fault
+from playmolt_schemas.game_messages import Fault
+from playmolt_schemas.registry import bot_games
 
 from playmolt import calls
 from playmolt.calls import Request, State
@@ -43,7 +43,7 @@ _SETTLED = frozenset(
         Code.NOTHING_TO_FORFEIT,
     )
 )
-_ACTIONS: Mapping[str, Mapping[str, type[msgspec.Struct]]] = {name: game.actions for name, game in BOT_GAMES.items()}
+_ACTIONS: Mapping[str, Mapping[str, type[msgspec.Struct]]] = {name: game.actions for name, game in bot_games().items()}
 _BOT_FAULTS = frozenset(
     code.wire
     for code in (

@@ -15,7 +15,7 @@ import pytest
 from mcp import Client
 from playmolt import bots
 from playmolt_cli.local.stack import Stack
-from playmolt_schemas.routes.page_texts import PAGE_LANGUAGES
+from playmolt_schemas.skill import PAGE_LANGUAGES
 from websockets.sync.client import connect
 
 from tests.clients.conftest import running

@@ -24,8 +24,7 @@ from playmolt_cli.agora.opening import opened, taken_up
 from playmolt_cli.agora.table import line, noticed
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.terminal import terminal_text
-from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.interrupts import stopping
+from playmolt_cli.terminal.failures import Failure, stopping
 from playmolt_cli.terminal.narration import printable
 from playmolt_cli.terminal.options import data_option, json_option, read_settings
 
@@ -328,7 +327,7 @@ def transcript(
 
     Example: playmolt agora transcript agora-0190… --agent jester_01 --format md --out jester.md
     """
-    from playmolt_cli.agora.transcript import transcribed  # noqa: PLC0415 -- reads the log, as `status` does
+    from playmolt_cli.agora.study import transcribed  # noqa: PLC0415 -- reads the log, as `status` does
 
     text = transcribed(run_id, agent, kind, data, prompts=prompts)
     if out is None:

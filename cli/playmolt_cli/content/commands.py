@@ -11,12 +11,13 @@ from playmolt_core.game.packs.folder import folder_files, game_of
 from playmolt_core.game.packs.frame import PackGame
 from playmolt_jury.content import pack
 from playmolt_jury.content.pack_folder import read_folder
-from playmolt_schemas.games.game_messages import GameLanguage
+from playmolt_schemas.canonical import files_digest
+from playmolt_schemas.game_messages import GameLanguage
 from playmolt_schemas.games.jury import Language, VerdictName
-from playmolt_schemas.games.packs import digest_of
 
-from playmolt_cli.content import playing, template
-from playmolt_cli.content.entries import KINDS, check_folder
+from playmolt_cli.content import packs as template
+from playmolt_cli.content import playing
+from playmolt_cli.content.packs import KINDS, check_folder
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import json_option
 from playmolt_cli.terminal.terminal_text import console
@@ -69,7 +70,7 @@ def check(folder: Path | None, as_json: bool) -> None:
     """
     files = pack.shipped_files() if folder is None else folder_files(folder)[0]
     faults = pack.check(files) if folder is None else check_folder(folder)
-    digest = digest_of(files)
+    digest = files_digest(files)
     if as_json:
         click.echo(msgspec.json.encode({"ok": not faults, "faults": faults, "digest": digest}))
     else:

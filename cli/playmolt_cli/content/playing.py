@@ -11,7 +11,7 @@ from playmolt.loop import GameResult
 from playmolt_core.game.packs.entries import EntryPack
 from playmolt_jury.content.pack import Pack
 from playmolt_schemas.api import GameType
-from playmolt_schemas.games.game_messages import GameLanguage
+from playmolt_schemas.game_messages import GameLanguage
 from playmolt_schemas.games.jury import EndingView, Language, OpenJuryRequest, VerdictName, VerdictView
 from playmolt_schemas.routes import jury as routes
 from rich.console import Console

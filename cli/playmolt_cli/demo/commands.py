@@ -2,18 +2,20 @@
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import click
+import httpx
 import msgspec
 from playmolt.bots import run_house_bots
 from playmolt.bots.house_bots import house_bots
 from playmolt.client import AsyncClient
 from playmolt.errors import PlayMoltError
+from playmolt.feed import CLOSING, SILENCE_SECONDS, SseReader
 from playmolt.loop import GameResult
 from playmolt_core.log.verify import Verification
 from playmolt_schemas.api import GameType, Joined, Standing
@@ -29,11 +31,52 @@ from playmolt_cli.local.stack import Stack
 from playmolt_cli.log.reading import with_database
 from playmolt_cli.log.verifying import verified
 from playmolt_cli.terminal import terminal_text
-from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.interrupts import stopping
+from playmolt_cli.terminal.failures import Failure, stopping
 from playmolt_cli.terminal.narration import Narration, printable, standings
 from playmolt_cli.terminal.options import data_option
-from playmolt_cli.terminal.watch import watch
+
+_ATTEMPTS = 20
+_PAUSE_SECONDS = 0.25
+
+
+class FeedLost(ConnectionError):
+    """The feed broke off and could not be taken up again."""
+
+
+async def watch(spectator: str, game_id: str) -> AsyncIterator[dict[str, Any]]:
+    """Every public message of a game, in order, until its closing one; reconnects where it stopped.
+
+    Raises FeedLost after twenty connections in a row that brought nothing.
+    """
+    version, failures = 0, 0
+    async with httpx.AsyncClient(timeout=httpx.Timeout(SILENCE_SECONDS, connect=5)) as client:
+        while failures < _ATTEMPTS:
+            failures += 1
+            try:
+                async with client.stream(
+                    "GET", f"{spectator}/sse/games/{game_id}", params={"after": version}
+                ) as answer:
+                    async for message in _messages(answer):
+                        if message["version"] <= version:
+                            continue
+                        version, failures = message["version"], 0
+                        yield message
+                        if message["type"] in CLOSING:
+                            return
+            except httpx.TransportError:
+                pass
+            await asyncio.sleep(_PAUSE_SECONDS)
+    raise FeedLost(f"the feed of {game_id} at {spectator} brings nothing after event {version}: look at /readyz there")
+
+
+async def _messages(answer: httpx.Response) -> AsyncIterator[dict[str, Any]]:
+    if answer.status_code != 200:
+        return
+    reader = SseReader()
+    async for chunk in answer.aiter_bytes():
+        for data in reader.feed(chunk):
+            yield msgspec.json.decode(data, type=dict[str, Any])
+
 
 PLAY_SECONDS = 120.0
 _FEED_SECONDS = 20.0

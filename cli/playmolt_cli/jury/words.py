@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from playmolt_schemas.games.jury import Band, Language, VerdictName
-from playmolt_schemas.routes.page_texts import page_texts
+from playmolt_schemas.skill import page_texts
 
 _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
     "en": {

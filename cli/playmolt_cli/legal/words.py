@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from playmolt_legal.roles import texts
+from playmolt_legal import texts
 from playmolt_schemas.games.legal import Language, Session
-from playmolt_schemas.routes.page_texts import page_texts
+from playmolt_schemas.skill import page_texts
 
 from playmolt_cli.terminal.narration import Narration
 

@@ -17,7 +17,7 @@ from playmolt_core.log.verify import Break, Verdict
 from playmolt_core.vault.stream_key import StreamKey, hash_of_state
 from playmolt_core.vault.vault import Erased
 from playmolt_schemas.records import Metadata, OpenedRecord, Record
-from playmolt_schemas.routes.page_texts import PageLanguage
+from playmolt_schemas.skill import PageLanguage
 from rich.json import JSON
 
 from playmolt_cli.log.reading import need_keys, open_option

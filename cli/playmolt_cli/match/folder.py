@@ -15,7 +15,7 @@ from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Metadata, Record
 
-from playmolt_cli.match.dealing import Deal
+from playmolt_cli.match.entrants import Deal
 from playmolt_cli.match.table import AT
 from playmolt_cli.model_seats.calls import EndedCall
 from playmolt_cli.model_seats.requests import KINDS, Asked

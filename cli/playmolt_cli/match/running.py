@@ -11,16 +11,14 @@ from playmolt_core.game.decider import Decider
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.canonical import digest
 
-from playmolt_cli.match.dealing import Deal, deals
 from playmolt_cli.match.entering import Entering
-from playmolt_cli.match.entrants import filled
+from playmolt_cli.match.entrants import Deal, deals, filled
 from playmolt_cli.match.folder import MatchFolder
 from playmolt_cli.match.plan import Plan
+from playmolt_cli.match.playing import Watchdog
 from playmolt_cli.match.python_file import python_file
-from playmolt_cli.match.reporting.report import Match, Report, Stopped, report_of
-from playmolt_cli.match.reporting.spending import spending
+from playmolt_cli.match.reporting.report import Match, Report, Stopped, report_of, spending
 from playmolt_cli.match.tournament import Played, Tournament
-from playmolt_cli.match.watchdog import Watchdog
 from playmolt_cli.model_seats.calls import Calls
 
 _GARBAGE: Final = 100_000

@@ -26,8 +26,7 @@ from playmolt_core.game.decider import (
 from playmolt_core.game.seats import ledger
 from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.codes import Code, Problem, problem
-from playmolt_schemas.games.game_messages import Fault, GameLanguage
-from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE
+from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, Fault, GameLanguage
 from playmolt_schemas.identity import NOT_SAID, Identity
 
 AT: Final = datetime(2000, 1, 1, tzinfo=UTC)

@@ -7,16 +7,13 @@ from typing import Any
 
 import msgspec
 from playmolt_core.game.decider import Command, Decider, Event
-from playmolt_schemas.games.game_messages import Fault, GameLanguage, Place
-from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE
+from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, Fault, GameLanguage, Place
 from playmolt_schemas.identity import Identity
 
-from playmolt_cli.match.dealing import Deal, agent_id
-from playmolt_cli.match.entrants import Entrant
+from playmolt_cli.match.entrants import Deal, Entrant, agent_id
 from playmolt_cli.match.folder import MatchFolder
-from playmolt_cli.match.playing import play
+from playmolt_cli.match.playing import Watchdog, play
 from playmolt_cli.match.table import Sitting, Table
-from playmolt_cli.match.watchdog import Watchdog
 from playmolt_cli.model_seats.budget import BudgetSpent
 
 

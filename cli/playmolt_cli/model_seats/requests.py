@@ -1,16 +1,66 @@
 """What a model is asked in its turn, and the key that names the call (arena.md, "One turn of a model")."""
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final, Literal
 
 import msgspec
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.port import Message, ModelRequest, Sampling, TurnHeader
+from playmolt_core.llm.scripted.model import Cast, Said, ScriptedTurn, generic
 from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.canonical import canonical_json, digest
 
-from playmolt_cli.model_seats.prompts import Language
-from playmolt_cli.model_seats.scripted import SCHEMA_NAME
+Language = Literal["ko", "en", "zh"]
+LONGEST_BYTES: Final = 32 * 1024
+_LANGUAGES: Final = {"ko": "한국어", "en": "English", "zh": "中文"}
+
+
+class BadPrompt(ValueError):
+    """A file that is no prompt; the message says why."""
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """A prompt before it is filled in; `sha256` names it."""
+
+    text: str
+    sha256: str
+
+    def filled(self, name: str, language: Language) -> str:
+        """With `{name}` and `{language}` filled in, and nothing else."""
+        parts = self.text.split("{name}")
+        return name.join(part.replace("{language}", _LANGUAGES[language]) for part in parts)
+
+
+@cache
+def shipped(game: str, language: Language) -> Prompt:
+    """The prompt that comes with the house bots; BadPrompt where there is none."""
+    file = files("playmolt.bots").joinpath(f"prompts/{game}.{language}.md")
+    if not file.is_file():
+        raise BadPrompt(f"there is no prompt for {game} in {language}; name a file")
+    return _prompt(file.read_bytes(), file.name)
+
+
+def of_file(path: Path) -> Prompt:
+    """The prompt of a file; BadPrompt says what is wrong with it."""
+    try:
+        return _prompt(path.read_bytes(), str(path))
+    except OSError as error:
+        raise BadPrompt(f"{path}: {error.strerror or error}") from error
+
+
+def _prompt(data: bytes, name: str) -> Prompt:
+    if not 1 <= len(data) <= LONGEST_BYTES:
+        raise BadPrompt(f"{name}: {len(data)} bytes; a prompt has 1 to {LONGEST_BYTES}")
+    try:
+        return Prompt(data.decode(), hashlib.sha256(data).hexdigest())
+    except UnicodeDecodeError as error:
+        raise BadPrompt(f"{name}: no UTF-8 at byte {error.start}") from error
+
 
 KINDS: Final = ("ask", "repair1", "repair2")
 """The requests of one turn, in their order."""
@@ -105,3 +155,24 @@ def without_turn_id(schema: Mapping[str, Any]) -> dict[str, Any]:
     if "required" in kept:
         kept["required"] = [name for name in kept["required"] if name != "turn_id"]
     return kept
+
+
+SCHEMA_NAME = "action"
+"""What the schema of a bot game's action is called in a request."""
+
+
+def cast() -> Cast:
+    """The generic character, who in a bot game looks whether its switch is still there."""
+    whole = Cast()
+    whole.add(_player, schema=SCHEMA_NAME)
+    return whole
+
+
+def _player(turn: ScriptedTurn) -> Said:
+    said = generic(turn)
+    action = json.loads(said.text)
+    asked = next(message.content for message in turn.request.messages if message.role == "user")
+    me = json.loads(asked)["state"].get("self") or {}
+    if action.get("use_switch") and not me.get("switch_available", True):
+        return Said(msgspec.json.encode({**action, "use_switch": False}).decode())
+    return said

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from playmolt_schemas.routes.page_texts import PageLanguage, page_texts
+from playmolt_schemas.skill import PageLanguage, page_texts
 
 Message = Mapping[str, Any]
 _ENVELOPE = ("type", "name", "game_id", "session_id", "version", "at")

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import click
 from msgspec.structs import replace
 from playmolt_core.settings import Settings, from_environment
-from playmolt_schemas.routes.page_texts import PAGE_LANGUAGES
+from playmolt_schemas.skill import PAGE_LANGUAGES
 
 F = TypeVar("F", bound=Callable[..., Any])
 

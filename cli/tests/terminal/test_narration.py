@@ -19,7 +19,7 @@ from playmolt_core.game.decider import PUBLIC, read_event
 from playmolt_schemas.games.jury import JuryMessage
 from playmolt_schemas.games.legal import LegalMessage
 from playmolt_schemas.registry import games, house_types
-from playmolt_schemas.routes.page_texts import PAGE_LANGUAGES, PageLanguage, page_texts
+from playmolt_schemas.skill import PAGE_LANGUAGES, PageLanguage, page_texts
 
 AGENT = "agent-1"
 JOINED = {"type": "agent_joined", "agent_id": AGENT, "name": "Ada"}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from playmolt_schemas.games.game_summary import GameSummary, LobbyMessage, lobby_type
+from playmolt_schemas.game_messages import GameSummary, LobbyMessage, lobby_type
 from playmolt_schemas.identifiers import SESSION_TYPES
 from playmolt_schemas.text import on_one_line
 

@@ -11,7 +11,7 @@ from msgspec import UNSET
 from playmolt_schemas import codes
 from playmolt_schemas.codes import Code, problem_bytes
 from playmolt_schemas.envelopes import Answer, Call
-from playmolt_schemas.games.game_messages import Fault
+from playmolt_schemas.game_messages import Fault
 from typing_extensions import override
 
 from playmolt_core.game.decider import Accepted, Command, Refused

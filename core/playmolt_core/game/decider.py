@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar
 import msgspec
 from msgspec import UnsetType
 from playmolt_schemas.codes import Code, FieldFault
-from playmolt_schemas.games.game_messages import Fault
-from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.game_messages import Fault, GameSummary
 from playmolt_schemas.identity import NOT_SAID, Identity
 
 

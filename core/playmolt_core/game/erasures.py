@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final, Literal
 
 import msgspec
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.records import Record
 from typing_extensions import override
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 
 import msgspec
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.game_messages import GameSummary
 from rpds import HashTrieMap
 from typing_extensions import override
 

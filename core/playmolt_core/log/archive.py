@@ -118,7 +118,7 @@ async def archive(
 
 
 async def drop_parts(connection: Connection) -> list[str]:
-    """Drop the tables of the log whose records were all archived or erased, and name them. Raises LogUnavailable."""
+    """Drop the tables of the log whose records were all archived, and name them. Raises LogUnavailable."""
     with unavailable():
         return [name for (name,) in await connection.fetch(_SQL["drop_parts"])]
 

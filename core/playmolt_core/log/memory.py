@@ -10,8 +10,7 @@ from zlib import crc32
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_schemas.games.game_messages import Fault
-from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.game_messages import Fault, GameSummary
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Record
 from playmolt_schemas.shards import shard_of
@@ -279,9 +278,6 @@ class MemoryLog:
 
     async def archived_to(self, shard: int = 0) -> int:
         return max(self._gone[shard], default=0)
-
-    async def erased_to(self, shard: int = 0) -> int:  # noqa: ARG002 -- nothing is erased here
-        return 0
 
     async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:
         ready = [(stream.due, stream.name) for stream in self._of(game) if stream.due is not None and stream.due <= now]

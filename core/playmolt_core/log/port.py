@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Final, Literal, NamedTuple, Protocol
 
 import msgspec
-from playmolt_schemas.games.game_messages import Fault
-from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.game_messages import Fault, GameSummary
 from playmolt_schemas.records import Record
 
 from playmolt_core.vault.stream_key import StreamKey
@@ -306,10 +305,6 @@ class EventLog(Protocol):
 
     async def archived_to(self, shard: int = 0) -> int:
         """The newest position whose record was taken out, 0 when none was: behind it there is no hole."""
-        ...
-
-    async def erased_to(self, shard: int = 0) -> int:
-        """The newest position whose record left with an erased session, 0 when none did: copies may hold none of it."""
         ...
 
     async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]: ...

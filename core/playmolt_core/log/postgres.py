@@ -7,8 +7,7 @@ from typing import Final
 
 import asyncpg
 import msgspec
-from playmolt_schemas.games.game_messages import Fault, GameLanguage
-from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.game_messages import Fault, GameLanguage, GameSummary
 from playmolt_schemas.identifiers import is_lobby, rfc3339
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import Places, shard_of
@@ -213,9 +212,6 @@ class PostgresLog:
 
     async def archived_to(self, shard: int = 0) -> int:
         return int(await self._pool.value(_SQL["archived_to"], shard))
-
-    async def erased_to(self, shard: int = 0) -> int:
-        return int(await self._pool.value(_SQL["erased_to"], shard))
 
     async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:
         return [stream for (stream,) in await self._pool.fetch(_SQL["due"], game, now, limit)]

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
-from playmolt_schemas.games.bot_games import BOT_GAMES
-from playmolt_schemas.games.game_messages import Place
+from playmolt_schemas.game_messages import Place
 from playmolt_schemas.identity import Identity
+from playmolt_schemas.registry import bot_games
 
 from playmolt_core.game.fold import time_of
 from playmolt_core.log.port import LogEntry
@@ -86,7 +86,7 @@ def _seat(result: Any) -> Seat:
 @cache
 def _reader(game_type: str) -> Callable[[bytes | msgspec.Raw], Any]:
     """What reads a `game_end` of a type."""
-    messages = BOT_GAMES.get(game_type)
+    messages = bot_games().get(game_type)
     result: Any = (messages and messages.result) or _Unplaced
     ended = msgspec.defstruct("Ended", [("results", list[result])])
     return msgspec.json.Decoder(ended).decode

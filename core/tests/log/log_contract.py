@@ -24,8 +24,7 @@ from playmolt_core.log.port import (
     Unit,
 )
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.games.game_messages import Fault
-from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.game_messages import Fault, GameSummary
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.limits import RECORD_BYTES
 from playmolt_schemas.records import ZERO_HASH, Metadata, Record

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from playmolt_schemas.agora.turn import Language, Parent, ParseCode, SetName
-from playmolt_schemas.games.game_messages import GameAbortedMessage, GameMessages, PublicMessage
+from playmolt_schemas.game_messages import GameAbortedMessage, GameMessages, PublicMessage
 
 RunPhase = Literal["opening", "running", "paused", "ended", "aborted"]
 PauseCode = Literal["model_away", "budget", "stopped"]

@@ -11,8 +11,8 @@ from playmolt_schemas import limits, subjects
 from playmolt_schemas.envelopes import Answer, Call
 from playmolt_schemas.export import wire
 from playmolt_schemas.export.json_schemas import leaves, name_of
+from playmolt_schemas.game_messages import LobbyMessage
 from playmolt_schemas.games import legal
-from playmolt_schemas.games.game_summary import LobbyMessage
 from playmolt_schemas.identifiers import GAME_TYPES, lobby_of
 from playmolt_schemas.records import Record
 from playmolt_schemas.routes.platform import MESSAGES, ROUTES, AdminLog

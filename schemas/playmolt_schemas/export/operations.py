@@ -24,6 +24,7 @@ class Operation(msgspec.Struct, frozen=True):
 
 _ANSWERS: Final = ("answers",)
 _PRESENCE: Final = ("wire.Presence",)
+_POSITION: Final = ("wire.ProjectionsPosition",)
 
 OPERATIONS: Final = (
     Operation(GATEWAY, "send", "actions", "Call an engine; retried until the deadline.", _ANSWERS),
@@ -32,7 +33,9 @@ OPERATIONS: Final = (
     Operation(GATEWAY, "send", "keys_revoked", "Tell that a key is void before the new one is told."),
     Operation(GATEWAY, "receive", "keys_revoked", "Forget the key."),
     Operation(GATEWAY, "receive", "speaking", "Pass it on to the session's owner."),
-    Operation(GATEWAY, "send", "projections_sync", "Wait for points that are committed.", ("wire.ProjectionsPosition",)),
+    Operation(
+        GATEWAY, "send", "projections_sync", "Wait for points that are committed.", ("wire.ProjectionsPosition",)
+    ),
     Operation(GATEWAY, "send", "relay_lag", "Ask how far the copies are.", ("wire.Lag",)),
     Operation(GATEWAY, "send", "relay_log", "Read the whole log.", ("routes_platform.AdminLog", "wire.LogRefused")),
     Operation(GATEWAY, "send", "discovery", "Ask who was there before, and whoever falls silent.", _PRESENCE),
@@ -54,7 +57,13 @@ OPERATIONS: Final = (
     Operation(RELAY, "send", "spectate", "Copy each public message, fenced by the expected last sequence."),
     Operation(RELAY, "send", "sealed", "Keep the place of a record without a public form."),
     Operation(RELAY, "send", "lobby", "Say what the lobby shows once its record is in both streams."),
-    Operation(RELAY, "receive", "projections_sync", "Answer when the projections have caught up.", ("wire.ProjectionsPosition",)),
+    Operation(
+        RELAY,
+        "receive",
+        "projections_sync",
+        "Answer when the projections have caught up.",
+        ("wire.ProjectionsPosition",),
+    ),
     Operation(RELAY, "receive", "relay_lag", "Say how far the copies are.", ("wire.Lag",)),
     Operation(RELAY, "receive", "reader_calls", "Make a pull consumer for a reader."),
     Operation(

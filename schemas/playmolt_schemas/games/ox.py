@@ -6,7 +6,8 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from playmolt_schemas.games.game_messages import (
+from playmolt_schemas.game_messages import (
+    DEFAULT_LANGUAGE,
     Action,
     AgentJoinedMessage,
     AgentLeftMessage,
@@ -24,7 +25,6 @@ from playmolt_schemas.games.game_messages import (
     SeatBackMessage,
     SeatResignedMessage,
 )
-from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE
 from playmolt_schemas.identity import Identity
 from playmolt_schemas.limits import COMMENT_CHARS
 from playmolt_schemas.text import SPEECH, SPOKEN, told

@@ -5,7 +5,8 @@ from typing import Any, Final, Literal
 
 from playmolt_schemas import api
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games import jury, packs
+from playmolt_schemas.games import jury
+from playmolt_schemas.limits import PACK_BODY_BYTES
 from playmolt_schemas.records import OpenedRecord
 from playmolt_schemas.routes.route import (
     EVENT_STREAM,
@@ -154,7 +155,7 @@ CASES: Final[Route[jury.CasesView]] = Route(
 BRING_CASE: Final[Route[jury.CaseAdded]] = Route(
     method="POST", path=_CASES, name="jury_bring_case", tag="jury", auth=Auth.ANY, service="jury",
     summary="Bring a case of one's own; the same files again change nothing.",
-    request=jury.AddCaseRequest, body_bytes=packs.BODY_BYTES, patient=True,
+    request=jury.AddCaseRequest, body_bytes=PACK_BODY_BYTES, patient=True,
     answers={201: jury.CaseAdded, 200: jury.CaseAdded}, errors=(Code.OPERATOR_ONLY, Code.INVALID_FORM),
 )  # fmt: skip
 DROP_CASE: Final[Route[None]] = Route(

@@ -7,8 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from playmolt_schemas.codes import Code
-from playmolt_schemas.routes.games_query import GamesQuery
-from playmolt_schemas.routes.route import HTML, Auth, Media, Query, Route
+from playmolt_schemas.routes.route import HTML, Auth, GamesQuery, Media, Query, Route
 
 ANY_FILE: Final = "*/*"
 

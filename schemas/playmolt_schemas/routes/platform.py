@@ -7,15 +7,13 @@ from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas import api, limits
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.bot_games import BOT_GAMES, WATCHED
 from playmolt_schemas.identifiers import AnyType
 from playmolt_schemas.identity import BoardKind, Ranking, Versions
 from playmolt_schemas.records import Record
+from playmolt_schemas.registry import bot_games, watched_games
 from playmolt_schemas.routes.agora import AGORA
-from playmolt_schemas.routes.games_query import GamesQuery
 from playmolt_schemas.routes.jury import JURY
 from playmolt_schemas.routes.legal import LEGAL
-from playmolt_schemas.routes.page_texts import PageLanguage
 from playmolt_schemas.routes.pages import PAGES_WEB, PageWords
 from playmolt_schemas.routes.route import (
     EVENT_STREAM,
@@ -29,6 +27,7 @@ from playmolt_schemas.routes.route import (
     Auth,
     Cursor,
     EventsQuery,
+    GamesQuery,
     Limit,
     Media,
     NoFields,
@@ -39,6 +38,7 @@ from playmolt_schemas.routes.route import (
     Route,
     StreamQuery,
 )
+from playmolt_schemas.skill import PageLanguage
 
 Wait = Annotated[
     float,
@@ -249,9 +249,9 @@ class Ready(msgspec.Struct, frozen=True):
     missing_packs: tuple[str, ...] | UnsetType = UNSET
 
 
-ACTIONS: Final = OneOf(tuple(action for game in BOT_GAMES.values() for action in game.actions.values()))
-STATES: Final = OneOf(tuple(game.state for game in WATCHED.values()))
-MESSAGES: Final = OneOf(tuple(game.message for game in WATCHED.values()))
+ACTIONS: Final = OneOf(tuple(action for game in bot_games().values() for action in game.actions.values()))
+STATES: Final = OneOf(tuple(game.state for game in watched_games().values()))
+MESSAGES: Final = OneOf(tuple(game.message for game in watched_games().values()))
 
 REGISTER_AGENT: Final[Route[api.Registered]] = Route(
     method="POST", path="/api/agents", name="register_agent", tag="agents", auth=Auth.OPTIONAL,

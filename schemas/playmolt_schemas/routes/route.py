@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from enum import Enum
-from typing import Annotated, Any, ClassVar, Final, Generic, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Generic, Literal, TypeAlias, Union
 from urllib.parse import quote
 
 import msgspec
@@ -13,6 +13,7 @@ from typing_extensions import TypeVar
 from playmolt_schemas import api, limits
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import SEALED_TYPES
+from playmolt_schemas.registry import bot_games
 
 LARGEST: Final = 2**53
 """Versions and positions on the wire stay integers that every JSON reader holds exactly."""
@@ -242,3 +243,40 @@ def _segment(text: str) -> str:
     """Escape a text; an empty one, "." and ".." would lead to another path."""
     escaped = quote(text, safe="") or "-"
     return escaped if escaped.strip(".") else escaped.replace(".", "%2E")
+
+
+if TYPE_CHECKING:
+    Phase: TypeAlias = str
+else:
+    Phase = Union[tuple(messages.phase for messages in bot_games().values())]  # noqa: UP007 -- as many as there are
+"""A phase of any bot game."""
+_TIME: Final = r"^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$"
+_Time = Annotated[
+    str, Meta(pattern=_TIME, description="A time of its end, RFC 3339.", extra={"is": "a time as 2026-01-31T12:00:00Z"})
+]
+
+
+class GamesQuery(Query, frozen=True):
+    """`GET /api/games`; `agent` keeps those in which that agent sits or sat to the end."""
+
+    gameType: api.GameType | None = None  # noqa: N815 -- the wire's spelling
+    phase: Phase | None = None
+    agent: Annotated[str, Meta(pattern="^[A-Za-z0-9_-]{1,64}$", extra={"is": "an agent's id"})] | None = None
+    q: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=limits.SEARCH_CHARS,
+                description="Part of a name, a handle, the case or a question.",
+            ),
+        ]
+        | None
+    ) = None
+    winner: (
+        Annotated[str, Meta(min_length=1, max_length=64, description="The winner's id or handle, or a verdict.")] | None
+    ) = None
+    since: _Time | None = msgspec.field(name="from", default=None)
+    until: _Time | None = msgspec.field(name="to", default=None)
+    limit: Limit = limits.PAGE_DEFAULT
+    cursor: Cursor | None = None

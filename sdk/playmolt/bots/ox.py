@@ -9,8 +9,7 @@ from typing import Final, Literal, NamedTuple, cast
 from playmolt_schemas.limits import COMMENT_CHARS
 
 from playmolt.bots.house_bots import HouseBots
-from playmolt.bots.phrases import clipped, language_of, pick
-from playmolt.bots.seeded import stream
+from playmolt.bots.phrases import clipped, language_of, pick, stream
 from playmolt.calls import State
 from playmolt.loop import Action, Turn
 

@@ -4,10 +4,16 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from playmolt_schemas.games.game_messages import GameLanguage
+from playmolt_schemas.game_messages import GameLanguage
 from playmolt_schemas.text import trimmed
 
 from playmolt.calls import State
+
+
+def stream(*names: object) -> random.Random:
+    """The stream of chance that these names stand for; the same names give the same stream in every process."""
+    return random.Random("/".join(map(str, names)))  # noqa: S311 -- play, not secrecy
+
 
 _ELLIPSIS = "…"
 

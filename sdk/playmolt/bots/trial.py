@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from playmolt_schemas.games.game_messages import GameLanguage
+from playmolt_schemas.game_messages import GameLanguage
 from playmolt_schemas.limits import SPEAK_CHARS
 
 from playmolt.bots.house_bots import HouseBots
-from playmolt.bots.phrases import filled, language_of, pick
-from playmolt.bots.seeded import stream
+from playmolt.bots.phrases import filled, language_of, pick, stream
 from playmolt.calls import State
 from playmolt.loop import Action, Turn
 

@@ -10,7 +10,7 @@ from pettingzoo import AECEnv
 from pettingzoo.utils.conversions import aec_to_parallel_wrapper
 from playmolt_core.game.decider import Decider
 from playmolt_ox.rules import Ox
-from playmolt_schemas.games.game_messages import GameLanguage
+from playmolt_schemas.game_messages import GameLanguage
 from playmolt_schemas.games.ox import ROUNDS
 from typing_extensions import override
 

@@ -332,7 +332,7 @@ class TestRoutes:
             assert re.fullmatch("[A-Za-z0-9]+", name)
             assert not name.startswith("Routes")  # a module's
             assert schema["title"] == name
-        assert {"Turn", "LegalTurn", "TrialCase"} <= document["components"]["schemas"].keys()
+        assert {"Turn", "SessionTurn", "JuryCase"} <= document["components"]["schemas"].keys()
         tuples = 0
         for node in filter(lambda node: isinstance(node, dict), _nodes(document)):
             assert not isinstance(node.get("items"), bool)

@@ -20,7 +20,7 @@ from playmolt_core.game.decider import (
 from playmolt_core.game.endings import ended
 from playmolt_core.game.game import Game
 from playmolt_schemas.codes import Code, FieldFault, faults
-from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.games.legal import (
     OPEN_QUESTIONS,
     CaseType,
@@ -35,7 +35,7 @@ from playmolt_schemas.games.legal import (
 )
 from typing_extensions import override
 
-from playmolt_legal import commands, effects, recovery, views
+from playmolt_legal import commands, effects, outputs, phases, recovery, texts, views
 from playmolt_legal.codes import NO_SESSION, invalid_request, refused, told
 from playmolt_legal.events import (
     EVENTS,
@@ -53,10 +53,10 @@ from playmolt_legal.events import (
 )
 from playmolt_legal.facts import changing as facts_changing
 from playmolt_legal.facts import uploads
-from playmolt_legal.forms import gates, phases, steering
+from playmolt_legal.forms import gates, steering
 from playmolt_legal.forms.gate_forms import named_gate, read_form
 from playmolt_legal.forms.intake import read_facts, read_opening
-from playmolt_legal.roles import answers, outputs, texts
+from playmolt_legal.roles import answers
 from playmolt_legal.state import FINAL_SINCE, FOLDS, State
 
 DETAIL_CHARS: Final = 2000

@@ -11,8 +11,7 @@ from playmolt_core.game.seats.events import Submitted
 from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invalid
 from playmolt_schemas.body_fields import ActionShapes, BodyFields
 from playmolt_schemas.codes import Code
-from playmolt_schemas.game_messages import Action, GameLanguage, PublicMessage
-from playmolt_schemas.game_messages import DEFAULT_LANGUAGE
+from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, Action, GameLanguage, PublicMessage
 from playmolt_schemas.games.ox import ACTIONS, ROUNDS, Choice, OxState, Player, PublicChoice
 from playmolt_schemas.identity import identity_of
 from playmolt_schemas.limits import COMMENT_CHARS

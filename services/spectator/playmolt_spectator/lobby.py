@@ -8,8 +8,7 @@ from typing import Final
 import msgspec
 from playmolt_core.bus.port import BusUnavailable, Watch
 from playmolt_core.ops.telemetry import log
-from playmolt_schemas.games.game_messages import GameLanguage
-from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE, GameSummary, LobbyMessage, lobby_type
+from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, GameLanguage, GameSummary, LobbyMessage, lobby_type
 from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.limits import PAGE_MAX
 

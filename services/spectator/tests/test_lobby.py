@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_schemas.games.game_summary import LobbyMessage, LobbyType
+from playmolt_schemas.game_messages import LobbyMessage, LobbyType
 from playmolt_spectator.timeouts import Timeouts
 from spectator_fakes import FakeBus, game
 from spectator_loopback import Spectator, ended, running, take

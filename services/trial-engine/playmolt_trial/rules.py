@@ -12,8 +12,7 @@ from playmolt_core.game.seats.events import Submitted
 from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invalid
 from playmolt_schemas.body_fields import ActionShapes, BodyFields
 from playmolt_schemas.codes import Code
-from playmolt_schemas.game_messages import Action, GameLanguage, PublicMessage
-from playmolt_schemas.game_messages import DEFAULT_LANGUAGE
+from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, Action, GameLanguage, PublicMessage
 from playmolt_schemas.games.trial import (
     ACTIONS,
     ARGUMENT_ROUNDS,

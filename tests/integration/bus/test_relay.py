@@ -34,7 +34,7 @@ from playmolt_core.relay.relay import CHECK_SECONDS, FeedBroken, Relay
 from playmolt_core.settings import Settings
 from playmolt_schemas import subjects
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.game_messages import GameSummary
 
 from core.tests.log.log_contract import Game, Stored, all_stored, opened, unit
 from tests.integration.log import finished

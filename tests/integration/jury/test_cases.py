@@ -17,7 +17,8 @@ from playmolt_cli.main import cli
 from playmolt_core.db.content.packs import PgPacks
 from playmolt_core.db.pool import open_pool
 from playmolt_core.game.packs.folder import folder_files
-from playmolt_schemas.games.packs import BODY_BYTES, CASES_OF_A_KEY, Files, digest_of
+from playmolt_schemas.canonical import Files, files_digest
+from playmolt_schemas.limits import CASES_PER_KEY, PACK_BODY_BYTES
 
 from tests.integration.conftest import OWN_SERVERS, StackFactory
 from tests.integration.jury.person import Overseer
@@ -109,7 +110,7 @@ async def test_a_case_is_played_to_the_end_through_a_restart_and_its_deletion(
 ) -> None:
     running, owner, stranger, _ = table
     brought = await _bring(owner, ferry)
-    told = {"id": FERRY, "title": "My jury pack", "digest": digest_of(_bytes(ferry)), "languages": ["zh", "ko"]}
+    told = {"id": FERRY, "title": "My jury pack", "digest": files_digest(_bytes(ferry)), "languages": ["zh", "ko"]}
     assert (brought.status_code, brought.json()) == (201, told)
     again = await _bring(owner, ferry)
     assert (again.status_code, again.json()) == (200, told)
@@ -172,7 +173,7 @@ async def test_two_engines_play_one_case_and_a_lost_one_is_never_replaced(
             assert (await owner.get("dossier", patient=True)).status_code == 200
         await _all_are_back(running)
 
-    digest = digest_of(_bytes(ferry))
+    digest = files_digest(_bytes(ferry))
     await _lose(running, digest)
     for number in (1, 2):
         running.kill(f"trial-engine-{number}")
@@ -224,7 +225,7 @@ async def test_what_is_wrong_is_told_and_nothing_is_kept(table: Table, ferry: di
     for body in ({}, {"files": []}, {"files": {}}, {"files": {"pack.toml": 1}}, {"files": ferry, "more": 1}, []):
         refused = await owner.client.post("/api/jury/cases", json=body, headers=owner.headers)
         assert (refused.status_code, refused.json()["code"]) == (400, "invalid_request"), body
-    long = await owner.client.post("/api/jury/cases", content=b" " * (BODY_BYTES + 1), headers=owner.headers)
+    long = await owner.client.post("/api/jury/cases", content=b" " * (PACK_BODY_BYTES + 1), headers=owner.headers)
     assert (long.status_code, long.json()["code"]) == (413, "body_too_large")
     large = await _bring(owner, ferry | {f"ko/{n}.toml": "#" * 200_000 for n in range(7)})
     assert {each["code"] for each in large.json()["errors"]} >= {"out_of_bounds", "unknown_file"}
@@ -241,14 +242,14 @@ async def test_what_is_wrong_is_told_and_nothing_is_kept(table: Table, ferry: di
     listed = (await owner.client.get("/api/jury/cases", headers=owner.headers)).text
     assert not [secret for secret in SECRETS if secret in listed]
 
-    for number in range(CASES_OF_A_KEY):
+    for number in range(CASES_PER_KEY):
         assert (await _bring(owner, _renamed(ferry, f"case-{number:02}"))).status_code == 201
     full = await _bring(owner, _renamed(ferry, "one-more"))
     assert (full.status_code, full.json()["code"]) == (429, "rate_limited")
     newer = _renamed(ferry, "case-00") | {"ko/case.toml": ferry["ko/case.toml"] + "\n"}
     assert (await _bring(owner, newer)).status_code == 201, "the newest of an id counts"
-    assert (await _cases(owner))["case-00"]["digest"] == digest_of(_bytes(newer))
-    assert len(await _cases(owner)) == 2 + CASES_OF_A_KEY
+    assert (await _cases(owner))["case-00"]["digest"] == files_digest(_bytes(newer))
+    assert len(await _cases(owner)) == 2 + CASES_PER_KEY
     assert (await owner.client.delete("/api/jury/cases/case-00", headers=operator)).status_code == 204
     assert "case-00" not in await _cases(owner)
 

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from playmolt_core.bus.jetstream import JetStream, StreamState, open_jetstream
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.game.erasures import STREAM
 from playmolt_core.log.chain import recomputed
@@ -13,16 +12,12 @@ from playmolt_core.log.erasing import ErasedHeads, SessionEraser, erased_heads, 
 from playmolt_core.log.port import ERASED, Outcome, Unit
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import verify
-from playmolt_core.relay.relay import Relay
-from playmolt_core.settings import Settings
-from playmolt_core.vault.rows import KeyRow, make
 from playmolt_core.vault.vault import Erased
-from playmolt_schemas import subjects
-from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.game_messages import GameSummary
 
 from core.tests.log.log_contract import Game
+from tests.integration.log.sessions import store_key
 
-STREAMS = (subjects.EVENTS_STREAM, subjects.SPECTATE_STREAM)
 RUNNING = GameSummary(phase="FACTS_INTAKE", round=0, seated=1, needed=1)
 
 
@@ -33,13 +28,10 @@ async def pool(database_url: str) -> AsyncIterator[Pool]:
     await pool.close()
 
 
-async def opened(pool: Pool, stream: str, *, sealed: bool, records: int = 3) -> Game:
-    """A session of agent-1, its key in the vault or its records in clear."""
+async def opened(pool: Pool, stream: str, *, records: int = 3) -> Game:
+    """A session of agent-1."""
     game = Game(stream)
-    if sealed:
-        row = KeyRow(stream=stream, owner="agent-1", kek="k", wrapped=b"w" * 40)
-        async with pool.transaction() as connection:
-            await make(connection, [row])
+    await store_key(pool, stream)
     outcome = Outcome(stream=stream, command_id="c1", fingerprint="", body=b'{"text":"marker"}')
     unit = Unit(streams=[game.adds(records, summary=RUNNING)], outcomes=[outcome])
     assert await PostgresLog(pool).append([unit]) == ["appended"]
@@ -51,7 +43,7 @@ async def counted(pool: Pool, query: str, *arguments: object) -> int:
 
 
 async def test_a_sealed_session_loses_its_key_and_keeps_its_records(pool: Pool) -> None:
-    game, log, eraser = await opened(pool, "legal-1", sealed=True), PostgresLog(pool), SessionEraser(pool)
+    game, log, eraser = await opened(pool, "legal-1"), PostgresLog(pool), SessionEraser(pool)
     await pool.fetch("INSERT INTO blob.text (hash, body, stream) VALUES ($1, 'sealed', 'legal-1')", bytes(32))
     erased = await eraser.erase("legal-1", "owner", "legal-2")
     assert erased is not None
@@ -73,7 +65,7 @@ async def test_a_sealed_session_loses_its_key_and_keeps_its_records(pool: Pool) 
 async def test_the_record_of_it_is_chained_and_names_nobody(pool: Pool) -> None:
     log, eraser = PostgresLog(pool), SessionEraser(pool)
     for stream in ("legal-1", "jury-1"):
-        await opened(pool, stream, sealed=True)
+        await opened(pool, stream)
         await eraser.erase(stream, "retention")
     stored = await log.load(STREAM)
     assert stored is not None
@@ -85,49 +77,29 @@ async def test_the_record_of_it_is_chained_and_names_nobody(pool: Pool) -> None:
     assert [each.stream for each in await erasures_between(pool, (4,), (8,))] == ["jury-1"]
 
 
-async def test_a_session_in_clear_leaves_the_log_and_its_owner_stays_known(pool: Pool) -> None:
-    await opened(pool, "jury-1", sealed=False)
+async def test_an_erased_session_is_still_listed_for_its_owner(pool: Pool) -> None:
+    await opened(pool, "jury-1")
     eraser, log = SessionEraser(pool), PostgresLog(pool)
     await eraser.erase("jury-1", "owner")
-    assert await counted(pool, "SELECT count(*) FROM log.event WHERE stream = 'jury-1'") == 0
     session = await eraser.session("jury-1")
     assert session is not None
     assert (session.owner, session.version) == ("agent-1", 3)
-    assert await log.register.unaccounted([(1, 3)]) == []
     assert (await log.register.totals()).streams == 0, "it was not archived"
     listed = await log.games("jury", phase=None, before=None, limit=5, opened_by="agent-1")
     assert [(game.stream, game.summary.phase, game.summary.over) for game in listed] == [("jury-1", "erased", True)]
 
 
-async def test_what_stood_in_clear_leaves_nats_too(pool: Pool, nats_url: str) -> None:
-    await opened(pool, "jury-1", sealed=False)
-    log, bus = PostgresLog(pool), await open_jetstream(Settings(nats_url=nats_url), "relay")
-    relay = Relay(log, bus, 100)
-    try:
-        while await relay.step():
-            pass
-        assert [(await held(bus, stream)).first for stream in STREAMS] == [1, 1]
-        await SessionEraser(pool).erase("jury-1", "owner")
-        async with asyncio.timeout(30):
-            while [(state := await held(bus, stream)).first for stream in STREAMS] != [4, 4] or state.last != 4:
-                await relay.step()
-        kept = await bus.held(STREAMS[0], 4)
-        assert kept is not None
-        assert b'"session_erased"' in kept.message.body
-    finally:
-        await bus.close()
-
-
-async def held(bus: JetStream, stream: str) -> StreamState:
-    state = await bus.state(stream)
-    assert state is not None
-    return state
+async def test_a_stream_without_a_key_is_no_session(pool: Pool) -> None:
+    await PostgresLog(pool).append([Unit(streams=[Game("legal-1").adds(1, summary=RUNNING)])])
+    eraser = SessionEraser(pool)
+    assert await eraser.session("legal-1") is None
+    assert await eraser.erase("legal-1", "operator") is None
 
 
 async def test_an_append_and_an_erasure_at_once_leave_one_of_two_whole_histories(pool: Pool) -> None:
     log, eraser = PostgresLog(pool), SessionEraser(pool)
     for number in range(8):
-        game = await opened(pool, f"legal-{number}", sealed=True)
+        game = await opened(pool, f"legal-{number}")
         unit = Unit(streams=[game.adds(1, summary=RUNNING)])
         erased, status = await asyncio.gather(eraser.erase(game.stream, "owner"), log.append([unit]))
         assert erased is not None
@@ -139,7 +111,7 @@ async def test_an_append_and_an_erasure_at_once_leave_one_of_two_whole_histories
 
 async def test_many_erasures_at_once_follow_one_another(pool: Pool) -> None:
     for number in range(6):
-        await opened(pool, f"legal-{number}", sealed=True, records=1)
+        await opened(pool, f"legal-{number}", records=1)
     erasers = [SessionEraser(pool).erase(f"legal-{number}", "operator") for number in range(6)]
     assert None not in await asyncio.gather(*erasers)
     stored = await PostgresLog(pool).load(STREAM)
@@ -156,8 +128,8 @@ async def test_nothing_else_can_be_erased(pool: Pool) -> None:
 
 async def test_an_erasure_that_is_not_as_its_record_says_is_a_break(pool: Pool) -> None:
     log, eraser = PostgresLog(pool), SessionEraser(pool)
-    game = await opened(pool, "legal-1", sealed=True)
-    await opened(pool, "legal-2", sealed=True)
+    game = await opened(pool, "legal-1")
+    await opened(pool, "legal-2")
     await eraser.erase("legal-1", "owner")
 
     async def broken(known: ErasedHeads) -> list[tuple[str, str]]:
@@ -177,7 +149,7 @@ async def test_an_erasure_that_is_not_as_its_record_says_is_a_break(pool: Pool) 
 
 
 async def test_what_is_idle_is_found(pool: Pool) -> None:
-    await opened(pool, "legal-1", sealed=True)
+    await opened(pool, "legal-1")
     eraser = SessionEraser(pool)
     assert await eraser.idle("legal", datetime(2026, 1, 1, tzinfo=UTC)) == []
     assert await eraser.idle("legal", datetime.now(UTC) + timedelta(days=400)) == ["legal-1"]

@@ -5,11 +5,12 @@ from collections.abc import AsyncIterator
 import pytest
 from playmolt_core.db.content.packs import OPERATOR, PgPacks
 from playmolt_core.db.pool import Pool, open_pool
-from playmolt_schemas.games.packs import CASES_OF_A_KEY, digest_of
+from playmolt_schemas.canonical import files_digest
+from playmolt_schemas.limits import CASES_PER_KEY
 
 FILES = {"pack.toml": b'title = "A \xe2\x80\x9cferry\xe2\x80\x9d"', "en/case.toml": b"\xff"}
-DIGEST = digest_of(FILES)
-OTHERS = [digest_of({"a": b"%d" % number}) for number in range(CASES_OF_A_KEY + 1)]
+DIGEST = files_digest(FILES)
+OTHERS = [files_digest({"a": b"%d" % number}) for number in range(CASES_PER_KEY + 1)]
 
 
 @pytest.fixture
@@ -104,7 +105,7 @@ async def test_what_is_at_fault_goes_at_once_unless_somebody_has_it(packs: PgPac
 
 
 async def test_a_pack_that_is_missed_is_told_until_it_is_back(packs: PgPacks) -> None:
-    absent, files = digest_of({"b": b""}), {"b": b""}
+    absent, files = files_digest({"b": b""}), {"b": b""}
     assert not await packs.play("jury-1", absent)
     await packs.miss(absent)
     await packs.miss(absent)

@@ -15,7 +15,7 @@ from playmolt_core.db.ratings import Line
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.relay.checking import projection_breaks
 from playmolt_core.relay.projector import Projector, rebuild
-from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.game_messages import GameSummary
 
 from core.tests.log.log_contract import NOON, Game, opened, unit
 from tests.integration.log.finished import ended, ox_results, trial_results
@@ -155,7 +155,7 @@ async def test_what_was_changed_or_lost_is_made_again_equal(log: PostgresLog, po
         "UPDATE projection.result SET rated = false WHERE game_id = 'ox-2'",
         "DELETE FROM projection.result WHERE game_id = 'ox-2'",
         "UPDATE projection.result SET game_id = 'ox-99' WHERE game_id = 'ox-2'",
-        "UPDATE projection.progress SET position = 99, ruled = 99",
+        "UPDATE projection.progress SET position = 99",
     ],
 )
 async def test_a_row_that_the_log_does_not_say_is_found(log: PostgresLog, pool: Pool, change: str) -> None:
@@ -172,12 +172,11 @@ async def test_a_row_that_the_log_does_not_say_is_found(log: PostgresLog, pool: 
 
 
 async def test_rows_that_other_rules_have_made_are_made_anew(log: PostgresLog, pool: Pool) -> None:
-    """A relay of the release before knows of points alone, and goes on beside a new one for a while."""
     await log.append(ended(Game("ox-1"), ox_results(AGENTS[:5])))
     await project(log, pool)
     await log.append(ended(Game("ox-2"), ox_results(AGENTS[:5]), NOON + timedelta(seconds=1)))
     await pool.value("UPDATE projection.score SET points = points + 200, games = games + 1")
-    await pool.value("UPDATE projection.progress SET position = 2")
+    await pool.value("UPDATE projection.progress SET rules = rules + 1")
     await project(log, pool)
     assert (await line(pool, "agent-a")).games == 2
     assert (await PgProjections(pool).points_of("agent-b")).points == 200

@@ -1,9 +1,7 @@
 """Records lie in the database without what follows from the rest of them, in tables that go when all is archived."""
 
-import json
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
-from importlib.resources import files
+from datetime import datetime
 from itertools import count
 from pathlib import Path
 
@@ -12,7 +10,6 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from playmolt_core.db.migrate import migrate
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.log import archive as archiving
 from playmolt_core.log.chain import chain_record
@@ -20,11 +17,11 @@ from playmolt_core.log.port import NewRecord, StreamAppend
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import verify
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.games.game_summary import LobbyMessage
+from playmolt_schemas.game_messages import LobbyMessage
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Metadata
 
-from core.tests.log.log_contract import NOON, OVER, Game, unit
+from core.tests.log.log_contract import NOON, Game, unit
 
 AGENT = "agent-7f0c2c1e-58f4-4f0e-9a51-0d6f3a1b2c3d"
 OTHER = "agent-00000000-0000-0000-0000-000000000000"
@@ -193,69 +190,3 @@ async def test_a_table_is_dropped_once_all_of_it_was_archived(database_url: str,
     assert await tables(pool) == ["log.record_0_kept_0", "log.record_0_session_0"]
     assert await log.append([unit(running.adds(1)), unit(Game("ox-3").adds(1))]) == ["appended", "appended"]
     assert [one.record.stream for one in await log.results(0, 9)] == ["ox-1", "trial-2"]
-
-
-async def test_a_log_and_engines_of_the_release_before_go_on(empty_database_url: str, tmp_path: Path) -> None:
-    """Records of before are read as ever, and `log.append` is called as before until the `post` migration."""
-    release = [each for each in files("playmolt_core.db").joinpath("sql", "migrations").iterdir() if each.name < "0062"]
-
-    def take(before: str) -> None:
-        for entry in release:
-            if entry.name < before:
-                (tmp_path / entry.name).write_text(entry.read_text("utf-8"))
-
-    take("0060")
-    await migrate(empty_database_url, folder=tmp_path)
-    take("0062")
-    game, old = Game("ox-1"), Game("ox-old")
-    connection = await asyncpg.connect(empty_database_url)
-    try:
-        assert await connection.fetchval(FORMERLY, *formerly(game.adds(2, actor=AGENT))) == []
-        assert await connection.fetchval(FORMERLY, *formerly(old.adds(1))) == []
-        assert await connection.fetchval(FORMERLY, *formerly(old.ends(data=canonical_json({"results": []})))) == []
-        ended = json.dumps([{"stream": old.stream, "version": old.version, "hash": old.hash}])
-        await connection.fetchval("SELECT log.prune($1, 'a file', $2)", ended, bytes(32))
-        assert await migrate(empty_database_url, "pre", folder=tmp_path) == ["0060_pre_records.sql"]
-        assert await connection.fetchval(FORMERLY, *formerly(game.adds(1, command=f"{2:032x}"))) == []
-    finally:
-        await connection.close()
-    await migrate(empty_database_url)
-    pool = await open_pool(empty_database_url)
-    log = PostgresLog(pool)
-    assert await log.append([unit(game.adds(1))]) == ["appended"]
-    assert (await verify(log, {}, register=log.register)).breaks == []
-    assert [line.stream for line in await log.games("ox", phase=None, before=None, limit=9, opened_by=AGENT)] == [
-        "ox-1"
-    ]
-    assert await log.outcome("ox-1", f"{2:032x}") is not None
-    assert [message[:15] for message in await log.public("ox-1", 0, 9)] == [b'{"type":"moved"'] * 4
-    assert [one.record.prev_hash for one in await log.results(0, 9)] != [ZERO_HASH]
-    await pool.close()
-
-
-FORMERLY = f"SELECT log.append({', '.join(f'${number}' for number in range(1, 29))})"
-
-
-def formerly(part: StreamAppend) -> list[str]:
-    """The arguments of the release before, for one stream."""
-
-    def array(*values: object) -> str:
-        return "{" + ",".join(json.dumps(value, default=str) for value in values) + "}"
-
-    def raw(*values: str) -> str:
-        return "{" + ",".join(rf'"\\x{value}"' for value in values) + "}"
-
-    def documents(*values: bytes | None) -> str:
-        return "[" + ",".join((value or b"null").decode() for value in values) + "]"
-
-    records, summary = part.records, part.summary or OVER
-    return [
-        array(0), array(part.stream), array(part.expected), raw(part.prev_hash), array(1), array(True),
-        array(summary.phase), array(summary.round), array(summary.seated), array(summary.needed), array(summary.over),
-        array(None), array(*(1 for _ in records)), array(*(one.type for one in records)), array(*(1 for _ in records)),
-        documents(*(one.data for one in records)), documents(*(one.metadata for one in records)),
-        array(*(one.at.astimezone(UTC).isoformat() for one in records)), raw(*(one.salt for one in records)),
-        raw(*(one.hash for one in records)), documents(*(one.public for one in records)),
-        documents(*(one.lobby for one in records)), array(*(one.closes for one in records)),
-        array(*(one.command or None for one in records)), "{}", "{}", "{}", "[]",
-    ]  # fmt: skip

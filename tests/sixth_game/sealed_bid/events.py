@@ -5,7 +5,7 @@ from typing import ClassVar, Final
 from playmolt_core.game.decider import Event, stored_types
 from playmolt_core.game.seats import events as seats
 from playmolt_core.game.seats.events import Submitted
-from playmolt_schemas.games.game_messages import Fault
+from playmolt_schemas.game_messages import Fault
 
 from sealed_bid.messages import Bidder, BidResult
 

@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
-from playmolt_schemas.games.game_messages import (
+from playmolt_schemas.game_messages import (
     Action,
     AgentJoinedMessage,
     AgentLeftMessage,

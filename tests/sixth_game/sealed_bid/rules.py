@@ -7,9 +7,9 @@ from playmolt_core.game import draws
 from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Event, Viewer
 from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invalid
 from playmolt_core.game.seats.state import Seat
+from playmolt_schemas.body_fields import ActionShapes
 from playmolt_schemas.codes import FieldFault
-from playmolt_schemas.games.action_fields import ActionShapes
-from playmolt_schemas.games.game_messages import Action, PublicMessage
+from playmolt_schemas.game_messages import Action, PublicMessage
 from typing_extensions import override
 
 from sealed_bid import views

@@ -7,7 +7,7 @@ from msgspec import UNSET
 from playmolt_core.game.decider import AllowedAction, Event, Viewer
 from playmolt_core.game.seats import views as seats
 from playmolt_core.game.seats.state import Seat
-from playmolt_schemas.games.game_messages import PhaseSubmissions, PublicMessage
+from playmolt_schemas.game_messages import PhaseSubmissions, PublicMessage
 
 from sealed_bid.events import BidMade, GameEnded, GameStarted
 from sealed_bid.messages import (

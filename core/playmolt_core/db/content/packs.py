@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import Final, Literal, cast
 
 import msgspec
-from playmolt_schemas.games.packs import CASES_OF_A_KEY, Files, digest_of
+from playmolt_schemas.canonical import Files, files_digest
+from playmolt_schemas.limits import CASES_PER_KEY
 
 from playmolt_core.db.pool import Pool
 from playmolt_core.db.queries import queries
@@ -50,11 +51,11 @@ class PgPacks:
         """The files of just that digest; None where they do not lie here as they were brought."""
         stored = await self._pool.value(_SQL["read"], digest)
         files = None if stored is None else _read(stored)
-        return files if files is not None and digest_of(files) == digest else None
+        return files if files is not None and files_digest(files) == digest else None
 
     async def offer(self, owner: str, case: str, digest: str, about: bytes) -> Offering:
         """Have new sessions name a pack that lies here, in place of the one that its owner offered under that id."""
-        found = await self._pool.value(_SQL["offer"], owner, case, digest, about.decode(), CASES_OF_A_KEY)
+        found = await self._pool.value(_SQL["offer"], owner, case, digest, about.decode(), CASES_PER_KEY)
         return cast("Offering", found)
 
     async def offers(self, owner: str | None) -> Sequence[Offer]:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.envelopes import Call
-from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.identifiers import SESSION_TYPES, rfc3339
 from playmolt_schemas.records import Metadata
 

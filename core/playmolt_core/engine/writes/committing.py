@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.game_messages import Fault
+from playmolt_schemas.game_messages import Fault
 
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.pending_call import PendingCall

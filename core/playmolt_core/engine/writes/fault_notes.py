@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
-from playmolt_schemas.games.game_messages import Fault
+from playmolt_schemas.game_messages import Fault
 
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.pending_call import PendingCall

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
-from playmolt_schemas.games.game_messages import Fault
+from playmolt_schemas.game_messages import Fault
 from playmolt_schemas.identifiers import SESSION_TYPES
 
 from playmolt_core.engine.cached_stream import CachedStream

@@ -7,8 +7,7 @@ from typing import Any, Literal
 import msgspec
 from playmolt_schemas.api import Joined, Left
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.game_messages import GameLanguage
-from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE, GameSummary
+from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, GameLanguage, GameSummary
 from playmolt_schemas.identifiers import lobby_of, time_ordered_id
 
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, number_of

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
-from playmolt_schemas.games.game_messages import GameLanguage
-from playmolt_schemas.games.packs import Files, digest_of
+from playmolt_schemas.canonical import Files, files_digest
+from playmolt_schemas.game_messages import GameLanguage
 
 from playmolt_core.game.packs import shapes
 from playmolt_core.game.packs.faults import Fault, Flaw, Lines, PackFaulty, located
@@ -66,7 +66,7 @@ def read(files: Files, kind: EntryKind[E]) -> EntryPack[E]:
         language: msgspec.json.decode(text_of(files[file_of(kind.name, language, frame.languages)]), type=kind.type)
         for language in frame.languages
     }
-    return EntryPack(id=frame.id, digest=digest_of(files), entries=entries)
+    return EntryPack(id=frame.id, digest=files_digest(files), entries=entries)
 
 
 def _faults(files: Files, kind: EntryKind[Any]) -> Iterator[Fault]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar, get_args
 
-from playmolt_schemas.games.packs import FILE_BYTES, FILES_MOST, Files
+from playmolt_schemas.canonical import Files
+from playmolt_schemas.limits import PACK_FILE_BYTES, PACK_FILES
 
 from playmolt_core.game.packs.entries import EntryKind, EntryPack, read
 from playmolt_core.game.packs.faults import Fault, PackFaulty
@@ -38,9 +39,9 @@ def folder_files(folder: Path) -> tuple[Files, list[Fault]]:
         path = each.relative_to(folder).as_posix()
         if each.is_symlink():
             faults.append(Fault(path, 1, "unknown_file", "a link is no file of a pack: put the file itself here"))
-        elif each.is_file() and len(files) <= FILES_MOST:
+        elif each.is_file() and len(files) <= PACK_FILES:
             with each.open("rb") as opened:
-                files[path] = opened.read(FILE_BYTES + 1)
+                files[path] = opened.read(PACK_FILE_BYTES + 1)
         elif not each.is_file() and not each.is_dir():
             faults.append(Fault(path, 1, "unknown_file", "a pack has files alone: take this out"))
     return files, faults

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from typing import Final, Literal
 
 import msgspec
-from playmolt_schemas.games.game_messages import GameLanguage
-from playmolt_schemas.games.packs import FILE_BYTES, FILES_MOST, PACK_BYTES, Files
+from playmolt_schemas.canonical import Files
+from playmolt_schemas.game_messages import GameLanguage
+from playmolt_schemas.limits import PACK_BYTES, PACK_FILE_BYTES, PACK_FILES
 from playmolt_schemas.text import trimmed, unstorable
 
 from playmolt_core.game.packs.faults import Flaw, Path
@@ -33,13 +34,13 @@ def text_of(content: bytes) -> str:
 
 
 def limit_flaws(files: Files) -> Iterator[Flaw]:
-    if len(files) > FILES_MOST:
-        yield Flaw(PACK, (), "out_of_bounds", f"the pack has more than {FILES_MOST} files: take some out")
+    if len(files) > PACK_FILES:
+        yield Flaw(PACK, (), "out_of_bounds", f"the pack has more than {PACK_FILES} files: take some out")
     if sum(map(len, files.values())) > PACK_BYTES:
         yield Flaw(PACK, (), "out_of_bounds", f"the pack is larger than {PACK_BYTES} bytes: shorten it")
     for path, content in files.items():
-        if len(content) > FILE_BYTES:
-            yield Flaw(path, (), "out_of_bounds", f"the file is larger than {FILE_BYTES} bytes: shorten it")
+        if len(content) > PACK_FILE_BYTES:
+            yield Flaw(path, (), "out_of_bounds", f"the file is larger than {PACK_FILE_BYTES} bytes: shorten it")
 
 
 def frame_flaws(frame: PackFrame) -> Iterator[Flaw]:

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
-from playmolt_schemas.games.game_messages import Fault, GameLanguage
+from playmolt_schemas.game_messages import Fault, GameLanguage
 from playmolt_schemas.identity import Identity
 from playmolt_schemas.limits import LONGEST_DEADLINE_SECONDS
 

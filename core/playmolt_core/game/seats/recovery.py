@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET
-from playmolt_schemas.games.game_messages import Fault
+from playmolt_schemas.game_messages import Fault
 from playmolt_schemas.identity import Identity, identity_of
 
 from playmolt_core.game.decider import (

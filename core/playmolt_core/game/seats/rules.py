@@ -10,8 +10,7 @@ from msgspec import UnsetType
 from msgspec.structs import replace
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault, faults
-from playmolt_schemas.games.game_messages import Fault, GameLanguage
-from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE, GameSummary
+from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, Fault, GameLanguage, GameSummary
 from playmolt_schemas.identity import identity_of
 from typing_extensions import override
 

@@ -8,8 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.games.game_messages import Fault, GameLanguage
-from playmolt_schemas.games.game_summary import DEFAULT_LANGUAGE
+from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, Fault, GameLanguage
 from playmolt_schemas.identity import Identity, identity_of
 
 from playmolt_core.game.decider import Event

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.games.game_messages import (
+from playmolt_schemas.game_messages import (
     Action,
     AgentJoinedMessage,
     AgentLeftMessage,

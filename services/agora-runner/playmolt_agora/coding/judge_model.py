@@ -18,14 +18,14 @@ from playmolt_schemas.agora.coding import JudgingStatus
 from playmolt_schemas.agora.plan import Plan
 from playmolt_schemas.canonical import canonical_json
 
-from playmolt_agora.batching.judge_calls import AT_ONCE, JudgeCalls
+from playmolt_agora.calls.batched_calls import PromptStore
+from playmolt_agora.calls.judge_calls import AT_ONCE, JudgeCalls
 from playmolt_agora.coding import judgement, scripted_judge
 from playmolt_agora.coding.judgement import Judgement
 from playmolt_agora.coding.spending import OverBudget, Spending
 from playmolt_agora.coding.thoughts import Thought
 from playmolt_agora.run.call_usage import held_by, lost_call
 from playmolt_agora.turn import prompts
-from playmolt_agora.workers.prompt_store import PromptStore
 
 _ANSWERED: Final = 200
 _ASK: Final = 1

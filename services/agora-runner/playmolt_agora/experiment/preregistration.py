@@ -10,7 +10,7 @@ from playmolt_schemas.agora.plan import Plan, Preview, Square
 from playmolt_schemas.agora.turn import RunSpec
 from playmolt_schemas.canonical import digest
 
-from playmolt_agora.experiment import budget
+from playmolt_agora import budget
 from playmolt_agora.experiment.events import PinnedModel, PinnedTest, Pins, PlannedRun, Preregistered
 from playmolt_agora.folder.reading import FolderReading
 from playmolt_agora.measures.data import definitions

@@ -19,15 +19,15 @@ from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import INTERRUPTED, NOTE_CHARS, Hidden, Plan, Preview
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.codes import Code, FieldFault
-from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.limits import RECORD_BYTES
 from playmolt_schemas.text import trimmed, unstorable
 from typing_extensions import override
 
+from playmolt_agora import budget
 from playmolt_agora.checks import symmetry
 from playmolt_agora.experiment import (
     adaptive,
-    budget,
     coding,
     commands,
     effects,

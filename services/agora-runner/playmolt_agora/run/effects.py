@@ -9,7 +9,7 @@ from playmolt_schemas.agora.feed import Outcome
 from playmolt_schemas.agora.turn import RunSpec
 from playmolt_schemas.canonical import digest
 
-from playmolt_agora.run.state import State
+from playmolt_agora.world.state import State
 
 TURN: Final = "agent_turn"
 RESUME: Final = "resume_run"

@@ -23,13 +23,17 @@ from playmolt_schemas.agora.feed import RunView
 from playmolt_schemas.agora.turn import PhaseName
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault
-from playmolt_schemas.games.game_messages import PublicMessage
-from playmolt_schemas.games.game_summary import GameSummary
+from playmolt_schemas.game_messages import GameSummary, PublicMessage
 from playmolt_schemas.text import unstorable
 from typing_extensions import override
 
 from playmolt_agora.run import commands, effects, forks, opening, records, views
-from playmolt_agora.run.events import (
+from playmolt_agora.run.fold import evolve
+from playmolt_agora.turn import texts
+from playmolt_agora.turn.reply import Parsed
+from playmolt_agora.world import chance, epoch, hearing, places, ranks, worlds
+from playmolt_agora.world.acts import Deed
+from playmolt_agora.world.events import (
     EVENTS,
     AgentActed,
     CallMade,
@@ -40,13 +44,8 @@ from playmolt_agora.run.events import (
     RunResumed,
     TurnFailed,
 )
-from playmolt_agora.run.fold import evolve
-from playmolt_agora.run.state import State
-from playmolt_agora.turn import texts
-from playmolt_agora.turn.reply import Parsed
-from playmolt_agora.world import chance, epoch, hearing, places, ranks, worlds
-from playmolt_agora.world.acts import Deed
 from playmolt_agora.world.own_world import OwnWorld
+from playmolt_agora.world.state import State
 from playmolt_agora.world.worlds import Rules
 
 DETAIL_CHARS: Final = 2000

@@ -31,10 +31,9 @@ from playmolt_schemas.agora.feed import (
     WhisperLeakedMessage,
 )
 from playmolt_schemas.agora.turn import TurnRecord
-from playmolt_schemas.games.game_messages import GameAbortedMessage, PublicMessage
+from playmolt_schemas.game_messages import GameAbortedMessage, PublicMessage
 
 from playmolt_agora.turn import prompts, scenes
-from playmolt_agora.turn.scene import Happening
 from playmolt_agora.world.events import (
     ActContested,
     AgentActed,
@@ -53,7 +52,7 @@ from playmolt_agora.world.events import (
     TurnFailed,
     WhisperLeaked,
 )
-from playmolt_agora.world.state import Act, State
+from playmolt_agora.world.state import Act, Happening, State
 
 _UNHEARD: Final = "…"
 

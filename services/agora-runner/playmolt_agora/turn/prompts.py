@@ -17,10 +17,11 @@ from playmolt_schemas.canonical import canonical_json, digest
 
 from playmolt_agora.turn import own_prompts, texts
 from playmolt_agora.turn.offers import Offer, OwnScene
-from playmolt_agora.turn.scene import Happening, Scene
+from playmolt_agora.turn.scene import Scene
 from playmolt_agora.turn.texts import Texts
 from playmolt_agora.world import worlds
 from playmolt_agora.world.own_world import CONTEST
+from playmolt_agora.world.state import Happening
 
 _SLOT: Final = re.compile(r"\{(\w+)\}")
 _BANDS: Final = (("critical", 20), ("danger", 30), ("low", 49), ("fair", 99))

@@ -21,8 +21,9 @@ from playmolt_schemas.agora.plan import Budget, Spent
 from playmolt_schemas.agora.turn import RunSpec, Tokens
 from playmolt_schemas.canonical import canonical_json
 
-from playmolt_agora.batching.batched_calls import BatchedCalls
-from playmolt_agora.experiment.budget import Charge, LimitReached
+from playmolt_agora.budget import Charge, LimitReached
+from playmolt_agora.calls.batched_calls import BatchedCalls, PromptStore
+from playmolt_agora.calls.experiment_status import Status
 from playmolt_agora.run.call_usage import held_by, is_call, with_call
 from playmolt_agora.scripted import visitors
 from playmolt_agora.turn import prompts, reply_parser
@@ -30,8 +31,6 @@ from playmolt_agora.turn.prompts import Prompt
 from playmolt_agora.turn.reply import Parsed, TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.workers.budget_reservations import BudgetReservations
-from playmolt_agora.workers.experiment_status import Status
-from playmolt_agora.workers.prompt_store import PromptStore
 from playmolt_agora.workers.room_texts import RoomTexts
 
 if TYPE_CHECKING:

@@ -15,18 +15,18 @@ from playmolt_core.log.port import EventLog
 from playmolt_schemas.agora.plan import Noticed, Spent
 from playmolt_schemas.canonical import digest
 
+from playmolt_agora.calls.experiment_status import ExperimentStatuses, events_of
 from playmolt_agora.experiment import commands as experiments
 from playmolt_agora.experiment import preregistration
 from playmolt_agora.run import commands, effects
 from playmolt_agora.run.call_usage import by_model, lost_call, lost_of, with_call
 from playmolt_agora.run.effects import AgentTurn, RunReport
-from playmolt_agora.run.events import CallMade
-from playmolt_agora.run.state import State
 from playmolt_agora.turn import scenes
 from playmolt_agora.turn.reply import TurnReply
 from playmolt_agora.workers.asking import Asking, Halt
-from playmolt_agora.workers.experiment_status import ExperimentStatuses
-from playmolt_agora.workers.run_usage import Notices, acts_of, events_of, requests_recorded, spent_of
+from playmolt_agora.workers.run_usage import Notices, acts_of, requests_recorded, spent_of
+from playmolt_agora.world.events import CallMade
+from playmolt_agora.world.state import State
 
 PROGRESS_SECONDS: Final = 3.0
 """How often an experiment hears of the progress of a run."""

@@ -22,11 +22,11 @@ from playmolt_agora.report.study import Links, Study
 from playmolt_agora.run import commands
 from playmolt_agora.run.effects import effect_id
 from playmolt_agora.run.rules import Agora
-from playmolt_agora.run.state import State
 from playmolt_agora.scripted import residents
 from playmolt_agora.turn import prompts, reply_parser
 from playmolt_agora.turn.reply import TurnReply
 from playmolt_agora.turn.scenes import scene
+from playmolt_agora.world.state import State
 from playmolt_core.game.decider import Accepted, Command, Decider
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.port import Message, ModelRequest

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from playmolt_agora.budget import LimitReached
 from playmolt_agora.checks import symmetry
 from playmolt_agora.experiment import commands, events, views
 from playmolt_agora.experiment.api import ExperimentApi
-from playmolt_agora.experiment.budget import LimitReached
 from playmolt_agora.experiment.effects import RunToOpen, ThoughtsToCode, look_effect, open_effect
 from playmolt_agora.experiment.events import BudgetStopped, PinnedModel, Preregistered, RunAdded
 from playmolt_agora.experiment.rules import Experiment

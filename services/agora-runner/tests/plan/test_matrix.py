@@ -8,12 +8,13 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from playmolt_agora.experiment import budget
+from playmolt_agora import budget
 from playmolt_agora.plan import costs, matrix, reading
 from playmolt_agora.run.opening import opened
 from playmolt_agora.turn import prompts
-from playmolt_agora.turn.scene import Happening, Scene
+from playmolt_agora.turn.scene import Scene
 from playmolt_agora.world import chance, worlds
+from playmolt_agora.world.state import Happening
 from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_schemas.agora.plan import Budget, Limits, Plan, Spent
 from playmolt_schemas.agora.turn import Language, PhaseName, RunSpec

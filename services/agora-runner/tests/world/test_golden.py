@@ -7,8 +7,8 @@ import msgspec
 import playmolt_schemas
 import pytest
 from playmolt_agora.run import commands
-from playmolt_agora.run.events import ResourceSettled
 from playmolt_agora.run.rules import Agora
+from playmolt_agora.world.events import ResourceSettled
 from playmolt_core.game.decider import EndGame, Event, read_event
 from playmolt_schemas.canonical import canonical_json
 

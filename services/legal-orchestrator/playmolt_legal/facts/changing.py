@@ -10,9 +10,10 @@ from playmolt_schemas.codes import Code
 from playmolt_schemas.games.legal import ENTRY_CHARS, NOTE_CHARS, FactAction, Facts
 
 from playmolt_legal import commands
+from playmolt_legal import fact_states as life
 from playmolt_legal.codes import NO_SESSION, invalid_request, refused, told
 from playmolt_legal.events import FactChanged, FactsCorrected, RedoAsked, TurnsStale
-from playmolt_legal.facts import gone, life
+from playmolt_legal.guardrails import redaction as gone
 from playmolt_legal.state import State
 
 ACTIONS: Final[tuple[FactAction, ...]] = get_args(FactAction)

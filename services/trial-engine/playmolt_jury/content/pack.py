@@ -14,9 +14,8 @@ from playmolt_core.game.packs.faults import Fault, Flaw, Lines, PackFaulty, loca
 from playmolt_core.game.packs.frame import PACK, PackFrame, frame_flaws, limit_flaws, text_of
 from playmolt_core.game.packs.shapes import built, misshapen
 from playmolt_core.game.packs.toml_lines import lines_of
-from playmolt_schemas.canonical import digest
-from playmolt_schemas.canonical import Files, files_digest
-from playmolt_schemas.limits import PACK_FILES, PACK_FILE_BYTES
+from playmolt_schemas.canonical import Files, digest, files_digest
+from playmolt_schemas.limits import PACK_FILE_BYTES, PACK_FILES
 
 from playmolt_jury.content import structure_check, text_check
 from playmolt_jury.content.content import (

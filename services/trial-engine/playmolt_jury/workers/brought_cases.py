@@ -11,11 +11,11 @@ from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused
 from playmolt_core.game.packs.faults import Fault, PackFaulty
 from playmolt_core.ops.telemetry import log
+from playmolt_schemas.canonical import Files
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.jury import CaseAdded, CaseFault, CasesView, CaseView
-from playmolt_schemas.canonical import Files
-from playmolt_schemas.limits import CASES_PER_KEY
 from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.limits import CASES_PER_KEY
 
 from playmolt_jury.api import BRING_CASE, CASES, DROP_CASE, Opening
 from playmolt_jury.commands import NamedCase

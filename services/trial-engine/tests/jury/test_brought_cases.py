@@ -17,8 +17,8 @@ from playmolt_jury.content.pack import Pack
 from playmolt_jury.state import State
 from playmolt_jury.workers import brought_cases
 from playmolt_jury.workers.brought_cases import BroughtCases
-from playmolt_schemas.codes import Code
 from playmolt_schemas.canonical import Files, files_digest
+from playmolt_schemas.codes import Code
 
 
 class MemoryPacks:

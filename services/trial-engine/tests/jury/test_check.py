@@ -10,7 +10,7 @@ from playmolt_core.game.packs.folder import folder_files
 from playmolt_core.game.packs.toml_lines import lines_of
 from playmolt_jury.content import pack
 from playmolt_schemas.canonical import Files, files_digest
-from playmolt_schemas.limits import PACK_FILES, PACK_FILE_BYTES
+from playmolt_schemas.limits import PACK_FILE_BYTES, PACK_FILES
 
 STRUCTURE, CASE, EVIDENCE = "structure.toml", "en/case.toml", "en/evidence.toml"
 JURORS, OSEI = "en/jurors.toml", "en/witness_osei.toml"

@@ -3,6 +3,7 @@
 A definition that changes gets another hash, and every result names the version it was computed by.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -125,3 +126,12 @@ def version() -> str:
     Before it had a number, a version was `measures@` and a hash; what names one of those keeps its meaning.
     """
     return f"measures@3-{digest(hashes())[:12]}"
+
+
+def exact_gini(values: Sequence[int]) -> Fraction:
+    """Σ(2i − n − 1)·x₍ᵢ₎ / (n·Σx), x ascending (measures.md, 1); 0 for one holder or nothing to share."""
+    total, count = sum(values), len(values)
+    if not total or count <= 1:
+        return Fraction(0)
+    weighted = sum((2 * rank - count - 1) * value for rank, value in enumerate(sorted(values), 1))
+    return Fraction(weighted, count * total)
