@@ -22,11 +22,8 @@ Phase = Literal["pre", "post", "all"]
 _FILE = re.compile(r"(\d{4})_(pre|post)_[a-z0-9_]+\.sql")
 _LOCK = 0x706C6179  # "play": one key for every process that migrates this database
 _QUEUE_SECONDS: Final = 60
-LOCK_SECONDS: Final = 5
-LOCK_TRIES: Final = 12
-"""A migration that waits for a table's lock makes everybody behind it wait as well: so it waits briefly, and often."""
-_PAUSE_SECONDS: Final = 1.0
-_LOOK_SECONDS: Final = 0.1
+_RETRY_SECONDS: Final = 1.0
+_POLL_SECONDS: Final = 0.1
 _SESSION = {
     "statement_timeout": "10min",
     "idle_in_transaction_session_timeout": "10min",
@@ -44,24 +41,33 @@ GRANT USAGE ON SCHEMA migration TO PUBLIC;
 GRANT SELECT ON migration.applied TO PUBLIC;
 """
 _ASK_AN_ADMINISTRATOR: Final = (
-    "this login may not make or join the roles that are needed, and nothing was changed. Let an administrator run:"
+    "this login may not create or join the roles it needs; nothing was changed. Ask an administrator to run:"
 )
-_FORMERLY: Final = {
-    "0001_pre_schema.sql": "6b9e33cc83429156b8cf20683d3d98ed4214f515dc1072cb1790c0d06f77f1d0",
-    "0011_pre_game_roles.sql": "dfad233b9ee9d297a86dbd3fcbb3522ff54778e577db34da4f61c0460ee5faf2",
-}
-"""Checksums of files that did the same, but for a role that was there already."""
 _SHARDS: Final = queries("log")["shards"]
 _COMMENT = re.compile(r"--[^\n]*")
 
 
 class MigrationRefused(RuntimeError):
-    """The database and the files disagree, or a table stays locked; the message names the file and says what to do.
-    It and those after it were not applied."""
+    """The database and the files disagree, or a table stays locked. The message names the file and the remedy.
+    Neither that file nor any after it was applied."""
+
+
+class Locks(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a file waits for the lock of a table, how often, and the pause between two attempts.
+
+    Statements of others queue behind a migration that waits for a lock, so it waits briefly and retries.
+    """
+
+    seconds: float = 5
+    tries: int = 12
+    pause: float = 1.0
+
+
+_LOCKS: Final = Locks()
 
 
 def newest_needed() -> str:
-    """The `pre` file without which this release's code cannot work."""
+    """The `pre` file that the code of this release requires."""
     return next(migration.name for migration in reversed(migrations()) if migration.phase == "pre")
 
 
@@ -77,7 +83,7 @@ class Migration(msgspec.Struct, frozen=True):
 
     @property
     def alone(self) -> list[str]:
-        """Its statements, each to be run by itself, when one of them may be in no transaction; else none."""
+        """Its statements, to be run one by one, if one of them cannot run in a transaction; otherwise empty."""
         text = _COMMENT.sub("", self.sql)
         if "CONCURRENTLY" not in text.upper():
             return []
@@ -85,14 +91,14 @@ class Migration(msgspec.Struct, frozen=True):
 
 
 def migrations(folder: Traversable | None = None) -> list[Migration]:
-    """Read the files in order; MigrationRefused for a name that says no phase or a number used twice."""
+    """Read the files in order. Raises MigrationRefused for a name without a phase and for a number used twice."""
     folder = folder or files(__package__).joinpath("sql", "migrations")
     found = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".sql")), key=lambda entry: entry.name)
     result: dict[str, Migration] = {}
     for entry in found:
         match = _FILE.fullmatch(entry.name)
         if not match:
-            raise MigrationRefused(f"{entry.name}: a migration is named NNNN_pre_NAME.sql or NNNN_post_NAME.sql")
+            raise MigrationRefused(f"{entry.name}: rename it to NNNN_pre_NAME.sql or NNNN_post_NAME.sql")
         if match[1] in result:
             raise MigrationRefused(f"{entry.name} and {result[match[1]].name} have the same number: renumber one")
         result[match[1]] = Migration(entry.name, match[2], entry.read_text("utf-8"))
@@ -100,39 +106,42 @@ def migrations(folder: Traversable | None = None) -> list[Migration]:
 
 
 async def migrate(
-    url: str, phase: Phase = "all", *, shards: int | None = None, folder: Traversable | None = None
+    url: str,
+    phase: Phase = "all",
+    *,
+    shards: int | None = None,
+    folder: Traversable | None = None,
+    locks: Locks = _LOCKS,
 ) -> list[str]:
-    """Apply what is not applied yet and give the names of it.
+    """Apply the pending files of a phase and return their names.
 
-    Any number may run at once: one works, the others wait up to 60 s and find nothing left. Each file is one
-    transaction, but for one that makes an index CONCURRENTLY, whose statements have to bear being run again. On a
-    database where nothing is applied yet there is no old code to bear with: `pre` applies all. A log that is made gets
-    so many shards, one unless it is said.
+    Safe to run concurrently: one process migrates, the others wait up to 60 s and find nothing left. Each file is one
+    transaction, except those that create an index CONCURRENTLY: each of their statements must be safe to run again. On
+    an empty database no old code is running, so `pre` applies all files. A new log gets `shards` shards, by default 1.
 
-    Raises OtherShards when the log has another number of shards, MigrationRefused when an applied file was changed,
-    when files would be applied out of order, or when the database is past the way back to this release; LogUnavailable
-    when the database is away.
+    Raises OtherShards when the log has another number of shards; MigrationRefused when an applied file was changed,
+    when files would be applied out of order, or when a later release's `post` was applied; LogUnavailable.
     """
     wanted = migrations(folder)
     connection = await connect(url, session=_SESSION, writes=True)
     try:
         with unavailable():
             await _take_turn(connection)
-            await connection.execute(f"SET lock_timeout = {round(LOCK_SECONDS * 1000)}")
+            await connection.execute(f"SET lock_timeout = {round(locks.seconds * 1000)}")
             if statements := await settle_memberships(connection):
                 raise MigrationRefused(_ASK_AN_ADMINISTRATOR + "".join(f"\n  {one};" for one in statements))
             await connection.execute(_TABLE)
             await connection.execute("SELECT set_config('playmolt.log_shards', $1, false)", str(shards or 1))
-            applied = await _apply(connection, wanted, phase)
+            applied = await _apply(connection, wanted, phase, locks)
             if shards is not None:
                 await counted_shards(connection, shards)
             return applied
     finally:
-        await close(connection)  # also gives the lock back
+        await close(connection)  # also releases the lock
 
 
 async def counted_shards(connection: Connection, wanted: int | None) -> int:
-    """How many shards the log was made with. Raises OtherShards where another number is `wanted`."""
+    """The number of shards of the log. Raises OtherShards if `wanted` is another number."""
     present = int(await connection.fetchval(_SHARDS))
     if wanted not in (None, present):
         raise OtherShards(wanted, present)
@@ -140,17 +149,17 @@ async def counted_shards(connection: Connection, wanted: int | None) -> int:
 
 
 async def _take_turn(connection: Connection) -> None:
-    """Ask for the lock until it is given: an index made CONCURRENTLY waits for every statement that began before it, so
-    also for one that would wait for this lock."""
+    """Poll for the lock. To wait for it in one statement would block CREATE INDEX CONCURRENTLY, which waits for every
+    statement that began before it."""
     until = time.monotonic() + _QUEUE_SECONDS
     while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", _LOCK):
         if time.monotonic() > until:
-            raise LogUnavailable(f"another process migrates this database, waited {_QUEUE_SECONDS} s")
-        await asyncio.sleep(_LOOK_SECONDS)
+            raise LogUnavailable(f"another process is migrating this database; waited {_QUEUE_SECONDS} s")
+        await asyncio.sleep(_POLL_SECONDS)
 
 
 async def await_database(url: str, seconds: float) -> None:
-    """Wait until the database answers and has our roles, or lets us make them; LogUnavailable when it takes longer."""
+    """Wait until the database answers and has our roles, or lets us create them. Raises LogUnavailable after that."""
     until = time.monotonic() + seconds
     while True:
         try:
@@ -162,16 +171,16 @@ async def await_database(url: str, seconds: float) -> None:
                 await close(connection)
             if roles["can_be_made"] or roles["made"] == len(GROUP_ROLES):
                 return
-            fault = f"{len(GROUP_ROLES) - roles['made']} of the roles {', '.join(GROUP_ROLES)} are not there"
+            fault = f"{len(GROUP_ROLES) - roles['made']} of the roles {', '.join(GROUP_ROLES)} are missing"
         except LogUnavailable as error:
             fault = str(error)
         if time.monotonic() > until:
             raise LogUnavailable(f"waited {seconds:g} s: {fault}")
-        await asyncio.sleep(_PAUSE_SECONDS)
+        await asyncio.sleep(_RETRY_SECONDS)
 
 
 async def pending(url: str, *, folder: Traversable | None = None) -> list[str]:
-    """The names of the files that are not applied; raises like `migrate`. Changes nothing."""
+    """The names of the files that are not applied yet. Changes nothing. Raises as `migrate`."""
     wanted = migrations(folder)
     connection = await connect(url)
     try:
@@ -191,14 +200,14 @@ async def _applied(connection: Connection) -> dict[str, str]:
 
 def _missing(wanted: Sequence[Migration], applied: dict[str, str]) -> list[Migration]:
     for migration in wanted:
-        if applied.get(migration.name, migration.checksum) not in (migration.checksum, _FORMERLY.get(migration.name)):
+        if applied.get(migration.name, migration.checksum) != migration.checksum:
             raise MigrationRefused(
                 f"{migration.name} was changed after it was applied: put the file back and write a new migration"
             )
     return [migration for migration in wanted if migration.name not in applied]
 
 
-async def _apply(connection: Connection, wanted: Sequence[Migration], phase: Phase) -> list[str]:
+async def _apply(connection: Connection, wanted: Sequence[Migration], phase: Phase, locks: Locks) -> list[str]:
     applied = await _applied(connection)
     missing = _missing(wanted, applied)
     _refuse_when_closed(wanted, applied)
@@ -207,32 +216,37 @@ async def _apply(connection: Connection, wanted: Sequence[Migration], phase: Pha
         chosen = missing
     for skipped in missing:
         if skipped not in chosen and chosen and skipped.name < chosen[-1].name:
-            remedy = "finish the rollout before (`post`)" if phase == "pre" else "run the phase `pre` and the new code"
+            remedy = (
+                "finish the rollout before this one (`post`)" if phase == "pre" else "run phase `pre` and the new code"
+            )
             raise MigrationRefused(f"{skipped.name} is not applied: {remedy} first")
     for migration in chosen:
-        await _run(connection, migration)
+        await _run(connection, migration, locks)
     return [migration.name for migration in chosen]
 
 
 def _refuse_when_closed(wanted: Sequence[Migration], applied: Mapping[str, str]) -> None:
-    """A `pre` of a later release is borne by this one's code; what its `post` took away, this code may need."""
+    """This code works with the `pre` of a later release, but may need what the `post` of one removed."""
     known = {migration.name for migration in wanted}
     for name in sorted(applied):
         match = _FILE.fullmatch(name)
         if match and match[2] == "post" and name not in known:
-            raise MigrationRefused(f"{name} was applied by a later release: the way back to this one is closed")
+            raise MigrationRefused(
+                f"{name} was applied by a later release, so the way back to this one is closed: run that release"
+            )
 
 
-async def _run(connection: Connection, migration: Migration) -> None:
-    for attempt in range(1, LOCK_TRIES + 1):
+async def _run(connection: Connection, migration: Migration, locks: Locks) -> None:
+    for attempt in range(1, locks.tries + 1):
         try:
             await _run_once(connection, migration)
         except asyncpg.LockNotAvailableError as error:
-            if attempt == LOCK_TRIES:
+            if attempt == locks.tries:
                 raise MigrationRefused(
-                    f"{migration.name}: somebody holds a lock it needs, tried {attempt} times for {LOCK_SECONDS} s"
+                    f"{migration.name}: another session holds a lock that it needs (tried {attempt} times for"
+                    f" {locks.seconds:g} s): end that session and run the migration again"
                 ) from error
-            await asyncio.sleep(_PAUSE_SECONDS)
+            await asyncio.sleep(locks.pause)
         else:
             return
 

@@ -174,8 +174,8 @@ class PgProjections:
 
 
 def _places(rows: Iterable[Iterable[int]]) -> Places | None:
-    found = [position if (rules, ruled) == (RULES, position) else None for position, rules, ruled in rows]
-    return None if None in found else tuple([position for position in found if position is not None])
+    found = list(rows)
+    return tuple([position for position, _ in found]) if all(rules == RULES for _, rules in found) else None
 
 
 async def clear(connection: Connection) -> None:

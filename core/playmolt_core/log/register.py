@@ -45,10 +45,6 @@ class Register:
         rows = await self._pool.fetch(_SQL["unaccounted"], f"{{{ranges}}}", shard)
         return [(first, last) for first, last in rows]
 
-    async def erased(self) -> Sequence[tuple[str, int, str]]:
-        """The sessions whose records left the log when they were erased: each with its last version and hash."""
-        return [(stream, version, end.hex()) for stream, version, end in await self._pool.fetch(_SQL["erased"])]
-
     async def totals(self) -> Totals:
         found = await self._pool.row(_SQL["totals"])
         return Totals(*found) if found else Totals(0, 0)

@@ -189,16 +189,6 @@ class Verifier:
             if erased.emptied is not None and not erased.emptied.get(stream, False):
                 self._breaks.append(Break(stream, version, "a record says that it was erased, and its key is there"))
 
-    def count_left(self, streams: Iterable[tuple[str, int, str]]) -> None:
-        """Count the sessions that left the log when they were erased, which say so in the register."""
-        for stream, version, last in streams:
-            if self._erased.get(stream) == (version, last):
-                self._verdicts["ERASED"] += 1
-            else:
-                self._verdicts["DIVERGED"] += 1
-                told = "the register says that it was erased, and no record says so of this end"
-                self._breaks.append(Break(stream, version, told))
-
     def fault(self, problem: str, shard: int | msgspec.UnsetType = msgspec.UNSET) -> None:
         self._breaks.append(Break("", 0, problem, shard))
 
@@ -309,7 +299,6 @@ async def verify(
     if erased:
         verifier.take_keys(erased)
     shards, found = await asyncio.gather(_verify_positions(log, verifier, register), streams)
-    verifier.count_left(await register.erased() if register else ())
     whole = together([verifier.finish((await register.totals()).streams if register else 0), found])
     return replace(whole, shards=shards) if log.shards > 1 else whole
 

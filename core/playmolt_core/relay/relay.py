@@ -152,9 +152,6 @@ class Relay:
             return 0
         for position, entry in enumerate(entries, after + 1):
             if entry.position != position:
-                if position <= await self._log.erased_to(self._shard):
-                    self._tails.clear()  # the streams are made anew behind what was erased
-                    return 0
                 raise FeedBroken(f"position {position} is missing from the log")
         self._examine(entries)
         started = time.time_ns()
@@ -254,11 +251,6 @@ class Relay:
     async def _opened(self, feed: Feed) -> int:
         """The end of a stream, made where it is missing and compared with the log where it is not."""
         position, state = await self._made(feed)
-        if 0 < state.first <= await self._log.erased_to(self._shard):
-            await self._streams.drop(feed.stream)
-            self._said = max(self._said, state.last)
-            _log.info("feed_rid_of_erased", stream=feed.stream)
-            position, state = await self._made(feed)
         if state.last >= state.first > 0 and not (await self._held(feed, state.last)).fenced:
             await self._mend(feed, position, state)
             position, state = await self._made(feed)

@@ -60,13 +60,8 @@ class PgKeyRows:
             await enter(connection, self._pool.role)
             yield connection
 
-    async def seals(self) -> bool:
-        """Whether new sessions are sealed."""
-        async with self._reaching() as vault:
-            return bool(await vault.fetchval(_SQL["seals"]))
-
     async def read(self, streams: Iterable[str]) -> Sequence[KeyRow]:
-        """The rows there are; a session stored in clear has none."""
+        """The rows that exist."""
         async with self._reaching() as vault:
             return [_row(*row) for row in await vault.fetch(_SQL["read"], list(streams))]
 

@@ -1,6 +1,5 @@
 """The keys of sessions, unwrapped: rows of the database and keys of the file come together here."""
 
-import asyncio
 import secrets
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,15 +8,11 @@ from typing import Final, Protocol
 
 from playmolt_schemas.identifiers import is_sealed_type
 
-from playmolt_core.db.errors import LogUnavailable
-from playmolt_core.ops.telemetry import log
 from playmolt_core.vault.key_file import KeyFile
 from playmolt_core.vault.rows import KeyRow
 from playmolt_core.vault.stream_key import KEY_BYTES, NotOpened, StreamKey
 
 _KEPT: Final = 10_000
-_LOOK_SECONDS: Final = 1.0
-_log = log("vault")
 
 
 class Erased(LookupError):
@@ -32,8 +27,6 @@ class Erased(LookupError):
 class KeyRows(Protocol):
     """What `rows.PgKeyRows` is to the vault."""
 
-    async def seals(self) -> bool: ...
-
     async def read(self, streams: Iterable[str]) -> Sequence[KeyRow]: ...
 
 
@@ -43,24 +36,11 @@ class Vault:
     def __init__(self, rows: KeyRows, file: KeyFile) -> None:
         self.rows = rows
         self.file = file
-        self._on = False
         self._kept: OrderedDict[str, StreamKey] = OrderedDict()
 
-    async def settle(self) -> None:
-        """Wait until new sessions are sealed, which stays so. Ends with its task alone."""
-        while not await self._seals():  # noqa: ASYNC110 -- no event tells of another process' migration
-            await asyncio.sleep(_LOOK_SECONDS)
-
-    async def _seals(self) -> bool:
-        try:
-            self._on = await self.rows.seals()
-        except LogUnavailable as error:
-            _log.warning("log_away", detail=str(error)[:300])
-        return self._on
-
     def new(self, stream: str) -> StreamKey | None:
-        """A key for a stream that nothing is stored of; None where its records stay open."""
-        if not self._on or not is_sealed_type(stream):
+        """A key for a stream that has no records yet; None for a type that is not sealed."""
+        if not is_sealed_type(stream):
             return None
         return StreamKey(stream, secrets.token_bytes(KEY_BYTES))
 
@@ -70,9 +50,10 @@ class Vault:
         return KeyRow(stream=key.stream, owner=owner, kek=kek.id, wrapped=kek.wrap(key.secret))
 
     async def key(self, stream: str) -> StreamKey | None:
-        """The key of a stored stream; None when it stands in clear.
+        """The key of a stored stream; None for a type that is not sealed.
 
-        Raises Erased, NotOpened when the file lacks the key that it is wrapped by, and LogUnavailable.
+        Raises Erased, LogUnavailable, and NotOpened when the vault has no key for it or the file lacks the key that
+        wraps it.
         """
         if not is_sealed_type(stream):
             return None
@@ -82,10 +63,10 @@ class Vault:
             return known
         for row in await self.rows.read([stream]):
             return self._keep(row)
-        return None
+        raise NotOpened(f"{stream} has no key in the vault")
 
     async def keys(self, streams: Iterable[str]) -> Mapping[str, StreamKey | Erased | NotOpened]:
-        """The keys of some streams, or why there is none; those that stand in clear are left out.
+        """The keys of some streams, or why there is none; streams of types that are not sealed are left out.
 
         Raises LogUnavailable, NotPermitted.
         """

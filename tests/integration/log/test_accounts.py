@@ -257,11 +257,7 @@ async def stands(database_url: str, session: str, owner: str, *, over: bool = Fa
         session, over, days,
     )  # fmt: skip
     await connection.execute(
-        "INSERT INTO log.record (number, shard, version, position, type, schema_version, data, metadata, at, salt,"
-        " hash, closes, decides) SELECT s.number, s.shard, 1, (SELECT coalesce(max(position), 0) + 1 FROM log.record),"
-        " 'session_opened', 1, '{}', json_build_object('actor', $2::text), now(),"
-        " decode(repeat('00', 16), 'hex'), decode(repeat('00', 32), 'hex'), false, false"
-        " FROM log.stream AS s WHERE s.stream = $1",
+        "INSERT INTO vault.key (stream, owner, kek, wrapped) VALUES ($1, $2, 'k', decode(repeat('00', 40), 'hex'))",
         session, owner,
     )  # fmt: skip
     await connection.close()

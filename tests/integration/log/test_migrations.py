@@ -1,6 +1,5 @@
 import asyncio
 import re
-from importlib.resources import files as files_of
 from pathlib import Path
 
 import asyncpg
@@ -8,10 +7,24 @@ import pytest
 from click.testing import CliRunner
 from playmolt_cli.main import cli
 from playmolt_core.db.errors import LogUnavailable
-from playmolt_core.db.migrate import Migration, MigrationRefused, Phase, await_database, migrate, migrations, pending
+from playmolt_core.db.migrate import (
+    Locks,
+    MigrationRefused,
+    Phase,
+    await_database,
+    migrate,
+    migrations,
+    newest_needed,
+    pending,
+)
+from playmolt_core.db.pool import open_pool
+from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.verify import verify
+
+from core.tests.log.log_contract import Game, unit
+from tests.integration.log.later_release import POST, PRE, later_release
 
 ALL = [migration.name for migration in migrations()]
-SCHEMA = files_of("playmolt_core.db").joinpath("sql", "schema.sql").read_text("utf-8")
 CATALOGUE = (Path(__file__).parent / "catalogue.sql").read_text("utf-8")
 
 
@@ -59,72 +72,38 @@ async def test_of_many_at_once_one_applies_each_file(empty_database_url: str) ->
     assert sorted(done, key=len) == [[], [], [], [], ALL]
 
 
-async def test_the_schema_that_is_read_is_what_the_migrations_add_up_to(
-    empty_database_url: str, database_url: str
-) -> None:
-    await apply(empty_database_url, SCHEMA)
-    assert await catalogue(empty_database_url) == await catalogue(database_url)
+async def test_a_later_release_is_rolled_out_and_back(empty_database_url: str, tmp_path: Path) -> None:
+    """Its `pre` with the code of today, the way back, its `post`; after that there is no way back."""
+    later = later_release(tmp_path / "later")
+    assert await migrate(empty_database_url) == ALL
+    assert await pending(empty_database_url, folder=later) == PRE + POST
+    assert await migrate(empty_database_url, "pre", folder=later) == PRE
+    pool = await open_pool(empty_database_url, needs=newest_needed())
+    await pool.migrated()
+    log, game = PostgresLog(pool), Game("ox-1")
+    assert await log.append([unit(game.adds(2))]) == ["appended"]
+    assert await migrate(empty_database_url, "pre") == [], "the way back finds nothing to apply"
+    assert await log.append([unit(game.adds(1))]) == ["appended"]
+    with pytest.raises(MigrationRefused, match="is not applied: finish the rollout"):
+        (later / "0904_pre_more.sql").write_text("SELECT 1")
+        await migrate(empty_database_url, "pre", folder=later)
+    (later / "0904_pre_more.sql").unlink()
+    assert await migrate(empty_database_url, "post", folder=later) == POST
+    assert await value(empty_database_url, "SELECT note FROM log.stream WHERE stream = 'ox-1'") == ""
+    assert (await verify(log, {})).breaks == []
+    await pool.close()
+    with pytest.raises(MigrationRefused, match=r"0903_post_note\.sql .* the way back"):
+        await migrate(empty_database_url, "pre")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        "ALTER TABLE log.stream ADD COLUMN note text",
-        "ALTER TABLE log.stream ALTER COLUMN archived SET DEFAULT true",
-        "ALTER TABLE log.stream ALTER COLUMN archived DROP NOT NULL",
-        "ALTER TABLE log.stream ALTER COLUMN erased_by TYPE varchar(20)",
-        "ALTER TABLE log.stream SET (fillfactor = 50)",
-        "ALTER TABLE log.record DROP CONSTRAINT record_salt_check",
-        "ALTER TABLE account.api_key DROP CONSTRAINT api_key_agent_id_fkey",
-        "ALTER TABLE limits.bucket SET LOGGED",
-        "ALTER TABLE blob.text ENABLE ROW LEVEL SECURITY",
-        "ALTER TABLE blob.text OWNER TO CURRENT_USER",
-        "CREATE POLICY own ON blob.text TO playmolt_reader USING (true)",
-        "CREATE INDEX stream_round ON log.stream (round)",
-        "DROP INDEX log.stream_due",
-        "DROP TRIGGER no_truncate ON log.record_0_game_0",
-        "ALTER TABLE log.record DISABLE TRIGGER append_only",
-        "DROP VIEW log.listed",
-        "CREATE SEQUENCE log.numbers",
-        "CREATE TYPE log.pair AS (a integer, b integer)",
-        "CREATE OR REPLACE FUNCTION limits.sweep() RETURNS bigint LANGUAGE sql SECURITY DEFINER"
-        " SET search_path = pg_catalog, pg_temp AS 'SELECT 0::bigint'",
-        "ALTER FUNCTION limits.sweep() SECURITY INVOKER",
-        "ALTER FUNCTION log.append RESET jit",
-        "GRANT EXECUTE ON FUNCTION log.prune TO playmolt_engine",
-        "GRANT SELECT ON account.api_key TO playmolt_reader",
-        "REVOKE UPDATE (hash) ON account.api_key FROM playmolt_gateway",
-        "GRANT USAGE ON SCHEMA account TO playmolt_reader",
-        "CREATE SCHEMA more",
-        "DELETE FROM log.head",
-    ],
-)
-async def test_a_migration_that_the_schema_does_not_tell_is_noticed(database_url: str, change: str) -> None:
-    before = await catalogue(database_url)
-    await apply(database_url, change)
-    assert await catalogue(database_url) != before
-
-
-async def test_a_migration_that_the_schema_tells_adds_up(
+async def test_an_upgrade_at_once_gives_the_same_schema_as_a_rollout(
     empty_database_url: str, database_url: str, tmp_path: Path
 ) -> None:
-    """A column that comes without a default and later gets one, as a rollout takes it, and the same told at once."""
-    for entry in files_of("playmolt_core.db").joinpath("sql", "migrations").iterdir():
-        (tmp_path / entry.name).write_text(entry.read_text("utf-8"))
-    (tmp_path / "9001_pre_note.sql").write_text(
-        "SET LOCAL ROLE playmolt_owner; ALTER TABLE blob.reply ADD COLUMN note text"
-    )
-    (tmp_path / "9002_post_note.sql").write_text(
-        "SET LOCAL ROLE playmolt_owner;"
-        "ALTER TABLE blob.reply ALTER COLUMN note SET DEFAULT '', ALTER COLUMN note SET NOT NULL"
-    )
-    columns = "  key  bytea       PRIMARY KEY CHECK (octet_length(key) = 32),\n  body text        NOT NULL,\n"
-    last = "  at   timestamptz NOT NULL DEFAULT now()"
-    assert columns + last in SCHEMA
-    await apply(
-        empty_database_url, SCHEMA.replace(columns + last, f"{columns}{last},\n  note text NOT NULL DEFAULT ''")
-    )
-    assert await migrate(database_url, folder=tmp_path) == ["9001_pre_note.sql", "9002_post_note.sql"]
+    later = later_release(tmp_path / "later")
+    assert await migrate(empty_database_url, "pre", folder=later) == ALL + PRE + POST, "there is no old code"
+    assert await migrate(database_url, "pre", folder=later) == PRE
+    assert await catalogue(empty_database_url) != await catalogue(database_url)
+    assert await migrate(database_url, "post", folder=later) == POST
     assert await catalogue(empty_database_url) == await catalogue(database_url)
 
 
@@ -203,20 +182,18 @@ async def test_an_index_made_beside_writers_may_be_tried_again(empty_database_ur
     assert await value(empty_database_url, valid) is True
 
 
-async def test_a_locked_table_is_waited_for_briefly_and_often(
-    empty_database_url: str, files: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_locked_table_is_waited_for_briefly_and_often(empty_database_url: str, files: Path) -> None:
     await migrate(empty_database_url, folder=files)
     (files / "0003_pre_alter.sql").write_text("ALTER TABLE made ADD COLUMN b integer")
-    monkeypatch.setattr("playmolt_core.db.migrate.LOCK_SECONDS", 0.2)
-    monkeypatch.setattr("playmolt_core.db.migrate._PAUSE_SECONDS", 0.0)
     holder = await asyncpg.connect(empty_database_url)
     try:
         await holder.execute("BEGIN; LOCK TABLE made")
-        with pytest.raises(MigrationRefused, match=r"0003_pre_alter\.sql: somebody holds a lock it needs, tried 12"):
-            await migrate(empty_database_url, folder=files)
-        monkeypatch.setattr("playmolt_core.db.migrate.LOCK_TRIES", 1000)
-        waiting = asyncio.create_task(migrate(empty_database_url, folder=files))
+        with pytest.raises(
+            MigrationRefused, match=r"0003_pre_alter\.sql: another session holds a lock .*tried 12 times"
+        ):
+            await migrate(empty_database_url, folder=files, locks=Locks(seconds=0.2, pause=0.0))
+        patient = Locks(seconds=0.2, pause=0.0, tries=1000)
+        waiting = asyncio.create_task(migrate(empty_database_url, folder=files, locks=patient))
         blocked = (
             "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'ALTER TABLE made%'"
         )
@@ -287,19 +264,13 @@ async def test_a_migrator_that_is_no_superuser_can_migrate(empty_database_url: s
         await connection.close()
 
 
-async def test_agents_of_the_release_before_get_handles(empty_database_url: str, tmp_path: Path) -> None:
-    first, second = migrations()[:2]
-    (tmp_path / first.name).write_text(first.sql)
-    await migrate(empty_database_url, folder=tmp_path)
-    for number in range(3):
-        await apply(empty_database_url, f"INSERT INTO account.agent (id, name) VALUES ('agent-{number}-456789', 'Ada')")
-    (tmp_path / second.name).write_text(second.sql)
-    await migrate(empty_database_url, folder=tmp_path)
-    await apply(empty_database_url, "INSERT INTO account.agent (id, name) VALUES ('agent-new-456780', 'Ünï')")
-    told = "SELECT string_agg(handle || ' ' || folded || ' ' || kind, ', ' ORDER BY created_at, id) FROM account.agent"
-    assert await value(empty_database_url, told) == (
-        "ada-456789 ada bot, ada-1-456789 ada bot, ada-2-456789 ada bot, uni-456780 ünï bot"
-    )
+async def test_an_agent_gets_a_handle_that_nobody_else_has(database_url: str) -> None:
+    for agent, name in (("0-456789", "Ada"), ("1-456789", "Ada"), ("2-456789", "Ada"), ("new-456780", "Ünï")):
+        await apply(
+            database_url, f"INSERT INTO account.agent (id, name, folded) VALUES ('agent-{agent}', '{name}', 'folded')"
+        )
+    handles = "SELECT string_agg(handle, ', ' ORDER BY created_at, id) FROM account.agent"
+    assert await value(database_url, handles) == "ada-456789, ada-1-456789, ada-2-456789, uni-456780"
 
 
 async def test_every_index_over_text_orders_by_bytes(database_url: str) -> None:
@@ -318,17 +289,15 @@ async def test_every_index_over_text_orders_by_bytes(database_url: str) -> None:
     assert names is None
 
 
-@pytest.mark.parametrize("migration", [each for each in migrations() if each.alone], ids=lambda each: each.name)
 async def test_what_is_run_statement_by_statement_may_be_run_again_from_its_first(
-    empty_database_url: str, tmp_path: Path, migration: Migration
+    empty_database_url: str, tmp_path: Path
 ) -> None:
-    for each in migrations():
-        if each.name <= migration.name:
-            (tmp_path / each.name).write_text(each.sql, "utf-8")
-    await migrate(empty_database_url, folder=tmp_path)
+    later = later_release(tmp_path / "later")
+    (alone,) = [each.name for each in migrations(later) if each.alone]
+    await migrate(empty_database_url, folder=later)
     before = await catalogue(empty_database_url)
-    await apply(empty_database_url, f"DELETE FROM migration.applied WHERE name = '{migration.name}'")
-    assert await migrate(empty_database_url, folder=tmp_path) == [migration.name]
+    await apply(empty_database_url, f"DELETE FROM migration.applied WHERE name = '{alone}'")
+    assert await migrate(empty_database_url, folder=later) == [alone]
     assert await catalogue(empty_database_url) == before
 
 

@@ -119,21 +119,6 @@ async def test_what_a_public_message_has_of_its_record_is_stored_once(pool: Pool
     assert kept == ["=", "#1", f',"agent_id":"{OTHER}"']
 
 
-async def test_older_records_name_the_members_that_their_messages_show(database_url: str, pool: Pool) -> None:
-    log, data = PostgresLog(pool), {"agent_id": AGENT, "choice": "O", "comment": "So."}
-    made = Game("ox-1").records(1, at=NOON, data=canonical_json(data))
-    shown = public_of("ox-1", 1, NOON, {"agent_id": AGENT, "comment": "So."})
-    told = [msgspec.structs.replace(made[0], public=shown)]
-    await log.append([unit(StreamAppend(stream="ox-1", expected=0, prev_hash=ZERO_HASH, records=told))])
-    connection = await asyncpg.connect(database_url)
-    await connection.execute("SET session_replication_role = replica")
-    assert (
-        await connection.execute("UPDATE log.record SET public = '=agent_id,comment' WHERE public = '#5'") == "UPDATE 1"
-    )
-    await connection.close()
-    assert await log.public("ox-1", 0, 9) == [shown]
-
-
 async def test_a_lobby_message_has_of_its_game_only_what_changes(pool: Pool) -> None:
     log = PostgresLog(pool)
     told = msgspec.json.encode(msgspec.structs.replace(WAITING, game_id="ox-1", at=rfc3339(NOON)))

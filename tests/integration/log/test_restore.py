@@ -28,10 +28,10 @@ from playmolt_core.log.port import ERASED
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.relay.relay import FeedBroken, Relay
 from playmolt_core.settings import Settings
-from playmolt_core.vault.rows import KeyRow, make
 from playmolt_schemas import subjects
 
 from core.tests.log.log_contract import Game, unit
+from tests.integration.log.sessions import store_key
 from tests.integration.log.test_backup import base_backup
 
 LIMIT = 1_000
@@ -195,8 +195,7 @@ async def test_what_was_played_after_the_moment_is_listed_and_all_goes_on(
 async def told_in_session(url: str, stream: str) -> None:
     """A sealed session with two records."""
     pool = await open_pool(url, writes=True)
-    async with pool.transaction() as connection:
-        await make(connection, [KeyRow(stream=stream, owner="agent-1", kek="k", wrapped=b"w" * 40)])
+    await store_key(pool, stream)
     records = Game(stream).adds(2, summary=None, data=SEALED)
     assert await PostgresLog(pool).append([unit(records)]) == ["appended"]
     await pool.close()

@@ -11,6 +11,7 @@ from playmolt_core.log.postgres import PostgresLog
 
 from core.tests.log.log_contract import Game, unit
 from tests.integration.log.object_store import ObjectStore
+from tests.integration.log.sessions import store_key
 from tests.integration.log.test_archive import fill, verified
 from tests.integration.log.test_archive_buckets import kept, place, run, store, told
 
@@ -64,7 +65,9 @@ async def test_files_of_games_go_from_a_bucket(
 async def test_sessions_are_erased_after_the_days_of_their_kind(pool: Pool, told: dict[str, str]) -> None:
     """Nothing has happened in them since January 2026."""
     log = PostgresLog(pool)
-    await log.append([unit(Game(name).adds(1, summary=None)) for name in ("legal-1", "legal-2", "jury-1")])
+    for name in ("legal-1", "legal-2", "jury-1"):
+        await store_key(pool, name)
+        await log.append([unit(Game(name).adds(1, summary=None))])
     never = {"PLAYMOLT_KEEP_LEGAL_DAYS": NEVER, "PLAYMOLT_KEEP_JURY_DAYS": "0"}
     for settings, legal, jury in (({}, 0, 0), (never, 0, 0), ({"PLAYMOLT_KEEP_LEGAL_DAYS": "7"}, 2, 0)):
         done = json.loads((await due(told, **settings)).stdout)

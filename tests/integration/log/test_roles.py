@@ -42,7 +42,7 @@ TABLES = {
     "lease.in_flight": "requests",
     "lease.batch_call": "tokens",
     "lease.snapshot": "state",
-    "lease.fault": "told",
+    "lease.fault": "reported",
     "lease.heartbeat": "at",
     "lease.outage": "began",
     "blob.text": "body",
@@ -80,9 +80,9 @@ FUNCTIONS = {
     "limits.day_spent": "SELECT limits.day_spent(current_date)",
     "limits.sessions_of": "SELECT limits.sessions_of('a')",
     "log.drop_parts": "SELECT log.drop_parts()",
-    "limits.admit": "SELECT limits.admit(gen_random_uuid(), 'm', 1, 1, 1, 1, 1, 1)",
+    "limits.admit": "SELECT limits.admit(gen_random_uuid(), 'm', 1, 1, 1, 1, 1, 1, NULL)",
     "limits.hold": "SELECT limits.hold(gen_random_uuid(), 1)",
-    "limits.give_back": "SELECT limits.give_back(gen_random_uuid(), 1)",
+    "limits.give_back": "SELECT limits.give_back(gen_random_uuid(), 1, NULL, NULL, NULL, NULL, NULL)",
     "limits.reserve": "SELECT limits.reserve(ARRAY['a'], ARRAY[1], ARRAY[1], ARRAY[1], 1, 1)",
     "limits.settle": "SELECT limits.settle(ARRAY['a'], 0, 0, 0)",
     "account.begin_call": "SELECT account.begin_call('a', 'g', 'h', 1, 1, 1)",
@@ -90,12 +90,11 @@ FUNCTIONS = {
     "lease.extend": "SELECT lease.extend('w', 'h', 1, 1)",
     "lease.release": "SELECT lease.release('w', 'h', 1, true)",
     "lease.note_fault": "SELECT lease.note_fault('ox-1', 'a', 'bot', 'w')",
-    "lease.tell_faults": "SELECT lease.tell_faults('ox-1')",
+    "lease.report_faults": "SELECT lease.report_faults('ox-1')",
     "vault.make": "SELECT vault.make('{}', '{}', '{}', '{}')",
     "vault.read": "SELECT vault.read('{}')",
     "vault.owned": "SELECT vault.owned('agent-a')",
     "vault.outdated": "SELECT vault.outdated('k', 1)",
-    "vault.seals": "SELECT vault.seals()",
     "vault.needed": "SELECT vault.needed()",
     "pack.bring": f"SELECT pack.bring('{'a' * 64}', '')",
     "pack.read": "SELECT pack.read('a')",
@@ -121,7 +120,7 @@ ALLOWED = {
         ("SELECT", "log.head"), ("SELECT", "log.stream"), ("SELECT", "log.event"), *_BENEATH, ("SELECT", "log.outcome"),
         "log.append", "log.joined_by", "log.opened_by",
         "limits.admit", "limits.hold", "limits.give_back",
-        "lease.take", "lease.extend", "lease.release", "lease.tell_faults",
+        "lease.take", "lease.extend", "lease.release", "lease.report_faults",
         "limits.reserve", "limits.settle", *_BLOBS, ("INSERT", "blob.text"), ("INSERT", "blob.reply"),
         *(
             (verb, table)
@@ -155,7 +154,7 @@ ALLOWED = {
         ("SELECT", "log.archived"), *(("SELECT", table) for table in _DERIVED), ("SELECT", "projection.progress"),
         *_BLOBS,
     },
-    "playmolt_vault": {"vault.make", "vault.read", "vault.owned", "vault.outdated", "vault.seals", "vault.needed"},
+    "playmolt_vault": {"vault.make", "vault.read", "vault.owned", "vault.outdated", "vault.needed"},
 }  # fmt: skip
 TABLE_TRIES = [
     ((operation, table), statement.format(table=table, column=column))

@@ -32,7 +32,6 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 async def opened(pool: Pool, path: Path, stream: str) -> bytes:
     vault = Vault(PgKeyRows(pool), KeyFile(path))
-    await vault.settle()
     key = vault.new(stream)
     assert key is not None
     async with pool.transaction() as connection:

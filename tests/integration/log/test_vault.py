@@ -1,6 +1,5 @@
 """The keys of sessions in Postgres: who reaches them, and what is left of one that is erased."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,7 +31,6 @@ async def pool(database_url: str) -> AsyncIterator[Pool]:
 async def vault(pool: Pool, tmp_path: Path) -> Vault:
     write_keys(tmp_path / "seal-keys", [drawn(datetime.now(UTC))])
     vault = Vault(PgKeyRows(pool), KeyFile(tmp_path / "seal-keys"))
-    await vault.settle()
     return vault
 
 
@@ -50,25 +48,11 @@ async def test_a_key_is_kept_wrapped_and_found_again(vault: Vault, pool: Pool) -
     assert found is not None
     assert found.secret == key.secret
     assert key.secret not in (await pool.value("SELECT wrapped FROM vault.key WHERE stream = $1", LEGAL))
-    assert await vault.key("legal-2") is None
+    with pytest.raises(NotOpened, match="legal-2 has no key"):
+        await vault.key("legal-2")
     assert await vault.key("ox-1") is None
     assert vault.new("ox-1") is None
     assert [session.stream for session in await vault.rows.owned("agent-a", 10)] == [JURY, LEGAL]  # type: ignore[attr-defined]
-
-
-async def test_before_the_migration_that_turns_it_on_nothing_is_sealed(pool: Pool, tmp_path: Path) -> None:
-    """Until then the release before reads all there is."""
-    seals = "CREATE OR REPLACE FUNCTION vault.seals() RETURNS boolean LANGUAGE sql STABLE AS 'SELECT %s'"
-    write_keys(tmp_path / "seal-keys", [drawn(datetime.now(UTC))])
-    vault = Vault(PgKeyRows(pool), KeyFile(tmp_path / "seal-keys"))
-    await pool.fetch(seals % "false")
-    settling = asyncio.create_task(vault.settle())
-    await asyncio.sleep(0.2)
-    assert not settling.done()
-    assert vault.new(LEGAL) is None
-    await pool.fetch(seals % "true")
-    await asyncio.wait_for(settling, 10)
-    assert vault.new(LEGAL) is not None
 
 
 async def test_an_erased_session_has_no_key_for_ever(vault: Vault, pool: Pool) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import signal
 import time
 from collections.abc import AsyncIterator, Callable
@@ -16,14 +15,14 @@ from playmolt.calls import Request
 from playmolt.errors import Unavailable
 from playmolt.retries import Retry
 from playmolt_cli.local.stack import Stack
-from playmolt_core.db import migrate as migrating
-from playmolt_core.db.migrate import migrate, migrations, pending
+from playmolt_core.db.migrate import migrate, pending
 from playmolt_schemas.api import ActionAccepted, GameType
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from tests.integration.agora.experiment_operator import Operator, square_plan, turns_of
 from tests.integration.legal.person import Person
+from tests.integration.log.later_release import POST, PRE, later_release
 from tests.integration.platform.replica import Replica
 from tests.integration.platform.test_play import Table, Witness, check
 
@@ -248,39 +247,23 @@ async def _copied_whole(stack: Stack) -> None:
             await asyncio.sleep(0.1)
 
 
-def _new_version(folder: Path) -> Path:
-    """The migrations there are, and those of a version that adds to the log's schema."""
-    files = Path(str(migrating.__file__)).parent / "sql" / "migrations"
-    shutil.copytree(files, folder)
-    (folder / "0901_pre_note.sql").write_text(
-        "SET ROLE playmolt_owner; ALTER TABLE log.stream ADD COLUMN note text;"
-        "CREATE INDEX stream_note ON log.stream (note) WHERE note IS NOT NULL"
-    )
-    (folder / "0902_post_note.sql").write_text(
-        "SET ROLE playmolt_owner; ALTER TABLE log.stream ALTER COLUMN note SET DEFAULT '';"
-        "UPDATE log.stream SET note = '' WHERE note IS NULL; ALTER TABLE log.stream ALTER COLUMN note SET NOT NULL"
-    )
-    return folder
-
-
 async def test_a_rollout_there_and_back_with_its_migrations_loses_no_action_and_drops_no_game(
     stack: StackFactory, folder: Path
 ) -> None:
     running = stack("--engines", "2", "--gateways", "2", "--spectators", "2")
-    url, files = running.run.database_url, _new_version(folder / "migrations")
+    url, files = running.run.database_url, later_release(folder / "migrations")
     old = running.run.processes
     beside = Replica(running, "relay-1", "playmolt_core.relay", "PLAYMOLT_HEALTH_PORT")
-    assert await pending(url, folder=files) == ["0901_pre_note.sql", "0902_post_note.sql"]
-    assert len(migrations()) == len(migrations(files)) - 2
+    assert await pending(url, folder=files) == PRE + POST
     with beside:
         async with asyncio.timeout(SECONDS), under_load(running) as load:
-            assert await migrate(url, "pre", folder=files) == ["0901_pre_note.sql"]
+            assert await migrate(url, "pre", folder=files) == PRE
             await replaced(running, load)
             await load.another_game()
             assert await migrate(url, "pre") == [], "on the way back the former release bears what it does not know"
             await replaced(running, load)
             await asyncio.to_thread(beside.roll)
-            assert await migrate(url, "post", folder=files) == ["0902_post_note.sql"]
+            assert await migrate(url, "post", folder=files) == POST
             await load.another_action()  # on the new schema
             await load.another_game()
         await _copied_whole(running)

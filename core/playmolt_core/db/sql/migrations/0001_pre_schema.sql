@@ -1,4 +1,4 @@
--- The schema at the beginning. This file stays as it is; what stands today is told by ../schema.sql.
+-- The schema of 0.1.0. From the first release on this file never changes: later changes are migrations of their own.
 --
 --   log         the streams of games, their events and the outcomes of commands; the register of archived streams
 --   projection  what is computed from the log and can be computed anew
@@ -6,32 +6,13 @@
 --   limits      rates, calls of models, budgets
 --   lease       effects that a worker is at work on
 --   blob        long texts beside the log
+--   vault       the keys of sessions, wrapped
+--   pack        cases of one's own, who offers them, and which session plays which
 --
--- Everything belongs to playmolt_owner, in whose name nobody logs in. Where a role may do something only in a certain
--- way, it gets a function that runs with the owner's rights, and no right on the table.
-
--- Roles -----------------------------------------------------------------------------------------------------------------
-
--- Group roles that the services' logins belong to. They belong to the whole server, so another database may have made
--- them, or be making them right now.
-DO $$
-DECLARE
-  name text;
-BEGIN
-  FOREACH name IN ARRAY ARRAY['playmolt_owner', 'playmolt_engine', 'playmolt_relay', 'playmolt_gateway', 'playmolt_reader']
-  LOOP
-    CONTINUE WHEN to_regrole(name) IS NOT NULL;  -- made for a login that makes none
-    BEGIN
-      EXECUTE format('CREATE ROLE %I NOLOGIN', name);
-    EXCEPTION WHEN duplicate_object OR unique_violation THEN
-      NULL;
-    END;
-  END LOOP;
-  -- A migrator that is no superuser has to be able to make things in the owner's name.
-  IF NOT pg_has_role(current_user, 'playmolt_owner', 'USAGE') THEN
-    EXECUTE format('GRANT playmolt_owner TO %I', current_user);
-  END IF;
-END $$;
+-- `migrate` makes the roles first: group roles to which the logins of services belong. The login of an engine belongs to
+-- playmolt_engine and to the role of each of its types. Everything belongs to playmolt_owner, as which no one logs in.
+-- Where a role may do something only in a certain way, it may execute a function that runs with the owner's rights, and
+-- has no right on the table.
 
 CREATE SCHEMA log AUTHORIZATION playmolt_owner;
 CREATE SCHEMA projection AUTHORIZATION playmolt_owner;
@@ -39,22 +20,52 @@ CREATE SCHEMA account AUTHORIZATION playmolt_owner;
 CREATE SCHEMA limits AUTHORIZATION playmolt_owner;
 CREATE SCHEMA lease AUTHORIZATION playmolt_owner;
 CREATE SCHEMA blob AUTHORIZATION playmolt_owner;
+CREATE SCHEMA vault AUTHORIZATION playmolt_owner;
+CREATE SCHEMA pack AUTHORIZATION playmolt_owner;
 SET LOCAL ROLE playmolt_owner;
 
 -- Log -------------------------------------------------------------------------------------------------------------------
 
--- The one counter of positions. Its row lock, taken last and held to the commit, makes positions gapless and
+-- The counter of positions of each shard, made with the log (see "Shards"). Its row lock, taken last and held to the commit, makes positions gapless and
 -- commit-ordered.
 CREATE TABLE log.head (
-  one      boolean PRIMARY KEY DEFAULT true CHECK (one),
-  position bigint  NOT NULL DEFAULT 0 CHECK (position >= 0)
+  position bigint   NOT NULL DEFAULT 0 CHECK (position >= 0),
+  shard    smallint PRIMARY KEY CHECK (shard BETWEEN 0 AND 63)
 ) WITH (fillfactor = 10);
-INSERT INTO log.head DEFAULT VALUES;
 
--- Where each stream stands: its last version and hash, what a list of games shows of it, and when it is due. Pages are
--- left half empty, so that most updates find room beside what they replace and touch no index.
+-- A stream's number, which its records carry in place of its name: its kind in the bits from 48 up, the type it belongs to
+-- in the lowest four, a count between them.
+CREATE SEQUENCE log.stream_number;
+
+-- The kinds, each in tables of its own: 0 what stands for as long as the log does, 1 games and runs, 2 sessions and
+-- experiments, 3 what is left of archived games.
+CREATE FUNCTION log.kind_of(p_stream text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE
+  WHEN split_part(p_stream, '-', 1) IN ('lobby', 'erasure') THEN 0
+  WHEN split_part(p_stream, '-', 1) IN ('legal', 'jury', 'agora', 'experiment') THEN 2
+  ELSE 1
+END;
+CREATE FUNCTION log.new_number(p_kind bigint, p_code bigint) RETURNS bigint LANGUAGE sql
+RETURN (p_kind << 48) + (nextval('log.stream_number') << 4) + p_code;
+
+CREATE FUNCTION log.code_of(p_type text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE p_type
+  WHEN 'ox' THEN 1 WHEN 'trial' THEN 2 WHEN 'legal' THEN 3 WHEN 'jury' THEN 4 WHEN 'agora' THEN 5 WHEN 'experiment' THEN 6
+  ELSE 0
+END;
+
+-- The shard of a stream, of as many as there are: its place follows from the SHA-256 of its name.
+CREATE FUNCTION log.shard_of(p_stream text) RETURNS smallint LANGUAGE sql STABLE
+RETURN (
+  ('x' || left(encode(sha256(convert_to(p_stream, 'UTF8')), 'hex'), 8))::bit(32)::bigint
+  % (SELECT count(*) FROM log.head)
+)::smallint;
+
+-- What a list of games shows of each stream, when it is due, and the version and hash at which that was written. Of what is
+-- over, of sessions and archived streams these are the last; a game that runs goes on without its row where none of that
+-- changes. Pages are left half empty, so that most updates find room beside what they replace and touch no index.
 CREATE TABLE log.stream (
-  stream     text COLLATE "C" PRIMARY KEY,
+  stream     text COLLATE "C" NOT NULL,
   game       text COLLATE "C" NOT NULL,  -- the type, from the name
   version    integer          NOT NULL CHECK (version >= 0),
   hash       bytea            NOT NULL CHECK (octet_length(hash) = 32),
@@ -68,95 +79,270 @@ CREATE TABLE log.stream (
   updated_at timestamptz      NOT NULL,
   -- An archived stream stands at its version on a hash of zeros, which nothing can follow: append refuses it as it is.
   archived   boolean          NOT NULL DEFAULT false,
+  -- Both follow from the first event. `invite`: the hex SHA-256 of what a private game is shared by.
+  language   text             NOT NULL DEFAULT 'ko',
+  invite     text COLLATE "C",
+  -- Of a session that was erased: when, on whose word, and which session was begun
+  -- from it. It stands on a hash of zeros, too.
+  erased_at  timestamptz,
+  erased_by  text,
+  erased_linked text,
+  shard      smallint         NOT NULL,
+  number     bigint           NOT NULL,
+  PRIMARY KEY (stream, shard),
+  UNIQUE (number, shard),
   CHECK ((phase IS NULL) = (over IS NULL))
 ) WITH (fillfactor = 45);
 CREATE INDEX stream_due ON log.stream (game, due, stream) WHERE due IS NOT NULL;
 CREATE INDEX stream_newest ON log.stream (game, created_at DESC, stream DESC);
+CREATE UNIQUE INDEX stream_invite ON log.stream (invite, shard) WHERE invite IS NOT NULL;
 CREATE INDEX stream_running ON log.stream (game, created_at DESC, stream DESC) WHERE NOT over;
+-- The games that are over, by the phase in which they ended: whoever asks for those of another phase reads none of them.
+CREATE INDEX stream_over ON log.stream (game, phase COLLATE "C", created_at DESC, stream DESC) WHERE over;
 
--- The type of a stream is named once, when the stream is made: a generated column is computed anew by every update.
+-- What follows from a stream's name is said once, when the stream is made: a generated column is computed anew by every
+-- update.
 CREATE FUNCTION log.name_game() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   NEW.game := split_part(NEW.stream, '-', 1);
+  NEW.shard := log.shard_of(NEW.stream);
+  NEW.number := log.new_number(log.kind_of(NEW.stream), log.code_of(log.type_of(NEW.stream)));
   RETURN NEW;
 END $$;
 CREATE TRIGGER name_game BEFORE INSERT ON log.stream FOR EACH ROW EXECUTE FUNCTION log.name_game();
 
-CREATE TABLE log.event (
-  stream         text COLLATE "C" NOT NULL,
-  version        integer          NOT NULL CHECK (version > 0),
-  position       bigint           NOT NULL UNIQUE CHECK (position > 0),
-  type           text             NOT NULL,
-  schema_version smallint         NOT NULL CHECK (schema_version > 0),
-  data           json             NOT NULL,  -- json, not jsonb: the exact bytes that were hashed
-  metadata       json             NOT NULL,
-  at             timestamptz      NOT NULL,
-  salt           bytea            NOT NULL CHECK (octet_length(salt) = 16),
-  prev_hash      bytea            NOT NULL CHECK (octet_length(prev_hash) = 32),
-  hash           bytea            NOT NULL CHECK (octet_length(hash) = 32),
-  public         bytea            CHECK (octet_length(public) <= 524288),
-  lobby          bytea            CHECK (octet_length(lobby) <= 524288),
-  closes         boolean          NOT NULL,
-  PRIMARY KEY (stream, version),
-  CHECK (octet_length(data::text) + octet_length(metadata::text) <= 524288)
-);
+-- The records, without what follows from the rest of them. `log.event` is how they are read.
+--
+--   prev_hash  null: the hash of the record before it, or of none. What is left of an archived game has it.
+--   metadata   null: {"actor", "causation", "command_id" and "correlation": the command, "request", "trace"}, where null
+--              is "", but for a null request, which is left out; "HEX": the same with that "state_hash"; else as it was
+--              hashed
+--   decides    whether the command's answer follows from this record and its others: it has no outcome
+--   public     null: none; {…: the message as it is; else what stands in it between its type and `game_id`,
+--              '=' for the members of `data`, '#HEX' for those of them whose bits are set, the first in the lowest
+--   lobby      null: none; ,…: its type, phase, seated, needed and language, a comma before each; else as it is
+--
+-- What takes 8 bytes comes first: nothing is lost between columns.
+CREATE TABLE log.record (
+  position       bigint      NOT NULL CHECK (position > 0),
+  number         bigint      NOT NULL,
+  at             timestamptz NOT NULL,
+  version        integer     NOT NULL CHECK (version > 0),
+  shard          smallint    NOT NULL,
+  schema_version smallint    NOT NULL CHECK (schema_version > 0),
+  command        uuid,
+  actor          uuid,
+  closes         boolean     NOT NULL,
+  decides        boolean     NOT NULL,
+  hash           bytea       NOT NULL CHECK (octet_length(hash) = 32),
+  salt           bytea       NOT NULL CHECK (octet_length(salt) = 16),
+  type           text        NOT NULL,
+  data           json        NOT NULL,  -- json, not jsonb: the exact bytes that were hashed
+  public         text        CHECK (octet_length(public) <= 524288),
+  request        bytea       CHECK (octet_length(request) = 16),
+  trace          text,
+  metadata       json,
+  lobby          bytea       CHECK (octet_length(lobby) <= 524288),
+  prev_hash      bytea       CHECK (octet_length(prev_hash) = 32),
+  PRIMARY KEY (number, version, shard),
+  CHECK (octet_length(data::text) + coalesce(octet_length(metadata::text), 0) <= 524288),
+  CHECK (metadata IS NOT NULL OR command IS NOT NULL)
+) PARTITION BY LIST (shard);
+ALTER TABLE log.record
+  ALTER COLUMN data SET STORAGE MAIN, ALTER COLUMN public SET STORAGE MAIN, ALTER COLUMN metadata SET STORAGE MAIN;
 -- The results of games, from which leaderboards are made.
-CREATE INDEX event_results ON log.event (position) WHERE type = 'game_end';
+CREATE INDEX record_results ON log.record (position) WHERE type = 'game_end';
+-- Who took a seat in a stream: the list of an agent's games.
+CREATE INDEX record_joined ON log.record ((data ->> 'agent_id') COLLATE "C", number) WHERE type = 'agent_joined';
 -- Who opened a stream: the list of a person's sessions.
-CREATE INDEX event_opened_by ON log.event ((metadata ->> 'actor'), stream) WHERE version = 1;
+CREATE INDEX record_opened_by ON log.record (coalesce('agent-' || actor::text, metadata ->> 'actor') COLLATE "C", number)
+  WHERE version = 1;
 
--- What a command was answered, for its repetition.
+-- Opens the table in which a shard's records of a stream of this number lie, where it is not there: one for each 65,536
+-- streams of a kind. It is made by itself and then attached: so nobody who reads or writes is waited for.
+CREATE FUNCTION log.open_part(p_shard smallint, p_number bigint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  span  CONSTANT bigint := 1 << 20;
+  first CONSTANT bigint := p_number - p_number % span;
+  name  CONSTANT text   := format(
+    'record_%s_%s_%s', p_shard, (ARRAY['standing', 'game', 'session', 'kept'])[(p_number >> 48) + 1],
+    (p_number & (1::bigint << 48) - 1) / span
+  );
+BEGIN
+  IF to_regclass('log.' || name) IS NOT NULL THEN
+    RETURN;
+  END IF;
+  PERFORM pg_advisory_xact_lock(hashtextextended('log.' || name, 0));
+  IF to_regclass('log.' || name) IS NOT NULL THEN
+    RETURN;
+  END IF;
+  EXECUTE format(
+    'CREATE TABLE log.%I (LIKE log.record INCLUDING CONSTRAINTS INCLUDING STORAGE)', name
+  );
+  EXECUTE format('ALTER TABLE log.%1$I ADD CONSTRAINT %1$s_position UNIQUE (position)', name);
+  EXECUTE format(
+    'CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.%I FOR EACH STATEMENT EXECUTE FUNCTION log.refuse()', name
+  );
+  EXECUTE format(
+    'ALTER TABLE log.%I ATTACH PARTITION log.%I FOR VALUES FROM (%s) TO (%s)', 'record_' || p_shard, name, first, first + span
+  );
+END $$;
+
+CREATE FUNCTION log.note_opening() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  UPDATE log.stream AS s
+  SET language = coalesce(NEW.data #>> '{config,language}', s.language), invite = NEW.data #>> '{config,invite_sha256}'
+  WHERE s.number = NEW.number;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER note_opening AFTER INSERT ON log.record FOR EACH ROW
+  WHEN (NEW.version = 1 AND NEW.type = 'game_created') EXECUTE FUNCTION log.note_opening();
+
+-- What a command was answered, for its repetition, where that does not follow from its records.
 CREATE TABLE log.outcome (
   stream      text COLLATE "C" NOT NULL,
   command_id  text COLLATE "C" NOT NULL,
   fingerprint text             NOT NULL,
   body        bytea            NOT NULL,
-  PRIMARY KEY (stream, command_id)
+  shard       smallint         NOT NULL,
+  PRIMARY KEY (stream, command_id, shard)
 );
 
 -- Streams whose records were taken out of the log, and where they are. `positions` are those of the records that are no
--- longer here: with them the positions of the log are still without a hole.
+-- longer here: with them the positions of their shard are still without a hole.
 CREATE TABLE log.archived (
-  stream      text COLLATE "C" PRIMARY KEY,
+  stream      text COLLATE "C" NOT NULL,
   version     integer          NOT NULL CHECK (version > 0),
   hash        bytea            NOT NULL CHECK (octet_length(hash) = 32),
   positions   int8multirange   NOT NULL,
   file        text             NOT NULL,
   sha256      bytea            NOT NULL CHECK (octet_length(sha256) = 32),
-  archived_at timestamptz      NOT NULL DEFAULT now()
+  archived_at timestamptz      NOT NULL DEFAULT now(),
+  shard       smallint         NOT NULL,
+  PRIMARY KEY (stream, shard)
 );
 CREATE INDEX archived_positions ON log.archived USING gist (positions);
-CREATE INDEX archived_end ON log.archived (upper(positions)) WHERE NOT isempty(positions);
+CREATE INDEX archived_end ON log.archived (shard, upper(positions)) WHERE NOT isempty(positions);
 
--- Not even the owner changes what is stored. What stands in the register may be deleted, but for the results, from which
--- leaderboards are made.
+-- Not even the owner changes what is stored. What stands in the register may be deleted, and what commands of an erased
+-- session were answered.
 CREATE FUNCTION log.refuse() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  IF TG_OP = 'DELETE' AND TG_TABLE_NAME IN ('event', 'outcome') THEN
-    IF EXISTS (SELECT FROM log.archived AS a WHERE a.stream = OLD.stream) THEN
-      IF TG_TABLE_NAME = 'outcome' THEN
-        RETURN OLD;
-      ELSIF OLD.type <> 'game_end' THEN
-        RETURN OLD;
-      END IF;
+  IF TG_OP = 'DELETE' AND TG_TABLE_NAME = 'outcome' THEN
+    IF EXISTS (SELECT FROM log.archived AS a WHERE a.stream = OLD.stream)
+      OR EXISTS (SELECT FROM log.stream AS s WHERE s.stream = OLD.stream AND s.erased_at IS NOT NULL)
+    THEN
+      RETURN OLD;
+    END IF;
+  ELSIF TG_OP = 'DELETE' AND starts_with(TG_TABLE_NAME, 'record') THEN
+    IF OLD.number >> 48 < 3 AND EXISTS (
+      SELECT FROM log.stream AS s JOIN log.archived AS a ON a.stream = s.stream WHERE s.number = OLD.number
+    ) THEN
+      RETURN OLD;
     END IF;
   END IF;
   RAISE EXCEPTION 'log.% is append-only', TG_TABLE_NAME USING ERRCODE = 'feature_not_supported';
 END $$;
-CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON log.event    FOR EACH ROW EXECUTE FUNCTION log.refuse();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON log.record   FOR EACH ROW EXECUTE FUNCTION log.refuse();
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON log.outcome  FOR EACH ROW EXECUTE FUNCTION log.refuse();
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON log.archived FOR EACH ROW EXECUTE FUNCTION log.refuse();
-CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.event    FOR EACH STATEMENT EXECUTE FUNCTION log.refuse();
+CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.record   FOR EACH STATEMENT EXECUTE FUNCTION log.refuse();
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.outcome  FOR EACH STATEMENT EXECUTE FUNCTION log.refuse();
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.archived FOR EACH STATEMENT EXECUTE FUNCTION log.refuse();
 
+-- The type that a stream belongs to: of a lobby the type whose games it fills.
+CREATE FUNCTION log.type_of(p_stream text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE split_part(p_stream, '-', 1) WHEN 'lobby' THEN split_part(p_stream, '-', 2) ELSE split_part(p_stream, '-', 1) END;
+
+-- The types whose streams this session's login may append to and read; null, which is all of them, for whom the log
+-- belongs to. It asks for the login, not for the role taken: whoever takes a role gains nothing.
+CREATE FUNCTION log.own_types() RETURNS text[] LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT CASE WHEN NOT pg_has_role(session_user, 'playmolt_owner', 'MEMBER') THEN ARRAY(
+    SELECT substr(r.rolname, length('playmolt_game_') + 1) FROM pg_roles AS r
+    WHERE starts_with(r.rolname, 'playmolt_game_') AND pg_has_role(session_user, r.oid, 'MEMBER')
+  ) END
+$$;
+
+-- The same as the lowest bits of streams' numbers.
+CREATE FUNCTION log.own_codes() RETURNS bigint[] LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT array_agg(log.code_of(t.name)) FROM unnest(log.own_types()) AS t (name) HAVING log.own_types() IS NOT NULL
+$$;
+
+-- The records as they were hashed. Columns that nobody asks for are not made.
+CREATE VIEW log.event WITH (security_invoker = true) AS
+  SELECT
+    s.stream, r.version, r.position, r.type, r.schema_version, r.data,
+    CASE
+      WHEN starts_with(r.metadata::text, '{') THEN r.metadata
+      ELSE concat(
+        '{"actor":"', 'agent-' || r.actor, '","causation":"', encode(uuid_send(r.command), 'hex'), '","command_id":"',
+        encode(uuid_send(r.command), 'hex'), '","correlation":"', encode(uuid_send(r.command), 'hex'), '",',
+        '"request":"' || encode(r.request, 'hex') || '",', '"state_hash":' || r.metadata || ',', '"trace":"', r.trace, '"}'
+      )::json
+    END AS metadata,
+    r.at, r.salt,
+    coalesce(
+      r.prev_hash,
+      (SELECT b.hash FROM log.record AS b WHERE b.number = r.number AND b.version = r.version - 1 AND b.shard = r.shard),
+      decode(repeat('00', 32), 'hex')
+    ) AS prev_hash,
+    r.hash,
+    convert_to(CASE
+      WHEN r.public IS NULL OR starts_with(r.public, '{') THEN r.public
+      ELSE concat(
+        '{"type":"', r.type, '"',
+        CASE
+          WHEN r.public = '=' THEN ',' || substr(r.data::text, 2, length(r.data::text) - 2)
+          WHEN starts_with(r.public, '#') THEN (
+            SELECT string_agg(concat(',"', m.name, '":', m.value), '' ORDER BY m.nth)
+            FROM json_each(r.data) WITH ORDINALITY AS m (name, value, nth)
+            WHERE ('x' || lpad(substr(r.public, 2), 8, '0'))::bit(32)::integer >> m.nth::integer - 1 & 1 = 1
+          )
+          ELSE r.public
+        END,
+        ',"game_id":"', s.stream, '","version":', r.version,
+        ',"at":"', to_char(r.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), '"}'
+      )
+    END, 'UTF8') AS public,
+    CASE
+      WHEN get_byte(r.lobby, 0) <> ascii(',') THEN r.lobby
+      WHEN r.lobby IS NOT NULL THEN (
+        SELECT convert_to(concat(
+          '{"type":"', l.of[2], '","game_id":"', s.stream, '","gameType":"', s.game, '","phase":"', l.of[3], '","seated":', l.of[4],
+          ',"needed":', l.of[5], ',"at":"', to_char(r.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+          '","language":"', l.of[6], '"}'
+        ), 'UTF8')
+        FROM string_to_array(convert_from(r.lobby, 'UTF8'), ',') AS l (of)
+      )
+    END AS lobby, r.closes, CASE WHEN r.decides THEN r.command END AS command, r.shard
+  FROM log.record AS r JOIN log.stream AS s ON s.number = r.number AND s.shard = r.shard;
+
+-- Streams as a list shows them: where they end is told by their records.
+CREATE VIEW log.listed WITH (security_invoker = true) AS
+  SELECT s.stream, s.game, s.phase, s.round, s.seated, s.needed, s.over, s.created_at, s.language, s.invite,
+    coalesce(e.at, s.updated_at) AS updated_at, coalesce(e.version, s.version) AS version, coalesce(e.hash, s.hash) AS hash,
+    s.archived, s.erased_at, s.shard, s.number
+  FROM log.stream AS s
+  LEFT JOIN LATERAL (
+    SELECT n.version, n.at, n.hash FROM log.record AS n
+    WHERE n.number = s.number AND n.shard = s.shard AND n.version > s.version
+    ORDER BY n.version DESC LIMIT 1
+  ) AS e ON true;
+
+CREATE TRIGGER append_only INSTEAD OF INSERT OR UPDATE OR DELETE ON log.event
+FOR EACH ROW EXECUTE FUNCTION log.refuse();
+
 -- Appends units, all of them or none, and gives the numbers of those in conflict, for which nothing was stored: a stream
--- is not at the expected version and hash. A command id that is there already raises unique_violation.
+-- does not end at the expected version and hash. A command id that is there already raises unique_violation.
 --
 -- One array a column, as text (an array of JSON for what is JSON). p_* say for each stream, each there once, what is
 -- expected of it, where its records begin among the r_* (they end where those of the next begin; none: it is only checked)
--- and what becomes of it. a_* are outcomes. Versions, and the hashes that records follow, are not told but taken from the
--- stream: what does not follow cannot be said.
+-- and, where `p_moves`, what its row says from now on. a_* are outcomes. Versions, and the hashes that records follow, are
+-- not told but taken from the log: what does not follow cannot be said.
+--
+-- Nothing is locked but the rows that move, and the counter of positions, which comes last. Of two that extend a stream at
+-- once both find its end as expected, one waits for the counter, and (stream, version) then lets no second in.
 --
 -- The settings: a generic plan made while the tables are empty would scan them for ever after, and a hash would lock
 -- streams in another order than that of their names: then two batches could wait for each other.
@@ -164,10 +350,11 @@ CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.archived FOR EACH STATEMENT EX
 -- The limit in the update of the streams cuts nothing; it promises few rows, so that Postgres looks the streams up instead
 -- of reading them all.
 CREATE FUNCTION log.append(
-  p_unit text, p_stream text, p_expected text, p_prev_hash text, p_first text,
+  p_unit text, p_stream text, p_expected text, p_prev_hash text, p_first text, p_moves text,
   p_phase text, p_round text, p_seated text, p_needed text, p_over text, p_due text,
   r_part text, r_type text, r_schema_version text, r_data json, r_metadata json, r_at text,
-  r_salt text, r_hash text, r_public json, r_lobby json, r_closes text,
+  r_salt text, r_hash text, r_public json, r_lobby json, r_closes text, r_command text, r_decides text, r_actor text,
+  r_request text, r_trace text,
   a_stream text, a_command_id text, a_fingerprint text, a_body json
 ) RETURNS integer[]
 LANGUAGE plpgsql SECURITY DEFINER
@@ -180,112 +367,182 @@ SET enable_mergejoin = off
 SET jit = off
 AS $$
 DECLARE
+  units    CONSTANT integer[]     := p_unit;
   names    CONSTANT text[]        := p_stream;
   expected CONSTANT integer[]     := p_expected;
   followed CONSTANT bytea[]       := p_prev_hash;
   firsts   CONSTANT integer[]     := p_first;
+  moves    CONSTANT boolean[]     := p_moves;
   owners   CONSTANT integer[]     := r_part;
   hashes   CONSTANT bytea[]       := r_hash;
   times    CONSTANT timestamptz[] := r_at;
   stored   CONSTANT integer       := cardinality(hashes);
   ends     CONSTANT integer[]     := firsts[2:] || stored + 1;
   fresh    CONSTANT boolean       := 0 = ANY (expected);
-  moved    bigint;
-  refused  integer[];
+  mine     CONSTANT text[]        := log.own_types();
+  numbers  bigint[];
+  shards   smallint[];
+  place    smallint;
+  amount   bigint;
   base     bigint;
+  moved    bigint;
+  placed   bigint := 0;
+  refused  integer[];
+  broken   text;
 BEGIN
+  -- Only of its own types a login may write, outcomes included.
+  IF mine IS NOT NULL AND EXISTS (
+    SELECT FROM unnest(names || a_stream::text[]) AS p (stream) WHERE log.type_of(p.stream) <> ALL (mine)
+  ) THEN
+    RAISE EXCEPTION '% may not append to these streams', session_user USING ERRCODE = 'insufficient_privilege';
+  END IF;
+
+  SELECT
+    array_agg(s.number ORDER BY p.part), array_agg(s.shard ORDER BY p.part),
+    array_agg(p.unit ORDER BY p.part) FILTER (
+      WHERE s.archived OR s.erased_at IS NOT NULL
+        OR p.expected = 0 AND p.followed <> decode(repeat('00', 32), 'hex')
+        OR CASE WHEN p.expected > 0 THEN p.followed END IS DISTINCT FROM (
+          SELECT e.hash FROM log.record AS e
+          WHERE e.number = s.number AND e.version = p.expected AND e.shard = s.shard
+        )
+        OR p.first = p.next AND EXISTS (
+          SELECT FROM log.record AS n WHERE n.number = s.number AND n.version = p.expected + 1 AND n.shard = s.shard
+        )
+    )
+  INTO numbers, shards, refused
+  FROM unnest(units, names, expected, followed, firsts, ends) WITH ORDINALITY
+    AS p (unit, stream, expected, followed, first, next, part)
+  LEFT JOIN log.stream AS s ON s.stream = p.stream;
+  IF refused IS NOT NULL THEN
+    RETURN refused;
+  END IF;
+
   BEGIN
     IF fresh THEN
       -- A row to lock, so that of two that make the same stream one waits for the other.
       INSERT INTO log.stream (stream, version, hash, created_at, updated_at)
-      SELECT p.stream, 0, decode(repeat('00', 32), 'hex'), coalesce(times[p.first], 'epoch'), coalesce(times[p.first], 'epoch')
-      FROM unnest(names, expected, firsts) AS p (stream, expected, first) WHERE p.expected = 0
+      SELECT p.stream, 0, decode(repeat('00', 32), 'hex'), times[p.first], times[p.first]
+      FROM unnest(names, expected, firsts, ends) AS p (stream, expected, first, next)
+      WHERE p.expected = 0 AND p.first < p.next
       ORDER BY p.stream
       ON CONFLICT DO NOTHING;
-    END IF;
-    IF EXISTS (SELECT FROM unnest(firsts, ends) AS p (first, next) WHERE p.first = p.next) THEN
-      PERFORM FROM log.stream AS s WHERE s.stream = ANY (names) ORDER BY s.stream FOR NO KEY UPDATE;
+
+      SELECT array_agg(s.number ORDER BY p.part), array_agg(s.shard ORDER BY p.part) INTO numbers, shards
+      FROM unnest(names) WITH ORDINALITY AS p (stream, part) LEFT JOIN log.stream AS s ON s.stream = p.stream;
+      PERFORM log.open_part(p.shard, p.number) FROM unnest(shards, numbers, expected) AS p (shard, number, expected)
+      WHERE p.expected = 0 AND p.number IS NOT NULL;
     END IF;
 
-    UPDATE log.stream AS s
-    SET version = p.expected + p.next - p.first, hash = hashes[p.next - 1], updated_at = times[p.next - 1],
-        phase = p.phase, round = p.round, seated = p.seated, needed = p.needed, over = p.over, due = p.due
-    FROM (
-      SELECT * FROM unnest(
-        names, expected, followed, firsts, ends, p_phase::text[], p_round::integer[], p_seated::integer[],
-        p_needed::integer[], p_over::boolean[], p_due::timestamptz[]
-      ) AS a (stream, expected, followed, first, next, phase, round, seated, needed, over, due)
-      WHERE a.first < a.next ORDER BY a.stream LIMIT cardinality(names)
-    ) AS p
-    WHERE s.stream = p.stream AND (s.version, s.hash) = (p.expected, p.followed);
-    GET DIAGNOSTICS moved = ROW_COUNT;
-
-    IF moved < cardinality(names) THEN
-      SELECT array_agg(DISTINCT p.unit) INTO refused
-      FROM unnest(p_unit::integer[], names, expected, followed, firsts, ends)
-        AS p (unit, stream, expected, followed, first, next)
-      LEFT JOIN log.stream AS s ON s.stream = p.stream
-      WHERE (s.version, s.hash) IS DISTINCT FROM (
-        p.expected + p.next - p.first, CASE p.first WHEN p.next THEN p.followed ELSE hashes[p.next - 1] END
-      );
-      IF refused IS NOT NULL THEN
+    IF fresh OR true = ANY (moves) THEN
+      UPDATE log.stream AS s
+      SET version = p.expected + p.next - p.first, hash = hashes[p.next - 1], updated_at = times[p.next - 1],
+          phase = p.phase, round = p.round, seated = p.seated, needed = p.needed, over = p.over, due = p.due
+      FROM (
+        SELECT * FROM unnest(
+          names, expected, firsts, ends, moves, p_phase::text[], p_round::integer[], p_seated::integer[],
+          p_needed::integer[], p_over::boolean[], p_due::timestamptz[]
+        ) AS a (stream, expected, first, next, moves, phase, round, seated, needed, over, due)
+        WHERE (a.moves OR a.expected = 0) AND a.first < a.next ORDER BY a.stream LIMIT cardinality(names)
+      ) AS p
+      WHERE s.stream = p.stream AND s.version <= p.expected AND NOT s.archived AND s.erased_at IS NULL;
+      GET DIAGNOSTICS moved = ROW_COUNT;
+      IF moved < (
+        SELECT count(*) FROM unnest(moves, expected, firsts, ends) AS p (moves, expected, first, next)
+        WHERE (p.moves OR p.expected = 0) AND p.first < p.next
+      ) THEN
+        -- Erased, archived, held for its faults, or made by another meanwhile.
+        SELECT array_agg(p.unit) INTO refused
+        FROM unnest(units, names, expected, firsts, ends, moves) AS p (unit, stream, expected, first, next, moves)
+        LEFT JOIN log.stream AS s ON s.stream = p.stream
+        WHERE (p.moves OR p.expected = 0) AND p.first < p.next AND s.hash IS DISTINCT FROM hashes[p.next - 1];
         RAISE SQLSTATE 'PM409';
       END IF;
     END IF;
-  EXCEPTION WHEN SQLSTATE 'PM409' THEN
-    RETURN refused;
+
+    IF a_stream <> '{}' THEN
+      INSERT INTO log.outcome (stream, command_id, fingerprint, body, shard)
+      SELECT a.stream, a.command_id, a.fingerprint, convert_to(a.body, 'UTF8'), log.shard_of(a.stream)
+      FROM ROWS FROM (
+        unnest(a_stream::text[]), unnest(a_command_id::text[]), unnest(a_fingerprint::text[]), json_array_elements_text(a_body)
+      ) AS a (stream, command_id, fingerprint, body);
+    END IF;
+
+    FOR place, amount IN
+      SELECT p.shard, sum(p.next - p.first) FROM unnest(shards, firsts, ends) AS p (shard, first, next)
+      WHERE p.first < p.next GROUP BY p.shard ORDER BY p.shard
+    LOOP
+      UPDATE log.head AS h SET position = h.position + amount WHERE h.shard = place
+      RETURNING h.position - amount INTO STRICT base;
+      INSERT INTO log.record (
+        position, number, at, version, shard, schema_version, command, actor, closes, decides, hash, salt, type, data,
+        public, request, trace, metadata, lobby
+      )
+      SELECT
+        base + row_number() OVER (), numbers[r.part], r.at,
+        CASE WHEN r.nth >= firsts[r.part] AND r.nth < ends[r.part] THEN expected[r.part] + r.nth - firsts[r.part] + 1 END,
+        place, r.schema_version, r.command, r.actor, r.closes, r.decides, r.hash, r.salt, r.type, r.data,
+        r.public, r.request, r.trace, r.metadata::json, convert_to(r.lobby, 'UTF8')
+      FROM ROWS FROM (
+        unnest(
+          owners, r_type::text[], r_schema_version::smallint[], times, r_salt::bytea[], hashes, r_closes::boolean[],
+          r_command::uuid[], r_decides::boolean[], r_actor::uuid[], r_request::bytea[], r_trace::text[]
+        ),
+        json_array_elements(r_data), json_array_elements_text(r_metadata),
+        json_array_elements_text(r_public), json_array_elements_text(r_lobby)
+      ) WITH ORDINALITY AS r (
+        part, type, schema_version, at, salt, hash, closes, command, decides, actor, request, trace, data, metadata,
+        public, lobby, nth
+      )
+      WHERE shards[r.part] = place;
+      GET DIAGNOSTICS moved = ROW_COUNT;
+      placed := placed + moved;
+    END LOOP;
+    IF placed < stored THEN
+      RAISE EXCEPTION 'records of no stream' USING ERRCODE = 'not_null_violation';
+    END IF;
+    RETURN '{}';
+  EXCEPTION
+    WHEN SQLSTATE 'PM409' THEN
+      RETURN refused;
+    WHEN unique_violation THEN
+      GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
+      SELECT array_agg(p.unit) INTO refused FROM unnest(units, names, expected) AS p (unit, stream, expected)
+      WHERE EXISTS (
+        SELECT FROM log.stream AS s JOIN log.record AS n ON n.number = s.number AND n.shard = s.shard
+        WHERE s.stream = p.stream AND n.version > p.expected
+      );
+      IF broken NOT LIKE 'record%pkey' OR refused IS NULL THEN
+        RAISE;
+      END IF;
+      RETURN refused;
   END;
-
-  IF a_stream <> '{}' THEN
-    INSERT INTO log.outcome (stream, command_id, fingerprint, body)
-    SELECT a.stream, a.command_id, a.fingerprint, convert_to(a.body, 'UTF8')
-    FROM ROWS FROM (
-      unnest(a_stream::text[]), unnest(a_command_id::text[]), unnest(a_fingerprint::text[]), json_array_elements_text(a_body)
-    ) AS a (stream, command_id, fingerprint, body);
-  END IF;
-
-  IF fresh THEN
-    DELETE FROM log.stream AS s WHERE s.stream = ANY (names) AND s.version = 0;
-  END IF;
-
-  IF stored > 0 THEN
-    UPDATE log.head AS h SET position = h.position + stored RETURNING h.position - stored INTO STRICT base;
-    INSERT INTO log.event (
-      position, stream, version, type, schema_version, data, metadata, at, salt, prev_hash, hash, public, lobby, closes
-    )
-    SELECT
-      base + r.nth, names[r.part],
-      CASE WHEN r.nth >= firsts[r.part] AND r.nth < ends[r.part] THEN expected[r.part] + r.nth - firsts[r.part] + 1 END,
-      r.type, r.schema_version, r.data, r.metadata, r.at, r.salt,
-      CASE r.nth WHEN firsts[r.part] THEN followed[r.part] ELSE hashes[r.nth - 1] END,
-      r.hash, convert_to(r.public, 'UTF8'), convert_to(r.lobby, 'UTF8'), r.closes
-    FROM ROWS FROM (
-      unnest(owners, r_type::text[], r_schema_version::smallint[], times, r_salt::bytea[], hashes, r_closes::boolean[]),
-      json_array_elements(r_data), json_array_elements(r_metadata),
-      json_array_elements_text(r_public), json_array_elements_text(r_lobby)
-    ) WITH ORDINALITY AS r (part, type, schema_version, at, salt, hash, closes, data, metadata, public, lobby, nth);
-  END IF;
-  RETURN '{}';
 END $$;
 
 -- Enters finished streams in the register of archived ones and deletes their records, all or none, and gives the number
 -- of records deleted. `p_streams` is an array of {stream, version, hash}, as the file `p_file` holds them; whoever calls
 -- has read the file back. Nobody may call it but the owner.
+--
+-- The results, from which leaderboards are made, move to where what is kept lies, and their streams with them.
 CREATE FUNCTION log.prune(p_streams json, p_file text, p_sha256 bytea) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   names   text[];
+  former  bigint[];
+  latter  bigint[];
   wrong   text;
   removed bigint;
+  kept    bigint;
 BEGIN
-  SELECT array_agg(a.stream) INTO names FROM json_to_recordset(p_streams) AS a (stream text);
+  SELECT array_agg(a.stream ORDER BY a.stream) INTO names FROM json_to_recordset(p_streams) AS a (stream text);
 
   PERFORM FROM log.stream AS s WHERE s.stream = ANY (names) ORDER BY s.stream FOR NO KEY UPDATE;
+  SELECT array_agg(s.number ORDER BY s.stream) INTO former FROM log.stream AS s WHERE s.stream = ANY (names);
 
   SELECT min(a.stream) INTO wrong
   FROM json_to_recordset(p_streams) AS a (stream text, version integer, hash text)
   LEFT JOIN log.stream AS s ON s.stream = a.stream
-  LEFT JOIN log.event AS e ON e.stream = s.stream AND e.version = s.version
+  LEFT JOIN log.record AS e ON e.number = s.number AND e.version = s.version AND e.shard = s.shard
   WHERE (s.version = a.version AND s.hash = decode(a.hash, 'hex') AND s.over AND s.due IS NULL AND e.closes
          AND e.hash = s.hash) IS NOT TRUE;
   IF wrong IS NOT NULL THEN
@@ -293,40 +550,232 @@ BEGIN
       USING ERRCODE = 'object_not_in_prerequisite_state';
   END IF;
 
-  INSERT INTO log.archived (stream, version, hash, positions, file, sha256)
+  INSERT INTO log.archived (stream, version, hash, positions, file, sha256, shard)
   SELECT
     s.stream, s.version, s.hash,
     coalesce(range_agg(int8range(e.position, e.position, '[]')) FILTER (WHERE e.type <> 'game_end'), '{}'),
-    p_file, p_sha256
-  FROM log.stream AS s JOIN log.event AS e USING (stream)
-  WHERE s.stream = ANY (names) GROUP BY s.stream;
+    p_file, p_sha256, s.shard
+  FROM log.stream AS s JOIN log.record AS e ON e.number = s.number AND e.shard = s.shard
+  WHERE s.stream = ANY (names) GROUP BY s.stream, s.shard;
 
-  DELETE FROM log.event AS e WHERE e.stream = ANY (names) AND e.type <> 'game_end';
+  SELECT array_agg(log.new_number(3, f.number & 15) ORDER BY f.nth) INTO latter
+  FROM unnest(former) WITH ORDINALITY AS f (number, nth);
+  PERFORM log.open_part(s.shard, a.number)
+  FROM unnest(names, latter) AS a (stream, number) JOIN log.stream AS s ON s.stream = a.stream;
+  INSERT INTO log.record (
+    position, number, at, version, shard, schema_version, command, actor, closes, decides, hash, salt, type, data, public,
+    request, trace, metadata, lobby, prev_hash
+  )
+  SELECT e.position, a.latter, e.at, e.version, e.shard, e.schema_version, e.command, e.actor, e.closes, e.decides, e.hash,
+    e.salt, e.type, e.data, e.public, e.request, e.trace, e.metadata, e.lobby, b.hash
+  FROM unnest(names, former, latter) AS a (stream, number, latter)
+  JOIN log.stream AS s ON s.stream = a.stream
+  JOIN log.record AS e ON e.number = a.number AND e.shard = s.shard
+  JOIN log.record AS b ON b.number = e.number AND b.version = e.version - 1 AND b.shard = e.shard
+  WHERE e.type = 'game_end';
+  GET DIAGNOSTICS kept = ROW_COUNT;
+  DELETE FROM log.record AS e WHERE e.number = ANY (former);
   GET DIAGNOSTICS removed = ROW_COUNT;
   DELETE FROM log.outcome AS o WHERE o.stream = ANY (names);
   UPDATE log.stream AS s
   SET archived = true, hash = decode(repeat('00', 32), 'hex'), phase = NULL, round = NULL, seated = NULL, needed = NULL,
-      over = NULL
-  WHERE s.stream = ANY (names);
-  RETURN removed;
+      over = NULL, number = a.number
+  FROM unnest(names, latter) AS a (stream, number) WHERE s.stream = a.stream;
+  RETURN removed - kept;
 END $$;
+
+-- Drops the tables whose records have all left the log, and names them: their room on the disk is free at once. One that
+-- somebody reads is left for the next time. Nobody may call it but the owner.
+CREATE FUNCTION log.drop_parts() RETURNS SETOF text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
+DECLARE
+  part   record;
+  unused boolean;
+BEGIN
+  FOR part IN
+    SELECT c.relname AS name, h.shard FROM log.head AS h
+    JOIN pg_inherits AS i ON i.inhparent = format('log.record_%s', h.shard)::regclass
+    JOIN pg_class AS c ON c.oid = i.inhrelid
+    WHERE pg_relation_size(c.oid) > 0 ORDER BY c.relname
+  LOOP
+    EXECUTE format('SELECT NOT EXISTS (SELECT FROM log.%I)', part.name) INTO unused;
+    CONTINUE WHEN NOT unused;
+    BEGIN
+      EXECUTE format('LOCK TABLE log.record_%s, log.%I IN ACCESS EXCLUSIVE MODE', part.shard, part.name);
+      EXECUTE format('SELECT NOT EXISTS (SELECT FROM log.%I)', part.name) INTO unused;
+      IF unused THEN
+        EXECUTE format('DROP TABLE log.%I', part.name);
+        RETURN NEXT part.name;
+      END IF;
+    EXCEPTION WHEN lock_not_available THEN
+      CONTINUE;
+    END;
+  END LOOP;
+END $$;
+
+-- The streams in which an agent has a seat; like those a person opened (see the vault). Behind row security no index of
+-- what stands within `data` or `metadata` is used, since the operators that look there might tell of rows that are not the
+-- caller's. An index is used by what compares in its own order.
+CREATE FUNCTION log.joined_by(p_agent text) RETURNS SETOF text ROWS 20
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT s.stream FROM log.record AS e JOIN log.stream AS s ON s.number = e.number
+  WHERE e.type = 'agent_joined' AND (e.data ->> 'agent_id') COLLATE "C" = p_agent AND NOT EXISTS (
+      SELECT FROM log.record AS l
+      WHERE l.number = e.number AND l.version > e.version AND l.type = 'agent_left' AND l.data ->> 'agent_id' = p_agent
+    )
+    AND log.type_of(s.stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(s.stream)]))
+$$;
+
+-- An engine sees the streams of its own types alone. The types are looked up once a query.
+ALTER TABLE log.stream ENABLE ROW LEVEL SECURITY;
+ALTER TABLE log.record ENABLE ROW LEVEL SECURITY;
+ALTER TABLE log.outcome ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON log.stream FOR SELECT TO playmolt_engine
+  USING (log.type_of(stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(stream)])));
+CREATE POLICY own ON log.record FOR SELECT TO playmolt_engine
+  USING (number & 15 = ANY (coalesce((SELECT log.own_codes()), ARRAY[number & 15])));
+CREATE POLICY own ON log.outcome FOR SELECT TO playmolt_engine
+  USING (log.type_of(stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(stream)])));
+CREATE POLICY everything ON log.stream FOR SELECT TO playmolt_relay, playmolt_reader USING (true);
+CREATE POLICY everything ON log.record FOR SELECT TO playmolt_relay, playmolt_reader USING (true);
+CREATE POLICY everything ON log.outcome FOR SELECT TO playmolt_reader USING (true);
 
 REVOKE ALL ON ALL TABLES IN SCHEMA log FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA log FROM PUBLIC;
 GRANT USAGE ON SCHEMA log TO playmolt_engine, playmolt_relay, playmolt_reader;
 GRANT EXECUTE ON FUNCTION log.append TO playmolt_engine;
-GRANT SELECT ON log.head, log.stream, log.event TO playmolt_engine, playmolt_relay, playmolt_reader;
+GRANT SELECT ON log.head, log.stream, log.record, log.event, log.listed TO playmolt_engine, playmolt_relay, playmolt_reader;
 GRANT SELECT ON log.outcome TO playmolt_engine, playmolt_reader;
 GRANT SELECT ON log.archived TO playmolt_relay, playmolt_reader;
+GRANT EXECUTE ON FUNCTION log.type_of, log.own_types, log.own_codes, log.code_of, log.joined_by TO playmolt_engine;
+
+-- Vault ----------------------------------------------------------------------------------------------------------------
+
+-- A row a session. `owner` is the agent's id: no record of a session names it. `wrapped` is the session's key under AES
+-- key wrap by the key-encryption key `kek`, which lies in a file and never here. An erased session has none.
+CREATE TABLE vault.key (
+  stream     text COLLATE "C" PRIMARY KEY,
+  owner      text COLLATE "C" NOT NULL,
+  kek        text COLLATE "C" NOT NULL,
+  wrapped    bytea            CHECK (octet_length(wrapped) = 40),
+  created_at timestamptz      NOT NULL DEFAULT clock_timestamp(),
+  erased_at  timestamptz,
+  CHECK ((wrapped IS NULL) = (erased_at IS NOT NULL))
+);
+CREATE INDEX key_owner ON vault.key (owner, stream);
+CREATE INDEX key_created ON vault.key (created_at);
+CREATE INDEX key_kek ON vault.key (kek, stream) WHERE wrapped IS NOT NULL;
+
+-- Refuses streams that are no sessions, and sessions of types that the login has no role of.
+CREATE FUNCTION vault.check_types(p_streams text[]) RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  mine  CONSTANT text[] := coalesce(log.own_types(), ARRAY['jury', 'legal']);
+  other text;
+BEGIN
+  SELECT s.stream INTO other FROM unnest(p_streams) AS s (stream)
+  WHERE (split_part(s.stream, '-', 1) = ANY (mine) AND split_part(s.stream, '-', 1) IN ('jury', 'legal')) IS NOT TRUE;
+  IF FOUND THEN
+    RAISE EXCEPTION '% has no key of % in the vault', session_user, other USING ERRCODE = 'insufficient_privilege';
+  END IF;
+END $$;
+
+-- Keeps the keys of sessions that are being opened, and gives the streams whose row is new. Rows are made in the order of
+-- names, so that two who make several never wait for each other in a circle.
+CREATE FUNCTION vault.make(p_streams text[], p_owners text[], p_keks text[], p_wrapped bytea[]) RETURNS SETOF text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM vault.check_types(p_streams);
+  RETURN QUERY
+  INSERT INTO vault.key AS k (stream, owner, kek, wrapped)
+  SELECT n.stream, n.owner, n.kek, n.wrapped
+  FROM unnest(p_streams, p_owners, p_keks, p_wrapped) AS n (stream, owner, kek, wrapped) ORDER BY n.stream
+  ON CONFLICT DO NOTHING
+  RETURNING k.stream;
+END $$;
+
+CREATE FUNCTION vault.read(p_streams text[]) RETURNS SETOF vault.key
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM vault.check_types(p_streams);
+  RETURN QUERY SELECT * FROM vault.key AS k WHERE k.stream = ANY (p_streams);
+END $$;
+
+-- The sessions of an owner, of the login's own types.
+CREATE FUNCTION vault.owned(p_owner text) RETURNS TABLE (stream text, created_at timestamptz, erased_at timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT k.stream, k.created_at, k.erased_at FROM vault.key AS k
+  WHERE k.owner = p_owner
+    AND log.type_of(k.stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(k.stream)]))
+$$;
+
+-- Empties the row of a session and says when that was; null where there is none. Said again, it says the same.
+CREATE FUNCTION vault.erase(p_stream text) RETURNS timestamptz
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  emptied timestamptz;
+BEGIN
+  PERFORM vault.check_types(ARRAY[p_stream]);
+  UPDATE vault.key AS k SET wrapped = NULL, erased_at = clock_timestamp()
+  WHERE k.stream = p_stream AND k.wrapped IS NOT NULL;
+  SELECT k.erased_at INTO emptied FROM vault.key AS k WHERE k.stream = p_stream;
+  RETURN emptied;
+END $$;
+
+-- Rows of the login's own types that lie under another key than this one; at most p_limit.
+CREATE FUNCTION vault.outdated(p_kek text, p_limit integer) RETURNS SETOF vault.key
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT k.* FROM vault.key AS k
+  WHERE k.wrapped IS NOT NULL AND k.kek <> p_kek
+    AND log.type_of(k.stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(k.stream)]))
+  LIMIT p_limit
+$$;
+
+-- Puts a key that was read as `p_before` under another; false where it was wrapped anew or erased meanwhile.
+CREATE FUNCTION vault.rewrap(p_stream text, p_before bytea, p_kek text, p_wrapped bytea) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM vault.check_types(ARRAY[p_stream]);
+  UPDATE vault.key AS k SET kek = p_kek, wrapped = p_wrapped WHERE k.stream = p_stream AND k.wrapped = p_before;
+  RETURN FOUND;
+END $$;
+
+-- How many sessions of all types need each key-encryption key.
+CREATE FUNCTION vault.needed() RETURNS TABLE (kek text, sessions bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT k.kek, count(*) FROM vault.key AS k WHERE k.wrapped IS NOT NULL GROUP BY k.kek
+$$;
+
+REVOKE ALL ON vault.key FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA vault FROM PUBLIC;
+GRANT USAGE ON SCHEMA vault TO playmolt_vault;
+GRANT EXECUTE ON FUNCTION
+  vault.make, vault.read, vault.owned, vault.erase, vault.outdated, vault.rewrap, vault.needed
+TO playmolt_vault;
+
+-- The owner of a session is stored here alone; the owner of an experiment, in its first record.
+CREATE FUNCTION log.opened_by(p_actor text) RETURNS SETOF text ROWS 20
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT o.stream FROM (
+    SELECT s.stream FROM log.record AS e JOIN log.stream AS s ON s.number = e.number
+    WHERE e.version = 1 AND coalesce('agent-' || e.actor::text, e.metadata ->> 'actor') COLLATE "C" = p_actor
+    UNION ALL
+    SELECT k.stream FROM vault.key AS k WHERE k.owner = p_actor
+  ) AS o
+  WHERE log.type_of(o.stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(o.stream)]))
+$$;
+
+REVOKE ALL ON FUNCTION log.opened_by FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION log.opened_by TO playmolt_engine;
 
 -- Projections -----------------------------------------------------------------------------------------------------------
 
--- Up to where the projections have read the log.
+-- Up to where the projections have read each shard of the log. A relay whose `rules` differ makes them again.
 CREATE TABLE projection.progress (
-  one      boolean PRIMARY KEY DEFAULT true CHECK (one),
-  position bigint  NOT NULL DEFAULT 0 CHECK (position >= 0)
+  position bigint   NOT NULL DEFAULT 0 CHECK (position >= 0),
+  rules    integer  NOT NULL DEFAULT 0,
+  shard    smallint PRIMARY KEY
 ) WITH (fillfactor = 10);
-INSERT INTO projection.progress DEFAULT VALUES;
 
 -- Points and finished games of an agent in one game type, and in all of them (game_type '').
 CREATE TABLE projection.score (
@@ -338,20 +787,88 @@ CREATE TABLE projection.score (
 ) WITH (fillfactor = 80);
 CREATE INDEX score_ranking ON projection.score (game_type, points DESC, agent_id);
 
+-- A seat of a finished game. `rated`: the game is; `competes`: this seat is rated by it. `mu` to `line_points`: what its
+-- agent's line came to with this game.
+CREATE TABLE projection.result (
+  game_id     text COLLATE "C" NOT NULL,
+  agent_id    text COLLATE "C" NOT NULL,
+  game_type   text COLLATE "C" NOT NULL,
+  ended_at    timestamptz      NOT NULL,
+  seat        smallint         NOT NULL,
+  rank        integer,
+  points      bigint           NOT NULL,
+  rated       boolean          NOT NULL,
+  competes    boolean          NOT NULL,
+  version     text COLLATE "C" NOT NULL,
+  mu          double precision,
+  sigma       double precision,
+  line_games  integer,
+  line_points bigint,
+  PRIMARY KEY (game_id, agent_id)
+) WITH (fillfactor = 80);
+CREATE INDEX result_of_agent ON projection.result (agent_id, ended_at DESC, game_id DESC);
+CREATE INDEX result_order ON projection.result (game_type, ended_at, game_id) WHERE rated AND competes;
+CREATE INDEX result_of_line ON projection.result (agent_id, game_type, version, ended_at DESC, game_id DESC)
+  WHERE rated AND competes;
+
+-- What each line has come to: an agent in one version ("" for none) in one game type. `merit` is what lines are ordered
+-- by; the last two columns are the place of its newest game.
+CREATE TABLE projection.rating (
+  game_type text COLLATE "C"  NOT NULL,
+  agent_id  text COLLATE "C"  NOT NULL,
+  version   text COLLATE "C"  NOT NULL,
+  mu        double precision  NOT NULL,
+  sigma     double precision  NOT NULL,
+  games     integer           NOT NULL CHECK (games > 0),
+  points    bigint            NOT NULL,
+  merit     integer           NOT NULL,
+  ended_at  timestamptz       NOT NULL,
+  game_id   text COLLATE "C"  NOT NULL,
+  PRIMARY KEY (agent_id, game_type, version)
+) WITH (fillfactor = 80);
+CREATE INDEX rating_ranking ON projection.rating (game_type, merit DESC, agent_id, version);
+
 REVOKE ALL ON ALL TABLES IN SCHEMA projection FROM PUBLIC;
 GRANT USAGE ON SCHEMA projection TO playmolt_relay, playmolt_gateway, playmolt_reader;
-GRANT SELECT, INSERT, UPDATE, DELETE ON projection.score TO playmolt_relay;
+GRANT SELECT, INSERT, UPDATE, DELETE ON projection.score, projection.result, projection.rating TO playmolt_relay;
 GRANT SELECT, UPDATE ON projection.progress TO playmolt_relay;
-GRANT SELECT ON projection.score, projection.progress TO playmolt_gateway, playmolt_reader;
+GRANT SELECT ON ALL TABLES IN SCHEMA projection TO playmolt_gateway, playmolt_reader;
 
 -- Accounts --------------------------------------------------------------------------------------------------------------
 
+-- `folded` is the name as beginnings of names are compared.
 CREATE TABLE account.agent (
   id         text COLLATE "C" PRIMARY KEY,
   name       text             NOT NULL,
-  created_at timestamptz      NOT NULL DEFAULT now()
+  created_at timestamptz      NOT NULL DEFAULT now(),
+  handle     text COLLATE "C" NOT NULL,
+  folded     text COLLATE "C" NOT NULL,
+  kind       text             NOT NULL DEFAULT 'bot' CHECK (kind IN ('bot', 'person', 'house')),
+  version    text,
+  about      text,
+  model      text,
+  CHECK (model IS NULL OR kind = 'house')
 );
 CREATE INDEX agent_newest ON account.agent (created_at DESC, id DESC);
+CREATE UNIQUE INDEX agent_handle ON account.agent (handle);
+CREATE INDEX agent_folded ON account.agent (folded);
+
+-- The name's slug and as many of the last characters of the id as make it unique.
+CREATE FUNCTION account.name_handle() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  slug  text := regexp_replace(normalize(NEW.name, NFKD), '[^[:ascii:]]', '', 'g');
+  shown integer := 6;
+BEGIN
+  slug := trim(BOTH '-' FROM regexp_replace(lower(slug COLLATE "C"), '[^a-z0-9]+', '-', 'g'));
+  slug := coalesce(nullif(trim(BOTH '-' FROM left(slug, 24)), ''), 'agent');
+  LOOP
+    NEW.handle := slug || '-' || right(NEW.id, shown);
+    EXIT WHEN shown >= length(NEW.id) OR NOT EXISTS (SELECT FROM account.agent AS a WHERE a.handle = NEW.handle);
+    shown := shown + 2;
+  END LOOP;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER name_handle BEFORE INSERT ON account.agent FOR EACH ROW EXECUTE FUNCTION account.name_handle();
 
 -- One key an agent: of two rotations at once the later one wins, and no third key stays valid.
 CREATE TABLE account.api_key (
@@ -359,6 +876,38 @@ CREATE TABLE account.api_key (
   hash       bytea            NOT NULL UNIQUE CHECK (octet_length(hash) = 32),
   created_at timestamptz      NOT NULL DEFAULT now()
 );
+
+-- Keys of which something remembered is no longer true, for an hour: a gateway asks for those of late instead of looking
+-- each key up again.
+CREATE TABLE account.void_key (
+  hash bytea       PRIMARY KEY CHECK (octet_length(hash) = 32),
+  at   timestamptz NOT NULL
+);
+CREATE INDEX void_key_at ON account.void_key (at);
+
+-- `clock_timestamp()`: a transaction may have begun long before it gets here.
+CREATE FUNCTION account.note_void_key() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  void bytea;
+BEGIN
+  IF TG_TABLE_NAME = 'api_key' THEN
+    void := OLD.hash;
+  ELSE
+    -- Locked, so that a key that is being replaced is waited for, and not the one before it called void.
+    SELECT k.hash INTO void FROM account.api_key AS k WHERE k.agent_id = OLD.id FOR SHARE;
+  END IF;
+  DELETE FROM account.void_key AS v WHERE v.hash IN (
+    SELECT o.hash FROM account.void_key AS o
+    WHERE o.at < clock_timestamp() - interval '1 hour' FOR UPDATE SKIP LOCKED
+  );
+  INSERT INTO account.void_key AS v (hash, at) SELECT void, clock_timestamp() WHERE void IS NOT NULL
+  ON CONFLICT (hash) DO UPDATE SET at = excluded.at;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER note_void_key AFTER UPDATE OR DELETE ON account.api_key
+FOR EACH ROW EXECUTE FUNCTION account.note_void_key();
+CREATE TRIGGER note_void_key AFTER UPDATE ON account.agent FOR EACH ROW EXECUTE FUNCTION account.note_void_key();
 
 -- Which body an Idempotency-Key of a join belongs to. A key with another body is refused, whatever game type that names;
 -- every type has a lobby of its own, and no lobby knows of another's joins.
@@ -369,10 +918,96 @@ CREATE TABLE account.join_key (
   PRIMARY KEY (agent_id, command_id)
 );
 
+-- The games an agent took a seat in and has not been told yet that they are over: the newest hundred.
+CREATE TABLE account.seat (
+  agent_id text COLLATE "C" NOT NULL REFERENCES account.agent,
+  game_id  text COLLATE "C" NOT NULL,
+  taken_at timestamptz      NOT NULL DEFAULT now(),
+  PRIMARY KEY (agent_id, game_id)
+);
+
+-- What an installation keeps to itself, made by the first gateway that needs it.
+CREATE TABLE account.secret (
+  name  text  COLLATE "C" PRIMARY KEY,
+  value bytea NOT NULL CHECK (octet_length(value) = 32)
+);
+
+-- Where an agent is called, and with what the calls are signed.
+CREATE TABLE account.callback (
+  agent_id   text COLLATE "C" PRIMARY KEY REFERENCES account.agent,
+  url        text             NOT NULL,
+  secret     text             NOT NULL,
+  created_at timestamptz      NOT NULL DEFAULT now()
+);
+
+-- A seat that a gateway, `holder`, calls its agent for, until `until`. `refusals` of its answers to the question `turn_id`
+-- were refused; `last_error` is what the last answer in this game came to; `calling_until` bounds the call under way.
+CREATE TABLE account.called_seat (
+  agent_id      text COLLATE "C" NOT NULL,
+  game_id       text COLLATE "C" NOT NULL,
+  holder        text             NOT NULL,
+  until         timestamptz      NOT NULL,
+  turn_id       text             NOT NULL DEFAULT '',
+  refusals      integer          NOT NULL DEFAULT 0,
+  last_error    text,
+  calling_until timestamptz,
+  PRIMARY KEY (agent_id, game_id),
+  FOREIGN KEY (agent_id, game_id) REFERENCES account.seat ON DELETE CASCADE
+);
+CREATE INDEX called_seat_calling ON account.called_seat (calling_until) WHERE calling_until IS NOT NULL;
+
+-- Takes the room of a call for `p_seconds`; false where there is none, of this agent or in all. The lock makes the counts
+-- true: two callers would else see the same last room.
+CREATE FUNCTION account.begin_call(
+  p_agent text, p_game text, p_holder text, p_seconds double precision, p_each integer, p_most integer
+) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('account.called_seat', 0));
+  IF (
+    SELECT count(*) >= p_most OR count(*) FILTER (WHERE c.agent_id = p_agent) >= p_each
+    FROM account.called_seat AS c
+    WHERE c.calling_until > clock_timestamp() AND (c.agent_id, c.game_id) <> (p_agent, p_game)
+  ) THEN
+    RETURN false;
+  END IF;
+  UPDATE account.called_seat AS c SET calling_until = clock_timestamp() + make_interval(secs => p_seconds)
+  WHERE c.agent_id = p_agent AND c.game_id = p_game AND c.holder = p_holder AND c.until > clock_timestamp();
+  RETURN FOUND;
+END $$;
+
+-- What owners show of their sessions and experiments: a stream has one address at a time. `sections` names what is shown of
+-- it; null: all.
+CREATE TABLE account.share (
+  stream    text COLLATE "C" PRIMARY KEY,
+  token     text COLLATE "C" NOT NULL UNIQUE CHECK (length(token) >= 22),
+  owner     text COLLATE "C" NOT NULL,
+  sections  text[],
+  shared_at timestamptz      NOT NULL DEFAULT now()
+);
+
+-- Which body an Idempotency-Key of a share belongs to: its repeat opens no other sections.
+CREATE TABLE account.share_key (
+  stream      text COLLATE "C" NOT NULL,
+  command_id  text COLLATE "C" NOT NULL,
+  fingerprint text             NOT NULL,
+  PRIMARY KEY (stream, command_id)
+);
+
 REVOKE ALL ON ALL TABLES IN SCHEMA account FROM PUBLIC;
+REVOKE ALL ON FUNCTION account.begin_call, account.note_void_key FROM PUBLIC;
+GRANT SELECT, INSERT ON account.secret TO playmolt_gateway;
+GRANT SELECT ON account.void_key TO playmolt_gateway;
 GRANT USAGE ON SCHEMA account TO playmolt_gateway;
 GRANT SELECT, INSERT ON account.agent, account.api_key, account.join_key TO playmolt_gateway;
 GRANT UPDATE (hash, created_at) ON account.api_key TO playmolt_gateway;
+GRANT UPDATE (version, about) ON account.agent TO playmolt_gateway;
+GRANT SELECT, INSERT, DELETE ON account.seat TO playmolt_gateway;
+GRANT SELECT, INSERT, UPDATE, DELETE ON account.callback TO playmolt_gateway;
+GRANT SELECT, INSERT, UPDATE, DELETE ON account.called_seat TO playmolt_gateway;
+GRANT EXECUTE ON FUNCTION account.begin_call TO playmolt_gateway;
+GRANT SELECT, INSERT, UPDATE, DELETE ON account.share TO playmolt_gateway;
+GRANT SELECT, INSERT ON account.share_key TO playmolt_gateway;
 
 -- Limits: rates ---------------------------------------------------------------------------------------------------------
 
@@ -414,10 +1049,64 @@ BEGIN
   RETURN greatest(0.001, extract(epoch FROM coalesce(filled, present) + price - present - depth));
 END $$;
 
--- Forgets the full buckets, which are like buckets never used; gives how many.
-CREATE FUNCTION limits.sweep() RETURNS bigint
+-- Limits: sessions -----------------------------------------------------------------------------------------------------
+
+-- A place for a session that is being opened: until it stands in the log, or its call is refused. Unlogged: a crash of
+-- the server opens no sessions.
+CREATE UNLOGGED TABLE limits.opening (
+  session text COLLATE "C" PRIMARY KEY,
+  owner   text COLLATE "C" NOT NULL,
+  game    text COLLATE "C" NOT NULL,
+  at      timestamptz      NOT NULL
+);
+CREATE INDEX opening_owner ON limits.opening (owner, game);
+
+-- The sessions of an owner, over or not.
+CREATE FUNCTION limits.sessions_of(p_owner text) RETURNS SETOF log.stream
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT s.* FROM log.stream AS s WHERE s.stream IN (SELECT k.stream FROM vault.key AS k WHERE k.owner = p_owner)
+$$;
+
+-- Keeps a place for a session and gives '', or what there is no place in: an owner may have p_most of a type that are not
+-- over and in which something happened within p_days ('running'), and open p_day_most of all types in a day of UTC ('day';
+-- 0: as many as it likes). Calls of one owner take turns, so that no two count the same place.
+CREATE FUNCTION limits.open_session(
+  p_owner text, p_game text, p_session text, p_most integer, p_days integer, p_day_most integer
+) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  present  CONSTANT timestamptz := clock_timestamp();
+  midnight CONSTANT timestamptz := date_trunc('day', present, 'UTC');
+  running  bigint;
+  opened   bigint;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('limits.opening ' || p_owner, 0));
+  IF EXISTS (SELECT FROM log.stream AS s WHERE s.stream = p_session)
+    OR EXISTS (SELECT FROM limits.opening AS o WHERE o.session = p_session)
+  THEN
+    RETURN '';
+  END IF;
+  DELETE FROM limits.opening AS o WHERE o.owner = p_owner
+    AND (o.at < present - interval '1 minute' OR EXISTS (SELECT FROM log.stream AS s WHERE s.stream = o.session));
+  SELECT count(*) FILTER (
+      WHERE s.game = p_game AND NOT s.over AND s.updated_at > present - make_interval(days => p_days)
+    ), count(*) FILTER (WHERE s.game IN ('jury', 'legal') AND s.created_at >= midnight)
+  INTO running, opened FROM limits.sessions_of(p_owner) AS s;
+  IF running + (SELECT count(*) FROM limits.opening AS o WHERE o.owner = p_owner AND o.game = p_game) >= p_most THEN
+    RETURN 'running';
+  END IF;
+  IF p_day_most > 0
+    AND opened + (SELECT count(*) FROM limits.opening AS o WHERE o.owner = p_owner) >= p_day_most
+  THEN
+    RETURN 'day';
+  END IF;
+  INSERT INTO limits.opening (session, owner, game, at) VALUES (p_session, p_owner, p_game, present);
+  RETURN '';
+END $$;
+
+CREATE FUNCTION limits.give_session_up(p_session text) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  WITH gone AS (DELETE FROM limits.bucket WHERE full_at < clock_timestamp() RETURNING 1) SELECT count(*) FROM gone
+  DELETE FROM limits.opening AS o WHERE o.session = p_session
 $$;
 
 -- Limits: calls of models -----------------------------------------------------------------------------------------------
@@ -429,15 +1118,29 @@ CREATE UNLOGGED TABLE limits.model_call (
   alias  text COLLATE "C" NOT NULL,
   at     timestamptz      NOT NULL,
   until  timestamptz      NOT NULL,
-  tokens bigint           NOT NULL
+  tokens bigint           NOT NULL,
+  provider text COLLATE "C"
 );
 CREATE INDEX model_call_alias ON limits.model_call (alias, at);
+CREATE INDEX model_call_provider ON limits.model_call (provider, until);
+
+-- What a provider that refused calls (429) takes at once. `answered` counts those of a full house since the last change,
+-- `refused` its refusals in a row; before `until` nobody asks it.
+CREATE UNLOGGED TABLE limits.provider (
+  provider text COLLATE "C" PRIMARY KEY,
+  allowed  integer          NOT NULL CHECK (allowed >= 1),
+  answered integer          NOT NULL,
+  refused  integer          NOT NULL,
+  halved   timestamptz      NOT NULL,
+  until    timestamptz      NOT NULL
+);
 
 -- Admits a call that is expected to take `cost` tokens and gives 0, or gives the seconds after which to ask again. A null
--- limit is none. The lock makes the counts of one alias true: two callers would else see the same last room.
+-- limit is none. The locks make the counts of an alias and its provider true: two callers would else see the same last room.
 CREATE FUNCTION limits.admit(
   p_id uuid, p_alias text, p_window double precision, p_lease double precision,
-  p_concurrent integer, p_requests integer, p_tokens bigint, p_cost bigint
+  p_concurrent integer, p_requests integer, p_tokens bigint, p_cost bigint,
+  p_provider text
 ) RETURNS double precision
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -450,8 +1153,10 @@ DECLARE
   free_at timestamptz;
   used    bigint;
   room_at timestamptz;
+  learnt  limits.provider;
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended('limits.model_call ' || p_alias, 0));
+  PERFORM pg_advisory_xact_lock(hashtextextended('limits.provider ' || p_provider, 0));
   present := clock_timestamp();
   DELETE FROM limits.model_call AS c WHERE c.alias = p_alias AND c.at <= present - span AND c.until <= present;
 
@@ -477,11 +1182,20 @@ BEGIN
     free_at := greatest(free_at, room_at);
   END IF;
 
+  SELECT p.* INTO learnt FROM limits.provider AS p WHERE p.provider = p_provider;
+  IF learnt.provider IS NOT NULL THEN
+    SELECT count(*), min(c.until) INTO used, room_at
+    FROM limits.model_call AS c WHERE c.provider = p_provider AND c.until > present;
+    free_at := greatest(
+      free_at, CASE WHEN used >= learnt.allowed THEN room_at END, CASE WHEN learnt.until > present THEN learnt.until END
+    );
+  END IF;
+
   IF free_at IS NOT NULL THEN
     RETURN greatest(0.001, extract(epoch FROM free_at - present));
   END IF;
-  INSERT INTO limits.model_call (id, alias, at, until, tokens)
-  VALUES (p_id, p_alias, present, present + make_interval(secs => p_lease), cost);
+  INSERT INTO limits.model_call (id, alias, at, until, tokens, provider)
+  VALUES (p_id, p_alias, present, present + make_interval(secs => p_lease), cost, p_provider);
   RETURN 0;
 END $$;
 
@@ -494,12 +1208,61 @@ BEGIN
   RETURN FOUND;
 END $$;
 
--- Gives a slot back; `tokens` is what the call took, null when nobody knows.
-CREATE FUNCTION limits.give_back(p_id uuid, p_tokens bigint) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+-- Gives a slot back; `tokens` is what the call took, null when nobody knows. `refused` says what its provider is learnt
+-- from: a refusal (429) halves what is allowed and holds all its calls for `wait` seconds, or longer where it refuses again
+-- and again; ⌈stretch / allowed⌉ answers of a full house add one. Calls that were under way at a refusal count for neither.
+-- Under the lock, and with the slot: nobody else takes the refused call's room before it is gone.
+CREATE FUNCTION limits.give_back(
+  p_id uuid, p_tokens bigint, p_refused boolean, p_wait double precision, p_stretch integer,
+  p_first double precision, p_most double precision
+) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  given   limits.model_call;
+  learnt  limits.provider;
+  present timestamptz;
+  used    integer;
+BEGIN
+  SELECT c.* INTO given FROM limits.model_call AS c WHERE c.id = p_id;
+  IF p_refused IS NOT NULL AND given.provider IS NOT NULL THEN
+    PERFORM pg_advisory_xact_lock(hashtextextended('limits.provider ' || given.provider, 0));
+    present := clock_timestamp();
+    SELECT count(*) INTO used
+    FROM limits.model_call AS c WHERE c.provider = given.provider AND (c.until > present OR c.id = p_id);
+    SELECT p.* INTO learnt FROM limits.provider AS p WHERE p.provider = given.provider;
+    IF learnt.provider IS NULL AND p_refused THEN
+      learnt := (given.provider, used, 0, 0, '-infinity', '-infinity');
+      INSERT INTO limits.provider SELECT learnt.*;
+    END IF;
+    IF p_refused THEN
+      learnt.until := greatest(learnt.until, present + make_interval(secs => coalesce(p_wait, 0)));
+      IF given.at > learnt.halved THEN
+        learnt.until := greatest(
+          learnt.until, present + make_interval(secs => least(p_most, p_first * 2 ^ least(learnt.refused, 30)))
+        );
+        learnt.allowed := greatest(1, least(learnt.allowed, used) / 2);
+        learnt.refused := learnt.refused + 1;
+        learnt.halved := present;
+      END IF;
+      learnt.answered := 0;
+    ELSE
+      learnt.refused := 0;
+      IF used >= learnt.allowed AND given.at > learnt.halved THEN
+        learnt.answered := learnt.answered + 1;
+      END IF;
+      IF learnt.answered >= ceil(p_stretch::numeric / learnt.allowed) THEN
+        learnt.allowed := learnt.allowed + 1;
+        learnt.answered := 0;
+      END IF;
+    END IF;
+    UPDATE limits.provider AS p
+    SET allowed = learnt.allowed, answered = learnt.answered, refused = learnt.refused, halved = learnt.halved,
+      until = learnt.until
+    WHERE p.provider = learnt.provider;
+  END IF;
   UPDATE limits.model_call AS c SET until = least(c.until, clock_timestamp()), tokens = coalesce(p_tokens, c.tokens)
-  WHERE c.id = p_id
-$$;
+  WHERE c.id = p_id;
+END $$;
 
 -- Limits: budgets -------------------------------------------------------------------------------------------------------
 
@@ -543,11 +1306,35 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   WHERE b.account = ANY (p_accounts)
 $$;
 
+-- Forgets the full buckets, which are like buckets never used, and what was spent on days that are over for a week; gives
+-- how many buckets.
+CREATE FUNCTION limits.sweep() RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  DELETE FROM limits.budget WHERE account >= 'day:' AND account < 'day:' || (current_date - 7)::text;
+  WITH gone AS (DELETE FROM limits.bucket WHERE full_at < clock_timestamp() RETURNING 1) SELECT count(*) FROM gone
+$$;
+
+-- What is spent of a day, in all and by the key that spent most. A day's accounts are named `day:YYYY-MM-DD`, those of a
+-- key with the agent behind another colon.
+CREATE FUNCTION limits.day_spent(p_day date)
+RETURNS TABLE (tokens bigint, money numeric, key_tokens bigint, key_money numeric, key_sessions bigint) ROWS 1
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT coalesce(max(b.tokens) FILTER (WHERE b.account = 'day:' || p_day), 0),
+    coalesce(max(b.money) FILTER (WHERE b.account = 'day:' || p_day), 0),
+    coalesce(max(b.tokens) FILTER (WHERE b.account <> 'day:' || p_day), 0),
+    coalesce(max(b.money) FILTER (WHERE b.account <> 'day:' || p_day), 0),
+    coalesce((
+      SELECT count(*) FROM vault.key AS k WHERE k.created_at >= p_day::timestamp AT TIME ZONE 'UTC'
+      GROUP BY k.owner ORDER BY count(*) DESC LIMIT 1
+    ), 0)
+  FROM limits.budget AS b WHERE b.account = 'day:' || p_day OR starts_with(b.account, 'day:' || p_day || ':')
+$$;
+
 REVOKE ALL ON ALL TABLES IN SCHEMA limits FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA limits FROM PUBLIC;
 GRANT USAGE ON SCHEMA limits TO playmolt_gateway, playmolt_relay, playmolt_engine;
-GRANT EXECUTE ON FUNCTION limits.take TO playmolt_gateway;
-GRANT EXECUTE ON FUNCTION limits.sweep TO playmolt_relay;
+GRANT EXECUTE ON FUNCTION limits.take, limits.open_session, limits.give_session_up TO playmolt_gateway;
+GRANT EXECUTE ON FUNCTION limits.sweep, limits.day_spent TO playmolt_relay;
 GRANT EXECUTE ON FUNCTION limits.admit, limits.hold, limits.give_back, limits.reserve, limits.settle TO playmolt_engine;
 
 -- Leases ----------------------------------------------------------------------------------------------------------------
@@ -604,14 +1391,181 @@ REVOKE ALL ON ALL FUNCTIONS IN SCHEMA lease FROM PUBLIC;
 GRANT USAGE ON SCHEMA lease TO playmolt_engine;
 GRANT EXECUTE ON FUNCTION lease.take, lease.extend, lease.release TO playmolt_engine;
 
+-- A model call of a stream on its way: from just before a request goes out until its reply is kept. `logged` is how many
+-- requests of the turn the log held by then; `requests` those since, `tokens` and `money` what was reserved for them.
+CREATE TABLE lease.in_flight (
+  stream   text    COLLATE "C" PRIMARY KEY,
+  turn     integer NOT NULL,
+  agent    text    NOT NULL,
+  ask      integer NOT NULL,
+  logged   integer NOT NULL,
+  requests integer NOT NULL,
+  tokens   bigint  NOT NULL,
+  money    numeric NOT NULL
+);
+
+REVOKE ALL ON lease.in_flight FROM PUBLIC;
+GRANT SELECT, INSERT, UPDATE, DELETE ON lease.in_flight TO playmolt_engine;
+ALTER TABLE lease.in_flight ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON lease.in_flight TO playmolt_engine
+  USING (log.type_of(stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(stream)])));
+
+-- States as of a version, so that a stream that never ends is not folded from its first event. They can be made again of
+-- the log, and one whose record is another by now is not used.
+CREATE TABLE lease.snapshot (
+  stream  text     COLLATE "C" NOT NULL,
+  shard   smallint NOT NULL,
+  version integer  NOT NULL CHECK (version > 0),
+  hash    bytea    NOT NULL CHECK (octet_length(hash) = 32),
+  state   json     NOT NULL,
+  PRIMARY KEY (stream, shard)
+);
+
+REVOKE ALL ON lease.snapshot FROM PUBLIC;
+GRANT SELECT, INSERT, UPDATE ON lease.snapshot TO playmolt_engine;
+ALTER TABLE lease.snapshot ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON lease.snapshot TO playmolt_engine
+  USING (log.type_of(stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(stream)])));
+
+-- Questions of an experiment that wait for a batch, or for the run that asked to take what came. `name` is what the batch
+-- was asked for under, `batch` its id. Answered with null, a question is to be asked plainly. `tokens` and `money` are
+-- what was reserved for it.
+CREATE TABLE lease.batch_call (
+  key      bytea            PRIMARY KEY CHECK (octet_length(key) = 32),
+  stream   text COLLATE "C" NOT NULL,
+  alias    text COLLATE "C" NOT NULL,
+  body     text             NOT NULL,
+  at       timestamptz      NOT NULL DEFAULT clock_timestamp(),
+  name     text COLLATE "C",
+  batch    text COLLATE "C",
+  answered boolean          NOT NULL DEFAULT false,
+  answer   text,
+  tokens   bigint           NOT NULL,
+  money    numeric          NOT NULL
+);
+CREATE INDEX batch_call_stream ON lease.batch_call (stream, alias);
+
+REVOKE ALL ON lease.batch_call FROM PUBLIC;
+GRANT SELECT, INSERT, UPDATE, DELETE ON lease.batch_call TO playmolt_engine;
+ALTER TABLE lease.batch_call ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON lease.batch_call TO playmolt_engine
+  USING (log.type_of(stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(stream)])));
+
+-- When some engine of a type could last take actions, and the times between in which none could.
+CREATE TABLE lease.heartbeat (
+  game text COLLATE "C" PRIMARY KEY,
+  at   timestamptz      NOT NULL
+);
+
+CREATE TABLE lease.outage (
+  game  text COLLATE "C" NOT NULL,
+  began timestamptz      NOT NULL,
+  ended timestamptz      NOT NULL,
+  PRIMARY KEY (game, ended)
+);
+
+-- Says that actions of a type are taken now. What came before is an outage where the last word is older than p_silence
+-- seconds; those that began before the longest deadline are forgotten.
+CREATE FUNCTION lease.beat(p_game text, p_silence double precision) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  present CONSTANT timestamptz := clock_timestamp();
+  last    timestamptz;
+BEGIN
+  IF p_game <> ALL (coalesce(log.own_types(), ARRAY[p_game])) THEN
+    RAISE insufficient_privilege USING MESSAGE = 'this login takes no actions of ' || p_game;
+  END IF;
+  INSERT INTO lease.heartbeat AS h (game, at) VALUES (p_game, present) ON CONFLICT DO NOTHING;
+  SELECT h.at INTO last FROM lease.heartbeat AS h WHERE h.game = p_game FOR UPDATE;
+  IF present - last > make_interval(secs => p_silence) THEN
+    INSERT INTO lease.outage AS o (game, began, ended) VALUES (p_game, last, present);
+    DELETE FROM lease.outage AS o WHERE o.game = p_game AND o.ended < present - interval '367 days';
+  END IF;
+  UPDATE lease.heartbeat AS h SET at = greatest(h.at, present) WHERE h.game = p_game;
+END $$;
+
+-- For how many seconds since p_since no actions of a type could be taken; null while none can.
+CREATE FUNCTION lease.lost(p_game text, p_since timestamptz, p_silence double precision) RETURNS double precision
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT coalesce((
+    SELECT sum(extract(epoch FROM o.ended - greatest(o.began, p_since))) FROM lease.outage AS o
+    WHERE o.game = p_game AND o.ended > p_since
+  ), 0)::double precision
+  FROM lease.heartbeat AS h
+  WHERE h.game = p_game AND clock_timestamp() - h.at <= make_interval(secs => p_silence)
+$$;
+
+REVOKE ALL ON lease.heartbeat, lease.outage FROM PUBLIC;
+REVOKE ALL ON FUNCTION lease.beat, lease.lost FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION lease.beat, lease.lost TO playmolt_engine;
+
+-- What refusals count as, kept until the game's closing event holds it: any replica may refuse, and any may close.
+-- `reported`: the part of `count` that the closing event includes.
+CREATE TABLE lease.fault (
+  stream text    COLLATE "C" NOT NULL,
+  agent  text    COLLATE "C" NOT NULL,
+  kind   text    COLLATE "C" NOT NULL,
+  what   text    COLLATE "C" NOT NULL,
+  count  integer NOT NULL DEFAULT 1,
+  reported integer NOT NULL DEFAULT 0,
+  PRIMARY KEY (stream, agent, kind, what)
+);
+
+-- Counts a fault and says whether that was in time: the lock keeps a game from being closed meanwhile.
+CREATE FUNCTION lease.note_fault(p_stream text, p_agent text, p_kind text, p_what text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  closed boolean;
+BEGIN
+  IF log.type_of(p_stream) <> ALL (coalesce(log.own_types(), ARRAY[log.type_of(p_stream)])) THEN
+    RAISE insufficient_privilege USING MESSAGE = 'this login counts no faults in ' || p_stream;
+  END IF;
+  SELECT s.over INTO closed FROM log.stream AS s WHERE s.stream = p_stream FOR SHARE;
+  IF closed IS DISTINCT FROM false THEN
+    RETURN false;
+  END IF;
+  INSERT INTO lease.fault AS f (stream, agent, kind, what) VALUES (p_stream, p_agent, p_kind, p_what)
+  ON CONFLICT (stream, agent, kind, what) DO UPDATE SET count = f.count + 1;
+  RETURN true;
+END $$;
+
+-- The faults of a game, for its closing event.
+CREATE FUNCTION lease.report_faults(p_stream text) RETURNS TABLE (agent text, kind text, what text, count integer) ROWS 10
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  UPDATE lease.fault AS f SET reported = f.count
+  WHERE f.stream = p_stream AND log.type_of(f.stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(f.stream)]))
+  RETURNING f.agent, f.kind, f.what, f.count
+$$;
+
+-- A game is not closed while faults are counted that its closing event cannot know of: `log.append` finds it unmoved, a
+-- conflict, and the engine asks again.
+CREATE FUNCTION log.hold_for_faults() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF EXISTS (SELECT FROM lease.fault AS f WHERE f.stream = NEW.stream AND f.count > f.reported) THEN
+    RETURN NULL;
+  END IF;
+  DELETE FROM lease.fault AS f WHERE f.stream = NEW.stream;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER hold_for_faults BEFORE UPDATE ON log.stream FOR EACH ROW
+  WHEN (NEW.over AND NOT OLD.over) EXECUTE FUNCTION log.hold_for_faults();
+
+REVOKE ALL ON lease.fault FROM PUBLIC;
+REVOKE ALL ON FUNCTION lease.note_fault, lease.report_faults, log.hold_for_faults FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION lease.note_fault, lease.report_faults TO playmolt_engine;
+
 -- Blobs -----------------------------------------------------------------------------------------------------------------
 
 -- Long texts beside the log: prompts under their SHA-256, and models' replies under the key of their request.
 CREATE TABLE blob.text (
   hash bytea       PRIMARY KEY CHECK (octet_length(hash) = 32),
   body text        NOT NULL,
-  at   timestamptz NOT NULL DEFAULT now()
+  at   timestamptz NOT NULL DEFAULT now(),
+  -- The session that the text belongs to: it is sealed, lies under a hash that only its key makes, and goes with it.
+  stream text COLLATE "C"
 );
+CREATE INDEX text_stream ON blob.text (stream) WHERE stream IS NOT NULL;
 
 CREATE TABLE blob.reply (
   key  bytea       PRIMARY KEY CHECK (octet_length(key) = 32),
@@ -623,3 +1577,309 @@ REVOKE ALL ON ALL TABLES IN SCHEMA blob FROM PUBLIC;
 GRANT USAGE ON SCHEMA blob TO playmolt_engine, playmolt_reader;
 GRANT SELECT, INSERT ON blob.text, blob.reply TO playmolt_engine;
 GRANT SELECT ON blob.text, blob.reply TO playmolt_reader;
+
+-- Prompts and replies of experiments that nobody has used since a time; those of sessions go with their session. Used
+-- again, a text counts as new: once a day is enough to know.
+CREATE FUNCTION blob.put(p_hashes bytea[], p_bodies text[]) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  INSERT INTO blob.text AS t (hash, body)
+  SELECT DISTINCT ON (n.hash) n.hash, n.body FROM unnest(p_hashes, p_bodies) AS n (hash, body) ORDER BY n.hash
+  ON CONFLICT (hash) DO UPDATE SET at = now() WHERE t.at < now() - interval '1 day'
+$$;
+CREATE FUNCTION blob.forget(p_before timestamptz, p_limit integer) RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  WITH texts AS (
+    DELETE FROM blob.text WHERE hash IN (
+      SELECT t.hash FROM blob.text AS t WHERE t.stream IS NULL AND t.at < p_before LIMIT p_limit
+    ) RETURNING 1
+  ), replies AS (
+    DELETE FROM blob.reply WHERE key IN (SELECT r.key FROM blob.reply AS r WHERE r.at < p_before LIMIT p_limit) RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM texts) + (SELECT count(*) FROM replies)
+$$;
+REVOKE ALL ON FUNCTION blob.put, blob.forget FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION blob.put TO playmolt_engine;
+GRANT USAGE ON SCHEMA blob TO playmolt_vault;
+GRANT EXECUTE ON FUNCTION blob.forget TO playmolt_vault;
+
+-- Packs ---------------------------------------------------------------------------------------------------------------
+
+-- A row a pack, under the digest that names its files; whoever reads it computes the digest again.
+CREATE TABLE pack.files (
+  digest text COLLATE "C" PRIMARY KEY CHECK (digest ~ '^[0-9a-f]{64}$'),
+  files  bytea            NOT NULL CHECK (octet_length(files) <= 2097152),
+  at     timestamptz      NOT NULL DEFAULT clock_timestamp()
+);
+
+-- What new sessions may name: of each who brings cases (an agent's id, or '' for the operator) one pack an id. `about`
+-- is what a list shows of it.
+CREATE TABLE pack.offer (
+  owner  text COLLATE "C" NOT NULL,
+  id     text COLLATE "C" NOT NULL,
+  digest text COLLATE "C" NOT NULL REFERENCES pack.files,
+  about  json             NOT NULL,
+  at     timestamptz      NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (owner, id)
+);
+CREATE INDEX offer_digest ON pack.offer (digest);
+
+-- Which pack a session plays: it stays for as long as the session.
+CREATE TABLE pack.played (
+  stream text COLLATE "C" PRIMARY KEY,
+  digest text COLLATE "C" NOT NULL REFERENCES pack.files,
+  at     timestamptz      NOT NULL DEFAULT clock_timestamp()
+);
+CREATE INDEX played_digest ON pack.played (digest);
+
+-- Packs that a session names and no engine has: /readyz tells them.
+CREATE TABLE pack.missing (
+  digest text COLLATE "C" PRIMARY KEY,
+  at     timestamptz      NOT NULL DEFAULT clock_timestamp()
+);
+
+-- Refuses logins that do not play juries.
+CREATE FUNCTION pack.check_login() RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF 'jury' <> ALL (coalesce(log.own_types(), ARRAY['jury'])) THEN
+    RAISE EXCEPTION '% has no packs of juries', session_user USING ERRCODE = 'insufficient_privilege';
+  END IF;
+END $$;
+
+-- Lays files down, to be checked by an engine, which takes what is at fault away again.
+CREATE FUNCTION pack.bring(p_digest text, p_files bytea) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  INSERT INTO pack.files AS f (digest, files) VALUES (p_digest, p_files)
+  ON CONFLICT (digest) DO UPDATE SET at = clock_timestamp()
+$$;
+
+CREATE FUNCTION pack.read(p_digest text) RETURNS bytea
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM pack.check_login();
+  RETURN (SELECT f.files FROM pack.files AS f WHERE f.digest = p_digest);
+END $$;
+
+-- Offers a pack that lies here in place of the one its owner had under that id. Gives 'new', 'same' where it is offered
+-- already, 'taken' where the operator has the id, and 'full' where its owner has p_most others.
+CREATE FUNCTION pack.offer(p_owner text, p_id text, p_digest text, p_about json, p_most integer) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM pack.check_login();
+  PERFORM pg_advisory_xact_lock(hashtextextended('pack.offer ' || p_owner, 0));
+  IF EXISTS (SELECT FROM pack.offer AS o WHERE (o.owner, o.id, o.digest) = (p_owner, p_id, p_digest)) THEN
+    RETURN 'same';
+  END IF;
+  IF p_owner <> '' AND EXISTS (SELECT FROM pack.offer AS o WHERE (o.owner, o.id) = ('', p_id)) THEN
+    RETURN 'taken';
+  END IF;
+  IF p_owner <> '' AND p_most <= (SELECT count(*) FROM pack.offer AS o WHERE o.owner = p_owner AND o.id <> p_id) THEN
+    RETURN 'full';
+  END IF;
+  INSERT INTO pack.offer AS o (owner, id, digest, about) VALUES (p_owner, p_id, p_digest, p_about)
+  ON CONFLICT (owner, id) DO UPDATE SET digest = p_digest, about = p_about, at = clock_timestamp();
+  RETURN 'new';
+END $$;
+
+-- What an owner may name, the oldest first: its own and the operator's; null: all that there are.
+CREATE FUNCTION pack.offers(p_owner text) RETURNS SETOF pack.offer
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM pack.check_login();
+  RETURN QUERY
+  SELECT * FROM pack.offer AS o WHERE p_owner IS NULL OR o.owner IN ('', p_owner) ORDER BY o.at, o.owner, o.id;
+END $$;
+
+-- Offers a case no more, and says whether it was: the owner's own; of null, which is the operator, its own, else everybody's.
+CREATE FUNCTION pack.withdraw(p_owner text, p_id text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM pack.check_login();
+  DELETE FROM pack.offer AS o WHERE o.id = p_id AND o.owner = coalesce(p_owner, '');
+  IF NOT FOUND AND p_owner IS NULL THEN
+    DELETE FROM pack.offer AS o WHERE o.id = p_id;
+  END IF;
+  RETURN FOUND;
+END $$;
+
+-- Notes which pack a session plays, with its files where they are given; false where they do not lie here and are not.
+CREATE FUNCTION pack.play(p_stream text, p_digest text, p_files bytea) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM pack.check_login();
+  IF EXISTS (SELECT FROM pack.played AS p WHERE (p.stream, p.digest) = (p_stream, p_digest)) THEN
+    RETURN true;
+  END IF;
+  IF p_files IS NOT NULL THEN
+    PERFORM pack.bring(p_digest, p_files);
+  END IF;
+  PERFORM FROM pack.files AS f WHERE f.digest = p_digest FOR KEY SHARE;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  INSERT INTO pack.played AS p (stream, digest) VALUES (p_stream, p_digest)
+  ON CONFLICT (stream) DO UPDATE SET digest = p_digest, at = clock_timestamp();
+  DELETE FROM pack.missing AS m WHERE m.digest = p_digest;
+  RETURN true;
+END $$;
+
+CREATE FUNCTION pack.miss(p_digest text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM pack.check_login();
+  INSERT INTO pack.missing (digest) VALUES (p_digest) ON CONFLICT DO NOTHING;
+END $$;
+
+-- Takes away the packs that nobody offers and no session names: one that was just laid down is given an hour to be offered,
+-- and one that is at fault (p_faulty) none. A session that came to nothing names none.
+CREATE FUNCTION pack.sweep(p_faulty text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM pack.check_login();
+  DELETE FROM pack.played AS p WHERE p.at < clock_timestamp() - interval '1 hour'
+    AND NOT EXISTS (SELECT FROM log.stream AS s WHERE s.stream = p.stream AND s.phase IS DISTINCT FROM 'erased');
+  DELETE FROM pack.files AS f WHERE (f.at < clock_timestamp() - interval '1 hour' OR f.digest = p_faulty)
+    AND NOT EXISTS (SELECT FROM pack.offer AS o WHERE o.digest = f.digest)
+    AND NOT EXISTS (SELECT FROM pack.played AS p WHERE p.digest = f.digest);
+END $$;
+
+REVOKE ALL ON ALL TABLES IN SCHEMA pack FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pack FROM PUBLIC;
+GRANT USAGE ON SCHEMA pack TO playmolt_engine, playmolt_gateway;
+GRANT EXECUTE ON FUNCTION
+  pack.read, pack.offer, pack.offers, pack.withdraw, pack.play, pack.miss, pack.sweep
+TO playmolt_engine;
+GRANT EXECUTE ON FUNCTION pack.bring TO playmolt_gateway;
+GRANT SELECT ON pack.missing TO playmolt_gateway;
+
+-- Erasing -------------------------------------------------------------------------------------------------------------
+
+-- A session as who may erase it needs it: whose it is, where its records end, and whether it was erased.
+CREATE FUNCTION log.session(p_stream text) RETURNS TABLE (
+  owner text, version integer, hash bytea, created_at timestamptz, updated_at timestamptz,
+  erased_at timestamptz, erased_by text, erased_linked text
+) ROWS 1
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM vault.check_types(ARRAY[p_stream]);
+  RETURN QUERY
+  SELECT k.owner, s.version, s.hash, s.created_at, s.updated_at, s.erased_at, s.erased_by, s.erased_linked
+  FROM log.stream AS s JOIN vault.key AS k ON k.stream = s.stream
+  WHERE s.stream = p_stream AND s.version > 0;
+END $$;
+
+-- Erases a session that stands at a version and hash, with the record of it, `p_record`, which follows `p_followed` on
+-- the stream `erasure-sessions`. Gives false, and changes nothing, where either is not so any more.
+--
+-- The session's head is locked first, so that no append slips between; that of the log last, as in `log.append`.
+CREATE FUNCTION log.erase(
+  p_stream text, p_version integer, p_hash bytea, p_by text, p_linked text, p_followed bytea, p_record json
+) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  nothing CONSTANT bytea       := decode(repeat('00', 32), 'hex');
+  stated  CONSTANT timestamptz := p_record ->> 'at';
+  nth     CONSTANT integer     := p_record ->> 'version';
+  said    CONSTANT json        := p_record -> 'data';
+  present log.stream;
+BEGIN
+  PERFORM vault.check_types(ARRAY[p_stream]);
+  IF (said ->> 'stream', said ->> 'version', said ->> 'hash', said ->> 'by')
+    IS DISTINCT FROM (p_stream, p_version::text, encode(p_hash, 'hex'), p_by)
+  THEN
+    RAISE EXCEPTION 'the record is of another erasure' USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+
+  SELECT * INTO present FROM log.stream AS s WHERE s.stream = p_stream FOR UPDATE;
+  IF present.erased_at IS NOT NULL OR (present.version, present.hash) IS DISTINCT FROM (p_version, p_hash) THEN
+    RETURN false;
+  END IF;
+
+  IF nth = 1 THEN
+    INSERT INTO log.stream (stream, version, hash, created_at, updated_at)
+    VALUES ('erasure-sessions', 0, nothing, stated, stated) ON CONFLICT DO NOTHING;
+  END IF;
+  UPDATE log.stream AS s SET version = nth, hash = decode(p_record ->> 'hash', 'hex'), updated_at = stated
+  WHERE s.stream = 'erasure-sessions' AND s.version = nth - 1 AND s.hash = p_followed;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+
+  PERFORM vault.erase(p_stream);
+  DELETE FROM lease.fault AS f WHERE f.stream = p_stream;
+  DELETE FROM lease.in_flight AS f WHERE f.stream = p_stream;
+  UPDATE log.stream AS s
+  SET erased_at = stated, erased_by = p_by, erased_linked = p_linked, hash = nothing,
+      phase = 'erased', over = true, round = 0, seated = 0, needed = 0, due = NULL
+  WHERE s.stream = p_stream;
+  DELETE FROM log.outcome AS o WHERE o.stream = p_stream;
+  DELETE FROM blob.text AS t WHERE t.stream = p_stream;
+
+  UPDATE log.head AS h SET position = h.position + 1 WHERE h.shard = log.shard_of('erasure-sessions');
+  INSERT INTO log.record (
+    position, shard, number, version, type, schema_version, data, metadata, at, salt, hash, closes, decides
+  )
+  SELECT h.position, h.shard, s.number, nth, p_record ->> 'type', (p_record ->> 'schema_version')::smallint, said,
+    p_record -> 'metadata', stated, decode(p_record ->> 'salt', 'hex'), decode(p_record ->> 'hash', 'hex'), false, false
+  FROM log.head AS h JOIN log.stream AS s ON s.shard = h.shard WHERE s.stream = 'erasure-sessions';
+  RETURN true;
+END $$;
+
+-- Where the stream of erasures ends: what the next one follows.
+CREATE FUNCTION log.last_erasure() RETURNS TABLE (version integer, hash bytea) ROWS 1
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT s.version, s.hash FROM log.stream AS s WHERE s.stream = 'erasure-sessions'
+$$;
+
+-- Sessions in which nothing happened since a time, the longest idle first.
+CREATE FUNCTION log.idle_sessions(p_game text, p_since timestamptz, p_limit integer) RETURNS SETOF text
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM vault.check_types(ARRAY[p_game || '-']);
+  RETURN QUERY
+  SELECT s.stream FROM log.stream AS s
+  WHERE s.game = p_game AND s.erased_at IS NULL AND s.version > 0 AND s.updated_at < p_since
+  ORDER BY s.updated_at, s.stream LIMIT p_limit;
+END $$;
+
+-- Files of archived games in none of which anything happened since a time.
+CREATE FUNCTION log.old_archives(p_before timestamptz) RETURNS SETOF text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT a.file FROM log.archived AS a JOIN log.stream AS s USING (stream) 
+  GROUP BY a.file HAVING max(s.updated_at) < p_before ORDER BY a.file
+$$;
+
+-- Which sessions were erased, and whether their keys are gone: what a log is verified against.
+CREATE FUNCTION vault.emptied() RETURNS TABLE (stream text, emptied boolean)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT k.stream, k.wrapped IS NULL FROM vault.key AS k
+  WHERE k.wrapped IS NULL OR EXISTS (SELECT FROM log.stream AS s WHERE s.stream = k.stream AND s.erased_at IS NOT NULL)
+$$;
+
+REVOKE ALL ON FUNCTION
+  log.session, log.erase, log.last_erasure, log.idle_sessions, log.old_archives, vault.emptied
+FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION log.session, log.erase, log.last_erasure, log.idle_sessions, log.old_archives TO playmolt_vault;
+GRANT EXECUTE ON FUNCTION vault.emptied TO playmolt_vault;
+GRANT USAGE ON SCHEMA log TO playmolt_vault;
+
+-- Shards --------------------------------------------------------------------------------------------------------------
+
+-- How many shards the log has is fixed here: `playmolt.log_shards`, which `migrate` sets. Each has its counter of positions,
+-- its tables, and its place in the projections. All keys of what belongs to a stream contain its shard.
+DO $$
+DECLARE
+  shards CONSTANT integer := coalesce(nullif(current_setting('playmolt.log_shards', true), ''), '1');
+BEGIN
+  FOR place IN 0 .. shards - 1 LOOP
+    INSERT INTO log.head (shard) VALUES (place);
+    INSERT INTO projection.progress (shard) VALUES (place);
+    EXECUTE format(
+      'CREATE TABLE log.record_%1$s PARTITION OF log.record FOR VALUES IN (%1$s) PARTITION BY RANGE (number)', place
+    );
+    EXECUTE format(
+      'CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.record_%s FOR EACH STATEMENT EXECUTE FUNCTION log.refuse()', place
+    );
+    PERFORM log.open_part(place::smallint, kind << 48) FROM generate_series(0::bigint, 3) AS kind;
+  END LOOP;
+END $$;

@@ -11,8 +11,7 @@ FROM unnest($1::text::int8multirange - coalesce(
 )) AS gap ORDER BY gap
 
 -- name: totals
--- What has no file was erased.
-SELECT count(*), coalesce(sum(version), 0) FROM log.archived WHERE file <> ''
+SELECT count(*), coalesce(sum(version), 0) FROM log.archived
 
 -- name: finished
 SELECT s.stream, s.version, s.hash, s.created_at
@@ -29,6 +28,3 @@ SELECT log.prune($1, $2, $3)
 
 -- name: drop_parts
 SELECT log.drop_parts()
-
--- name: erased
-SELECT stream, version, hash FROM log.archived WHERE file = '' ORDER BY stream

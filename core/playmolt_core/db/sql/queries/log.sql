@@ -130,9 +130,6 @@ SELECT count(*) FROM log.head
 -- name: archived_to
 SELECT coalesce(max(upper(positions)) - 1, 0) FROM log.archived WHERE shard = $1 AND NOT isempty(positions)
 
--- name: erased_to
-SELECT coalesce(max(upper(positions)) - 1, 0) FROM log.archived WHERE shard = $1 AND file = ''
-
 -- name: due
 SELECT stream FROM log.stream WHERE game = $1 AND due <= $2 ORDER BY due, stream LIMIT $3
 
@@ -192,5 +189,5 @@ ORDER BY s.created_at DESC, s.stream DESC LIMIT $4
 -- name: note_fault
 SELECT lease.note_fault($1, $2, $3, $4)
 
--- name: tell_faults
-SELECT agent, kind, what, count FROM lease.tell_faults($1)
+-- name: report_faults
+SELECT agent, kind, what, count FROM lease.report_faults($1)

@@ -76,14 +76,14 @@ SELECT game_type, points, games FROM projection.score WHERE agent_id = $1 ORDER 
 SELECT agent_id, game_type, points, games FROM projection.score
 
 -- name: progress
-SELECT position, rules, ruled FROM projection.progress ORDER BY shard
+SELECT position, rules FROM projection.progress ORDER BY shard
 
 -- name: lock_progress
 -- All shards: a game of one may have a place before games of another.
-SELECT position, rules, ruled FROM projection.progress ORDER BY shard FOR UPDATE
+SELECT position, rules FROM projection.progress ORDER BY shard FOR UPDATE
 
 -- name: move
-UPDATE projection.progress SET position = $1, rules = $2, ruled = $1 WHERE shard = $3
+UPDATE projection.progress SET position = $1, rules = $2 WHERE shard = $3
 
 -- name: allow_long
 -- What is cleared may be the results of years.

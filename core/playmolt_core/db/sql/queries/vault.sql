@@ -1,6 +1,3 @@
--- name: seals
-SELECT vault.seals()
-
 -- name: make
 SELECT * FROM vault.make($1, $2, $3, $4)
 

@@ -1,0 +1,16 @@
+"""A later release with migrations of its own: what a rollout, a way back and an upgrade are tried with."""
+
+import shutil
+from importlib.resources import files
+from pathlib import Path
+
+PRE = ["0901_pre_note.sql", "0902_pre_find_note.sql"]
+POST = ["0903_post_note.sql"]
+_SAMPLES = Path(__file__).parent / "sample_migrations"
+
+
+def later_release(folder: Path) -> Path:
+    """Fill a folder with today's migrations and those of the later release."""
+    shutil.copytree(str(files("playmolt_core.db").joinpath("sql", "migrations")), folder)
+    shutil.copytree(_SAMPLES, folder, dirs_exist_ok=True)
+    return folder
