@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from deploy.release import image, manifests, provenance, sbom, wheels
-from deploy.release.source import DIST, Unfit, files, sha256, tag
+from deploy.release.source import DIST, Unfit, changed_migrations, files, sha256, tag
 
 PARTS: Final = ("wheels", "image", "sbom", "manifests", "provenance")
 """In this order: each may look at those before it."""
@@ -22,6 +22,18 @@ def _chosen() -> list[str]:
     return [part for part in PARTS if part in asked]
 
 
+def _refuse_changed_migrations() -> None:
+    try:
+        changed = changed_migrations()
+    except Unfit as error:
+        sys.exit(f"release: cannot compare the migrations with those of earlier releases: {error}")
+    if changed:
+        sys.exit(
+            f"release: released migrations were changed or removed: {', '.join(changed)}."
+            " Put them back and write a new migration."
+        )
+
+
 def _sums() -> None:
     lines = [f"{sha256(path)}  {path.relative_to(DIST)}\n" for path in files()]
     (DIST / "SHA256SUMS").write_text("".join(lines), "utf-8")
@@ -30,6 +42,7 @@ def _sums() -> None:
 def main() -> None:
     """Make every part that was asked for; the exit status says whether all were."""
     started, parts = datetime.now(UTC), _chosen()
+    _refuse_changed_migrations()
     makers: Mapping[str, Callable[[], str]] = {
         "wheels": wheels.make,
         "image": image.make,

@@ -12,6 +12,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
 DIST: Final = Path(os.environ.get("DIST", ROOT / "dist"))
+MIGRATIONS: Final = "core/playmolt_core/db/sql/migrations"
 
 
 class Unfit(Exception):
@@ -39,6 +40,21 @@ def committed_at() -> datetime:
     return datetime.fromtimestamp(int(run(["git", "show", "--no-patch", "--format=%ct", "HEAD"])), UTC)
 
 
+def changed_migrations(root: Path = ROOT) -> list[str]:
+    """The migrations of earlier releases (git tags) that differ here or are missing, each with its tag.
+
+    A database that applied such a file could not be migrated any further. Raises Unfit where git fails.
+    """
+    found = dict[str, str]()
+    for tag_name in run(["git", "tag", "--merged", "HEAD", "--sort=creatordate"], root=root).split():
+        listed = run(["git", "ls-tree", "-r", tag_name, "--", MIGRATIONS], root=root).splitlines()
+        for blob, path in [(line.split()[2], line.partition("\t")[2]) for line in listed]:
+            here = (root / path).is_file() and run(["git", "hash-object", "--", path], root=root).strip()
+            if here != blob:
+                found[path] = f"{path} (in {tag_name})"
+    return sorted(found.values())
+
+
 def members() -> list[Path]:
     """The folders of our packages."""
     return sorted(path.parent for pattern in ("*", "services/*") for path in ROOT.glob(f"{pattern}/pyproject.toml"))
@@ -54,11 +70,11 @@ def tool(name: str) -> str:
     return str(Path(sys.executable).with_name(name))
 
 
-def run(command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
-    """Run a program in the root; gives what it printed. Raises Unfit with the last line of its complaint."""
+def run(command: Sequence[str], environment: Mapping[str, str] | None = None, *, root: Path = ROOT) -> str:
+    """Run a program in the root folder and return its output. Raises Unfit with the last line of its error output."""
     try:
         done = subprocess.run(
-            list(command), cwd=ROOT, env={**os.environ, **(environment or {})}, stdin=subprocess.DEVNULL,
+            list(command), cwd=root, env={**os.environ, **(environment or {})}, stdin=subprocess.DEVNULL,
             capture_output=True, encoding="utf-8", errors="replace", timeout=3_600, check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:

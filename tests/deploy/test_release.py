@@ -17,6 +17,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_public_key
 
+from deploy.release.source import MIGRATIONS, changed_migrations
 from tests.deploy.manifests import OVERLAYS, ROOT, Json, containers, render, templates
 from tests.deploy.test_image import OWN, locked
 
@@ -161,6 +162,42 @@ def test_an_unknown_part_is_no_part(tmp_path: Path) -> None:
     done = release(tmp_path / "dist", PARTS="wheel")
     assert done.returncode != 0
     assert "there is no part wheel" in done.stderr
+
+
+def test_a_released_migration_never_changes(tmp_path: Path) -> None:
+    """Compared with every tag: also when the newest tag is of the very commit that is released."""
+    folder = tmp_path / MIGRATIONS
+    folder.mkdir(parents=True)
+    first, second = folder / "0001_pre_schema.sql", folder / "0002_post_rest.sql"
+
+    def git(*arguments: str) -> None:
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+        subprocess.run([_which("git"), *who, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    def commit(tag: str = "") -> None:
+        git("add", ".")
+        git("commit", "-q", "-m", "change")
+        if tag:
+            git("tag", tag)
+
+    git("init", "-q")
+    first.write_text("SELECT 1;\n")
+    commit()
+    first.write_text("SELECT 2;\n")
+    commit("v0.1.0")
+    assert changed_migrations(tmp_path) == [], "before the first tag it could change"
+    second.write_text("SELECT 3;\n")
+    commit()
+    assert changed_migrations(tmp_path) == [], "a new file is no change"
+    first.write_text("SELECT 4;\n")
+    fault = [f"{MIGRATIONS}/0001_pre_schema.sql (in v0.1.0)"]
+    assert changed_migrations(tmp_path) == fault, "not committed"
+    commit("v0.2.0")
+    assert changed_migrations(tmp_path) == fault, "committed and tagged"
+    first.write_text("SELECT 2;\n")
+    assert changed_migrations(tmp_path) == [f"{MIGRATIONS}/0001_pre_schema.sql (in v0.2.0)"]
+    second.unlink()
+    assert changed_migrations(tmp_path)[-1] == f"{MIGRATIONS}/0002_post_rest.sql (in v0.2.0)"
 
 
 def test_the_version_stands_in_one_file() -> None:
