@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from playmolt_agora.report.experiment_study import Gathered
     from playmolt_agora.report.study import Study
 
+
 T = TypeVar("T")
 Say = Callable[[str], None]
 
@@ -48,9 +49,9 @@ def export(experiment: str, out: Path, data: Path | None, say: Say) -> Path:
 def _of_files(source: Path, out: Path, say: Say) -> Analysed:
     # As below.
     from playmolt_agora.report import experiment_study  # noqa: PLC0415
-    from playmolt_agora.report.printing.sources import study_in  # noqa: PLC0415
     from playmolt_agora.report.study import StudyFault  # noqa: PLC0415
     from playmolt_agora.studies.opening import BundleBroken  # noqa: PLC0415
+    from playmolt_agora.studies.sources import study_in  # noqa: PLC0415
 
     try:
         found = study_in(source)
@@ -115,3 +116,29 @@ async def _exported(out: Path, say: Say, pool: Pool, gathered: "Gathered") -> Pa
         raise Failure(str(error)) from error
     say(f"sealed {digest}")
     return out / "manifest.json"
+
+
+def transcribed(run: str, agent: str | None, kind: "Format", data: Path | None, *, prompts: bool) -> str:
+    """The transcript of a run, of one agent where it is named. Raises Failure for a run or an agent there is not."""
+    return asyncio.run(_transcribed(run, agent, kind, data, prompts=prompts))
+
+
+async def _transcribed(run: str, agent: str | None, kind: "Format", data: Path | None, *, prompts: bool) -> str:
+    from playmolt_agora.report import assembly  # noqa: PLC0415 -- imports numeric libraries
+    from playmolt_agora.report.printing.transcript import transcript  # noqa: PLC0415 -- as above
+
+    with database(data) as url:
+        pool = await open_pool(url)
+        try:
+            stored = await (await log_of(pool)).load(run)
+            if stored is None or stored.records[0].type != "run_opened":
+                raise Failure(f"there is no run {run} in this log: `playmolt agora status EXPERIMENT` lists its runs")
+            turns = assembly.turns_of({run: stored.records})
+            kept = [turn for turn in turns if agent in (None, turn.agent)]
+            if agent is not None and not kept:
+                there = ", ".join(sorted({turn.agent for turn in turns}))
+                raise Failure(f"{run} has no agent {agent} that took a turn; there are {there}")
+            shown = await PgBlobs(pool).texts(sorted({turn.prompt_hash for turn in kept})) if prompts else {}
+        finally:
+            await pool.close()
+    return transcript(kept, kind, title=assembly.run_note(stored.records).label, prompts=shown)

@@ -9,9 +9,10 @@ from playmolt_core.llm.batch_calls import PgBatchCalls
 from playmolt_core.service.process import HostedGame, ServiceContext, run
 from playmolt_schemas.routes import sharing
 
-from playmolt_agora.batching.batch_worker import BatchWorker
-from playmolt_agora.batching.batched_calls import BatchedCalls
-from playmolt_agora.batching.judge_calls import JudgeCalls
+from playmolt_agora.calls.batch_worker import BatchWorker
+from playmolt_agora.calls.batched_calls import BatchedCalls, PromptStore
+from playmolt_agora.calls.experiment_status import ExperimentStatuses
+from playmolt_agora.calls.judge_calls import JudgeCalls
 from playmolt_agora.coding.judge_model import JudgeModel
 from playmolt_agora.coding.judging import Judging
 from playmolt_agora.experiment import effects as experiment_effects
@@ -22,7 +23,6 @@ from playmolt_agora.run.rules import Agora
 from playmolt_agora.scripted import residents
 from playmolt_agora.workers.asking import Asking
 from playmolt_agora.workers.budget_reservations import BudgetReservations
-from playmolt_agora.workers.experiment_status import ExperimentStatuses
 from playmolt_agora.workers.files import Files
 from playmolt_agora.workers.library import Library
 from playmolt_agora.workers.load_balancing import LoadBalancer
@@ -30,7 +30,6 @@ from playmolt_agora.workers.looks import Looks
 from playmolt_agora.workers.model_worker import ModelWorker
 from playmolt_agora.workers.openings import Openings
 from playmolt_agora.workers.pauses import Pauses
-from playmolt_agora.workers.prompt_store import PromptStore
 from playmolt_agora.workers.watch import Watch
 
 

@@ -11,7 +11,6 @@ from playmolt_schemas.records import Record
 from playmolt_schemas.text import on_one_line
 
 from playmolt_agora.bundle import verify
-from playmolt_agora.report.study import Model
 
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 """The date of every entry of a zip file, so that equal bundles are equal bytes."""
@@ -20,6 +19,17 @@ _encode: Final = msgspec.json.Encoder().encode
 
 class Unsealable(ValueError):
     """What was handed over does not make a bundle that would verify; the message names the first faults."""
+
+
+class ModelNote(msgspec.Struct, frozen=True, kw_only=True):
+    """A model of the plan. Prices are per million tokens, decimal strings; None is unknown, never 0."""
+
+    alias: str
+    asked: str
+    answered: tuple[str, ...] = ()
+    input_price: str | None = None
+    output_price: str | None = None
+    scripted: bool = False
 
 
 class Contents(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +43,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     runs: Mapping[str, Sequence[Record]]
     prompts: Mapping[str, str]
     folder: Mapping[str, str] = {}
-    models: Sequence[Model]
+    models: Sequence[ModelNote]
     made_at: str
     definitions: str
     stage1: str

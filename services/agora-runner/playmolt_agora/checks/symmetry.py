@@ -17,8 +17,9 @@ from playmolt_schemas.agora.turn import Language, PhaseName
 from playmolt_agora.checks.outline import Mark, outline
 from playmolt_agora.turn import prompts, texts
 from playmolt_agora.turn.prompts import Prompt
-from playmolt_agora.turn.scene import Happening, Scene
+from playmolt_agora.turn.scene import Scene
 from playmolt_agora.turn.texts import Library
+from playmolt_agora.world.state import Happening
 
 _PLACES: Final[Mapping[PhaseName, tuple[str, ...]]] = {
     "stage1": ("plaza", "market", "alley_a", "alley_b", "alley_c"),

@@ -12,19 +12,19 @@ from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import EventLog
 from playmolt_schemas.agora.plan import Plan
 
+from playmolt_agora.budget import Prices
+from playmolt_agora.calls.experiment_status import events_of
 from playmolt_agora.coding import judgement, thoughts
 from playmolt_agora.coding.judge_model import Halt, JudgeModel
 from playmolt_agora.coding.spending import Spending
 from playmolt_agora.coding.thoughts import Thought, key_of
 from playmolt_agora.experiment import commands
-from playmolt_agora.experiment.budget import Prices
 from playmolt_agora.experiment.effects import ThoughtsToCode
 from playmolt_agora.experiment.events import JudgeCoded
 from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.experiment.state import Judge, State
 from playmolt_agora.run.call_usage import is_call, lost_of
-from playmolt_agora.run.events import AgentActed
-from playmolt_agora.workers.run_usage import events_of
+from playmolt_agora.world.events import AgentActed
 
 _LOOK_SECONDS: Final = 2.0
 

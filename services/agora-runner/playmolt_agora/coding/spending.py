@@ -8,8 +8,8 @@ from playmolt_core.llm.catalogue import decimal_text
 from playmolt_schemas.agora.coding import JudgeBudget
 from playmolt_schemas.agora.plan import Budget, Spent
 
-from playmolt_agora.experiment import budget
-from playmolt_agora.experiment.budget import Charge, Prices
+from playmolt_agora import budget
+from playmolt_agora.budget import Charge, Prices
 from playmolt_agora.run.call_usage import with_call
 
 

@@ -7,8 +7,7 @@ import msgspec
 from playmolt_schemas.agora.coding import SHEET_ROWS
 from playmolt_schemas.agora.turn import Language, TurnRecord
 
-from playmolt_agora.measures.data.arms import arm_of
-from playmolt_agora.report.tallies import is_valid
+from playmolt_agora.measures.data.arms import arm_of, is_valid
 
 
 class Thought(msgspec.Struct, frozen=True):

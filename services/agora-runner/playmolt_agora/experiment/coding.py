@@ -8,8 +8,8 @@ from playmolt_schemas.agora.plan import NOTE_CHARS
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.text import unstorable
 
+from playmolt_agora.budget import prices_of
 from playmolt_agora.experiment import commands
-from playmolt_agora.experiment.budget import prices_of
 from playmolt_agora.experiment.events import JudgeCoded, JudgingEnded, JudgingStarted, PinnedModel, SheetCoded
 from playmolt_agora.experiment.preregistration import pinned
 from playmolt_agora.experiment.refusals import BY_CHARS, game_over

@@ -8,7 +8,7 @@ from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.coding import JudgeBudget, JudgingStatus, SheetRow, Which
 from playmolt_schemas.agora.plan import Budget, Noticed, Spent, StopKind
 
-from playmolt_agora.experiment.budget import LimitReached
+from playmolt_agora.budget import LimitReached
 from playmolt_agora.experiment.events import PinnedModel, Pins
 
 

@@ -9,7 +9,7 @@ from playmolt_schemas.agora.coding import JudgeBudget, JudgingStatus, SheetRow, 
 from playmolt_schemas.agora.plan import Budget, Folder, Noticed, PcsSoFar, Plan, Spent, Square, StopKind
 from playmolt_schemas.agora.turn import Parent
 
-from playmolt_agora.experiment.budget import LimitName, Scope
+from playmolt_agora.budget import LimitName, Scope
 from playmolt_agora.folder.rooms import LockedRoom
 
 

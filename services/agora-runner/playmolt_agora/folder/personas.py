@@ -1,6 +1,6 @@
 """Personas of a plan's folder."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, get_args
 
 import msgspec
@@ -10,6 +10,7 @@ from playmolt_schemas.agora.turn import ConstraintLevel, Language, Persona
 
 from playmolt_agora.folder import toml_file
 from playmolt_agora.folder.source import Source
+from playmolt_agora.turn.scene import Scene
 from playmolt_agora.world.own_world import Both
 
 PACKAGED: Final[tuple[str, ...]] = get_args(Persona)
@@ -56,3 +57,16 @@ def read(source: Source, name: str, languages: Sequence[Language]) -> OwnPersona
 def of_text(text: str) -> OwnPersona:
     """A persona of a text that was locked, hence read without a fault before."""
     return msgspec.toml.decode(text, type=OwnPersona)
+
+
+def dressed(scene: Scene, texts: Mapping[str, str]) -> Scene:
+    """A scene with the texts of its folder, path → text."""
+    path = f"personas/{scene.persona}.toml"
+    if path in texts:
+        told = of_text(texts[path]).told(scene.language)
+        scene = msgspec.structs.replace(scene, persona_text=told)
+    own = scene.own
+    if own is None:
+        return scene
+    read = {part: texts[path] for part, path in own.files.items() if path in texts and part != "persona"}
+    return msgspec.structs.replace(scene, own=msgspec.structs.replace(own, texts=read))

@@ -9,14 +9,14 @@ from playmolt_schemas.agora.plan import SEATS, Folder, Plan, PlanFault, RoomPlan
 from playmolt_schemas.agora.turn import ConstraintLevel, Language
 
 from playmolt_agora.folder import happenings, personas, symmetry, texts, toml_file, world_checks, world_file
+from playmolt_agora.folder import measure_file as declaration
+from playmolt_agora.folder.measure_file import Declared
 from playmolt_agora.folder.personas import OwnPersona
 from playmolt_agora.folder.rooms import LockedRoom, LockedSeat
 from playmolt_agora.folder.source import Placed, Source, locked, of_whole, sha256
 from playmolt_agora.folder.symmetry import Compared
 from playmolt_agora.folder.world_file import World
 from playmolt_agora.measures.data.arms import ARMS
-from playmolt_agora.own_measures import declaration
-from playmolt_agora.own_measures.declaration import Declared
 from playmolt_agora.world import worlds
 from playmolt_agora.world.own_world import OwnEvent
 

@@ -11,11 +11,11 @@ import msgspec
 from msgspec import NODEFAULT, UNSET, inspect
 from playmolt_schemas.agora.plan import NAME, SEATS, FaultCode, RoomPlan, RoomSeat
 
+from playmolt_agora.folder import measure_file as declaration
 from playmolt_agora.folder import source
 from playmolt_agora.folder.happenings import EVENTS_MOST
 from playmolt_agora.folder.personas import OwnPersona
 from playmolt_agora.folder.texts import CHARS_MOST
-from playmolt_agora.own_measures import declaration
 from playmolt_agora.turn import texts
 from playmolt_agora.turn.own_prompts import SLOTS
 from playmolt_agora.world.own_world import End, Hearing, OwnAction, OwnEvent, OwnRank, Place, Range, Resource

@@ -5,8 +5,8 @@ from typing import Literal
 
 import msgspec
 
+from playmolt_agora.measures.data.definitions import exact_gini
 from playmolt_agora.measures.data.results import Result
-from playmolt_agora.world import ledger
 
 Kind = Literal["energy", "influence", "shadow"]
 
@@ -34,7 +34,7 @@ def gini(values: Sequence[int]) -> float:
     """The Gini coefficient as the world reckons it, 0 to (n - 1) / n; a negative value raises ValueError."""
     if min(values, default=0) < 0:
         raise ValueError(f"{min(values)} is held; what agents hold is never negative")
-    return float(ledger.gini(values))
+    return float(exact_gini(values))
 
 
 def logged(held: Holdings) -> Logged:

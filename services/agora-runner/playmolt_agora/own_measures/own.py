@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 from playmolt_schemas.agora.plan import FaultCode, Folder
 
+from playmolt_agora.folder.measure_file import Declared
 from playmolt_agora.folder.rooms import LockedRoom
-from playmolt_agora.own_measures.declaration import Declared
 
 
 class OwnResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,17 +11,17 @@ from playmolt_core.llm.scripted.model import ScriptedTurn
 from playmolt_schemas.agora.plan import Plan
 from playmolt_schemas.agora.turn import RunSpec, Tokens
 
+from playmolt_agora.folder.personas import dressed
 from playmolt_agora.folder.rooms import LockedRoom
 from playmolt_agora.plan import matrix
 from playmolt_agora.run import commands, effects
-from playmolt_agora.run.events import AgentActed, TurnFailed
 from playmolt_agora.run.rules import Agora
-from playmolt_agora.run.state import State
 from playmolt_agora.scripted import residents, visitors
 from playmolt_agora.turn import prompts, reply_parser, scenes
 from playmolt_agora.turn.reply import TurnReply
 from playmolt_agora.turn.scene import Scene
-from playmolt_agora.workers.room_texts import dressed
+from playmolt_agora.world.events import AgentActed, TurnFailed
+from playmolt_agora.world.state import State
 
 TURNS: Final = 3
 _AT: Final = datetime(2000, 1, 1, tzinfo=UTC)

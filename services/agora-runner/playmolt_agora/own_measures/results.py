@@ -9,12 +9,12 @@ import msgspec
 from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.agora.turn import TurnRecord
 
-from playmolt_agora.own_measures import declaration
-from playmolt_agora.own_measures.declaration import Declared
+from playmolt_agora.folder import measure_file as declaration
+from playmolt_agora.folder.measure_file import Declared
+from playmolt_agora.measures.data.tables import csv_text
+from playmolt_agora.measures.data.turns import table
 from playmolt_agora.own_measures.own import OwnResult
 from playmolt_agora.own_measures.running import measured
-from playmolt_agora.report.tables_io import csv_text
-from playmolt_agora.studies.turns import table
 
 _PLACE = "measures/"
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 from playmolt_schemas.agora.plan import FaultCode
 
-from playmolt_agora.own_measures.declaration import Declared, Kind
+from playmolt_agora.folder.measure_file import Declared, Kind
 
 ROWS_MOST: Final = 1_000_000
 START_SECONDS: Final = 60.0

@@ -7,11 +7,11 @@ from typing import Any, Final
 import msgspec
 from playmolt_schemas.agora.plan import Plan, PlanFault
 
+from playmolt_agora.folder.measure_file import Declared
 from playmolt_agora.folder.reading import FolderReading
+from playmolt_agora.measures.data.turns import table
 from playmolt_agora.own_measures import rehearsal
-from playmolt_agora.own_measures.declaration import Declared
 from playmolt_agora.own_measures.running import Measured, measured
-from playmolt_agora.studies.turns import table
 
 SECONDS: Final = 5.0
 

@@ -9,7 +9,7 @@ from playmolt_core.llm.catalogue import Catalogue, is_scripted
 from playmolt_schemas.agora.plan import ModelCost, Plan
 from playmolt_schemas.agora.turn import Language, PhaseName
 
-from playmolt_agora.experiment import budget
+from playmolt_agora import budget
 from playmolt_agora.plan import matrix
 from playmolt_agora.plan import plan as plans
 

@@ -11,6 +11,7 @@ from playmolt_schemas.agora.turn import TurnRecord
 from playmolt_schemas.records import Record
 
 from playmolt_agora import budget
+from playmolt_agora.bundle.seal import ModelNote
 from playmolt_agora.coding.codings import codings
 from playmolt_agora.coding.thoughts import codable
 from playmolt_agora.experiment import events
@@ -24,7 +25,6 @@ from playmolt_agora.report.study import (
     Deviation,
     JudgeNote,
     Links,
-    Model,
     PlannedTest,
     Registered,
     RunNote,
@@ -249,12 +249,12 @@ def _registered(preregistered: events.Preregistered, at: str) -> Registered:
     )
 
 
-def _models(preregistered: events.Preregistered, turns: Sequence[TurnRecord]) -> tuple[Model, ...]:
+def _models(preregistered: events.Preregistered, turns: Sequence[TurnRecord]) -> tuple[ModelNote, ...]:
     answered: dict[str, set[str]] = {}
     for turn in turns:
         answered.setdefault(turn.model, set()).update(() if turn.model_answered is None else (turn.model_answered,))
     return tuple(
-        Model(
+        ModelNote(
             alias=model.alias,
             asked=model.model,
             answered=tuple(sorted(answered.get(model.alias, ()))),

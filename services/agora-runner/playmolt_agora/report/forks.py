@@ -8,10 +8,10 @@ import msgspec
 from playmolt_schemas.agora.turn import ACTIONS, TurnRecord
 
 from playmolt_agora.measures import drift
+from playmolt_agora.measures.data.arms import is_valid
 from playmolt_agora.measures.data.definitions import SMOOTHING
 from playmolt_agora.measures.divergence import count_jsd
 from playmolt_agora.report.study import RunNote, Study
-from playmolt_agora.report.tallies import is_valid
 
 
 class Fork(msgspec.Struct, frozen=True, kw_only=True):

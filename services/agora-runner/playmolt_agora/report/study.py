@@ -7,6 +7,7 @@ import msgspec
 from playmolt_schemas.agora.plan import Spent
 from playmolt_schemas.agora.turn import Language, Parent, TurnRecord
 
+from playmolt_agora.bundle.seal import ModelNote
 from playmolt_agora.own_measures.own import Own
 
 Table = Mapping[str, Sequence[Any]]
@@ -83,17 +84,6 @@ class Registered(msgspec.Struct, frozen=True, kw_only=True):
     remarks: tuple[str, ...] = ()
 
 
-class Model(msgspec.Struct, frozen=True, kw_only=True):
-    """A model of the plan. Prices are per million tokens, decimal strings; None is unknown, never 0."""
-
-    alias: str
-    asked: str
-    answered: tuple[str, ...] = ()
-    input_price: str | None = None
-    output_price: str | None = None
-    scripted: bool = False
-
-
 class JudgeNote(msgspec.Struct, frozen=True, kw_only=True):
     """A model that judged thoughts: how many got labels, how many a reply without them, and what it took."""
 
@@ -135,7 +125,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     seed: str
     registered: Registered | None = None
     runs: tuple[RunNote, ...]
-    models: tuple[Model, ...] = ()
+    models: tuple[ModelNote, ...] = ()
     turns: Sequence[TurnRecord]
     tables: Mapping[str, Table]
     unexcluded: Mapping[str, Table] = {}

@@ -1,38 +1,16 @@
 """The tables for other tools: `turns.jsonl`, and each table as CSV and Parquet (measures.md, section 11)."""
 
-import csv
-import io
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Final
 
 import msgspec
-from playmolt_schemas.agora.turn import ParseCode, TurnRecord
+from playmolt_schemas.agora.turn import TurnRecord
 
+from playmolt_agora.measures.data.tables import arrow_table, csv_text
 from playmolt_agora.report.study import StudyFault, Table, rows
-
-TEXTS: Final = frozenset(
-    (
-        "action", "agent", "arm", "cell", "condition", "contrast", "experiment", "figure", "kind", "language", "level",
-        "measure", "model", "other", "persona", "phase", "place", "run", "set", "target", "test", "unit",
-        "known", "coder_a", "coder_b", "label", "model_a", "model_b", "outcome", "treatment",
-    )
-)  # fmt: skip
-FLAGS: Final = frozenset(("degenerate_by_design", "excluded", "exploratory", "indicative", "scripted"))
-COUNTS: Final = frozenset(
-    (
-        "a_success", "agents", "agents_kept", "count", "dissoc_a", "dissoc_b", "dissoc_c", "dissoc_u", "dyad_exposure",
-        "calls", "cached_tokens", "completion_tokens", "failed_calls", "prompt_tokens", "reasoning_tokens",
-        "refused_calls", "unknown_calls",
-        "number", "epoch", "exposure", "failed", "feasible", "feasible_a", "interactions", "n", "n_off", "n_on",
-        "n_phase1", "n_stage1", "ritual", "ritual_infeasible", "runs_phase1", "runs_stage1", "succeeded", "t_all",
-        "t_rule", "t_valid", "turn", "turns", "valid", "window", *get_args(ParseCode),
-    )
-)  # fmt: skip
-"""Names of the columns that are text, truth values and whole numbers; all others are measured. So are `labelings`, of
-which a study of many runs has more than 64 bits can count."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -77,21 +55,6 @@ def turn_line(turn: TurnRecord) -> bytes:
     return _encode(turn) + b"\n"
 
 
-def csv_text(table: Table) -> str:
-    """A table as CSV: a head line, `\\n` ends, shortest decimals that read back the same, `true` and `false`."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table)
-    writer.writerows([_field(value) for value in line] for line in zip(*table.values(), strict=True))
-    return text.getvalue()
-
-
-def _field(value: object) -> object:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value is None else value
-
-
 def _check(name: str, table: Table) -> None:
     if not name.isidentifier():
         raise StudyFault(f"{name!r} is no name for a table: it becomes a file's name")
@@ -109,33 +72,6 @@ def _write_turns(turns: Iterable[TurnRecord], path: Path) -> Path:
     return path
 
 
-def arrow_table(table: Table) -> Any:
-    """A table with the types that its columns' names say."""
-    arrow = import_module("pyarrow")
-    kinds = {"text": arrow.string(), "flag": arrow.bool_(), "count": arrow.int64(), "measure": arrow.float64()}
-    schema = arrow.schema([(name, kinds[kind_of(name, values)]) for name, values in table.items()])
-    columns = [
-        arrow.array(_plain(values, kind_of(name, values)), type=schema.field(name).type)
-        for name, values in table.items()
-    ]
-    return arrow.Table.from_arrays(columns, schema=schema)
-
-
 def _write_parquet(table: Table, path: Path) -> None:
     with path.open("wb") as file:  # pyarrow takes no path that is not UTF-8
         import_module("pyarrow.parquet").write_table(arrow_table(table), file)
-
-
-def kind_of(column: str, values: Sequence[Any]) -> str:
-    """What a column holds: text, flag, count or measure. By its name, so that a column of nulls has a type, too."""
-    for names, kind in ((TEXTS, "text"), (FLAGS, "flag"), (COUNTS, "count")):
-        if column in names:
-            return kind
-    known = next((value for value in values if value is not None), None)
-    return "text" if isinstance(known, str) else "measure"
-
-
-def _plain(values: Sequence[Any], kind: str) -> list[Any]:
-    """Turn NumPy's numbers into Python's: Arrow is strict about mixed columns."""
-    make: Callable[[Any], Any] = {"text": str, "flag": bool, "count": int, "measure": float}[kind]
-    return [None if value is None else make(value) for value in values]

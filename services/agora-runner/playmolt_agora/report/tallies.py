@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
-from playmolt_schemas.agora.turn import ACTIONS, VALID_CODES, Language, TurnRecord
+from playmolt_schemas.agora.turn import Language, TurnRecord
 
-from playmolt_agora.measures.data.arms import arm_of, place_of, rank_of
+from playmolt_agora.measures.data.arms import arm_of, base_of, is_valid, place_of, rank_of
 
 BINS: Final = 10
 """Pieces of time in the plots over time, fewer where a run has fewer turns; the windows of Instruction Drift are those
@@ -27,16 +27,6 @@ class Mix(msgspec.Struct, frozen=True):
 
 Cell = tuple[str, str, Language, str]
 """Arm, persona condition (`""` outside Phase 2), language, model (`""` over all models)."""
-
-
-def base_of(turn: TurnRecord) -> str | None:
-    """The action as measures count it; turns from before it was told apart say the action alone."""
-    return turn.action_base or turn.action
-
-
-def is_valid(turn: TurnRecord) -> bool:
-    """Whether a turn is valid in the sense of measures.md, section 0."""
-    return turn.parse_code in VALID_CODES and base_of(turn) in ACTIONS
 
 
 def piece_of(turn: TurnRecord) -> int:

@@ -8,7 +8,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_schemas.agora.plan import Spent
 
-from playmolt_agora.experiment import budget
+from playmolt_agora import budget
 
 LOST: Final = "lost"
 _REFUSED: Final = "rate_limited"

@@ -10,7 +10,8 @@ from playmolt_core.game.decider import Event
 from playmolt_core.game.game import Changes, Fold
 from playmolt_schemas.agora.turn import Effect, TurnRecord
 
-from playmolt_agora.run.events import (
+from playmolt_agora.world import contest, ranks, resources, skills, visibility
+from playmolt_agora.world.events import (
     ActContested,
     AgentActed,
     AgentDied,
@@ -30,9 +31,8 @@ from playmolt_agora.run.events import (
     TurnFailed,
     WhisperLeaked,
 )
-from playmolt_agora.run.state import ACTS, Act, Agent, Billboard, Contestable, Owed, Pause, Stage, State, shown
-from playmolt_agora.world import contest, ranks, resources, skills, visibility
 from playmolt_agora.world.own_world import CONTEST
+from playmolt_agora.world.state import ACTS, Act, Agent, Billboard, Contestable, Owed, Pause, Stage, State, dying, shown
 
 
 def evolve(state: State, event: Event, at: datetime) -> State:
@@ -45,13 +45,6 @@ def evolve(state: State, event: Event, at: datetime) -> State:
     after = replace(state, version=state.version + 1, **changes)
     stage = _stage(after)
     return after if stage == after.stage else replace(after, stage=stage)
-
-
-def dying(state: State) -> str | None:
-    """The first agent, in seat order, whose energy is used up."""
-    if not state.rules.death:
-        return None
-    return next((name for name, agent in state.agents.items() if agent.alive and agent.energy <= 0), None)
 
 
 def _stage(state: State) -> Stage:

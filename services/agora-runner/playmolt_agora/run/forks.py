@@ -9,7 +9,7 @@ from playmolt_schemas.agora.turn import RunSpec, TurnRecord
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.text import unstorable
 
-from playmolt_agora.run.events import AgentActed, CallMade, RunEnded, RunOpened, RunPaused, RunResumed, TurnFailed
+from playmolt_agora.world.events import AgentActed, CallMade, RunEnded, RunOpened, RunPaused, RunResumed, TurnFailed
 
 _NOT_TAKEN = (CallMade, RunPaused, RunResumed, RunEnded)
 """What a fork does not take over: calls it has not paid for, pauses and an end that are its parent's."""

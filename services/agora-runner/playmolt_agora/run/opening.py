@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from playmolt_schemas.agora.turn import Persona, RunSpec, Seat
 from playmolt_schemas.codes import FieldFault
 
-from playmolt_agora.run.events import RunOpened
 from playmolt_agora.turn import scenes
 from playmolt_agora.world import chance, places, worlds
+from playmolt_agora.world.events import RunOpened
 from playmolt_agora.world.worlds import Rules
 
 PERSONAS: Final[tuple[str, ...]] = get_args(Persona)

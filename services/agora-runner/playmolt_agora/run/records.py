@@ -4,12 +4,12 @@ from msgspec import UNSET, UnsetType
 from playmolt_schemas.agora.turn import ACTIONS, SKILLS, VALID_CODES, Effect, FnClass, TurnRecord
 
 from playmolt_agora.measures.data import coding
-from playmolt_agora.run.state import State
 from playmolt_agora.turn import scenes
 from playmolt_agora.turn.reply import Parsed, TurnReply
 from playmolt_agora.world import acts, contest, own_acts, places
 from playmolt_agora.world.acts import Deed, Try
 from playmolt_agora.world.own_world import CONTEST
+from playmolt_agora.world.state import State
 
 
 def parsed(state: State, agent: str, found: Parsed) -> Parsed:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from playmolt_agora.report.tables_io import csv_text
+from playmolt_agora.measures.data.tables import csv_text
 from playmolt_agora.simulation.rows import COLUMNS, Row
 
 

@@ -9,9 +9,9 @@ import msgspec
 import numpy as np
 
 from playmolt_agora.measures import analysis
-from playmolt_agora.report.tables_io import arrow_table
+from playmolt_agora.measures.data.tables import arrow_table
+from playmolt_agora.measures.data.turns import plain
 from playmolt_agora.studies.table import Table
-from playmolt_agora.studies.turns import plain
 
 
 def measure(turns: Any, *, seed: str = "0", tables: Collection[str] | None = None) -> dict[str, Table]:

@@ -7,8 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from playmolt_agora.measures.data import turns
 from playmolt_agora.report.study_files import STUDY
-from playmolt_agora.studies import turns
 from playmolt_agora.studies.figure import Figure
 from playmolt_agora.studies.table import Table
 

@@ -3,29 +3,10 @@
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, UnsetType
 from playmolt_schemas.agora.turn import ConstraintLevel, Language, PersonaCondition, PhaseName
 
 from playmolt_agora.turn.offers import OwnScene
-
-
-class Happening(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that happened, as one agent may know it. `kind` names its line in the texts; `values` fills it.
-
-    Kinds: spoke {agent, content, place}, traded {agent}, supported {agent, target}, whispered {agent, target, content},
-    leaked {agent, target}, moved {agent, place, origin}, idled {agent}, failed {reason} (to the actor alone), feedback
-    {action} (Phase 2, to the actor alone), billboard {agent, content}, tax {agent, rate}, subsidy {agent, target,
-    amount}, rank {agent, rank}, market {pool, traders}, overflow {amount}, crisis {crisis}, death {agent},
-    happening {text} (a seed event of the plan), did {agent, action, target, amount} (an act of a world's own),
-    contested {agent}, undone {agents, act}.
-    """
-
-    turn: int
-    kind: str
-    importance: int
-    values: dict[str, Any]
-    weight: int | UnsetType = UNSET
-    """How many events newer it counts, and one, where ranks act."""
+from playmolt_agora.world.state import Happening
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):

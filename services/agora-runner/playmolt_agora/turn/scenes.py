@@ -6,10 +6,10 @@ from typing import Final
 import msgspec
 from playmolt_schemas.agora.turn import ConstraintLevel, RunSpec, Seat
 
-from playmolt_agora.run.state import Agent, State
 from playmolt_agora.turn.own_scene import own_scene
-from playmolt_agora.turn.scene import Happening, Scene
+from playmolt_agora.turn.scene import Scene
 from playmolt_agora.world import contest, places
+from playmolt_agora.world.state import Agent, Happening, State
 
 LEVELS: Final[dict[str, ConstraintLevel]] = {"archivist": "high", "merchant": "mid", "jester": "low"}
 """How strongly Phase 2 instructs each persona that it has a text for."""

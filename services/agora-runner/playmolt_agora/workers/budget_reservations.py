@@ -9,8 +9,8 @@ from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import Budget, Limits, Spent
 from playmolt_schemas.agora.turn import RunSpec
 
-from playmolt_agora.experiment import budget
-from playmolt_agora.experiment.budget import Charge, LimitReached
+from playmolt_agora import budget
+from playmolt_agora.budget import Charge, LimitReached
 from playmolt_agora.run.call_usage import held_by, with_call
 
 

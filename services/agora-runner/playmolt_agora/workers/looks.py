@@ -7,13 +7,13 @@ from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.log.port import EventLog
 from playmolt_schemas.agora.turn import TurnRecord
 
+from playmolt_agora.calls.experiment_status import events_of
 from playmolt_agora.experiment import adaptive
 from playmolt_agora.experiment import commands as experiments
 from playmolt_agora.experiment.effects import LookDue
 from playmolt_agora.experiment.interim_pcs import six_decimals
 from playmolt_agora.plan import stage1_import
-from playmolt_agora.run.events import AgentActed, TurnFailed
-from playmolt_agora.workers.run_usage import events_of
+from playmolt_agora.world.events import AgentActed, TurnFailed
 
 Interval = tuple[str, str] | None
 

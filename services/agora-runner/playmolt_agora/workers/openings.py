@@ -6,11 +6,11 @@ from playmolt_core.log.port import EventLog
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.agora.turn import RunSpec
 
+from playmolt_agora.calls.experiment_status import events_of
 from playmolt_agora.experiment import commands as experiments
 from playmolt_agora.experiment.effects import RunToOpen
 from playmolt_agora.experiment.specs import registered_spec
 from playmolt_agora.run import branch, commands
-from playmolt_agora.workers.run_usage import events_of
 
 _log = log("openings")
 

@@ -8,9 +8,9 @@ from typing import Final
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.game.decider import EndGame
 
+from playmolt_agora.calls.experiment_status import ExperimentStatuses
 from playmolt_agora.run import commands
 from playmolt_agora.run.effects import EndOfPause
-from playmolt_agora.workers.experiment_status import ExperimentStatuses
 
 LOOK_SECONDS: Final = 1.0
 _LOOKS: Final = 5

@@ -4,11 +4,10 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Final
 
-import msgspec
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_schemas.agora.turn import RunSpec
 
-from playmolt_agora.folder import personas
+from playmolt_agora.folder.personas import dressed
 from playmolt_agora.turn.scene import Scene
 
 _KEPT: Final = 200
@@ -44,16 +43,3 @@ class RoomTexts:
         while len(self._known) > _KEPT:
             self._known.popitem(last=False)
         return found
-
-
-def dressed(scene: Scene, texts: Mapping[str, str]) -> Scene:
-    """A scene with the texts of its folder, path → text."""
-    path = f"personas/{scene.persona}.toml"
-    if path in texts:
-        told = personas.of_text(texts[path]).told(scene.language)
-        scene = msgspec.structs.replace(scene, persona_text=told)
-    own = scene.own
-    if own is None:
-        return scene
-    read = {part: texts[path] for part, path in own.files.items() if path in texts and part != "persona"}
-    return msgspec.structs.replace(scene, own=msgspec.structs.replace(own, texts=read))

@@ -6,13 +6,10 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
-from playmolt_core.log.folding import facts_of
-from playmolt_core.log.port import EventLog
 from playmolt_schemas.agora.plan import Noticed, Spent
 
 from playmolt_agora.run.call_usage import LOST, is_call, lost_of, with_call
-from playmolt_agora.run.events import AgentActed, CallMade, TurnFailed
-from playmolt_agora.run.rules import Agora
+from playmolt_agora.world.events import AgentActed, CallMade, TurnFailed
 
 _OTHERS: Final = 20
 _MORE: Final = "(others)"
@@ -53,12 +50,6 @@ def counted(events: Iterable[Event]) -> Spent:
 
 def acts_of(events: Iterable[Event]) -> Counter[str]:
     return Counter(str(event.record.action) for event in events if isinstance(event, AgentActed))
-
-
-async def events_of(log: EventLog, run: str) -> list[Event]:
-    """Read a run's events. Raises LogUnavailable."""
-    stored = await log.facts(run)
-    return [event for event, _ in facts_of(Agora(), stored)] if stored else []
 
 
 def spent_of(events: Iterable[Event], replayed: int) -> Spent:

@@ -10,10 +10,10 @@ from typing import Final, Literal
 import msgspec
 from playmolt_schemas.agora.turn import ACTIONS, Action, Effect
 
-from playmolt_agora.run.state import State
 from playmolt_agora.world import contest, ledger, market, own_acts, places, skills
 from playmolt_agora.world.own_acts import Attempted, OwnReason
 from playmolt_agora.world.own_world import CONTEST, OwnAction, OwnWorld
+from playmolt_agora.world.state import State
 
 Reason = Literal[
     OwnReason,

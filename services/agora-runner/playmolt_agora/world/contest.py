@@ -5,8 +5,8 @@ from typing import Literal
 import msgspec
 from playmolt_schemas.agora.turn import Effect
 
-from playmolt_agora.run.state import Contestable, State
 from playmolt_agora.world import ledger, ranks
+from playmolt_agora.world.state import Contestable, State
 
 CONTESTS: int = 2
 """So many residents undo an act."""

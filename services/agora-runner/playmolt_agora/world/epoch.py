@@ -7,7 +7,9 @@ from typing import Final
 from playmolt_core.game.decider import Event
 from playmolt_schemas.agora.turn import Effect
 
-from playmolt_agora.run.events import (
+from playmolt_agora.measures.data.definitions import exact_gini
+from playmolt_agora.world import chance, contest, ledger, market, ranks, resources
+from playmolt_agora.world.events import (
     ActContested,
     AgentDied,
     BillboardPosted,
@@ -18,10 +20,8 @@ from playmolt_agora.run.events import (
     TaxChanged,
     WhisperLeaked,
 )
-from playmolt_agora.run.fold import dying
-from playmolt_agora.run.state import Contestable, Owed, Stage, State
-from playmolt_agora.world import chance, contest, ledger, market, ranks, resources
 from playmolt_agora.world.own_world import OwnEvent
+from playmolt_agora.world.state import Contestable, Owed, Stage, State, dying
 from playmolt_agora.world.worlds import SeedEvent
 
 
@@ -87,7 +87,7 @@ def _gini(state: State) -> dict[str, str]:
         kinds["influence"] = [agent.influence for agent in living]
     if rules.energy.ledger == "shadow":
         kinds["shadow"] = [agent.shadow for agent in living]
-    return {kind: ledger.decimal(ledger.gini(values)) for kind, values in kinds.items()}
+    return {kind: ledger.decimal(exact_gini(values)) for kind, values in kinds.items()}
 
 
 def _consequence(state: State, owed: Owed) -> WhisperLeaked | BillboardPosted | TaxChanged:

@@ -1,10 +1,10 @@
 """Energy as it is counted: in whole units, never below 0, never above the maximum."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Final
 
-from playmolt_agora.run.state import Agent, State
+from playmolt_agora.world.state import Agent, State
 
 _DIGITS: Final = 12
 
@@ -24,15 +24,6 @@ def moved(held: Mapping[str, int], steps: Iterable[tuple[str, int]], ceiling: in
     for name, step in steps:
         after[name] = max(0, min(ceiling, after[name] + step))
     return {name: after[name] - before for name, before in held.items() if after[name] != before}
-
-
-def gini(values: Sequence[int]) -> Fraction:
-    """Σ(2i − n − 1)·x₍ᵢ₎ / (n·Σx), x ascending (measures.md, 1); 0 for one holder or nothing to share."""
-    total, count = sum(values), len(values)
-    if not total or count <= 1:
-        return Fraction(0)
-    weighted = sum((2 * rank - count - 1) * value for rank, value in enumerate(sorted(values), 1))
-    return Fraction(weighted, count * total)
 
 
 def decimal(value: Fraction, digits: int = _DIGITS) -> str:

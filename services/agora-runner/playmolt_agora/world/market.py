@@ -5,9 +5,9 @@ from fractions import Fraction
 import msgspec
 from playmolt_schemas.agora.turn import Effect
 
-from playmolt_agora.run.events import MarketSettled
-from playmolt_agora.run.state import State
 from playmolt_agora.world import ledger, places
+from playmolt_agora.world.events import MarketSettled
+from playmolt_agora.world.state import State
 from playmolt_agora.world.worlds import Rules
 
 

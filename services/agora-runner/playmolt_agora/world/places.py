@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from playmolt_agora.run.state import Agent
+from playmolt_agora.world.state import Agent
 from playmolt_agora.world.worlds import Rules
 
 MARKET: Final = "market"

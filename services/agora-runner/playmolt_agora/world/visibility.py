@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from playmolt_core.game.decider import Event
 from playmolt_schemas.agora.turn import TurnRecord
 
-from playmolt_agora.run.events import (
+from playmolt_agora.world import hearing, places, ranks
+from playmolt_agora.world.events import (
     ActContested,
     AgentActed,
     AgentDied,
@@ -23,11 +24,9 @@ from playmolt_agora.run.events import (
     TaxChanged,
     WhisperLeaked,
 )
-from playmolt_agora.run.state import HISTORY, RECENT, Agent, State, shown
-from playmolt_agora.turn.scene import Happening
-from playmolt_agora.world import hearing, places, ranks
 from playmolt_agora.world.own_acts import hearing_is_own
 from playmolt_agora.world.own_world import CONTEST, OwnWorld
+from playmolt_agora.world.state import HISTORY, RECENT, Agent, Happening, State, shown
 from playmolt_agora.world.worlds import Rules
 
 Witnessed = tuple[Happening, tuple[str, ...]]

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import msgspec
 import pytest
-from playmolt_agora.batching.batch_worker import POLL_MOST_SECONDS, POLL_SECONDS, QUIET_SECONDS, BatchWorker
+from playmolt_agora.calls.batch_worker import POLL_MOST_SECONDS, POLL_SECONDS, QUIET_SECONDS, BatchWorker
 from playmolt_agora.experiment import commands
 from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.experiment.state import State

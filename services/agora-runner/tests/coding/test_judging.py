@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import msgspec
 import pytest
-from playmolt_agora.batching.judge_calls import JudgeCalls
+from playmolt_agora.calls.batched_calls import PromptStore
+from playmolt_agora.calls.judge_calls import JudgeCalls
 from playmolt_agora.coding import judging as working
 from playmolt_agora.coding.judge_model import JudgeModel
 from playmolt_agora.coding.judging import Judging
@@ -19,7 +20,6 @@ from playmolt_agora.experiment.commands import EndJudging, RecordJudgement
 from playmolt_agora.experiment.events import PinnedModel
 from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.experiment.state import State
-from playmolt_agora.workers.prompt_store import PromptStore
 from playmolt_core.db.in_flight import InFlight
 from playmolt_core.game.decider import Command, Event, Refused
 from playmolt_core.game.snapshot import Snapshot

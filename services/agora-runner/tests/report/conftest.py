@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora.report.study import Deviation, Links, Model, PlannedTest, Registered, RunNote, Study
+from playmolt_agora.bundle.seal import ModelNote
+from playmolt_agora.report.study import Deviation, Links, PlannedTest, Registered, RunNote, Study
 from playmolt_schemas.agora.turn import ACTIONS, Effect, Parent, SamplingSettings, Tokens, TurnRecord
 
 MODELS = ("scripted-steady", "scripted-trader", "scripted-wild")
@@ -41,7 +42,8 @@ def turn(note: RunNote, draw: random.Random, number: int, seat: int, size: int) 
         prompt_hash="0" * 64, raw_reply="{}", parse_code=code, attempt=1, thought=None,  # type: ignore[arg-type]
         action=action if acted else None, target=target if acted else None, content=None, success=acted, reason=None,
         feasible_actions=ACTIONS, effect_applied=Effect(), effect_shadow=Effect(), resource_effect=0, null_effect=True,
-        fn_class="A", dissoc="U", decoding="prompt", sampling=SamplingSettings(), tokens=Tokens(), cost="0", latency_ms=1,
+        fn_class="A", dissoc="U", decoding="prompt", sampling=SamplingSettings(), tokens=Tokens(), cost="0",
+        latency_ms=1,
         cache_hit=False, residents_start=size, turns_planned=20, exploratory=note.exploratory, cue_s=False, cue_o=False,
     )  # fmt: skip
 
@@ -181,7 +183,7 @@ def study() -> Study:
                    PlannedTest(name="H2", alpha="0.05")),
             definitions="measures@0123456789ab", remarks=("allow_unbalanced: true",),
         ),
-        models=tuple(Model(alias=model, asked=model, scripted=True) for model in MODELS),
+        models=tuple(ModelNote(alias=model, asked=model, scripted=True) for model in MODELS),
         further={"pcs_left_out": table([{"model": MODELS[0], "language": "en", "arm": "stage1", "run": "agora-x",
                                          "pcs": 0.3521}]),
                  "headline": table([{"figure": "pcs", "treatment": "idle", "value": 0.31}])},

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pyarrow as arrow
 import pytest
-from playmolt_agora.measures.data.tables import BESIDE, TABLES
+from playmolt_agora.measures.data.tables import BESIDE, TABLES, csv_text, kind_of
 from playmolt_agora.report.study import Study, StudyFault
-from playmolt_agora.report.tables_io import csv_text, kind_of, write_tables
+from playmolt_agora.report.tables_io import write_tables
 from playmolt_schemas.agora.turn import TurnRecord
 from pyarrow import parquet
 

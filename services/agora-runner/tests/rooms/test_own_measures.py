@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from playmolt_agora.folder import measure_file as declaration
+from playmolt_agora.folder.measure_file import Declared
 from playmolt_agora.folder.reading import FolderReading
-from playmolt_agora.own_measures import declaration, rehearsal, trial
-from playmolt_agora.own_measures.declaration import Declared
+from playmolt_agora.measures.data.turns import table
+from playmolt_agora.own_measures import rehearsal, trial
 from playmolt_agora.own_measures.running import measured
-from playmolt_agora.studies.turns import table
 from playmolt_schemas.agora.plan import Plan
 
 HEAD = """\

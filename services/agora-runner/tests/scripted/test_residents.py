@@ -11,7 +11,8 @@ import pytest
 from playmolt_agora.measures.data import coding
 from playmolt_agora.scripted import residents as scripted
 from playmolt_agora.turn import parsed_prompt, prompts, reply_parser, texts
-from playmolt_agora.turn.scene import Happening, Scene
+from playmolt_agora.turn.scene import Scene
+from playmolt_agora.world.state import Happening
 from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, Reply, TurnHeader
 from playmolt_core.llm.scripted.model import Said, ScriptedModel, ScriptedTurn
 from playmolt_schemas.agora.turn import ACTIONS, Language

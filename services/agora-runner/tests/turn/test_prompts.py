@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playmolt_agora.turn import own_prompts, prompts, texts
 from playmolt_agora.turn.prompts import prompt_hash, prompt_text, render
-from playmolt_agora.turn.scene import Happening, Scene
+from playmolt_agora.turn.scene import Scene
 from playmolt_agora.world.acts import Reason
 from playmolt_agora.world.own_acts import OwnReason
+from playmolt_agora.world.state import Happening
 from playmolt_schemas.agora.turn import Language
 
 Scenes = Callable[..., Scene]

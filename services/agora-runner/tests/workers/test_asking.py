@@ -7,12 +7,12 @@ from typing import Any, cast
 
 import msgspec
 import pytest
+from playmolt_agora.calls.batched_calls import PromptStore
 from playmolt_agora.scripted import residents
 from playmolt_agora.turn.reply import TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.workers.asking import Asking, Halt, Lost
 from playmolt_agora.workers.budget_reservations import BudgetReservations
-from playmolt_agora.workers.prompt_store import PromptStore
 from playmolt_core.db.budgets import Short
 from playmolt_core.db.in_flight import InFlight
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry

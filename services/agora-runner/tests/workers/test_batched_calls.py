@@ -7,14 +7,13 @@ from decimal import Decimal
 from typing import Any, cast
 
 import pytest
-from playmolt_agora.batching.batched_calls import BatchedCalls
+from playmolt_agora.calls.batched_calls import BatchedCalls, PromptStore
+from playmolt_agora.calls.experiment_status import Status
 from playmolt_agora.scripted import residents
 from playmolt_agora.turn.reply import TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.workers.asking import Asking, Halt
 from playmolt_agora.workers.budget_reservations import BudgetReservations
-from playmolt_agora.workers.experiment_status import Status
-from playmolt_agora.workers.prompt_store import PromptStore
 from playmolt_core.db.budgets import Short
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.day_budget import DayBudget, account_of

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora.experiment import budget
+from playmolt_agora import budget
 from playmolt_agora.experiment.views import cost_lines
 from playmolt_agora.run.call_usage import by_model, held_by, lost_call, with_call
 from playmolt_agora.workers.budget_reservations import BudgetReservations

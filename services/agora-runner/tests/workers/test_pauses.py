@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
+from playmolt_agora.calls.experiment_status import ExperimentStatuses, Status
 from playmolt_agora.run import commands
 from playmolt_agora.run.effects import EndOfPause
 from playmolt_agora.workers import pauses
-from playmolt_agora.workers.experiment_status import ExperimentStatuses, Status
 from playmolt_agora.workers.pauses import Pauses
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.game.decider import Command, EndGame

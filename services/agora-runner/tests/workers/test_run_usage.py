@@ -3,8 +3,8 @@
 from typing import Any
 
 from playmolt_agora.run.call_usage import lost_call
-from playmolt_agora.run.events import CallMade
 from playmolt_agora.workers.run_usage import Notices, requests_recorded
+from playmolt_agora.world.events import CallMade
 from playmolt_schemas.agora.plan import Noticed
 
 

@@ -7,12 +7,12 @@ import msgspec
 import pytest
 from playmolt_agora.run import commands
 from playmolt_agora.run.effects import effect_id
-from playmolt_agora.run.events import AgentActed, TurnFailed
 from playmolt_agora.run.rules import Agora
-from playmolt_agora.run.state import State
 from playmolt_agora.turn import scenes
 from playmolt_agora.turn.reply import Parsed, TurnReply
 from playmolt_agora.turn.scene import Scene
+from playmolt_agora.world.events import AgentActed, TurnFailed
+from playmolt_agora.world.state import State
 from playmolt_core.game.decider import PUBLIC, Accepted, Event
 from playmolt_schemas.agora.turn import RunSpec, Seat, Tokens, TurnRecord
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora.run import events
+from playmolt_agora.world import events
 from playmolt_schemas.agora.turn import Effect
 
 from core.tests.scenario import like

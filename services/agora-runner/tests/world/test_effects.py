@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from playmolt_agora.run import commands, events
+from playmolt_agora.run import commands
 from playmolt_agora.run.effects import AgentTurn, RunReport, effect_id
 from playmolt_agora.run.rules import stage1_version
+from playmolt_agora.world import events
 from playmolt_core.game.decider import DeadlinePassed, EndGame, Join
 from playmolt_schemas.codes import Code
 

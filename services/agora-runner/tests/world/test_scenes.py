@@ -3,8 +3,7 @@
 from typing import Any
 
 import pytest
-from playmolt_agora.run.state import SHOWN_CHARS
-from playmolt_agora.turn.scene import Happening
+from playmolt_agora.world.state import SHOWN_CHARS, Happening
 
 IDLE = ("idle", None, None)
 

@@ -3,6 +3,7 @@
 from typing import Final
 
 from playmolt_schemas.agora.plan import Arm
+from playmolt_schemas.agora.turn import ACTIONS, VALID_CODES, TurnRecord
 
 COSTS_REAL: Final = "phase1_costs_real"
 """The optional arm of Phase 1 in which costs are deducted: no Phase 1 run."""
@@ -23,3 +24,13 @@ def rank_of(phase: str) -> tuple[int, str]:
 def place_of(place: str) -> str:
     """Read the alleys as one."""
     return "alley" if place.startswith("alley") else place
+
+
+def base_of(turn: TurnRecord) -> str | None:
+    """The action as measures count it; turns from before it was told apart say the action alone."""
+    return turn.action_base or turn.action
+
+
+def is_valid(turn: TurnRecord) -> bool:
+    """Whether a turn is valid in the sense of measures.md, section 0."""
+    return turn.parse_code in VALID_CODES and base_of(turn) in ACTIONS

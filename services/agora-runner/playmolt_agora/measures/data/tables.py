@@ -1,8 +1,12 @@
 """The columns of every table, keys first (`measures.md`, section 11), and of what is shown beside them."""
 
-from typing import Final
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any, Final, get_args
 
-from playmolt_schemas.agora.turn import ACTIONS
+from playmolt_schemas.agora.turn import ACTIONS, ParseCode
 
 from playmolt_agora.measures.data.frame import CODES
 
@@ -61,3 +65,67 @@ BESIDE: Final[dict[str, tuple[str, ...]]] = {
 PROVENANCE: Final = _columns("definition alpha k n unit exclusions seed runs events")
 """What every row stores, in a table parallel to its own. `events` gives each run's first and last version, where the
 log was asked for them."""
+
+
+TEXTS: Final = frozenset(
+    (
+        "action", "agent", "arm", "cell", "condition", "contrast", "experiment", "figure", "kind", "language", "level",
+        "measure", "model", "other", "persona", "phase", "place", "run", "set", "target", "test", "unit",
+        "known", "coder_a", "coder_b", "label", "model_a", "model_b", "outcome", "treatment",
+    )
+)  # fmt: skip
+FLAGS: Final = frozenset(("degenerate_by_design", "excluded", "exploratory", "indicative", "scripted"))
+COUNTS: Final = frozenset(
+    (
+        "a_success", "agents", "agents_kept", "count", "dissoc_a", "dissoc_b", "dissoc_c", "dissoc_u", "dyad_exposure",
+        "calls", "cached_tokens", "completion_tokens", "failed_calls", "prompt_tokens", "reasoning_tokens",
+        "refused_calls", "unknown_calls",
+        "number", "epoch", "exposure", "failed", "feasible", "feasible_a", "interactions", "n", "n_off", "n_on",
+        "n_phase1", "n_stage1", "ritual", "ritual_infeasible", "runs_phase1", "runs_stage1", "succeeded", "t_all",
+        "t_rule", "t_valid", "turn", "turns", "valid", "window", *get_args(ParseCode),
+    )
+)  # fmt: skip
+"""Names of the columns that are text, truth values and whole numbers; all others are measured. So are `labelings`, of
+which a study of many runs has more than 64 bits can count."""
+
+
+def csv_text(table: Mapping[str, Sequence[Any]]) -> str:
+    """A table as CSV: a head line, `\\n` ends, shortest decimals that read back the same, `true` and `false`."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table)
+    writer.writerows([_field(value) for value in line] for line in zip(*table.values(), strict=True))
+    return text.getvalue()
+
+
+def _field(value: object) -> object:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else value
+
+
+def arrow_table(table: Mapping[str, Sequence[Any]]) -> Any:
+    """A table with the types that its columns' names say."""
+    arrow = import_module("pyarrow")
+    kinds = {"text": arrow.string(), "flag": arrow.bool_(), "count": arrow.int64(), "measure": arrow.float64()}
+    schema = arrow.schema([(name, kinds[kind_of(name, values)]) for name, values in table.items()])
+    columns = [
+        arrow.array(_plain(values, kind_of(name, values)), type=schema.field(name).type)
+        for name, values in table.items()
+    ]
+    return arrow.Table.from_arrays(columns, schema=schema)
+
+
+def kind_of(column: str, values: Sequence[Any]) -> str:
+    """What a column holds: text, flag, count or measure. By its name, so that a column of nulls has a type, too."""
+    for names, kind in ((TEXTS, "text"), (FLAGS, "flag"), (COUNTS, "count")):
+        if column in names:
+            return kind
+    known = next((value for value in values if value is not None), None)
+    return "text" if isinstance(known, str) else "measure"
+
+
+def _plain(values: Sequence[Any], kind: str) -> list[Any]:
+    """Turn NumPy's numbers into Python's: Arrow is strict about mixed columns."""
+    make: Callable[[Any], Any] = {"text": str, "flag": bool, "count": int, "measure": float}[kind]
+    return [None if value is None else make(value) for value in values]

@@ -9,8 +9,8 @@ from playmolt_core.llm.batch_calls import ASKED_PLAINLY, BatchCalls, BatchedCall
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import Attempt, ModelRequest
 
-from playmolt_agora.batching.day_counts import corrected, counted
-from playmolt_agora.experiment.budget import Charge
+from playmolt_agora.budget import Charge
+from playmolt_agora.calls.batched_calls import corrected, counted
 
 if TYPE_CHECKING:
     from playmolt_core.llm.openai.model import OpenAIModel

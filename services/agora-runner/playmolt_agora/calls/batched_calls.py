@@ -13,12 +13,48 @@ from playmolt_core.llm.batch_calls import ASKED_PLAINLY, BatchCalls, BatchedCall
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import Attempt, ModelRequest
 
-from playmolt_agora.batching.day_counts import corrected, counted
-from playmolt_agora.experiment.budget import Charge
-from playmolt_agora.workers.experiment_status import ExperimentStatuses, Status
+from playmolt_agora.budget import Charge
+from playmolt_agora.calls.experiment_status import ExperimentStatuses, Status
 
 if TYPE_CHECKING:
     from playmolt_core.llm.openai.model import OpenAIModel
+from datetime import UTC, datetime
+
+from playmolt_core.db.blobs import PgBlobs
+
+
+class PromptStore:
+    """Keeps texts under their hash; `put` returns when they are stored."""
+
+    def __init__(self, blobs: PgBlobs) -> None:
+        self._blobs = blobs
+        self._waiting: list[str] = []
+        self._next: asyncio.Task[list[str]] | None = None
+
+    async def put(self, text: str) -> None:
+        """Keep a text. Raises LogUnavailable."""
+        self._waiting.append(text)
+        if self._next is None:
+            self._next = asyncio.create_task(self._store())
+        await asyncio.shield(self._next)
+
+    async def _store(self) -> list[str]:
+        await asyncio.sleep(0)  # whoever asks in this turn of the loop comes along
+        texts, self._waiting, self._next = self._waiting, [], None
+        return await self._blobs.put(texts)
+
+
+async def counted(models: Models, request: ModelRequest) -> datetime:
+    """When a question began to wait, at its worst case of that day. Raises DaySpent."""
+    day = models.batch_day(request.alias)
+    return datetime.now(UTC) if day is None else await day.reserve(request)
+
+
+async def corrected(models: Models, request: ModelRequest, call: BatchedCall, attempt: Attempt | None) -> None:
+    """Count what a batch took for a question in place of its worst case; None: no batch answered it."""
+    if (day := models.batch_day(request.alias)) is not None:
+        await day.settle(request, call.at, attempt)
+
 
 LOOK_SECONDS: Final = 0.5
 

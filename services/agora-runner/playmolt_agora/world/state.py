@@ -5,14 +5,13 @@ costs the same however long the run.
 """
 
 from datetime import datetime
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 from playmolt_schemas.agora.feed import Outcome, PauseCode, RunPhase
 from playmolt_schemas.agora.turn import ParseCode, RunSpec, Seat
 
-from playmolt_agora.turn.scene import Happening
 from playmolt_agora.world import ranks
 from playmolt_agora.world.worlds import Rules, preset
 
@@ -26,6 +25,25 @@ HISTORY: Final = 20
 ACTS: Final = 12
 SHOWN_CHARS: Final = 4000
 """More of what an agent says is in the log, not in the state: it would be hashed and prompted again and again."""
+
+
+class Happening(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that happened, as one agent may know it. `kind` names its line in the texts; `values` fills it.
+
+    Kinds: spoke {agent, content, place}, traded {agent}, supported {agent, target}, whispered {agent, target, content},
+    leaked {agent, target}, moved {agent, place, origin}, idled {agent}, failed {reason} (to the actor alone), feedback
+    {action} (Phase 2, to the actor alone), billboard {agent, content}, tax {agent, rate}, subsidy {agent, target,
+    amount}, rank {agent, rank}, market {pool, traders}, overflow {amount}, crisis {crisis}, death {agent},
+    happening {text} (a seed event of the plan), did {agent, action, target, amount} (an act of a world's own),
+    contested {agent}, undone {agents, act}.
+    """
+
+    turn: int
+    kind: str
+    importance: int
+    values: dict[str, Any]
+    weight: int | UnsetType = UNSET
+    """How many events newer it counts, and one, where ranks act."""
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
@@ -175,6 +193,13 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         """What the billboard reads now."""
         board = self.billboard
         return board.content if board and self.turn <= board.until else None
+
+
+def dying(state: State) -> str | None:
+    """The first agent, in seat order, whose energy is used up."""
+    if not state.rules.death:
+        return None
+    return next((name for name, agent in state.agents.items() if agent.alive and agent.energy <= 0), None)
 
 
 def shown(content: str | None) -> str:

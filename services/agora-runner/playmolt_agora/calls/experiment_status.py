@@ -6,11 +6,15 @@ from typing import Final
 
 import msgspec
 from playmolt_core.engine.engine import Engine
+from playmolt_core.game.decider import Event
+from playmolt_core.log.folding import facts_of
+from playmolt_core.log.port import EventLog
 from playmolt_schemas.agora.feed import PauseCode
 from playmolt_schemas.agora.plan import Budget, Plan
 
 from playmolt_agora.experiment.state import State
 from playmolt_agora.plan.plan import plays_in_batches
+from playmolt_agora.run.rules import Agora
 
 FRESH_SECONDS: Final = 0.5
 _FORGET: Final = 1000
@@ -68,3 +72,9 @@ def _status(state: State) -> Status:
         ended=state.status == "aborted",
         batched=bool(state.plan and plays_in_batches(state.plan)),
     )
+
+
+async def events_of(log: EventLog, run: str) -> list[Event]:
+    """Read a run's events. Raises LogUnavailable."""
+    stored = await log.facts(run)
+    return [event for event, _ in facts_of(Agora(), stored)] if stored else []
