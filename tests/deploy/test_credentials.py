@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from playmolt_cli.local.embedded.nats import USERS
 from playmolt_core.db.logins import LOGINS
-from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER_KEY
+from playmolt_jury.chain import EMBEDDED_DEPLOYER_KEY
 
 from deploy.k8s import credentials
 from tests.deploy.manifests import K8S, Json

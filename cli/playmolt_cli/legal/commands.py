@@ -34,10 +34,10 @@ from playmolt_cli.legal.asking import Asker
 from playmolt_cli.legal.form import Form, ask_facts, ask_form, with_fields
 from playmolt_cli.legal.page import Page, speaking
 from playmolt_cli.legal.words import Words
+from playmolt_cli.local.session_key import RETRY, SessionServer, session_client, session_server
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.narration import printable
 from playmolt_cli.terminal.options import data_option, json_option
-from playmolt_cli.terminal.session_key import RETRY, SessionServer, session_client, session_server
 from playmolt_cli.terminal.terminal_text import console
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from playmolt_legal.forms.phases import FINAL
-from playmolt_legal.guardrails.marking import Marker
-from playmolt_legal.roles.outputs import in_order
+from playmolt_legal.outputs import in_order
+from playmolt_legal.phases import FINAL
+from playmolt_legal.report.blocks import Marker
 from playmolt_schemas.games.legal import Fact, Facts, Gate, Hit, RefusedItem, Session, SessionTurn, SteeringSettings
 from rich.console import Console
 from rich.text import Text

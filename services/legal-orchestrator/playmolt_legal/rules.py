@@ -53,8 +53,8 @@ from playmolt_legal.events import (
 )
 from playmolt_legal.facts import changing as facts_changing
 from playmolt_legal.facts import uploads
-from playmolt_legal.forms import gates, steering
-from playmolt_legal.forms.gate_forms import named_gate, read_form
+from playmolt_legal.forms import gates
+from playmolt_legal.forms.gate_forms import merged_steering, named_gate, read_form
 from playmolt_legal.forms.intake import read_facts, read_opening
 from playmolt_legal.roles import answers
 from playmolt_legal.state import FINAL_SINCE, FOLDS, State
@@ -270,7 +270,7 @@ def _consequences(state: State, by: str, form: Any) -> tuple[Event, ...]:
     if isinstance(form, FactsForm):
         open_questions = tuple(question.id for question in state.facts.questions)
         return (RiskTaken(by=by, questions=open_questions),) if form.choice == "proceed_unclear" else ()
-    merged = SteeringSet(by=by, number=len(state.steering_history) + 1, steering=steering.merged(state.steering, form))
+    merged = SteeringSet(by=by, number=len(state.steering_history) + 1, steering=merged_steering(state.steering, form))
     if isinstance(form, Round1Form) and form.fact_corrections:
         return (*facts_changing.corrected(state, by, form.fact_corrections), merged)
     return (merged,)

@@ -34,6 +34,8 @@ from playmolt_schemas.games.legal import (
 )
 from playmolt_schemas.identifiers import rfc3339
 
+from playmolt_legal import fact_states as life
+from playmolt_legal import outputs, phases
 from playmolt_legal.events import (
     Addition,
     AnsweredQuestion,
@@ -60,9 +62,6 @@ from playmolt_legal.events import (
     TurnsStale,
     TurnStarted,
 )
-from playmolt_legal.facts import life
-from playmolt_legal.forms import phases
-from playmolt_legal.roles import outputs
 
 
 class Spoken(msgspec.Struct, frozen=True, kw_only=True):

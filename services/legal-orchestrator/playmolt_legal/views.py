@@ -25,6 +25,8 @@ from playmolt_schemas.games.legal import (
     TurnsStaleMessage,
 )
 
+from playmolt_legal import fact_states as life
+from playmolt_legal import outputs, texts
 from playmolt_legal.events import (
     EvidenceAdded,
     FactChanged,
@@ -39,11 +41,11 @@ from playmolt_legal.events import (
     TurnsStale,
     TurnStarted,
 )
-from playmolt_legal.facts import life, uploads
+from playmolt_legal.facts import uploads
 from playmolt_legal.forms import gate_schemas, intake
-from playmolt_legal.forms.phases import STIPULATE
 from playmolt_legal.guardrails import corpus
-from playmolt_legal.roles import outputs, points, texts
+from playmolt_legal.phases import STIPULATE
+from playmolt_legal.roles import points
 from playmolt_legal.state import Spoken, State
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_legal import effects
+from playmolt_legal import effects, outputs, texts
 from playmolt_legal.guardrails import corpus, guardrails
-from playmolt_legal.roles import outputs, prompts, texts
+from playmolt_legal.roles import prompts
 
 HEADINGS = {"en": "WORKED EXAMPLE", "ko": "작성 예시", "zh": "示例"}
 TASKS = {

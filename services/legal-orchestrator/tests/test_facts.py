@@ -12,8 +12,8 @@ from playmolt_core.llm.models import Models
 from playmolt_core.llm.scripted.model import Cast, Said
 from playmolt_legal.events import AttemptMade, FactsStipulated, TurnStarted
 from playmolt_legal.facts import stipulation
-from playmolt_legal.facts.plain import plain
 from playmolt_legal.rules import Legal
+from playmolt_legal.texts import plain
 from playmolt_legal.workers.model_worker import ModelWorker
 
 from core.tests.effect_scenario import no_long_texts

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_core.game.decider import EndGame, Refused
-from playmolt_legal import commands, effects
+from playmolt_legal import commands, effects, texts
 from playmolt_legal.events import (
     AttemptMade,
     SessionDone,
@@ -18,7 +18,7 @@ from playmolt_legal.events import (
 )
 from playmolt_legal.report import formats
 from playmolt_legal.report.report import report
-from playmolt_legal.roles import prompts, texts
+from playmolt_legal.roles import prompts
 from playmolt_legal.rules import Legal
 from playmolt_schemas.codes import Code
 

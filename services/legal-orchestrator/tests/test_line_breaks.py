@@ -1,7 +1,7 @@
 """Where the lines of a report on paper end."""
 
 import pytest
-from playmolt_legal.report.line_breaks import wrapped
+from playmolt_legal.report.pdf_format import wrapped
 
 
 @pytest.mark.parametrize(

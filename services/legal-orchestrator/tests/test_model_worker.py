@@ -15,8 +15,8 @@ from playmolt_core.llm.scripted.model import Cast
 from playmolt_legal import commands
 from playmolt_legal.events import AttemptMade, DraftSetAside, TurnFailed, TurnRecorded
 from playmolt_legal.facts import inputs
-from playmolt_legal.facts.plain import plain
 from playmolt_legal.guardrails import corpus
+from playmolt_legal.texts import plain
 from playmolt_legal.workers.model_worker import ModelWorker, _request
 from playmolt_schemas.codes import Code
 

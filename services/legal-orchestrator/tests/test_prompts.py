@@ -8,8 +8,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from playmolt_legal import effects
-from playmolt_legal.roles import outputs, prompts, scripted, texts
+from playmolt_legal import effects, outputs, texts
+from playmolt_legal.roles import prompts, scripted
 from playmolt_legal.state import State
 from playmolt_schemas.text import unfit
 

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 from playmolt_core.game.decider import EndGame, Event, Refused
-from playmolt_legal import commands
+from playmolt_legal import commands, phases
 from playmolt_legal.events import TurnStarted
-from playmolt_legal.forms import phases
 from playmolt_legal.rules import Legal
 from playmolt_legal.state import State
 from typing_extensions import override

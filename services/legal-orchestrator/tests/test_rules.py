@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from playmolt_core.game.decider import DeadlinePassed, EndGame, Viewer
 from playmolt_core.llm.parsing import schema_faults
-from playmolt_legal import commands, effects
+from playmolt_legal import commands, effects, outputs, phases
 from playmolt_legal.events import (
     AttemptMade,
     DraftSetAside,
@@ -24,8 +24,7 @@ from playmolt_legal.events import (
     TurnRecorded,
     TurnStarted,
 )
-from playmolt_legal.forms import phases
-from playmolt_legal.roles import outputs, scripted
+from playmolt_legal.roles import scripted
 from playmolt_legal.rules import Legal
 from playmolt_schemas.codes import Code
 

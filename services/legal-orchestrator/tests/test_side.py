@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 import pytest
-from playmolt_legal import effects
+from playmolt_legal import effects, outputs
 from playmolt_legal.events import DraftSetAside, GuardrailHit
 from playmolt_legal.guardrails import guardrails
 from playmolt_legal.report.report import report
-from playmolt_legal.roles import outputs, prompts
+from playmolt_legal.roles import prompts
 from playmolt_schemas.codes import Code
 
 from core.tests.scenario import like

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_core.llm.port import TurnHeader
-from playmolt_legal.roles import outputs, scripted
+from playmolt_legal import outputs
+from playmolt_legal.roles import scripted
 from playmolt_legal.workers.speech import Teller, Texts
 
 

@@ -20,7 +20,7 @@ from playmolt_core.log.opened_log import OpenedLog
 from playmolt_core.vault.key_file import KeyFile
 from playmolt_core.vault.rows import PgKeyRows
 from playmolt_core.vault.vault import Vault
-from playmolt_legal.roles import outputs
+from playmolt_legal import outputs
 
 from tests.integration.jury.person import JURORS, Overseer
 from tests.integration.legal.person import Person

@@ -6,10 +6,10 @@ from typing import Final
 import msgspec
 from playmolt_schemas.games.legal import TimelineItem
 
-from playmolt_legal.facts.plain import plain
 from playmolt_legal.guardrails import corpus
 from playmolt_legal.guardrails.corpus import Corpus
 from playmolt_legal.state import State
+from playmolt_legal.texts import plain
 
 _LEAST: Final = 8
 """So many letters and figures a quote has, unless it is a whole input."""

@@ -9,11 +9,11 @@ from playmolt_schemas.games.legal import Fact, NumberedText, RefusedItem
 
 from playmolt_legal.events import FactsStipulated
 from playmolt_legal.facts.inputs import entry_input, inputs, quoted, supplied
-from playmolt_legal.facts.plain import plain
 from playmolt_legal.guardrails import guardrails
 from playmolt_legal.guardrails.corpus import Corpus
 from playmolt_legal.guardrails.sentences import asks, sentences
 from playmolt_legal.state import State
+from playmolt_legal.texts import plain
 
 _PROPOSALS: Final = ("ConfirmedFacts", "DisputedFacts")
 _QUESTIONS: Final = "MissingFactsQuestions"

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final, get_args
 
+from msgspec.structs import replace
 from playmolt_schemas.body_fields import BodyFields, Faults
 from playmolt_schemas.games.legal import (
     ENTRIES,
@@ -23,10 +24,11 @@ from playmolt_schemas.games.legal import (
     Round1Form,
     Round2Form,
     Stance,
+    SteeringSettings,
 )
 
 from playmolt_legal.events import GateOpened
-from playmolt_legal.forms import entries
+from playmolt_legal.forms.intake import read_answers, read_evidence, read_timeline
 from playmolt_legal.state import State
 
 GATES: Final[tuple[GateName, ...]] = get_args(GateName)
@@ -95,9 +97,9 @@ def _more_facts(fields: BodyFields, state: State) -> MoreFacts | None:
     inner.only(MoreFacts.__struct_fields__)
     more = MoreFacts(
         text=inner.text("text", NARRATIVE_CHARS, required=False),
-        answers=entries.answers(inner, [question.id for question in state.facts.questions]),
-        timeline=entries.timeline(inner),
-        evidence=entries.evidence(inner),
+        answers=read_answers(inner, [question.id for question in state.facts.questions]),
+        timeline=read_timeline(inner),
+        evidence=read_evidence(inner),
     )
     if more == MoreFacts() and inner.sound:
         fields.fault("facts", "must hold text, answers, timeline or evidence")
@@ -170,3 +172,30 @@ _READERS: Final[Mapping[GateName, Callable[[BodyFields, State, GateOpened], AnyF
     "round2": _round2,
     "end": _end,
 }
+
+
+def merged_steering(steering: SteeringSettings, form: AnyForm) -> SteeringSettings:
+    """Merge a form field by field: what it gives wins, lists are replaced, what it leaves out stays."""
+    given = {name: value for name, value in _steering_fields(form).items() if value not in (None, "", ())}
+    return replace(steering, **given)
+
+
+def _steering_fields(form: AnyForm) -> dict[str, Any]:
+    match form:
+        case Round1Form():
+            return {"focus_issues": form.focus_issues, "goal": form.goal, "stance": form.stance}
+        case Round2Form():
+            conceded = {"concession_range": form.concession_range} if form.settlement_interest else {}
+            return {
+                "proof_priority": form.proof_priority,
+                "evidence_level": form.evidence_level,
+                "obtainable_evidence": form.obtainable_evidence,
+                "settlement_interest": form.settlement_interest,
+                "constraints": form.constraints,
+                "note": form.instructions,
+                **conceded,
+            }
+        case EndForm():
+            return {"report_style": form.report_style, "note": form.final_instructions}
+        case _:
+            return {}

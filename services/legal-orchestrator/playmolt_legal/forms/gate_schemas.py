@@ -13,9 +13,9 @@ from playmolt_schemas.games.legal import (
     GateName,
 )
 
+from playmolt_legal import texts
 from playmolt_legal.events import GateOpened
 from playmolt_legal.forms.gate_forms import GOALS, LEVELS, STANCES, STYLES
-from playmolt_legal.roles import texts
 from playmolt_legal.state import State
 
 Rules = tuple[dict[str, Any], list[str], list[dict[str, Any]]]

@@ -5,10 +5,9 @@ from typing import Final
 
 from playmolt_schemas.games.legal import FACTS_ADDED, EndForm, FactsForm, GateName, Hit, NumberedText
 
+from playmolt_legal import phases, texts
 from playmolt_legal.events import GateOpened
-from playmolt_legal.forms import phases
 from playmolt_legal.guardrails import guardrails
-from playmolt_legal.roles import texts
 from playmolt_legal.state import Spoken, State
 
 _ROUND_GATES: Final[dict[int, GateName]] = {1: "round1", 2: "round2"}

@@ -7,23 +7,27 @@ import msgspec
 from playmolt_schemas.body_fields import BodyFields, Faults
 from playmolt_schemas.games.legal import (
     ENTRIES,
+    ENTRY_CHARS,
     JURISDICTION_CHARS,
     NARRATIVE_CHARS,
     NOTE_CHARS,
+    QUESTION_ID_CHARS,
     TITLE_CHARS,
     CaseType,
     Evidence,
+    EvidenceEntry,
     Facts,
     FactsRequest,
     Language,
     MoreFacts,
     OpenSessionRequest,
+    QuestionAnswer,
     Side,
+    TimelineEntry,
     TimelineItem,
 )
 
 from playmolt_legal.events import Narrative
-from playmolt_legal.forms import entries
 from playmolt_legal.state import numbered_evidence, numbered_timeline
 
 CASE_TYPES: Final[tuple[CaseType, ...]] = get_args(CaseType)
@@ -85,7 +89,7 @@ def read_facts(body: Any, carried: tuple[Narrative, Facts] | None, present: Fact
         opposing_claims=_lines(fields, "opposing_claims", narrative.opposing_claims, required=False),
         additions=narrative.additions,
     )
-    more = MoreFacts(timeline=entries.timeline(fields), evidence=entries.evidence(fields))
+    more = MoreFacts(timeline=read_timeline(fields), evidence=read_evidence(fields))
     timeline = facts.timeline if "timeline" not in fields.body else numbered_timeline(Facts(), more)
     evidence = facts.evidence
     if "evidence" in fields.body:
@@ -96,6 +100,38 @@ def read_facts(body: Any, carried: tuple[Narrative, Facts] | None, present: Fact
 
 def _lines(fields: BodyFields, name: str, carried: str, *, required: bool = True) -> str:
     return fields.lines(name, NARRATIVE_CHARS, required=required) if name in fields.body else carried
+
+
+def read_timeline(fields: BodyFields) -> tuple[TimelineEntry, ...]:
+    return fields.objects("timeline", _timeline_entry, ENTRIES)
+
+
+def read_evidence(fields: BodyFields) -> tuple[EvidenceEntry, ...]:
+    return fields.objects("evidence", _evidence_entry, ENTRIES)
+
+
+def read_answers(fields: BodyFields, known: Collection[str]) -> tuple[QuestionAnswer, ...]:
+    """Read answers to the questions of these ids."""
+
+    def answer(entry: BodyFields) -> QuestionAnswer:
+        entry.only(("id", "text"))
+        question = entry.text("id", QUESTION_ID_CHARS)
+        if entry.sound and question not in known:
+            entry.fault("id", f"is no open question; there are {', '.join(known) or 'none'}")
+        return QuestionAnswer(id=question, text=entry.text("text", ENTRY_CHARS))
+
+    return fields.objects("answers", answer, ENTRIES)
+
+
+def _timeline_entry(entry: BodyFields) -> TimelineEntry:
+    entry.only(("when", "what", "agreed"))
+    agreed = entry.flag("agreed") if "agreed" in entry.body else False
+    return TimelineEntry(when=entry.text("when", ENTRY_CHARS), what=entry.text("what", ENTRY_CHARS), agreed=agreed)
+
+
+def _evidence_entry(entry: BodyFields) -> EvidenceEntry:
+    entry.only(("title", "description"))
+    return EvidenceEntry(title=entry.line("title", ENTRY_CHARS), description=entry.text("description", ENTRY_CHARS))
 
 
 def facts_schema(*, carried: bool) -> Mapping[str, Any]:

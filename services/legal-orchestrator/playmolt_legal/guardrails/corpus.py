@@ -8,9 +8,9 @@ from typing import Final
 import msgspec
 from playmolt_schemas.games.legal import Fact, Facts, FactsForm, NumberedText, Round1Form
 
-from playmolt_legal.facts import gone
+from playmolt_legal.guardrails import redaction as gone
 from playmolt_legal.guardrails.particulars import Particular, particulars
-from playmolt_legal.roles.outputs import composed
+from playmolt_legal.outputs import composed
 from playmolt_legal.state import State
 
 _WORD: Final = re.compile(r"[A-Za-zÀ-ÿ]+(?:[-'’][A-Za-zÀ-ÿ]+)*")

@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 from playmolt_schemas.games.legal import UNKNOWN, Check, Citation, Hit, Language
 
+from playmolt_legal import outputs
 from playmolt_legal.guardrails import corpus
 from playmolt_legal.guardrails.corpus import Corpus
 from playmolt_legal.guardrails.names import names
@@ -17,8 +18,7 @@ from playmolt_legal.guardrails.particulars import particulars
 from playmolt_legal.guardrails.personal import personal
 from playmolt_legal.guardrails.sentences import asks, sentences, unquoted
 from playmolt_legal.guardrails.tables import TABLES
-from playmolt_legal.roles import outputs
-from playmolt_legal.roles.outputs import composed
+from playmolt_legal.outputs import composed
 from playmolt_legal.state import State
 
 MOST_HITS: Final = 100

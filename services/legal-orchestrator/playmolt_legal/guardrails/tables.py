@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 from playmolt_schemas.games.legal import Language
 
-from playmolt_legal.roles import texts
+from playmolt_legal import texts
 
 
 class Certain(msgspec.Struct, frozen=True):

@@ -1,6 +1,10 @@
 """What a section is made of."""
 
+import re
+from collections.abc import Iterable
+
 import msgspec
+from playmolt_schemas.games.legal import Citation
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,3 +33,31 @@ class Table(msgspec.Struct, frozen=True):
 
 
 Block = Line | Heading | Table
+
+
+def _whole(text: str) -> str:
+    """Match a text where it is not part of another one: Article 75 stands in no Article 750."""
+    before = r"(?<!\d)" if text[0].isdigit() else r"(?<!\w)" if text[0].isalnum() else ""
+    after = r"(?!-?\d)" if text[-1].isdigit() else r"(?![A-Za-z0-9]|\s?의\s?\d)"
+    return f"{before}{re.escape(text)}{after}"
+
+
+class Marker:
+    """Puts a label behind each of some texts; of those that overlap the longest counts."""
+
+    def __init__(self, unverified: Iterable[str], label: str) -> None:
+        longest_first = sorted(set(unverified), key=lambda text: (-len(text), text))
+        self._pattern = re.compile("|".join(map(_whole, longest_first))) if longest_first else None
+        self._label = label
+
+    def marked(self, text: str) -> str:
+        """Mark a text."""
+        return self._pattern.sub(lambda match: self._with_label(match[0]), text) if self._pattern else text
+
+    def cited(self, citation: Citation) -> str:
+        """Mark a citation: whole, where nothing in it is marked by itself."""
+        marked = self.marked(citation.text)
+        return self._with_label(marked) if citation.unverified and marked == citation.text else marked
+
+    def _with_label(self, text: str) -> str:
+        return f"{text} ({self._label})"

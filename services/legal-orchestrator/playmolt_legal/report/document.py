@@ -6,10 +6,9 @@ from typing import Final, get_args
 import msgspec
 from playmolt_schemas.games.legal import Report, ReportSection
 
-from playmolt_legal.report import dates
+from playmolt_legal import texts
 from playmolt_legal.report.blocks import Block, Heading, Line, Table
 from playmolt_legal.report.sections import Writer
-from playmolt_legal.roles import texts
 
 SECTIONS: Final[tuple[ReportSection, ...]] = get_args(ReportSection)
 _STYLED: Final = ("risks", "strategy", "settlement")
@@ -70,7 +69,7 @@ def _cover(report: Report, words: texts.Texts, colon: str) -> Iterator[Line]:
     yield Line(text=f"{label['jurisdiction']}{colon}{case.jurisdiction}")
     yield Line(text=f"{label['parties']}{colon}{case.parties.claimant} / {case.parties.opposing}")
     yield Line(text=f"{label['side']}{colon}{words.sides[case.case_type][report.side]}")
-    yield Line(text=f"{label['date']}{colon}{dates.told(report.ended_at, report.language)}")
+    yield Line(text=f"{label['date']}{colon}{texts.date_text(report.ended_at, report.language)}")
 
 
 def lines(blocks: Sequence[Block]) -> Iterator[Line]:

@@ -13,7 +13,7 @@ from docx.oxml.ns import qn
 from docx.shared import Mm
 from playmolt_schemas.games.legal import Report
 
-from playmolt_legal.report import dates
+from playmolt_legal import texts
 from playmolt_legal.report.blocks import Heading, Line, Table
 from playmolt_legal.report.document import Document, Section, document
 
@@ -62,7 +62,7 @@ class _Book:
         self._pin()
         file = io.BytesIO()
         book.save(file)
-        return _settled(file.getvalue(), dates.read(laid_out.ended_at))
+        return _settled(file.getvalue(), texts.utc_time(laid_out.ended_at))
 
     def _dress(self, font: str) -> None:
         """A4, and fonts by name: the template's theme has Japanese ones for headings."""
@@ -109,7 +109,7 @@ class _Book:
         properties.author = properties.last_modified_by = "PlayMolt"
         properties.comments = ""
         properties.language = self._laid_out.language
-        properties.created = properties.modified = dates.read(self._laid_out.ended_at)
+        properties.created = properties.modified = texts.utc_time(self._laid_out.ended_at)
 
     def _section(self, section: Section, *, new_page: bool) -> None:
         heading = self._book.add_heading(_xml(section.title), level=1)

@@ -5,7 +5,7 @@ What the font has no picture of is written as its number, and a note at the end 
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Final
 
@@ -16,11 +16,47 @@ from fpdf import FPDF
 from playmolt_schemas.games.legal import Report
 from typing_extensions import override
 
-from playmolt_legal.report import dates
+from playmolt_legal import texts
 from playmolt_legal.report.blocks import Cell, Heading, Line, Table
 from playmolt_legal.report.document import Document, Section, document
-from playmolt_legal.report.line_breaks import wrapped
 from playmolt_legal.report.pdf_structure import Element, Structure
+
+_HAN: Final = "\u2e80-\u2fff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff01-\uff60"
+_OPENING: Final = "（《〈「『【〔［｛“‘"
+_CLOSING: Final = "、。，．：；？！）》〉」』】〕］｝”’…—·％"
+_COUNTED: Final = "年月日号元条款项万亿个"
+"""What stays with the number before it."""
+_UNIT: Final = re.compile(rf"[{_OPENING}]*(?:[^\s{_HAN}{_OPENING}{_CLOSING}]+[{_COUNTED}]?|[{_HAN}])?[{_CLOSING}]*\s*")
+
+
+def wrapped(text: str, width: float, wide: Callable[[str], float]) -> list[str]:
+    """The lines of a text; a word longer than a line is broken."""
+    return [line for part in text.split("\n") for line in _lines(part, width, wide)]
+
+
+def _lines(text: str, width: float, wide: Callable[[str], float]) -> Iterator[str]:
+    line = ""
+    for unit in _UNIT.findall(text):
+        if wide((line + unit).rstrip()) <= width:
+            line += unit
+            continue
+        if line:
+            yield line.rstrip()
+        *whole, line = _cut(unit, width, wide)
+        yield from whole
+    yield line.rstrip()
+
+
+def _cut(word: str, width: float, wide: Callable[[str], float]) -> list[str]:
+    """A word in pieces that fit on a line each; most are one piece."""
+    pieces, piece = [], ""
+    for char in word:
+        if piece and wide((piece + char).rstrip()) > width:
+            pieces.append(piece)
+            piece = ""
+        piece += char
+    return [*pieces, piece]
+
 
 _FONT: Final = "sans"
 _LINE: Final = 5.6
@@ -101,7 +137,7 @@ class _Paper:
         pdf.set_auto_page_break(False)
         pdf.set_margins(_MARGIN, _MARGIN, _MARGIN)
         pdf.c_margin = 0
-        pdf.set_creation_date(dates.read(laid_out.ended_at))
+        pdf.set_creation_date(texts.utc_time(laid_out.ended_at))
         pdf.set_title(laid_out.title)
         pdf.set_author("PlayMolt")
         pdf.set_creator("PlayMolt")

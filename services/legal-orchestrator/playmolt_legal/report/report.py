@@ -33,10 +33,11 @@ from playmolt_schemas.games.legal import (
     VerifiedRound,
 )
 
-from playmolt_legal.forms import gates, phases
+from playmolt_legal import outputs, phases, texts
+from playmolt_legal.forms import gates
 from playmolt_legal.guardrails import corpus
 from playmolt_legal.guardrails.particulars import particulars
-from playmolt_legal.roles import outputs, points, standards, texts
+from playmolt_legal.roles import points
 from playmolt_legal.state import Spoken, State
 
 ROLES: Final[tuple[Role, ...]] = ("judge", "claimant", "opposing", "verifier")
@@ -154,7 +155,7 @@ def _burden(state: State) -> Burden:
     said = _said(state, "judge", "BurdenOfProof")
     ids = (each for one in said if isinstance(one.basis, list) for each in one.basis)
     return Burden(
-        standard=standards.of(state.language, state.case_type, state.jurisdiction),
+        standard=texts.standard_of_proof(state.language, state.case_type, state.jurisdiction),
         text=" ".join(one.text for one in said),
         basis=tuple(dict.fromkeys(ids)),
     )

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from playmolt_schemas.games.legal import Role
 
-from playmolt_legal.roles import texts
+from playmolt_legal import texts
 from playmolt_legal.state import State
 
 _ISSUES: Final = 3

@@ -16,14 +16,11 @@ from playmolt_schemas.games.legal import (
     VerifiedRound,
 )
 
-from playmolt_legal.forms import phases
+from playmolt_legal import phases, texts
 from playmolt_legal.guardrails.guardrails import HIT_CHARS
-from playmolt_legal.guardrails.marking import Marker
 from playmolt_legal.guardrails.sentences import sentences
-from playmolt_legal.report import dates
-from playmolt_legal.report.blocks import Block, Cell, Heading, Line, Table
-from playmolt_legal.report.point_ids import PointIds
-from playmolt_legal.roles import texts
+from playmolt_legal.report.blocks import Block, Cell, Heading, Line, Marker, Table
+from playmolt_legal.roles.points import PointIds
 
 CHOICES: Final = (
     "choice", "goal", "stance", "constraints", "evidence_level", "settlement_interest", "resolution", "report_style",
@@ -113,7 +110,7 @@ class Writer:
         if self.report.corrections:
             yield Heading(self.label["corrections"])
             for item in self.report.corrections:
-                when = dates.told(item.at, self.report.language)
+                when = texts.date_text(item.at, self.report.language)
                 yield Line(text=f"{item.text} · {self.label['you']}, {when}", anchor=item.id)
 
     def _fact(self, fact: Fact) -> tuple[Cell, ...]:
@@ -128,7 +125,7 @@ class Writer:
         )
 
     def _change(self, record: FactRecord) -> Line:
-        when = dates.told(record.at, self.report.language)
+        when = texts.date_text(record.at, self.report.language)
         said = f"{self.colon}{record.old} → {record.new}" if record.new else ""
         reason = f" ({record.reason})" if record.reason else ""
         refs = (record.id, record.new_id) if record.new_id else (record.id,)
@@ -242,7 +239,7 @@ class Writer:
 
     def steering(self) -> Iterator[Block]:
         for entry in self.report.gate_history:
-            when = dates.told(entry.at, self.report.language)
+            when = texts.date_text(entry.at, self.report.language)
             yield Heading(f"{self.words.gate_names[entry.gate]} · {self.label['you']}, {when}")
             yield from self._gate(entry)
 

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from playmolt_schemas.games.legal import Report
 from playmolt_schemas.routes.sharing import SharedPage
 
+from playmolt_legal import texts
 from playmolt_legal.report import html_format
 from playmolt_legal.report.blocks import Block, Heading, Line
 from playmolt_legal.report.document import SECTIONS, Document, document
 from playmolt_legal.report.sections import CHOICES, Writer
-from playmolt_legal.roles import texts
 
 
 def page(report: Report, state: Mapping[str, Any], sections: Sequence[str] | None) -> SharedPage:

@@ -6,11 +6,11 @@ from typing import Any, Final
 from playmolt_core.game.decider import Event
 from playmolt_schemas.games.legal import Check, GateStatus, Hit
 
+from playmolt_legal import outputs, phases
 from playmolt_legal.events import DraftSetAside, GuardrailHit, TurnRecorded
 from playmolt_legal.facts import stipulation
-from playmolt_legal.forms import gates, phases
+from playmolt_legal.forms import gates
 from playmolt_legal.guardrails import corpus, guardrails
-from playmolt_legal.roles import outputs
 from playmolt_legal.state import State
 
 _STATUSES: Final[tuple[GateStatus, ...]] = ("Go", "Conditional", "No-Go")

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from playmolt_schemas.games.legal import NumberedText, Role
+from playmolt_schemas.games.legal import NumberedText, Report, Role
 
-from playmolt_legal.roles import outputs
+from playmolt_legal import outputs, phases
 from playmolt_legal.state import Spoken
 
 _FIELDS: Final[dict[Role, str]] = {"claimant": "Claims", "opposing": "CounterArguments"}
@@ -47,3 +47,25 @@ def unanswered(turns: Sequence[Spoken], round_: int) -> tuple[NumberedText, ...]
 
 def _answered(turn: Spoken) -> Iterable[str]:
     return (each for _, statement in outputs.statements(turn.output) for each in statement.get("answers", ()))
+
+
+class PointIds:
+    """Finds a point's id by its place in a turn, or by its text in the newest turn that says it."""
+
+    def __init__(self, report: Report) -> None:
+        made = [
+            (field, said["text"], self.of(turn.phase, field, place))
+            for turn in report.appendix
+            for field in LETTERS.keys() & turn.output.keys()
+            for place, said in enumerate(turn.output[field], 1)
+        ]
+        self._newest = {(field, text): point for field, text, point in made}
+        self.known = frozenset(point for _, _, point in made)
+
+    def newest(self, field: str, text: str) -> str:
+        return self._newest.get((field, text), "")
+
+    def of(self, phase: str, field: str, place: int) -> str:
+        """Nothing where a field of that phase holds no points."""
+        here = phases.turn(phase)
+        return identifier(field, here.round, place) if here and field in LETTERS else ""

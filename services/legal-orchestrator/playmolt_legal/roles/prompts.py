@@ -14,10 +14,10 @@ from typing import Any, Final
 import msgspec
 from playmolt_schemas.games.legal import UNKNOWN, Fact, Facts, FactsForm, Hit, RefusedItem, Side
 
+from playmolt_legal import outputs, phases, texts
 from playmolt_legal.effects import PendingTurn
-from playmolt_legal.facts import gone
-from playmolt_legal.forms import phases
-from playmolt_legal.roles import outputs, points, standards, texts
+from playmolt_legal.guardrails import redaction as gone
+from playmolt_legal.roles import points
 from playmolt_legal.state import Spoken, State
 
 _FIELD: Final = re.compile(r"\{\{(\w+)\}\}")
@@ -102,7 +102,7 @@ def _system(state: State, here: phases.TurnPhase) -> str:
         words.tasks[_task(state, here)],
         *([words.ranges[state.case_type]] if here.role == "judge" and here.round > 1 else []),
         words.gate_criteria if here.role == "verifier" else words.method,
-        standards.of(state.language, state.case_type, one_line(state.jurisdiction)),
+        texts.standard_of_proof(state.language, state.case_type, one_line(state.jurisdiction)),
         *_estimate(state, here, words),
         *_about_uploads(state, words),
         *([words.gone] if state.facts.past else []),
@@ -123,7 +123,7 @@ def _final_system(state: State) -> str:
         *_newest_form(state, words),
         _setting(state, words, words.final_title),
         words.tasks["final"],
-        standards.of(state.language, state.case_type, one_line(state.jurisdiction)),
+        texts.standard_of_proof(state.language, state.case_type, one_line(state.jurisdiction)),
         *_about_uploads(state, words),
         *([words.gone] if state.facts.past else []),
         words.rules,

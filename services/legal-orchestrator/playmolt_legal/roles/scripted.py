@@ -8,9 +8,9 @@ import msgspec
 from playmolt_core.game import draws
 from playmolt_schemas.games.legal import NO_CITATION, OPEN_QUESTIONS, UNKNOWN, Language, Role
 
-from playmolt_legal.forms import phases
+from playmolt_legal import phases, texts
 from playmolt_legal.guardrails import guardrails
-from playmolt_legal.roles import points, texts
+from playmolt_legal.roles import points
 from playmolt_legal.state import State
 
 Profile = Literal["plain", "conditional", "no_go", "rash", "stubborn", "unsure"]

@@ -14,12 +14,11 @@ from playmolt_core.llm.port import Failed, Message, Model, ModelRequest, TurnHea
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel, ScriptedTurn
 from playmolt_schemas.games.legal import Kind
 
-from playmolt_legal import commands
+from playmolt_legal import commands, outputs, phases
 from playmolt_legal.effects import PendingTurn
 from playmolt_legal.facts import inputs, stipulation
-from playmolt_legal.forms import phases
 from playmolt_legal.guardrails import corpus
-from playmolt_legal.roles import outputs, prompts, scripted
+from playmolt_legal.roles import prompts, scripted
 from playmolt_legal.state import State
 from playmolt_legal.workers.speech import Speak, Teller
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER, EMBEDDED_DEPLOYER_KEY
+from playmolt_jury.chain import EMBEDDED_DEPLOYER, EMBEDDED_DEPLOYER_KEY
 from playmolt_jury.chain.port import Case
 
 ANVIL_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"

@@ -4,8 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from playmolt_jury.chain import EMBEDDED_DEPLOYER_KEY, deployer_key
-from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER
+from playmolt_jury.chain import EMBEDDED_DEPLOYER, EMBEDDED_DEPLOYER_KEY, deployer_key
 from playmolt_jury.chain.keys import address_of
 
 URL = "https://sepolia.example"

@@ -15,8 +15,7 @@ from eth_typing import Address
 from playmolt_devchain import server
 from playmolt_devchain.__main__ import main
 from playmolt_devchain.ledger import CHAIN_ID, MAX_TRANSACTION, Ledger
-from playmolt_jury.chain import keys
-from playmolt_jury.chain.deployer import EMBEDDED_DEPLOYER_KEY
+from playmolt_jury.chain import EMBEDDED_DEPLOYER_KEY, keys
 
 KEY = bytes.fromhex(EMBEDDED_DEPLOYER_KEY[2:])
 SENDER = keys.address_of(KEY)

@@ -1,7 +1,10 @@
 """The project's own words in every language (`data/texts.json`) and the steering block of the source."""
 
+import re
+import unicodedata
 from collections.abc import Iterable, Mapping
-from functools import cache
+from datetime import UTC, datetime
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Final
 
@@ -21,6 +24,20 @@ from playmolt_schemas.games.legal import (
 )
 
 _DATA: Final = files("playmolt_legal").joinpath("data")
+_MONTHS: Final = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+_PLACES: Final = {
+    "korea": re.compile(r"korea|seoul|\bkr\b|한국|대한민국|서울|부산|韩国|大韩", re.IGNORECASE),
+    "china": re.compile(r"china|\bcn\b|beijing|shanghai|중국|中国|中华|北京|上海", re.IGNORECASE),
+    "common": re.compile(
+        r"united states|\busa?\b|u\.s\.|new york|california|delaware|texas|england|wales|united kingdom|\buk\b|\bgb\b"
+        r"|미국|영국|잉글랜드|美国|英国|英格兰",
+        re.IGNORECASE,
+    ),
+}
+"""Jurisdictions whose words are known, by names they go by."""
 
 
 class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -114,3 +131,36 @@ def version() -> str:
     """Name all data files of this package, so that a change of any of them is seen in event 1."""
     names = ("texts.json", "steering_block.txt", "guardrails.json", "scripted.json", "examples.json")
     return digest([data(name).decode() for name in names])[:16]
+
+
+@cache
+def standard_of_proof(language: Language, case_type: CaseType, jurisdiction: str) -> str:
+    """The general text, then that of the jurisdiction; for an unknown jurisdiction, a note that its own law applies."""
+    words = of(language)
+    place = next((name for name, known in _PLACES.items() if known.search(jurisdiction)), None)
+    usual = words.standards[case_type].format(jurisdiction=jurisdiction)
+    if place is None:
+        return f"{usual} {words.standards['otherwise'].format(jurisdiction=jurisdiction)}"
+    own = words.standards.get(f"{place}_{case_type}")
+    return f"{usual} {own}" if own else usual
+
+
+def utc_time(at: str) -> datetime:
+    return datetime.fromisoformat(at).astimezone(UTC)
+
+
+def date_text(at: str, language: Language) -> str:
+    time = utc_time(at)
+    clock = f"{time.hour:02}:{time.minute:02}"
+    if language == "ko":
+        return f"{time.year}년 {time.month}월 {time.day}일 {clock} (UTC)"
+    if language == "zh":
+        return f"{time.year}年{time.month}月{time.day}日 {clock}（UTC）"
+    return f"{time.day} {_MONTHS[time.month - 1]} {time.year}, {clock} UTC"
+
+
+@lru_cache(maxsize=256)
+def plain(text: str) -> str:
+    """The letters, marks and digits of a text, case folded: what two texts are compared by."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(char for char in folded if unicodedata.category(char)[0] in "LMN")

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from playmolt_schemas.games.legal import Fact, FactAction, FactRecord, Facts, FactState
 
 from playmolt_legal.events import FactChanged
-from playmolt_legal.facts.plain import plain
+from playmolt_legal.texts import plain
 
 STANDING = ("proposed", "agreed", "disputed")
 

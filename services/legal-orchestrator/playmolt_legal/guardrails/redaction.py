@@ -8,10 +8,10 @@ from typing import Any, Final
 import msgspec
 from playmolt_schemas.games.legal import Fact, Facts
 
-from playmolt_legal.facts.plain import plain
 from playmolt_legal.guardrails.names import names
 from playmolt_legal.guardrails.particulars import Particular, particulars
 from playmolt_legal.guardrails.sentences import sentences
+from playmolt_legal.texts import plain
 
 _LEAST: Final = 4
 """A shorter text is told from others only where it stands alone."""

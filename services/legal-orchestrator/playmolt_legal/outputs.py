@@ -10,7 +10,7 @@ from playmolt_schemas.games import legal
 from playmolt_schemas.games.legal import CaseType, Reply, Role
 from playmolt_schemas.text import unstorable
 
-from playmolt_legal.forms import phases
+from playmolt_legal import phases
 
 STATEMENTS: Final = {
     "Findings", "BurdenOfProof", "Claims", "LegalElements", "WeakPoints",
