@@ -16,7 +16,7 @@ _COMMANDS: Final = MappingProxyType(
         "bots": "playmolt_cli.bots.commands:bots",
         "content": "playmolt_cli.content.commands:content",
         "demo": "playmolt_cli.demo.commands:demo",
-        "deploy": "playmolt_cli.overlay.commands:deploy",
+        "deploy": "playmolt_cli.overlay.overlay:deploy",
         "doctor": "playmolt_cli.doctor:doctor",
         "erase": "playmolt_cli.log.erase:erase",
         "jury": "playmolt_cli.jury.commands:jury",
@@ -26,7 +26,7 @@ _COMMANDS: Final = MappingProxyType(
         "migrate": "playmolt_cli.migrate:migrate",
         "replay": "playmolt_cli.log.replay:replay",
         "seal": "playmolt_cli.seal.commands:seal",
-        "up": "playmolt_cli.local.up:up",
+        "up": "playmolt_cli.up:up",
         "verify-verdict": "playmolt_cli.jury.verdict:verify_verdict",
         "what-if": "playmolt_cli.practice.what_if:what_if",
     }

@@ -16,6 +16,7 @@ from playmolt_cli.local.database import database
 from playmolt_cli.terminal.failures import Failure
 
 if TYPE_CHECKING:
+    from playmolt_agora.report.printing.transcript import Format
     from playmolt_agora.report.experiment_study import Gathered
     from playmolt_agora.report.study import Study
 

@@ -12,14 +12,13 @@ from playmolt.conformance.players import Player, PythonPlayer
 from playmolt.errors import PlayMoltError
 from playmolt_schemas.api import GameType
 
-from playmolt_cli.bots.callback import CallbackPlayer
 from playmolt_cli.bots.program import CannotStart, ProgramPlayer, words_of
 from playmolt_cli.local.folder import passing_folder
 from playmolt_cli.local.stack import Stack
+from playmolt_cli.match.callback import CallbackPlayer
 from playmolt_cli.match.plan import known_games
 from playmolt_cli.match.python_file import CannotLoad, python_file
-from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.interrupts import stopping
+from playmolt_cli.terminal.failures import Failure, stopping
 from playmolt_cli.terminal.options import json_option
 
 _DEFAULT_GAME: Final = "ox"

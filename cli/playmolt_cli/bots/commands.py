@@ -1,13 +1,181 @@
 """`playmolt bots`: house bots, by hand and as a process, and how bots of one's own hold up."""
 
+import asyncio
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Protocol
 
 import click
-from playmolt.bots import policies
+import msgspec
+from playmolt.bots import MIXED, policies, run_house_bots
+from playmolt.calls import State
+from playmolt.client import AsyncClient
+from playmolt.errors import PlayMoltError
+from playmolt.feed import OVER
+from playmolt.loop import GameResult
+from playmolt_schemas.api import GameType, Joined
 
-from playmolt_cli.bots.by_hand import by_hand
-from playmolt_cli.terminal.failures import Commands
+from playmolt_cli.games import decider_of
+from playmolt_cli.local.folder import Folder
+from playmolt_cli.terminal.failures import Commands, Failure
+from playmolt_cli.terminal.options import data_option, json_option, read_settings
+
+MODEL: Final = "model:"
+"""How a policy begins that names a model."""
+Seated = Callable[[Joined], None]
+
+
+class Players(Protocol):
+    """Bots that sit down together."""
+
+    async def play(self, url: str, game: GameType, seated: Seated) -> list[GameResult]: ...
+
+
+class ScriptedPlayers:
+    """House bots of one policy, under the key of the house where there is one."""
+
+    def __init__(self, policy: str, count: int, seed: str, key: str) -> None:
+        self._policy = policy
+        self._count = count
+        self._seed = seed
+        self._key = key
+
+    async def play(self, url: str, game: GameType, seated: Seated) -> list[GameResult]:
+        return await run_house_bots(url, game, self._count, self._policy, self._seed, key=self._key, seated=seated)
+
+
+TELLING_SECONDS: Final = 10
+_KNOWN = policies()
+_HELP: Final = """Seat house bots and let them play until their games have ended.
+
+    Fewer bots than a game needs wait for others to join.
+
+    Example: playmolt bots {game} --n 4"""
+
+
+def gateway_url(data: Path | None) -> str:
+    """The gateway of the `up` on a folder, else the one that the settings name."""
+    settings = read_settings()
+    run = Folder(data or settings.data).run()
+    return run.gateway if run is not None else f"http://{settings.host}:{settings.port}"
+
+
+def house_key(platform: str, data: Path | None) -> str:
+    """The key of the house: as set, else that of the `up` on a folder, where it is the platform; "" without one."""
+    settings = read_settings()
+    folder = Folder(data or settings.data)
+    run = folder.run()
+    return settings.house_key or (folder.house_key() if run is not None and run.gateway == platform else "")
+
+
+def by_hand(game: GameType) -> click.Command:
+    """The command that seats house bots in a game."""
+
+    @click.command(game, help=_HELP.format(game=game))
+    @click.option(
+        "--n", "count", type=click.IntRange(1, 10_000), help="How many bots. Default: as many as fill a game."
+    )
+    @click.option(
+        "--policy", default=MIXED, show_default=True,
+        help=f"How they play: {', '.join(_KNOWN[game])}, or model:ALIAS, a model of PLAYMOLT_MODELS.",
+    )  # fmt: skip
+    @click.option(
+        "--prompt", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE",
+        help="What model:ALIAS is told, in place of the shipped prompt.",
+    )  # fmt: skip
+    @click.option("--seed", default="house", show_default=True, help="Same seed, same decisions.")
+    @click.option(
+        "--url",
+        help="The gateway. Default: that of the `up` on the data folder, else PLAYMOLT_HOST and PLAYMOLT_PORT.",
+    )
+    @data_option
+    @json_option
+    def seat(
+        count: int | None, policy: str, prompt: Path | None, seed: str, url: str | None, data: Path | None,
+        as_json: bool,
+    ) -> None:  # fmt: skip
+        platform = url or gateway_url(data)
+        wanted = count or decider_of(game).needed
+        players = _players(game, policy, prompt, data, wanted, seed, house_key(platform, data))
+        _seat(platform, game, players, as_json)
+
+    return seat
+
+
+def _players(
+    game: GameType, policy: str, prompt: Path | None, data: Path | None, count: int, seed: str, key: str
+) -> Players:
+    if policy.startswith(MODEL):
+        from playmolt_cli.bots.model_players import ModelPlayers  # noqa: PLC0415 -- who seats no model waits for none
+
+        return ModelPlayers(policy.removeprefix(MODEL), prompt, data, count, key)
+    if prompt is not None:
+        raise Failure("--prompt is what a model is told: say --policy model:ALIAS")
+    if policy not in _KNOWN[game]:
+        known = ", ".join(_KNOWN[game])
+        raise Failure(f"{game} has no policy {policy!r}: choose one of {known}, or a model by model:ALIAS")
+    return ScriptedPlayers(policy, count, seed, key)
+
+
+def _seat(url: str, game: GameType, players: Players, as_json: bool) -> None:
+    try:
+        results = asyncio.run(_play(url, game, players, as_json))
+    except PlayMoltError as error:
+        raise Failure(str(error) if url in str(error) else f"{url}: {error}") from error
+    except ValueError as error:
+        raise Failure(str(error)) from error
+    if as_json:
+        click.echo(json.dumps([_brief(result) for result in results]))
+        return
+    for result in sorted(results, key=lambda result: (result.game_id, -result.points)):
+        click.echo(f"{result.game_id}  {result.points:>4}  {result.name}  ({result.phase})")
+
+
+def _brief(result: GameResult) -> dict[str, object]:
+    return {name: value for name, value in msgspec.to_builtins(result).items() if name != "state"}
+
+
+async def _play(url: str, game: GameType, players: Players, quiet: bool) -> list[GameResult]:
+    seen: list[str] = []
+
+    def seated(seat: Joined) -> None:
+        if seat.game_id not in seen and not quiet:
+            seen.append(seat.game_id)
+            click.echo(f"seated in {seat.game_id}", err=True)
+
+    async with AsyncClient(url) as anybody:
+        telling = asyncio.create_task(_tell(anybody, seen))
+        try:
+            return await players.play(url, game, seated)
+        finally:
+            telling.cancel()
+            await asyncio.gather(telling, return_exceptions=True)
+
+
+async def _tell(anybody: AsyncClient, games: list[str]) -> None:
+    """Say again and again whom the games wait for: the bots themselves never take long."""
+    while True:
+        await asyncio.sleep(TELLING_SECONDS)
+        for game_id in games:
+            with suppress(PlayMoltError):
+                if awaited := whom(await anybody.state(game_id)):
+                    click.echo(f"{game_id} waits for {awaited}", err=True)
+
+
+def whom(state: State) -> str:
+    """Whom a game waits for, as anybody may see it; "" when it is over."""
+    if state["phase"] in OVER:
+        return ""
+    if state["phase"] == "waiting":
+        missing = decider_of(state["gameType"]).needed - len(state["participants"])
+        return f"{missing} more to join"
+    names = [seat["name"] for seat in state["participants"] if not (seat["submitted"] or seat["away"])]
+    left = "" if state["seconds_left"] is None else f", {state['seconds_left']:g} s left"
+    return f"{', '.join(names) or 'nobody'} ({state['phase']}, round {state['round']}{left})"
+
 
 _OTHERS: Final = MappingProxyType(
     {

@@ -1,5 +1,6 @@
 """A model seated by hand."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from playmolt.bots.house import run_bots
@@ -8,14 +9,12 @@ from playmolt.loop import GameResult
 from playmolt_core.llm.catalogue import load
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models
-from playmolt_schemas.api import GameType
+from playmolt_schemas.api import GameType, Joined
 
-from playmolt_cli.bots.seated import Seated
 from playmolt_cli.house.budget import BadBudget, limits_of
 from playmolt_cli.house.models import HouseModels, UnknownAlias
 from playmolt_cli.local.folder import Folder
-from playmolt_cli.model_seats.prompts import BadPrompt, of_file
-from playmolt_cli.model_seats.scripted import cast
+from playmolt_cli.model_seats.requests import BadPrompt, cast, of_file
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import read_settings
 
@@ -41,7 +40,7 @@ class ModelPlayers:
         except (BadBudget, BadPrompt, UnknownAlias) as error:
             raise Failure(str(error)) from error
 
-    async def play(self, url: str, game: GameType, seated: Seated) -> list[GameResult]:
+    async def play(self, url: str, game: GameType, seated: Callable[[Joined], None]) -> list[GameResult]:
         name = f"house {self._alias}"
         bots = [self._models.bot(self._alias, name) for _ in range(self._count)]
 

@@ -17,7 +17,7 @@ from playmolt_core.settings import Settings, from_environment
 from playmolt_cli.house.budget import BadBudget, limits_of
 from playmolt_cli.house.filling import Filling
 from playmolt_cli.house.models import HouseModels, UnknownAlias
-from playmolt_cli.model_seats.scripted import cast
+from playmolt_cli.model_seats.requests import cast
 
 _KEEPING_SECONDS: Final = 5.0
 """How long seats are given back at the end."""

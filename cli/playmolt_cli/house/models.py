@@ -13,8 +13,7 @@ from playmolt_schemas.identifiers import rfc3339
 from playmolt_cli.house.budget import Days
 from playmolt_cli.model_seats.budget import Amount, BudgetSpent, Limits
 from playmolt_cli.model_seats.calls import Calls
-from playmolt_cli.model_seats.prompts import Language, Prompt, shipped
-from playmolt_cli.model_seats.requests import Voice
+from playmolt_cli.model_seats.requests import Language, Prompt, Voice, shipped
 from playmolt_cli.model_seats.seat import Bench, ModelSeat, NoAction
 
 AsyncBot = Callable[[Turn], Awaitable[Action | Forfeit]]

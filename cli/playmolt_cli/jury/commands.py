@@ -13,9 +13,9 @@ from playmolt_cli.jury.page import Page
 from playmolt_cli.jury.person import Left, Person
 from playmolt_cli.jury.table import Table
 from playmolt_cli.jury.words import Words
+from playmolt_cli.local.session_key import session_client, session_server
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import data_option, json_option
-from playmolt_cli.terminal.session_key import session_client, session_server
 from playmolt_cli.terminal.terminal_text import console
 
 

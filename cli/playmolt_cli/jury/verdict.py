@@ -16,11 +16,11 @@ from playmolt_schemas.records import Record
 from playmolt_schemas.routes import jury as routes
 
 from playmolt_cli.jury.chain import chain_url
+from playmolt_cli.local.session_key import session_client, session_server
 from playmolt_cli.log.reading import records_of_kind, with_log
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.narration import printable
 from playmolt_cli.terminal.options import data_option, json_option
-from playmolt_cli.terminal.session_key import session_client, session_server
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):

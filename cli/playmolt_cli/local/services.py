@@ -1,9 +1,11 @@
 """Which processes make up the platform, and what each is told."""
 
+import math
 import os
 import signal
 import socket
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from subprocess import Popen
@@ -18,9 +20,55 @@ from playmolt_core.settings import Settings, to_environment, variables
 from playmolt_schemas.identifiers import ENGINES
 
 from playmolt_cli.local import probe
-from playmolt_cli.local.embedded import devchain, free_port
+from playmolt_cli.local.embedded import child, free_port
 from playmolt_cli.local.forkserver import Fork, ForkServer
 from playmolt_cli.local.probe import Readiness
+
+Tell = Callable[[str, str], None]
+
+
+class Chore:
+    """`playmolt ARGUMENTS`, every `seconds` from `begin` on; 0: never."""
+
+    def __init__(
+        self, name: str, arguments: Sequence[str], seconds: float, log: Path, environment: Mapping[str, str],
+        forks: ForkServer,
+    ) -> None:  # fmt: skip
+        self.name = name
+        self._arguments = arguments
+        self._seconds = seconds
+        self._log = log
+        self._environment = environment
+        self._forks = forks
+        self._at = math.inf
+        self._process: Fork | None = None
+
+    def begin(self) -> None:
+        """Run it at the next `tend`, if ever."""
+        if self._seconds:
+            self._at = time.monotonic()
+
+    def tend(self, tell: Tell) -> None:
+        """Start it when it is time."""
+        if time.monotonic() < self._at:
+            return
+        self._at = time.monotonic() + self._seconds
+        if self._process is not None and self._process.poll() is None:
+            return
+        if self._process is not None and self._process.returncode:
+            tell(self.name, f"failed; log: {self._log}")
+        try:
+            self._process = self._forks.start(
+                self.name, "playmolt_cli", self._arguments, log=self._log, environment=self._environment
+            )
+        except OSError as error:
+            tell(self.name, f"cannot be started: {error}")
+
+    def end(self, seconds: float) -> None:
+        """Have it end within `seconds`."""
+        if self._process is not None:
+            child.end(self._process, signal.SIGTERM, seconds)
+
 
 Process = Popen[bytes] | Fork
 
@@ -57,6 +105,7 @@ _MODULES = {
     "spectator": "playmolt_spectator",
     **{service: engine.module for service, engine in engines().items()},
 }
+CHAIN_MODULE = "playmolt_devchain"
 _HOUSE = "house"
 _HOUSE_MODULE = "playmolt_cli.house"
 _RANKS = {_HOUSE: -1, "gateway": 0, "spectator": 1, "relay": 3}
@@ -133,6 +182,11 @@ def service_settings(
     return mine
 
 
+def chain_arguments(folder: Path, port: int) -> list[str]:
+    """Arguments of CHAIN_MODULE. The chain keeps its blocks in `folder` and funds the key in EVM_FUNDED_KEY."""
+    return ["--folder", str(folder), "--port", str(port)]
+
+
 def environment(settings: Settings) -> dict[str, str]:
     """A child's environment: this process's own, with exactly the given settings."""
     known = {variable for variable, _, _ in variables().values()}
@@ -148,7 +202,7 @@ def address(host: str, port: int) -> str:
 
 def fork_server(log: Path) -> ForkServer:
     """What starts the services; it is told no secret."""
-    return ForkServer([*_MODULES.values(), _HOUSE_MODULE, devchain.MODULE], log, environment(Settings()))
+    return ForkServer([*_MODULES.values(), _HOUSE_MODULE, CHAIN_MODULE], log, environment(Settings()))
 
 
 class Fleet(msgspec.Struct, frozen=True):
@@ -180,7 +234,7 @@ class Fleet(msgspec.Struct, frozen=True):
         told = environment(Settings()) | {"EVM_FUNDED_KEY": self.settings.evm_deployer_key}
         log, health = self.log_of("evm-1"), f"{self.settings.evm_rpc_url}/healthz"
         start = partial(
-            self.forks.start, "evm-1", devchain.MODULE, devchain.arguments(folder, port), log=log, environment=told
+            self.forks.start, "evm-1", CHAIN_MODULE, chain_arguments(folder, port), log=log, environment=told
         )
         return Program("evm-1", _CHAIN_RANK, start, partial(probe.ready, health), log, health)
 

@@ -11,16 +11,16 @@ from pathlib import Path
 
 from msgspec.structs import replace
 from playmolt_core.db.logins import LOGINS, Login, login_url, roles_of, settle_logins
-from playmolt_core.ops.sockets import listening
+from playmolt_core.ops.process import listening
 from playmolt_core.settings import Settings
 
-from playmolt_cli.local.chores import Chore
 from playmolt_cli.local.embedded import Nats, Postgres, Server, free_port
 from playmolt_cli.local.embedded.nats import READER, USERS
 from playmolt_cli.local.folder import Folder, NatsLogin, Reader, Run
 from playmolt_cli.local.logfile import LogFile
 from playmolt_cli.local.probe import Readiness
 from playmolt_cli.local.services import (
+    Chore,
     Counts,
     Fleet,
     Process,

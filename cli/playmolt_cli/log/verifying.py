@@ -10,11 +10,10 @@ from typing import Final
 from msgspec.structs import replace
 from playmolt_core.db.pool import Pool
 from playmolt_core.log.erasing import erased_heads
-from playmolt_core.log.parts import verified_by
 from playmolt_core.log.port import Part
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.reading import places
-from playmolt_core.log.verify import Verification, verify, verify_streams
+from playmolt_core.log.verify import Verification, verified_by, verify, verify_streams
 from playmolt_core.relay.checking import projection_breaks
 
 from playmolt_cli.games import deciders

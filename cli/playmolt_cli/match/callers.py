@@ -8,15 +8,13 @@ from playmolt_core.effects.callbacks.client import CallbackClient
 from playmolt_core.effects.callbacks.faults import Fault
 from playmolt_schemas.match_plan import PlannedPlayer
 
-from playmolt_cli.bots.callback import Callback
-from playmolt_cli.match.dealing import Deal
-from playmolt_cli.match.entrants import Entrant, Player
+from playmolt_cli.match.callback import Callback
+from playmolt_cli.match.entrants import Deal, Entrant, Player
 from playmolt_cli.match.folder import MatchFolder
 from playmolt_cli.match.plan import Plan, sampling_of
 from playmolt_cli.match.table import Forfeits, TableTurn
 from playmolt_cli.model_seats.calls import EndedCall
-from playmolt_cli.model_seats.prompts import Prompt
-from playmolt_cli.model_seats.requests import MAX_TOKENS, Asked, Voice
+from playmolt_cli.model_seats.requests import MAX_TOKENS, Asked, Prompt, Voice
 from playmolt_cli.model_seats.seat import Bench, ModelSeat, NoAction
 
 _PAUSES: Final = (0.5, 1.0)

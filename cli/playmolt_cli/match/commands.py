@@ -14,9 +14,8 @@ from playmolt_cli.games import deciders
 from playmolt_cli.match.entering import models_of
 from playmolt_cli.match.folder import Differs, InUse
 from playmolt_cli.match.plan import BadPlan, check, known_games, plan_of_words, read_plan
-from playmolt_cli.match.reporting.pages import html, markdown
+from playmolt_cli.match.reporting.pages import html, lines, markdown
 from playmolt_cli.match.reporting.report import Report
-from playmolt_cli.match.reporting.wording import lines
 from playmolt_cli.match.running import Running
 from playmolt_cli.match.table import Stuck
 from playmolt_cli.terminal.failures import Failure

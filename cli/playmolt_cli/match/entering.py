@@ -17,7 +17,7 @@ from playmolt_cli.match.folder import MatchFolder
 from playmolt_cli.match.plan import Plan, check, for_game, plan_of_words
 from playmolt_cli.model_seats.budget import Budget
 from playmolt_cli.model_seats.calls import Calls
-from playmolt_cli.model_seats.scripted import cast
+from playmolt_cli.model_seats.requests import cast
 from playmolt_cli.model_seats.seat import Bench
 
 _ONE_GAME: Final = 1

@@ -11,12 +11,10 @@ from playmolt_core.game.fold import time_of
 from playmolt_core.game.seats.events import Submitted
 from playmolt_schemas.records import Metadata, Record
 
-from playmolt_cli.match.dealing import Deal
-from playmolt_cli.match.entrants import Entrant, Player, house
-from playmolt_cli.match.playing import play
+from playmolt_cli.match.entrants import Deal, Entrant, Player, house
+from playmolt_cli.match.playing import Watchdog, play
 from playmolt_cli.match.table import Forfeits, Sitting, Table, TableTurn
 from playmolt_cli.match.tournament import place_of
-from playmolt_cli.match.watchdog import Watchdog
 from playmolt_cli.practice.decisions import Decided, Question, action_of, alike, decisions, question_of, state_after
 
 

@@ -16,13 +16,11 @@ from playmolt_schemas.records import Record
 
 from playmolt_cli.log.stored_copies import copy_option
 from playmolt_cli.log.stored_game import finished_games, rules_of, seat_of
-from playmolt_cli.match.dealing import Deal
 from playmolt_cli.match.entering import entering
-from playmolt_cli.match.entrants import Entrant
+from playmolt_cli.match.entrants import Deal, Entrant
 from playmolt_cli.match.plan import BadPlan
-from playmolt_cli.match.playing import answer_of
+from playmolt_cli.match.playing import Watchdog, answer_of
 from playmolt_cli.match.table import Sitting, TableTurn
-from playmolt_cli.match.watchdog import Watchdog
 from playmolt_cli.practice.decisions import Decided, action_of, alike, decisions, told
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import data_option, json_option, read_settings

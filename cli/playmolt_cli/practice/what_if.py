@@ -11,11 +11,11 @@ from playmolt_core.llm.catalogue import load
 
 from playmolt_cli.log.stored_copies import copy_option
 from playmolt_cli.log.stored_game import finished_games, rules_of, seat_of
-from playmolt_cli.match.dealing import Deal
 from playmolt_cli.match.entering import entering
+from playmolt_cli.match.entrants import Deal
 from playmolt_cli.match.plan import BadPlan
+from playmolt_cli.match.playing import Watchdog
 from playmolt_cli.match.table import Stuck
-from playmolt_cli.match.watchdog import Watchdog
 from playmolt_cli.practice.branch import Branch, Course, Standing
 from playmolt_cli.practice.decisions import told
 from playmolt_cli.terminal.failures import Failure

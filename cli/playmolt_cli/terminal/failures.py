@@ -2,8 +2,10 @@
 
 import logging
 import os
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pkgutil import resolve_name
 from types import MappingProxyType
@@ -94,3 +96,17 @@ class Commands(click.Group):
 def _is_no_broken_pipe(record: logging.LogRecord) -> bool:
     """Of several tasks that write, the first ends the command; a loop would tell of the others, which end the same."""
     return not (record.exc_info and isinstance(record.exc_info[1], BrokenPipeError))
+
+
+@contextmanager
+def stopping() -> Iterator[None]:
+    """Let SIGTERM unwind as Ctrl-C does, so that nothing is left behind."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    former = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from playmolt.errors import Unavailable
-from playmolt_cli.bots import by_hand as bots
+from playmolt_cli.bots import commands as bots
 from playmolt_cli.main import cli
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from playmolt_cli.bots.crash_text import crash_of
+from playmolt_cli.bots.program import crash_of
 from playmolt_cli.main import cli
 from playmolt_ox.rules import Ox
 

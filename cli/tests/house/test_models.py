@@ -9,7 +9,7 @@ from playmolt_cli.house.budget import Days, KeptBudget
 from playmolt_cli.house.models import HouseModels, UnknownAlias
 from playmolt_cli.match.table import Sitting, Table, TableTurn
 from playmolt_cli.model_seats.budget import Amount, BudgetSpent, Limits
-from playmolt_cli.model_seats.scripted import cast
+from playmolt_cli.model_seats.requests import cast
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models

@@ -10,10 +10,9 @@ from click.testing import CliRunner
 from openskill.models import PlackettLuce
 from playmolt_cli.games import deciders
 from playmolt_cli.main import cli
-from playmolt_cli.match.dealing import deals
-from playmolt_cli.match.entrants import house, python
+from playmolt_cli.match.entrants import deals, house, python
+from playmolt_cli.match.playing import Watchdog
 from playmolt_cli.match.tournament import Tournament
-from playmolt_cli.match.watchdog import Watchdog
 from scipy.stats import t
 
 PLAIN = """

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from playmolt.bots.house import seats
 from playmolt.client import AsyncClient
 from playmolt.errors import Refused
-from playmolt_cli.content import template
-from playmolt_cli.content.entries import KINDS
+from playmolt_cli.content import packs as template
+from playmolt_cli.content.packs import KINDS
 from playmolt_cli.local.stack import NotReadyError
 from playmolt_cli.main import cli
 from playmolt_core.game.packs import entries

@@ -1,5 +1,7 @@
 """What the embedded servers share: start and wait, stop, kill, restart on the same port."""
 
+import errno
+import random
 import signal
 import socket
 import subprocess
@@ -7,11 +9,49 @@ import time
 from abc import ABC, abstractmethod
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from playmolt_cli.local.embedded import child
-from playmolt_cli.local.embedded.ports import free_port
 from playmolt_cli.terminal.failures import Expected
+
+_RANGE: Final = range(20_000, 32_000)
+"""Below the range of outgoing connections: a client that redials a server which is being restarted could otherwise be
+given the server's own port."""
+_TRIES: Final = 200
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that nothing listens on, and that no other process is given while this one lives.
+
+    Looking alone is not enough: between the look and the start of the server another `up` may look, too. Raises OSError
+    when it finds none.
+    """
+    for port in random.sample(_RANGE, _TRIES):
+        if _claim(port) and _is_free(port):
+            return port
+    raise OSError(errno.EADDRINUSE, f"no free port between {_RANGE.start} and {_RANGE.stop} on 127.0.0.1")
+
+
+def _claim(port: int) -> bool:
+    """Take the port's namesake in UDP, where nobody serves anything, until this process ends; False if it is taken."""
+    with socket.socket(type=socket.SOCK_DGRAM) as namesake:
+        try:
+            namesake.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        namesake.detach()
+    return True
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
 
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0

@@ -4,16 +4,36 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import combinations
-from statistics import fmean
-from typing import Any, Literal
+from statistics import fmean, stdev
+from typing import Any, Final, Literal
 
 import msgspec
+from openskill.models import PlackettLuce
 from playmolt_core.llm.catalogue import decimal_text
 
 from playmolt_cli.match.entrants import Entrant, EntrantKind
-from playmolt_cli.match.reporting.intervals import Interval, of_mean, of_rating
-from playmolt_cli.match.reporting.ratings import Ratings
 from playmolt_cli.match.tournament import Played, PlayerFault, SeatResult
+from playmolt_cli.model_seats.calls import Calls, EndedCall
+
+Interval = tuple[float, float]
+_UPPER: Final = 0.975
+_NORMAL: Final = 1.96
+
+
+def of_mean(values: Sequence[float]) -> Interval | None:
+    """None below two values, which say nothing of how they spread."""
+    if len(values) < 2:
+        return None
+    from scipy.special import stdtrit  # type: ignore[import-untyped]  # noqa: PLC0415 -- only who reports waits for it
+
+    half = float(stdtrit(len(values) - 1, _UPPER)) * stdev(values) / len(values) ** 0.5
+    mean = fmean(values)
+    return (mean - half, mean + half)
+
+
+def of_rating(rating: float, uncertainty: float) -> Interval:
+    return (rating - _NORMAL * uncertainty, rating + _NORMAL * uncertainty)
+
 
 Stopped = Literal["budget", "interrupted"]
 
@@ -281,4 +301,51 @@ def _line(game: Played, entrants: Sequence[Entrant], *, kept: bool) -> PlayedLin
         results=game.results,
         log=f"games/{deal.number}-{deal.game}.jsonl" if kept else None,
         transcript=f"transcripts/{deal.number}-{deal.game}.jsonl" if kept and calls else None,
+    )
+
+
+class Ratings:
+    """Takes games in the order of their numbers; ratings are those of a game type, not rounded."""
+
+    def __init__(self, players: Iterable[str]) -> None:
+        self._model = PlackettLuce()
+        self._ratings = {player: self._model.rating() for player in players}
+
+    def take(self, game: Played) -> None:
+        competing = sorted(
+            (result for result in game.results if result.player in game.rated),
+            key=lambda result: result.rank or 0,
+        )
+        if len(competing) < 2:
+            return
+        rated = self._model.rate(
+            [[self._ratings[result.player]] for result in competing],
+            ranks=[float(result.rank or 0) for result in competing],
+        )
+        for result, (rating,) in zip(competing, rated, strict=True):
+            self._ratings[result.player] = rating
+
+    @property
+    def shown(self) -> Mapping[str, tuple[float, float]]:
+        """Player → rating and uncertainty on the platform's scale."""
+        return {player: (1500 + 60 * (rating.mu - 25), 60 * rating.sigma) for player, rating in self._ratings.items()}
+
+
+def spending(calls: Calls) -> Mapping[str, Spending]:
+    lost = calls.lost_by_player
+    ended: dict[str, list[EndedCall]] = {player: [] for player in lost}
+    for key, call in calls.ended.items():
+        ended[calls.begun[key].player].append(call)
+    return {player: _of(found, lost[player]) for player, found in ended.items()}
+
+
+def _of(ended: list[EndedCall], lost: int) -> Spending:
+    usages = [call.usage or {} for call in ended]
+    return Spending(
+        calls=len(ended),
+        lost_calls=lost,
+        input_tokens=sum(usage.get("prompt_tokens") or 0 for usage in usages),
+        output_tokens=sum(usage.get("completion_tokens") or 0 for usage in usages),
+        cost=decimal_text(sum((Decimal(call.cost) for call in ended if call.cost is not None), Decimal(0))),
+        unknown_calls=sum(call.cost is None for call in ended),
     )

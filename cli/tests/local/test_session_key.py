@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from playmolt_cli.local.session_key import KeyFile, session_client, session_server
 from playmolt_cli.terminal.failures import Failure
-from playmolt_cli.terminal.session_key import KeyFile, session_client, session_server
 
 
 @pytest.fixture(autouse=True)

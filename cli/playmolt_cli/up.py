@@ -14,7 +14,7 @@ from playmolt_core.db.pool import close, connect
 from playmolt_core.llm.catalogue import load
 from playmolt_jury.chain import deployer_key
 
-from playmolt_cli.content.entries import check_folder
+from playmolt_cli.content.packs import check_folder
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.local.services import Counts
 from playmolt_cli.local.supervisor import Supervisor
