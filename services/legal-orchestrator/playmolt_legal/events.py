@@ -3,7 +3,6 @@
 from typing import Any, ClassVar, Final
 
 import msgspec
-from msgspec import UNSET, UnsetType
 from playmolt_core.game.decider import Event, stored_types
 from playmolt_schemas.games.legal import (
     AnyForm,
@@ -69,8 +68,8 @@ class SessionOpened(Event, frozen=True, kw_only=True):
     previous_session: str | None = None
     narrative: Narrative | None = None
     facts: Facts | None = None
-    side: Side | UnsetType = UNSET
-    """Whose side the person is on; neutral where it is left out."""
+    side: Side = "neutral"
+    """Whose side the person is on."""
 
 
 class FactsPosted(Event, frozen=True, kw_only=True):
@@ -117,16 +116,13 @@ class DraftSetAside(Event, frozen=True, kw_only=True):
 
 
 class FactsStipulated(Event, frozen=True, kw_only=True):
-    """The facts are sorted: all that there are from then on. `refused`, where there is any, stands in no input.
-
-    Facts of a record from before they had a state are read without one (`state.known`).
-    """
+    """The facts are sorted; they replace all earlier ones. `refused` are proposals that no input supports."""
 
     type: ClassVar[str] = "facts_stipulated"
     confirmed: tuple[Fact, ...]
     disputed: tuple[Fact, ...]
     questions: tuple[NumberedText, ...]
-    refused: tuple[RefusedItem, ...] | UnsetType = UNSET
+    refused: tuple[RefusedItem, ...] = ()
 
 
 class TurnRecorded(Event, frozen=True, kw_only=True):

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_core.game.decider import Command, EndGame, Event
 from playmolt_schemas.games.legal import AnyForm, Facts
@@ -82,12 +81,13 @@ def _opening(event: SessionOpened) -> commands.OpenSession:
         "language": event.language,
         "exclusions": list(event.exclusions),
         "model": event.model,
+        "side": event.side,
     }
     return commands.OpenSession(
         agent_id=event.owner,
         name=event.name,
         seed=event.seed,
-        body=body if event.side is UNSET else {**body, "side": event.side},
+        body=body,
         aliases=(event.model,),
     )
 
@@ -106,7 +106,7 @@ def _continuation(event: SessionOpened, uploads: tuple[EvidenceAdded, ...]) -> c
         model=event.model,
         narrative=event.narrative or Narrative(),
         facts=event.facts or Facts(),
-        side="neutral" if event.side is UNSET else event.side,
+        side=event.side,
         uploads=uploads,
     )
 

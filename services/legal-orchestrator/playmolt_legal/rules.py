@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, cast
 
-from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 from playmolt_core.game.decider import (
     Accepted,
@@ -30,7 +29,6 @@ from playmolt_schemas.games.legal import (
     LegalMessage,
     Round1Form,
     Session,
-    Side,
     Unseen,
 )
 from typing_extensions import override
@@ -57,7 +55,7 @@ from playmolt_legal.forms import gates
 from playmolt_legal.forms.gate_forms import merged_steering, named_gate, read_form
 from playmolt_legal.forms.intake import read_facts, read_opening
 from playmolt_legal.roles import answers
-from playmolt_legal.state import FINAL_SINCE, FOLDS, State
+from playmolt_legal.state import FOLDS, State
 
 DETAIL_CHARS: Final = 2000
 
@@ -66,7 +64,7 @@ class Legal(Game[State]):
     """Private to its owner: `view` and `public` give nothing to anybody else."""
 
     game = "legal"
-    rules_version = FINAL_SINCE
+    rules_version = 2
     needed = 1
     events = EVENTS
     folds = FOLDS
@@ -195,7 +193,7 @@ class Legal(Game[State]):
             language=request.language,
             exclusions=tuple(request.exclusions),
             model=request.model,
-            side=_told_side(request.side),
+            side=request.side,
         )
         return Accepted((opened,))
 
@@ -218,13 +216,9 @@ class Legal(Game[State]):
             previous_session=command.previous_session,
             narrative=command.narrative,
             facts=command.facts,
-            side=_told_side(command.side),
+            side=command.side,
         )
         return Accepted((opened, *command.uploads))
-
-
-def _told_side(side: Side) -> Side | UnsetType:
-    return UNSET if side == "neutral" else side
 
 
 def _owns(state: State, agent_id: str | None) -> bool:

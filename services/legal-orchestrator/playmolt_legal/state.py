@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
 from playmolt_core.game.game import Changes, Fold
@@ -16,7 +15,6 @@ from playmolt_schemas.games.legal import (
     EarlierOutput,
     EndForm,
     Evidence,
-    Fact,
     Facts,
     FactsForm,
     Failed,
@@ -34,8 +32,7 @@ from playmolt_schemas.games.legal import (
 )
 from playmolt_schemas.identifiers import rfc3339
 
-from playmolt_legal import fact_states as life
-from playmolt_legal import outputs, phases
+from playmolt_legal import fact_states, outputs, phases
 from playmolt_legal.events import (
     Addition,
     AnsweredQuestion,
@@ -92,10 +89,6 @@ class Closing(msgspec.Struct, frozen=True, kw_only=True):
     unverified: tuple[str, ...] = ()
 
 
-FINAL_SINCE: Final = 2
-"""The version of the rules from which on final instructions are answered by a turn of their own."""
-
-
 class State(msgspec.Struct, frozen=True, kw_only=True):
     """A session. `settled` is False while something follows by itself from what happened last."""
 
@@ -135,11 +128,9 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """Turns that are asked again, by number, the next one first."""
     reopening: GateOpened | None = None
     """The gate that opens again behind them."""
-    uploads: Mapping[str, str] | UnsetType = UNSET
-    """The texts of what was uploaded, by id; absent where nothing was."""
-    rules_version: int | UnsetType = UNSET
-    """Of the rules that the session was opened under; absent where these were the first."""
-    closing: Closing | UnsetType = UNSET
+    uploads: Mapping[str, str] = {}
+    """The texts of the uploads, by id."""
+    closing: Closing | None = None
 
     @property
     def over(self) -> bool:
@@ -166,19 +157,13 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     def closes_by_turn(self) -> bool:
         """Whether the form that ended the session asks for one more turn."""
         form = self.gate_history[-1].form if self.gate_history else None
-        wants = isinstance(form, EndForm) and form.resolution == "final_report" and bool(form.final_instructions)
-        return wants and (self.rules_version or 1) >= FINAL_SINCE
-
-    @property
-    def texts(self) -> Mapping[str, str]:
-        """The texts of what was uploaded, by id."""
-        return self.uploads or {}
+        return isinstance(form, EndForm) and form.resolution == "final_report" and bool(form.final_instructions)
 
     @property
     def evidence_texts(self) -> tuple[str, ...]:
         """What evidence says, word for word: it stays as it is, whatever becomes of the facts."""
         typed = (f"{item.title} {item.description}" for item in self.facts.evidence)
-        return (*typed, *self.texts.values())
+        return (*typed, *self.uploads.values())
 
     @property
     def before(self) -> tuple[Spoken, ...]:
@@ -207,22 +192,6 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     def last_form(self) -> GateEntry | None:
         """The newest form that steers; facts forms do not."""
         return next((entry for entry in reversed(self.gate_history) if entry.gate != "facts"), None)
-
-
-def known(facts: Facts) -> Facts:
-    """Facts with their states: a record from before facts had one holds none."""
-    return replace(
-        facts,
-        confirmed=tuple(fact if fact.source != "model" else _backed(fact) for fact in facts.confirmed),
-        disputed=tuple(replace(fact, state="disputed") for fact in facts.disputed),
-        corrections=tuple(replace(each, id=f"C{place}") for place, each in enumerate(facts.corrections, 1)),
-    )
-
-
-def _backed(fact: Fact) -> Fact:
-    if fact.timeline:
-        return replace(fact, state="agreed", source="agreed")
-    return replace(fact, state="proposed", source="evidence")
 
 
 def numbered_timeline(facts: Facts, more: MoreFacts) -> tuple[TimelineItem, ...]:
@@ -258,11 +227,10 @@ def _opened(_: State, event: SessionOpened, at: datetime) -> Changes:
         "language": event.language,
         "exclusions": event.exclusions,
         "model": event.model,
-        "side": event.side or "neutral",
-        "rules_version": event.rules_version if event.rules_version > 1 else UNSET,
+        "side": event.side,
         "previous_session": event.previous_session,
         "narrative": event.narrative or Narrative(),
-        "facts": known(event.facts or Facts()),
+        "facts": event.facts or Facts(),
     }
 
 
@@ -307,9 +275,9 @@ def _stipulated(state: State, event: FactsStipulated, at: datetime) -> Changes:
         confirmed=event.confirmed,
         disputed=event.disputed,
         questions=event.questions,
-        refused=event.refused or (),
+        refused=event.refused,
     )
-    return {"facts": life.recorded(state.facts, known(facts), rfc3339(at)), "settled": False}
+    return {"facts": fact_states.recorded(state.facts, facts, rfc3339(at)), "settled": False}
 
 
 def _recorded(state: State, event: TurnRecorded, at: datetime) -> Changes:
@@ -418,7 +386,7 @@ def _corrected(state: State, event: FactsCorrected, at: datetime) -> Changes:
 
 
 def _fact_changed(state: State, event: FactChanged, at: datetime) -> Changes:
-    return {"facts": life.changed(state.facts, event, rfc3339(at))}
+    return {"facts": fact_states.changed(state.facts, event, rfc3339(at))}
 
 
 def _stale(state: State, event: TurnsStale, _: datetime) -> Changes:
@@ -437,7 +405,7 @@ def _evidence_added(state: State, event: EvidenceAdded, _: datetime) -> Changes:
     evidence = (*state.facts.evidence, event.evidence)
     return {
         "facts": replace(state.facts, evidence=evidence),
-        "uploads": {**state.texts, event.evidence.id: event.text},
+        "uploads": {**state.uploads, event.evidence.id: event.text},
     }
 
 
@@ -455,7 +423,7 @@ def _rested(_: State, __: SessionRested, ___: datetime) -> Changes:
 
 
 def _aborted(_: State, __: SessionAborted, ___: datetime) -> Changes:
-    return {"phase": phases.ABORTED, "gate": None, "failed": None, "closing": UNSET, "settled": True}
+    return {"phase": phases.ABORTED, "gate": None, "failed": None, "closing": None, "settled": True}
 
 
 FOLDS: Final[Mapping[type[Event], Fold]] = {

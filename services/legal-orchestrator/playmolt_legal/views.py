@@ -25,8 +25,7 @@ from playmolt_schemas.games.legal import (
     TurnsStaleMessage,
 )
 
-from playmolt_legal import fact_states as life
-from playmolt_legal import outputs, texts
+from playmolt_legal import fact_states, outputs, texts
 from playmolt_legal.events import (
     EvidenceAdded,
     FactChanged,
@@ -171,7 +170,7 @@ def _hit(event: GuardrailHit) -> LegalMessage:
 
 
 def _fact_changed(event: FactChanged) -> LegalMessage:
-    state = life.to_state(event.action)
+    state = fact_states.to_state(event.action)
     return FactChangedMessage(fact_id=event.fact_id, action=event.action, state=state, new_id=event.new_id)
 
 

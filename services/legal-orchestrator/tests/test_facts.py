@@ -5,14 +5,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_core.game.decider import read_event
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.scripted.model import Cast, Said
 from playmolt_legal.events import AttemptMade, FactsStipulated, TurnStarted
 from playmolt_legal.facts import stipulation
-from playmolt_legal.rules import Legal
 from playmolt_legal.texts import plain
 from playmolt_legal.workers.model_worker import ModelWorker
 
@@ -127,27 +125,6 @@ def test_a_question_may_ask_what_nobody_told_and_asserts_nothing(session: Any) -
     session.facts().spoken(proposal(questions=asked))
     assert shown(session, "questions", "text") == [(asked[0],)]
     assert [item["particular"] for item in session.view()["facts"]["refused"]] == ["600만원"]
-
-
-def test_a_stipulation_of_before_folds_with_states_and_sources(session: Any) -> None:
-    stored = {
-        "confirmed": [
-            {"id": "F1", "text": "a", "evidence": ["E1"], "timeline": []},
-            {"id": "F2", "text": "b", "evidence": [], "timeline": ["T1"]},
-        ],
-        "disputed": [{"id": "D1", "text": "c"}],
-        "questions": [],
-    }
-    rules = Legal()
-    event = read_event(rules, "facts_stipulated", 1, msgspec.json.encode(stored))
-    session.state = rules.evolve(session.facts().state, event, session.now)
-    facts = session.state.facts
-    assert [(fact.id, fact.state, fact.source) for fact in (*facts.confirmed, *facts.disputed)] == [
-        ("F1", "proposed", "evidence"), ("F2", "agreed", "agreed"), ("D1", "disputed", "model"),
-    ]  # fmt: skip
-
-
-# The repair
 
 
 def test_what_stood_in_either_reply_stays(session: Any) -> None:

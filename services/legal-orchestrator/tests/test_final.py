@@ -10,7 +10,6 @@ from playmolt_legal import commands, effects, texts
 from playmolt_legal.events import (
     AttemptMade,
     SessionDone,
-    SessionOpened,
     SessionRested,
     TurnFailed,
     TurnRecorded,
@@ -123,19 +122,6 @@ def test_no_instructions_and_other_resolutions_ask_for_no_turn(sessions: Callabl
     for session in (plain, linked):
         assert session.state.over
         assert session.view()["final"] is None
-
-
-def test_a_session_of_earlier_rules_ends_with_its_form(sessions: Callable[..., Any]) -> None:
-    session = sessions(opened=False).open(sessions().body)
-    first: SessionOpened = session.log[0][0]
-    earlier = msgspec.structs.replace(first, rules_version=1)
-    state = Legal().evolve(Legal().initial(session.state.game_id), earlier, session.log[0][1])
-    assert state.rules_version is msgspec.UNSET
-    assert session.state.rules_version == 2
-    session.state = state
-    session.to("end").form("end", final_instructions=WISH)
-    assert session.state.over
-    assert not session.state.closing
 
 
 def test_the_last_turn_is_decided_again_as_it_was(asked: Any) -> None:

@@ -143,7 +143,7 @@ def test_uploads_go_on_into_a_linked_session_and_are_decided_as_they_were(sessio
     upload(first, kind="statute")
     first.to("end").form("end", resolution="new_session")
     second = sessions(opened=False).when(Legal().successor(first.state))
-    assert second.state.texts == first.state.texts
+    assert second.state.uploads == first.state.uploads
     assert sorted(ids(second)) == sorted(ids(first))
     second.when(commands.PostFacts(agent_id="agent-1", body={"overview": "더 있다.", "evidence": []}))
     assert [item.id for item in second.state.facts.evidence] == ["E1", "L1"]

@@ -9,8 +9,7 @@ from playmolt_schemas.body_fields import BodyFields
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.legal import ENTRY_CHARS, NOTE_CHARS, FactAction, Facts
 
-from playmolt_legal import commands
-from playmolt_legal import fact_states as life
+from playmolt_legal import commands, fact_states
 from playmolt_legal.codes import NO_SESSION, invalid_request, refused, told
 from playmolt_legal.events import FactChanged, FactsCorrected, RedoAsked, TurnsStale
 from playmolt_legal.guardrails import redaction as gone
@@ -25,17 +24,17 @@ def change_fact(state: State, command: commands.ChangeFact) -> Decision:
         return NO_SESSION
     if state.gate is None:
         return refused(Code.SESSION_PHASE, f"Facts change while a gate is open; the session is in {state.phase}.")
-    fact = life.found(state.facts, command.fact_id)
+    fact = fact_states.found(state.facts, command.fact_id)
     if fact is None:
         return refused(Code.NOT_FOUND, "There is no such fact. GET the session: its facts have their ids.")
-    if fact.state not in life.STANDING:
+    if fact.state not in fact_states.STANDING:
         return refused(Code.NOT_STANDING, f"{fact.id} is {fact.state}; change what stands now.")
     fields = BodyFields(command.body, what="the form")
     asked = _read(fields)
     if fields.faults:
         detail = f"Nothing changed. Mend the form and send it again: {told(fields.faults)}."
         return refused(Code.INVALID_FORM, detail, fields.faults)
-    event = life.change(state.facts, fact, command.agent_id, asked)
+    event = fact_states.change(state.facts, fact, command.agent_id, asked)
     return Accepted((event, *_stale(state, (event,))) if event else ())
 
 
@@ -62,14 +61,14 @@ def corrected(state: State, by: str, text: str) -> tuple[Event, ...]:
     facts, changes, rest = state.facts, [], []
     for line in text.splitlines():
         named = _NAMED.fullmatch(line)
-        fact = life.found(facts, named[1]) if named else None
-        if named is None or fact is None or fact.state not in life.STANDING:
+        fact = fact_states.found(facts, named[1]) if named else None
+        if named is None or fact is None or fact.state not in fact_states.STANDING:
             rest.append(line)
             continue
-        event = life.change(facts, fact, by, life.Asked("correct", named[2].strip()))
+        event = fact_states.change(facts, fact, by, fact_states.Asked("correct", named[2].strip()))
         if event:
             changes.append(event)
-            facts = life.changed(facts, event, "")
+            facts = fact_states.changed(facts, event, "")
     other = "\n".join(rest).strip()
     told_: tuple[Event, ...] = (FactsCorrected(by=by, text=other),) if other else ()
     reason = f"C{len(facts.corrections) + 1}"
@@ -80,7 +79,7 @@ def corrected(state: State, by: str, text: str) -> tuple[Event, ...]:
     return (*changes, *told_, *doubts, *_stale(state, tuple(changes)))
 
 
-def _read(fields: BodyFields) -> life.Asked:
+def _read(fields: BodyFields) -> fact_states.Asked:
     fields.only(("action", "text", "reason"))
     action = fields.one_of("action", ACTIONS)
     text = ""
@@ -89,17 +88,17 @@ def _read(fields: BodyFields) -> life.Asked:
     elif "text" in fields.body:
         fields.fault("text", "goes with correct only")
     reason = fields.text("reason", NOTE_CHARS, required=False)
-    return life.Asked(action, text, reason or None)
+    return fact_states.Asked(action, text, reason or None)
 
 
 def _stale(state: State, changes: tuple[FactChanged, ...]) -> Iterator[TurnsStale]:
     """Which turns rely on what stands no more, and the verifiers of their rounds."""
     facts: Facts = state.facts
     for event in changes:
-        facts = life.changed(facts, event, "")
+        facts = fact_states.changed(facts, event, "")
     for event in changes:
-        fact = life.found(facts, event.fact_id)
-        if fact is None or fact.state in life.STANDING:
+        fact = fact_states.found(facts, event.fact_id)
+        if fact is None or fact.state in fact_states.STANDING:
             continue
         relying = {
             number

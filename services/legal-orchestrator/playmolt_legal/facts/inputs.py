@@ -51,7 +51,7 @@ def _inputs(state: State) -> Iterator[Input]:
         yield from (_told(f"{answer.question} {answer.text}") for answer in addition.answers)
     yield from (entry_input(entry) for entry in facts.timeline)
     yield from (_told(f"{item.title} {item.description}") for item in facts.evidence)
-    yield from map(_told, state.texts.values())
+    yield from map(_told, state.uploads.values())
     yield from (_told(correction.text) for correction in facts.corrections)
 
 

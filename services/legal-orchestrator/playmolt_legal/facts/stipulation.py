@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-import msgspec
 from msgspec.structs import replace
 from playmolt_schemas.games.legal import Fact, NumberedText, RefusedItem
 
@@ -60,7 +59,7 @@ def stipulated(state: State, output: Mapping[str, Any]) -> FactsStipulated:
         confirmed=tuple(fact for fact in book.facts if fact.state in ("agreed", "proposed")),
         disputed=tuple(fact for fact in book.facts if fact.state == "disputed"),
         questions=tuple(NumberedText(id=f"Q{n}", text=item["text"]) for n, item in enumerate(standing[_QUESTIONS], 1)),
-        refused=tuple(dropped) or msgspec.UNSET,
+        refused=tuple(dropped),
     )
 
 

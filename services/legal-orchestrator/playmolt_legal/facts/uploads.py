@@ -53,9 +53,9 @@ def add_evidence(state: State, command: commands.AddEvidence) -> Decision:
 
 
 def _beyond(state: State, read: ReadUpload) -> str:
-    if len(state.texts) >= UPLOADS:
+    if len(state.uploads) >= UPLOADS:
         return f"would be more than {UPLOADS} uploads"
-    held = sum(map(len, state.texts.values()))
+    held = sum(map(len, state.uploads.values()))
     if held + len(read.text) > UPLOADS_CHARS:
         return f"would make more than {UPLOADS_CHARS} characters of all uploads; there are {held}"
     return ""
@@ -69,7 +69,7 @@ def typed(facts: Facts) -> Facts:
 def stored(state: State) -> tuple[EvidenceAdded, ...]:
     """The events that brought the uploads, for a session that goes on with them."""
     return tuple(
-        EvidenceAdded(by=state.owner, evidence=item, text=state.texts[item.id])
+        EvidenceAdded(by=state.owner, evidence=item, text=state.uploads[item.id])
         for item in state.facts.evidence
         if item.uploaded
     )
@@ -89,7 +89,7 @@ def text(state: State, identifier: str) -> UploadText | None:
     item = next((each for each in state.facts.evidence if each.id == identifier and each.uploaded), None)
     if item is None:
         return None
-    return UploadText(**msgspec.structs.asdict(_upload(item)), text=state.texts[item.id])
+    return UploadText(**msgspec.structs.asdict(_upload(item)), text=state.uploads[item.id])
 
 
 def _upload(item: Evidence) -> Upload:

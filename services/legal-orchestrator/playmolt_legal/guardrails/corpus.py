@@ -144,7 +144,7 @@ def _evidence(state: State) -> Iterator[str]:
     """What evidence says; a fact that stands no more is not taken out of it."""
     for item in state.facts.evidence:
         yield from (item.title, item.description)
-    yield from state.texts.values()
+    yield from state.uploads.values()
 
 
 def _picked(state: State) -> Iterator[str]:

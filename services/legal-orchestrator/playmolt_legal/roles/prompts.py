@@ -146,7 +146,7 @@ def _round(here: phases.TurnPhase) -> str:
 
 
 def _about_uploads(state: State, words: texts.Texts) -> list[str]:
-    return [words.uploads] if state.texts else []
+    return [words.uploads] if state.uploads else []
 
 
 def _example(state: State, task: str) -> str:
@@ -225,7 +225,7 @@ def _uploads(state: State) -> list[dict[str, Any]]:
     for item in state.facts.evidence:
         if not item.uploaded:
             continue
-        text = state.texts[item.id]
+        text = state.uploads[item.id]
         begun = text[: min(UPLOAD_IN_PROMPT, room)]
         room -= len(begun)
         told.append(
