@@ -146,19 +146,6 @@ def test_a_civil_no_go_gives_its_reasons_and_exactly_two_alternatives(sessions: 
     )
 
 
-def test_a_session_of_before_whose_judge_gave_no_step_takes_the_second_option(sessions: Any) -> None:
-    state = sessions(profile="no_go").to("FINALIZE_DONE").state
-    turns = tuple(
-        replace(turn, output={**turn.output, "RecommendedNextSteps": []}) if turn.phase == "JUDGE_R2" else turn
-        for turn in state.turns
-    )
-    options = [option["text"] for option in state.newest("opposing").output["SettlementOptions"]]
-    made = reports.report(replace(state, turns=turns))
-    assert isinstance(made, Report)
-    assert made.no_go is not None
-    assert made.no_go.alternatives == tuple(options[:2])
-
-
 @pytest.mark.parametrize(("case_type", "profile"), [("criminal", "no_go"), ("civil", "plain")])
 def test_no_other_report_has_no_go(sessions: Any, case_type: str, profile: str) -> None:
     assert of(sessions(case_type=case_type, profile=profile)).no_go is None

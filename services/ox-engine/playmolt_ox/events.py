@@ -2,7 +2,6 @@
 
 from typing import ClassVar, Final
 
-from msgspec import UNSET, UnsetType
 from playmolt_core.game.decider import Event, stored_types
 from playmolt_core.game.seats import events as seats
 from playmolt_core.game.seats.events import Closing, Submitted
@@ -77,7 +76,7 @@ class GameEnded(Closing, frozen=True, kw_only=True):
     winner_id: str
     final_scoreboard: tuple[ScoreRow, ...]
     results: tuple[OxResult, ...]
-    faults: tuple[Fault, ...] | UnsetType = UNSET
+    faults: tuple[Fault, ...]
 
 
 EVENTS: Final = stored_types(

@@ -225,7 +225,7 @@ def _ended(event: GameEnded) -> OxEndMessage:
         winner_id=event.winner_id,
         final_scoreboard=event.final_scoreboard,
         results=event.results,
-        faults=event.faults or (),
+        faults=event.faults,
         **seats.closing_of(event),
     )
 

@@ -3,7 +3,6 @@
 from typing import ClassVar, Final
 
 import msgspec
-from msgspec import UNSET, UnsetType
 from playmolt_core.game.decider import Event, stored_types
 from playmolt_core.game.seats import events as seats
 from playmolt_core.game.seats.events import Closing, Submitted
@@ -65,7 +64,7 @@ class GameEnded(Closing, frozen=True, kw_only=True):
     verdict: Verdict
     winner_team: Team
     results: tuple[TrialResult, ...]
-    faults: tuple[Fault, ...] | UnsetType = UNSET
+    faults: tuple[Fault, ...]
 
 
 EVENTS: Final = stored_types(

@@ -158,7 +158,7 @@ def _tallied(event: JuryTallied) -> JuryTallyMessage:
 
 def _ended(event: GameEnded) -> TrialEndMessage:
     return TrialEndMessage(
-        verdict=event.verdict, winner_team=event.winner_team, results=event.results, faults=event.faults or (),
+        verdict=event.verdict, winner_team=event.winner_team, results=event.results, faults=event.faults,
         **seats.closing_of(event),
     )  # fmt: skip
 

@@ -288,16 +288,14 @@ def _hits(state: State) -> Iterator[ReportedHit]:
 
 
 def _no_go(state: State) -> NoGo | None:
-    """The first settlement option and the first next step; where the judge gave no step, the second option."""
+    """Why it ended early, and two alternatives: the first settlement option and the first next step."""
     verified, judge = state.newest("verifier", 2), state.newest("judge", 2)
     opposing = state.newest("opposing", 2)
     if not (verified and judge and opposing and gates.skips(state, verified)):
         return None
-    options = [option["text"] for option in opposing.output["SettlementOptions"]]
-    steps: list[str] = judge.output["RecommendedNextSteps"]
     return NoGo(
         reasons=(*verified.output["MissingEvidence"], *verified.output["UnsupportedClaims"]),
-        alternatives=(options[0], steps[0] if steps else options[1]),
+        alternatives=(opposing.output["SettlementOptions"][0]["text"], judge.output["RecommendedNextSteps"][0]),
     )
 
 

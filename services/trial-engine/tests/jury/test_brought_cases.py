@@ -145,9 +145,9 @@ async def test_what_cannot_be_read_any_more_is_missed_like_what_is_gone(ferry: P
     assert brought.packs.missed == {ferry.digest}
 
 
-async def test_a_session_of_before_packs_needs_none() -> None:
+async def test_a_session_that_is_not_open_needs_no_pack() -> None:
     brought = Brought()
-    await brought.brought.prepare(State(game_id="jury-1", version=1))
+    await brought.brought.prepare(State(game_id="jury-1"))
     assert not brought.packs.playing
 
 
