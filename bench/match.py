@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from playmolt_cli.games import deciders
+from playmolt_cli.match.match_run import MatchRun
 from playmolt_cli.match.plan import plan_of_words
-from playmolt_cli.match.running import Running
 from playmolt_core.game.decider import Act, Command, Create, Join
 from playmolt_core.llm.catalogue import load
 
@@ -59,7 +59,7 @@ def _rate(play: Any, size: Size) -> float:
 
 
 def _match(bot: str, games: int) -> None:
-    running = Running(plan_of_words([bot] * 5, "ox", games, "bench"), deciders(), load(""), None)
+    running = MatchRun(plan_of_words([bot] * 5, "ox", games, "bench"), deciders(), load(""), None)
     report = asyncio.run(running.play())
     assert report.games_played == games
 

@@ -66,7 +66,7 @@ def doctor(data: Path | None, as_json: bool) -> None:
     telemetry.configure("doctor", "error")
     settings = read_settings()
     run = Folder(data or settings.data).run()
-    findings = [*_programs(settings, run), *asyncio.run(_services(_present(settings, run), run))]
+    findings = [*_programs(settings, run), *asyncio.run(_services(_effective_settings(settings, run), run))]
     well = all(finding.well for finding in findings)
     if as_json:
         click.echo(json.dumps({"well": well, "findings": msgspec.to_builtins(findings)}))
@@ -80,7 +80,7 @@ def doctor(data: Path | None, as_json: bool) -> None:
         raise SystemExit(1)
 
 
-def _present(settings: Settings, run: Run | None) -> Settings:
+def _effective_settings(settings: Settings, run: Run | None) -> Settings:
     if run is None:
         return settings
     return replace(
@@ -151,7 +151,7 @@ async def _database(url: str) -> tuple[list[Finding], Places | None]:
         roles = (
             await _roles(pool)
             if await pool.value(_MIGRATES)
-            else _unseen("roles", "a login that does not migrate takes few")
+            else _unchecked("roles", "a login that does not migrate takes few")
         )
         log, ends = await _log(pool)
         return [*findings, roles, log], ends
@@ -167,7 +167,7 @@ async def _migrations(url: str) -> Finding:
     try:
         missing = await pending(url)
     except NotPermitted as error:
-        return _unseen("migrations", str(error))
+        return _unchecked("migrations", str(error))
     return Finding("migrations", not missing, ", ".join(missing) or "all applied", "run `playmolt migrate`")
 
 
@@ -175,12 +175,12 @@ async def _log(pool: Pool) -> tuple[Finding, Places | None]:
     try:
         ends = await log_places(pool)
     except NotPermitted as error:
-        return _unseen("log", str(error)), None
+        return _unchecked("log", str(error)), None
     shards = f" in {len(ends)} shards" if len(ends) > 1 else ""
     return Finding("log", True, f"{sum(ends)} events{shards}"), ends
 
 
-def _unseen(name: str, reason: str) -> Finding:
+def _unchecked(name: str, reason: str) -> Finding:
     return Finding(name, True, reason, "not looked at: use the login that migrates", seen=False)
 
 
@@ -219,7 +219,7 @@ async def _nats(settings: Settings, ends: Places | None) -> list[Finding]:
         await bus.close()
 
 
-class _Looked(msgspec.Struct, frozen=True):
+class _ServerProbe(msgspec.Struct, frozen=True):
     finding: Finding
     heard: frozenset[str] = frozenset()
     """The services that are reached through this server."""
@@ -227,7 +227,7 @@ class _Looked(msgspec.Struct, frozen=True):
     """What they say of models: who asks, and whose prompts were cut."""
 
 
-def _cut_off(looked: _Looked, missing: frozenset[str]) -> Finding:
+def _cut_off(looked: _ServerProbe, missing: frozenset[str]) -> Finding:
     if not looked.finding.well or not missing:
         return looked.finding
     return Finding(
@@ -244,7 +244,7 @@ def _cut_prompts(seen: tuple[str, str]) -> Finding:
     )  # fmt: skip
 
 
-async def _server(name: str, settings: Settings) -> _Looked:
+async def _server(name: str, settings: Settings) -> _ServerProbe:
     where = urlsplit(settings.nats_url)
     address = (where.hostname or "127.0.0.1", where.port or 4222)
     try:
@@ -252,20 +252,22 @@ async def _server(name: str, settings: Settings) -> _Looked:
         writer.close()
     except OSError as error:
         advice = "is NATS running, and is NATS_URL right?"
-        return _Looked(Finding(name, False, f"{address[0]}:{address[1]} {error}", advice))
+        return _ServerProbe(Finding(name, False, f"{address[0]}:{address[1]} {error}", advice))
     try:
         async with asyncio.timeout(_BUS_SECONDS):
             await check_server(settings)
             bus = await connect(settings, "doctor")
     except UnsuitableServer as error:
-        return _Looked(Finding(name, False, str(error), "install another nats-server, and turn JetStream on"))
+        return _ServerProbe(Finding(name, False, str(error), "install another nats-server, and turn JetStream on"))
     except (BusUnavailable, TimeoutError) as error:
         advice = "does it stand still, or are PLAYMOLT_NATS_USER and PLAYMOLT_NATS_PASSWORD wrong?"
         detail = str(error) or f"did not let us in within {_BUS_SECONDS:g} s"
-        return _Looked(Finding(name, False, detail, advice))
+        return _ServerProbe(Finding(name, False, detail, advice))
     try:
         await asyncio.sleep(_ROSTER_SECONDS)
-        return _Looked(Finding(name, True, f"answers at {address[0]}:{address[1]}"), bus.services(), bus.cut_prompts())
+        return _ServerProbe(
+            Finding(name, True, f"answers at {address[0]}:{address[1]}"), bus.services(), bus.cut_prompts()
+        )
     finally:
         await bus.close()
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from playmolt_cli.terminal.failures import Commands
+from playmolt_cli.terminal.failures import CommandGroup
 
 # A command is imported when somebody asks for it: `up` needs no statistics, `agora` no chain.
 _COMMANDS: Final = MappingProxyType(
@@ -34,7 +34,9 @@ _COMMANDS: Final = MappingProxyType(
 
 
 @click.group(
-    cls=Commands, imported=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=CommandGroup,
+    imported=_COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="playmolt-cli")
 def cli() -> None:

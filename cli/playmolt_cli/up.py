@@ -24,7 +24,7 @@ from playmolt_cli.terminal.options import PORT, data_option, read_settings
 _REPLICAS = click.IntRange(1, 64)
 
 
-def _say(line: str) -> None:
+def _report(line: str) -> None:
     """Print a line; one that has no room where the output goes is dropped, and nothing with it."""
     try:
         click.echo(line)
@@ -36,7 +36,7 @@ def _say(line: str) -> None:
 
 def tell(name: str, text: str) -> None:
     """Print a line about a service."""
-    _say(f"{name:<16} {text}")
+    _report(f"{name:<16} {text}")
 
 
 def _migrate(url: str, shards: int | None) -> int:
@@ -112,7 +112,7 @@ def up(
         if run.ready:
             tell("spectator", run.spectator)
             tell("operator key", "PLAYMOLT_OPERATOR_KEY" if settings.operator_key else str(folder.operator_key_file))
-            _say(f"ready {run.gateway}")
+            _report(f"ready {run.gateway}")
         supervisor.run()
     finally:
         supervisor.stop()

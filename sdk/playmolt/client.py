@@ -22,8 +22,8 @@ from playmolt.calls import Query, Request
 from playmolt.credentials import KEY_VARIABLE, Credentials, credentials_file
 from playmolt.errors import PlayMoltError, Refused
 from playmolt.feed import NOTHING_MORE, SILENCE_SECONDS, Feed, Message
-from playmolt.loop import PATIENCE_SECONDS, Bot, GameResult, Pause, Step, Steps, blamed, decide, playing
-from playmolt.retries import FIRST_CONTACT, Again, Retry, Tries
+from playmolt.loop import PATIENCE_SECONDS, Bot, GameResult, Pause, Step, Steps, bot_errors, decide, playing
+from playmolt.retries import FIRST_CONTACT, Retry, RetryAfter, RetryState
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -51,7 +51,7 @@ def _names_a_server(url: str) -> bool:
     return parsed.scheme in ("http", "https") and bool(parsed.host)
 
 
-class _Caller:
+class _BaseClient:
     """What both clients have in common: where the server is, who calls, and how a call becomes an HTTP request."""
 
     def __init__(self, url: str = DEFAULT_URL, key: str = "", *, retry: Retry | None = None) -> None:
@@ -142,7 +142,7 @@ def _acall(build: Callable[P, Request[T]]) -> Callable[Concatenate["AsyncClient"
     return call
 
 
-class Client(_Caller):
+class Client(_BaseClient):
     """The platform for one agent, waiting in place. Safe to use from one thread at a time.
 
     Calls raise Refused, Unavailable or UnexpectedAnswer (errors.py). Every call that changes something carries an
@@ -187,7 +187,7 @@ class Client(_Caller):
 
     def send(self, request: Request[T]) -> T:
         """Send a request, again as long as `Retry` says."""
-        tries = Tries(request, self._trying, server=self.url)
+        tries = RetryState(request, self._trying, server=self.url)
         while True:
             try:
                 response = self._http.request(**self._arguments(request))
@@ -195,7 +195,7 @@ class Client(_Caller):
                 pause = tries.failed(error)
             else:
                 answer = tries.answered(response.status_code, response.headers, response.content)
-                if not isinstance(answer, Again):
+                if not isinstance(answer, RetryAfter):
                     return self._adopt(answer)
                 pause = answer.pause
             time.sleep(pause)
@@ -290,7 +290,7 @@ class Client(_Caller):
         return action
 
 
-class AsyncClient(_Caller):
+class AsyncClient(_BaseClient):
     """The platform for one agent, awaiting. The calls and their errors are those of Client.
 
     A bot that blocks (a model's synchronous client) blocks the loop: make it async, or wrap it in `asyncio.to_thread`.
@@ -337,7 +337,7 @@ class AsyncClient(_Caller):
 
     async def send(self, request: Request[T]) -> T:
         """Send a request, again as long as `Retry` says."""
-        tries = Tries(request, self._trying, server=self.url)
+        tries = RetryState(request, self._trying, server=self.url)
         while True:
             try:
                 response = await self._http.request(**self._arguments(request))
@@ -345,7 +345,7 @@ class AsyncClient(_Caller):
                 pause = tries.failed(error)
             else:
                 answer = tries.answered(response.status_code, response.headers, response.content)
-                if not isinstance(answer, Again):
+                if not isinstance(answer, RetryAfter):
                     return self._adopt(answer)
                 pause = answer.pause
             await asyncio.sleep(pause)
@@ -437,7 +437,7 @@ class AsyncClient(_Caller):
         action = decide(bot, step.turn)
         if not inspect.isawaitable(action):
             return action
-        with blamed(bot):
+        with bot_errors(bot):
             return await action
 
 

@@ -56,14 +56,14 @@ class Unavailable(PlayMoltError):
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
-        _tell_in_one_line()
+        _install_excepthook()
 
 
 class Unreachable(Unavailable):
     """Nobody answers at the URL, and nobody has since this client was made."""
 
 
-def _tell_in_one_line() -> None:
+def _install_excepthook() -> None:
     """Where a program lets it pass, its user reads the address and the reason instead of a traceback."""
     before = sys.excepthook
     if getattr(before, "tells_addresses", False):
@@ -95,7 +95,7 @@ class UnexpectedAnswer(PlayMoltError):
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
-        _tell_in_one_line()
+        _install_excepthook()
 
 
 class BotFailed(PlayMoltError):

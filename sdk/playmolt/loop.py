@@ -130,16 +130,16 @@ def decide(bot: Bot, turn: Turn) -> Action | Forfeit | Awaitable[Action | Forfei
     """Ask a bot; raises BotFailed when it raises."""
     act: Callable[..., Action | Awaitable[Action]] | None = getattr(bot, "act", None)
     if act is not None:
-        with blamed(bot):
+        with bot_errors(bot):
             return act(turn.state, turn.actions)
     if not callable(bot):
         raise TypeError(f"{bot!r} is no bot: give a callable that takes a turn, or an object with act(state, actions)")
-    with blamed(bot):
+    with bot_errors(bot):
         return bot(turn)
 
 
 @contextmanager
-def blamed(bot: Bot) -> Iterator[None]:
+def bot_errors(bot: Bot) -> Iterator[None]:
     """Say of what is raised inside that the bot did it, and where."""
     try:
         yield

@@ -42,13 +42,13 @@ FIRST_CONTACT = Retry(attempts=5, seconds=1.2, cap=0.4)
 URL is wrong."""
 
 
-class Again(msgspec.Struct, frozen=True):
+class RetryAfter(msgspec.Struct, frozen=True):
     """Send the same request again after so many seconds."""
 
     pause: float
 
 
-class Tries(Generic[T]):
+class RetryState(Generic[T]):
     """The life of one request: told what each sending led to, it gives the answer, a pause, or raises."""
 
     def __init__(
@@ -73,7 +73,7 @@ class Tries(Generic[T]):
             return self._again(Unreachable(f"{self._server} cannot be reached: {error}"), 0.0).pause
         return self._again(Unavailable(what), 0.0).pause
 
-    def answered(self, status: int, headers: Mapping[str, str], body: bytes) -> T | Again:
+    def answered(self, status: int, headers: Mapping[str, str], body: bytes) -> T | RetryAfter:
         """Read an answer, or say when to send again; raises Refused, Unavailable or UnexpectedAnswer."""
         if status < 300:
             return self._read(status, body)
@@ -86,7 +86,7 @@ class Tries(Generic[T]):
             return self._again(reason, retry_after(headers))
         return raise_for(status, body, self._what)
 
-    def _slower(self, headers: Mapping[str, str], body: bytes) -> Again:
+    def _slower(self, headers: Mapping[str, str], body: bytes) -> RetryAfter:
         """Heed a 429. What stands in front of the platform says it without a problem document."""
         status = HTTPStatus.TOO_MANY_REQUESTS
         try:
@@ -102,12 +102,12 @@ class Tries(Generic[T]):
         except msgspec.MsgspecError as error:
             raise UnexpectedAnswer(f"{self._what}: {status} with {body[:200]!r}: {error}") from error
 
-    def _again(self, reason: Refused | Unavailable, at_least: float) -> Again:
+    def _again(self, reason: Refused | Unavailable, at_least: float) -> RetryAfter:
         self._failures += 1
         pause = self._retry.pause(self._failures, at_least)
         if self._failures >= self._retry.attempts or self._clock() + pause > self._until:
             raise reason
-        return Again(pause)
+        return RetryAfter(pause)
 
 
 def retry_after(headers: Mapping[str, str], default: float = 0.0) -> float:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from playmolt import RateLimited, Retry, Unavailable, calls
-from playmolt.retries import Again, Tries, retry_after
+from playmolt.retries import RetryAfter, RetryState, retry_after
 
 RETRY = Retry()
 
@@ -42,8 +42,8 @@ def test_retry_after_as_a_date() -> None:
 
 def test_attempts_end_with_the_time_even_when_there_are_some_left() -> None:
     now = [0.0]
-    tries = Tries(calls.me(), Retry(attempts=100, seconds=10), lambda: now[0])
-    assert isinstance(tries.answered(503, {}, b"{}"), Again)
+    tries = RetryState(calls.me(), Retry(attempts=100, seconds=10), lambda: now[0])
+    assert isinstance(tries.answered(503, {}, b"{}"), RetryAfter)
     now[0] = 11.0
     with pytest.raises(Unavailable):
         tries.answered(503, {}, b"{}")
@@ -51,23 +51,23 @@ def test_attempts_end_with_the_time_even_when_there_are_some_left() -> None:
 
 def test_a_long_poll_has_its_wait_on_top() -> None:
     now = [0.0]
-    tries = Tries(calls.turn(wait=30), Retry(attempts=100, seconds=10), lambda: now[0])
+    tries = RetryState(calls.turn(wait=30), Retry(attempts=100, seconds=10), lambda: now[0])
     now[0] = 30.0
-    assert isinstance(tries.answered(503, {}, b"{}"), Again)
+    assert isinstance(tries.answered(503, {}, b"{}"), RetryAfter)
 
 
 def test_a_registration_without_an_answer_is_sent_again_and_a_new_key_is_not() -> None:
     lost = httpx.RemoteProtocolError("the server went away")
-    assert Tries(calls.register("ada"), RETRY).failed(lost) > 0
+    assert RetryState(calls.register("ada"), RETRY).failed(lost) > 0
     with pytest.raises(Unavailable, match="not safe to send twice"):
-        Tries(calls.rotate_key(), RETRY).failed(lost)
+        RetryState(calls.rotate_key(), RETRY).failed(lost)
 
 
 @pytest.mark.parametrize("body", [b"slow down", b"", b'{"code":"rate_limited"}'])
 def test_a_429_of_what_stands_in_front_is_heeded(body: bytes) -> None:
-    tries = Tries(calls.me(), Retry(attempts=2))
+    tries = RetryState(calls.me(), Retry(attempts=2))
     again = tries.answered(429, {"retry-after": "3"}, body)
-    assert isinstance(again, Again)
+    assert isinstance(again, RetryAfter)
     assert again.pause >= 3
     with pytest.raises(RateLimited):
         tries.answered(429, {"retry-after": "3"}, body)

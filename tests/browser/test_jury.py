@@ -8,9 +8,9 @@ import pytest
 from playmolt.client import Client
 from playmolt_cli.content import packs as template
 from playmolt_cli.jury import overseer
-from playmolt_cli.jury.page import Page as Printed
-from playmolt_cli.jury.table import Table
-from playmolt_cli.jury.words import Words
+from playmolt_cli.jury.page import JuryPage
+from playmolt_cli.jury.table import JuryTable
+from playmolt_cli.jury.texts import JuryTexts
 from playmolt_core.game.packs.folder import folder_files
 from playmolt_schemas.games.jury import AddCaseRequest
 from playmolt_schemas.routes import jury as routes
@@ -348,7 +348,7 @@ def test_another_case_is_chosen_heard_and_checked(reader: Reader, platform: str,
     expect(page.locator("#panel-jurors ul.thirds > li, #panel-jurors nav li")).to_have_count(3)
     with Client(platform, page.evaluate("localStorage['playmolt.key']")) as owner:
         session = owner.call(routes.READ, page.url.partition("session=")[2])
-        overseer.play(Table(owner, Printed(Console(quiet=True), Words("en")), session), "guilty")
+        overseer.play(JuryTable(owner, JuryPage(Console(quiet=True), JuryTexts("en")), session), "guilty")
         shared = owner.call(routes.SHARE, session.id).url
     with Client(platform, OPERATOR_KEY) as operator:
         operator.call(routes.DROP_CASE, brought.id)

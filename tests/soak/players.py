@@ -14,7 +14,7 @@ from playmolt.client import AsyncClient
 from playmolt.errors import Unavailable
 from playmolt_cli.agora.experiments_client import ExperimentsClient
 from playmolt_cli.agora.follow import follow
-from playmolt_cli.demo.jury import Heard, hear
+from playmolt_cli.demo.jury import PlayedJury, hear
 from playmolt_cli.demo.legal import CASES, argue
 from playmolt_cli.games import deciders
 from playmolt_cli.local.folder import Run
@@ -48,7 +48,7 @@ class Players:
         self.ended: Counter[str] = Counter()
         self.given_up: Counter[str] = Counter()
         self.faults: list[str] = []
-        self.juries: list[Heard] = []
+        self.juries: list[PlayedJury] = []
         self.receipts: defaultdict[str, list[str]] = defaultdict(list)
         self.keys: set[str] = set()
 

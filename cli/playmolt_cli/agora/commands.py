@@ -20,7 +20,7 @@ from playmolt_cli.agora import simulate as agora_simulate
 from playmolt_cli.agora import study as agora_study
 from playmolt_cli.agora.experiments_client import ExperimentsClient, experiments_client
 from playmolt_cli.agora.follow import follow, stopped_by_ctrl_c
-from playmolt_cli.agora.opening import opened, taken_up
+from playmolt_cli.agora.start import open_experiment, resume_experiment
 from playmolt_cli.agora.table import line, noticed
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.terminal import terminal_text
@@ -111,7 +111,7 @@ def check(file: str | None, preset: str | None, as_json: bool) -> None:
 
     Example: playmolt agora check plan.yaml
     """
-    certificate = _certificate(agora_plan.chosen(file, preset).plan if file or preset else None)
+    certificate = _certificate(agora_plan.selected(file, preset).plan if file or preset else None)
     if as_json:
         click.echo(msgspec.json.encode(certificate))
     else:
@@ -140,15 +140,15 @@ def run(
     Example: playmolt agora run plan.yaml --data playmolt-data
     """
     console = _console(as_json)
-    chosen = agora_plan.chosen(file, preset)
+    selected = agora_plan.selected(file, preset)
     _refuse_asymmetry()
     if url is None:
         _refuse_faults(agora_plan.source(file, preset), data)
     with stopping(), experiments_client(url, key, data) as client:
-        state = opened(client, chosen)
+        state = open_experiment(client, selected)
         with _interruptible(client, state.experiment, console):
             console.print(f"{state.name}: {state.experiment}, plan {state.plan_hash[:16]}, locked {state.created_at}")
-            state = taken_up(client, chosen, state, resume=resume)
+            state = resume_experiment(client, selected, state, resume=resume)
             if state.status == "running":
                 state = follow(client, state.experiment, console, blind=blind)
     _conclude(console, state, data)
@@ -163,16 +163,16 @@ def run(
 @data_option
 @json_option
 def status(experiment: str, data: Path | None, as_json: bool) -> None:
-    """Say where the runs of an experiment stand: which of them pause, why, and until when.
+    """Report where the runs of an experiment stand: which of them pause, why, and until when.
 
     Reads the log: beside an `up` and without one. The pause of a model that is away doubles from 5 seconds to 10
     minutes until a turn is taken. --json prints {runs: [{run, status, paused: null or {reason, until}}]}.
 
     Example: playmolt agora status experiment-0190…
     """
-    from playmolt_cli.agora.status import standing  # noqa: PLC0415 -- reads the log, which few commands of the group do
+    from playmolt_cli.agora.status import read_status  # noqa: PLC0415 -- reads the log, which few commands of the group do
 
-    found = standing(experiment, data)
+    found = read_status(experiment, data)
     if as_json:
         click.echo(msgspec.json.encode(found))
         return
@@ -258,7 +258,7 @@ def judge(
     request = JudgeRequest(model=model, turns=turns, budget=budget, batch=batch)
     with stopping(), experiments_client(url, key, data) as client:
         try:
-            done = agora_judge.judged(client, experiment, request, console)
+            done = agora_judge.run_judge(client, experiment, request, console)
         except KeyboardInterrupt:
             console.print(f"{model} is stopped; the same command goes on with it")
             raise click.Abort from None
@@ -303,7 +303,7 @@ def sheet(
         raise click.UsageError("--coder takes a name of small letters, digits and _, 32 at most, a letter first")
     try:
         taken = sheets.take(experiment, filled, coder, data)
-    except sheets.Rejected as rejected:
+    except sheets.InvalidSheet as rejected:
         for fault in str(rejected).split("\n"):
             click.echo(printable(fault), err=True)
         raise SystemExit(1) from None
@@ -327,9 +327,9 @@ def transcript(
 
     Example: playmolt agora transcript agora-0190… --agent jester_01 --format md --out jester.md
     """
-    from playmolt_cli.agora.study import transcribed  # noqa: PLC0415 -- reads the log, as `status` does
+    from playmolt_cli.agora.study import run_transcript  # noqa: PLC0415 -- reads the log, as `status` does
 
-    text = transcribed(run_id, agent, kind, data, prompts=prompts)
+    text = run_transcript(run_id, agent, kind, data, prompts=prompts)
     if out is None:
         click.echo(text if kind == "html" else "\n".join(map(printable, text.split("\n"))), nl=False)
     else:
@@ -390,7 +390,7 @@ def fork(
         made = client.fork(run_id, request, f"agora-fork-{digest([run_id, at, change, number])}")
         with _interruptible(client, made.experiment, console):
             console.print(f"{made.run} branches off {run_id} after event {at} with {change}")
-            state = taken_up(client, None, client.experiment(made.experiment), resume=False)
+            state = resume_experiment(client, None, client.experiment(made.experiment), resume=False)
             if state.status == "running":
                 state = follow(client, made.experiment, console)
     _conclude(console, state, data)
@@ -420,7 +420,7 @@ def _refuse_asymmetry() -> None:
         raise SystemExit(1)
 
 
-def _refuse_faults(source: agora_plan.Source, data: Path | None) -> None:
+def _refuse_faults(source: agora_plan.PlanSource, data: Path | None) -> None:
     """Refuse a plan before a platform is started for it; one that runs has models of its own and judges itself."""
     if Folder(data or read_settings().data).run() is not None:
         return
@@ -440,7 +440,7 @@ def _interruptible(client: ExperimentsClient, experiment: str, console: Console)
 
 
 def _conclude(console: Console, state: ExperimentState, data: Path | None) -> None:
-    """Say how it stands and what can be done next."""
+    """Report how it stands and what can be done next."""
     console.print(line(state))
     for told in (*noticed(state), *filter(None, (state.reason,))):
         console.print(printable(told))

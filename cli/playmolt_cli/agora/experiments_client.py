@@ -53,8 +53,8 @@ class ExperimentsClient:
 
     def open(self, plan: Any, key: str) -> ExperimentState:
         """Lock a plan; under the same key the same plan is locked once."""
-        opened = msgspec.to_builtins(self._call(routes.OPEN, body=plan, key=key))
-        return self.experiment(opened["experiment"])
+        open_experiment = msgspec.to_builtins(self._call(routes.OPEN, body=plan, key=key))
+        return self.experiment(open_experiment["experiment"])
 
     def put_file(self, text: str) -> str:
         """Keep a file of a plan's folder; gives its hash."""

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.live import Live
 
 from playmolt_cli.agora.experiments_client import ExperimentsClient
-from playmolt_cli.agora.table import Pause, line, seen_after, table
+from playmolt_cli.agora.table import PausedRuns, line, seen_after, table
 
 _LOOK_SECONDS: Final = 0.5
 _LINE_SECONDS: Final = 5.0
@@ -20,7 +20,7 @@ _STILL_SECONDS: Final = 3.0
 _LOOKS: Final = 20
 """How often at most PCS is looked at on the way: each look is logged for good."""
 
-Tell = Callable[[ExperimentState, tuple[RunRow, ...], Pause | None], None]
+ShowState = Callable[[ExperimentState, tuple[RunRow, ...], PausedRuns | None], None]
 
 
 def follow(client: ExperimentsClient, experiment: str, console: Console, *, blind: bool = True) -> ExperimentState:
@@ -48,7 +48,7 @@ def stopped_by_ctrl_c(client: ExperimentsClient, experiment: str, console: Conso
         raise
 
 
-def _followed(client: ExperimentsClient, experiment: str, tell: Tell, *, blind: bool) -> ExperimentState:
+def _followed(client: ExperimentsClient, experiment: str, tell: ShowState, *, blind: bool) -> ExperimentState:
     turns, since, looked = -1, time.monotonic(), 0
     while True:
         state, runs = client.experiment(experiment), client.runs(experiment).runs
@@ -71,16 +71,16 @@ def _look_is_due(state: ExperimentState, looked: int) -> bool:
     return state.status == "running" and bool(state.pcs_cells) and state.spent.turns >= looked + step
 
 
-def _pause(client: ExperimentsClient, runs: tuple[RunRow, ...]) -> Pause | None:
+def _pause(client: ExperimentsClient, runs: tuple[RunRow, ...]) -> PausedRuns | None:
     paused = client.paused(frozenset(run.run for run in runs if run.status == "open"))
     code, detail = client.why_paused(paused[0]) if paused else ("", "")
-    return Pause(len(paused), code, detail) if code else None
+    return PausedRuns(len(paused), code, detail) if code else None
 
 
-def _lines(console: Console) -> Tell:
+def _lines(console: Console) -> ShowState:
     said, last = "", float("-inf")
 
-    def tell(state: ExperimentState, _: tuple[RunRow, ...], pause: Pause | None) -> None:
+    def tell(state: ExperimentState, _: tuple[RunRow, ...], pause: PausedRuns | None) -> None:
         nonlocal said, last
         now, told = time.monotonic(), line(state, pause)
         if told != said and (now - last >= _LINE_SECONDS or state.status != "running"):

@@ -14,7 +14,7 @@ _LOOK_SECONDS: Final = 0.3
 _LINE_SECONDS: Final = 5.0
 
 
-def judged(client: ExperimentsClient, experiment: str, request: JudgeRequest, console: Console) -> JudgeRow:
+def run_judge(client: ExperimentsClient, experiment: str, request: JudgeRequest, console: Console) -> JudgeRow:
     """Have the judge begin, or go on, and say how it stands once it asks nothing more.
 
     Ctrl-C stops it, too, so that no money is spent meanwhile: raises KeyboardInterrupt once that is committed.

@@ -10,7 +10,7 @@ from msgspec import UNSET
 from playmolt_agora.folder import reading as folder_reading
 from playmolt_agora.folder.disk import Disk
 from playmolt_agora.folder.reading import FolderReading
-from playmolt_agora.folder.source import Source as FolderSource
+from playmolt_agora.folder.source import PlanSource as FolderSource
 from playmolt_agora.plan import document, reading
 from playmolt_agora.plan import plan as plans
 from playmolt_core.llm.catalogue import load
@@ -25,7 +25,7 @@ _PLAN_FILES: Final = ("plan.yaml", "plan.yml", "plan.json")
 _IMPORT_BYTES: Final = 16 * 1024 * 1024
 
 
-class Chosen(msgspec.Struct, frozen=True):
+class SelectedPlan(msgspec.Struct, frozen=True):
     """A plan that reads. `body` is what opens the experiment: the text as it was written, or what it imports with it.
 
     `identity` stays the same when only the budget or the writing changes.
@@ -48,7 +48,7 @@ class Chosen(msgspec.Struct, frozen=True):
         return f"agora-run-{self.identity}"
 
 
-class Source(msgspec.Struct, frozen=True):
+class PlanSource(msgspec.Struct, frozen=True):
     """A plan's text before it is read, and what it imports from beside it; `fault` is why there is none."""
 
     name: str
@@ -73,15 +73,15 @@ class Source(msgspec.Struct, frozen=True):
         return reading.reading(self.text, self.imported)
 
 
-def source(file: str | None, preset: str | None) -> Source:
+def source(file: str | None, preset: str | None) -> PlanSource:
     """Find the plan in a file or a folder, or the preset that is named. Raises Failure where there is none."""
     if preset is not None or file is None:
         if preset is None or file is not None:
             raise Failure(f"give PLAN or --preset NAME, one of {', '.join(reading.presets())}; {_HOW}")
-        return Source(preset, text_of(preset))
+        return PlanSource(preset, text_of(preset))
     path = Path(file)
     if not path.exists() and file in reading.presets():
-        return Source(file, text_of(file))
+        return PlanSource(file, text_of(file))
     if path.is_dir():
         path = _in_folder(path)
     try:
@@ -89,11 +89,11 @@ def source(file: str | None, preset: str | None) -> Source:
     except FileNotFoundError:
         raise Failure(f"there is no file {file}, nor a plan of that name; {_HOW}") from None
     except UnicodeDecodeError:
-        return Source(path.name, fault=PlanFault("", "is no text in UTF-8", "not_text"))
-    return Source(path.name, text, _imported(reading.imports(text), path.parent), beside=path.parent)
+        return PlanSource(path.name, fault=PlanFault("", "is no text in UTF-8", "not_text"))
+    return PlanSource(path.name, text, _imported(reading.imports(text), path.parent), beside=path.parent)
 
 
-def chosen(file: str | None, preset: str | None) -> Chosen:
+def selected(file: str | None, preset: str | None) -> SelectedPlan:
     """Read the plan in a file, or the preset that is named. Raises Failure with every fault of it."""
     found = source(file, preset)
     read = found.reading
@@ -102,10 +102,10 @@ def chosen(file: str | None, preset: str | None) -> Chosen:
     if read.plan is None or faults:
         raise Failure(f"{file or preset} is no plan that could run; {_HOW}\n{told(faults)}")
     body = _body(found.text, read.plan, found.imported)
-    return Chosen(file or found.name, read.plan, body, plans.identity(read.plan, folder.folder), folder)
+    return SelectedPlan(file or found.name, read.plan, body, plans.identity(read.plan, folder.folder), folder)
 
 
-def examined(found: Source, *, keys: bool = False) -> Preview:
+def examined(found: PlanSource, *, keys: bool = False) -> Preview:
     """Work a plan out with the models of PLAYMOLT_MODELS; with `keys`, one that is not set is a fault.
 
     Else it is a warning: nothing is asked of a model here. Raises InvalidCatalogue.

@@ -21,7 +21,7 @@ CODER: Final = NAME
 """What a coder may be called."""
 
 
-class Rejected(Exception):
+class InvalidSheet(Exception):
     """A sheet with faults; each is a line of the message."""
 
 
@@ -38,14 +38,14 @@ def write(experiment: str, file: Path, data: Path | None) -> int:
 
 
 def take(experiment: str, file: Path, coder: str, data: Path | None) -> CoderRow:
-    """Have the experiment take a filled sheet. Raises Rejected with every fault, and Failure."""
+    """Have the experiment take a filled sheet. Raises InvalidSheet with every fault, and Failure."""
     from playmolt_agora.coding import sheet  # noqa: PLC0415 -- as above
 
     body = file.read_bytes()
     found, _ = asyncio.run(_thoughts(experiment, data))
     rows, faults = sheet.read(body, {thought.key for thought in found})
     if faults:
-        raise Rejected("\n".join(f"{file}:{fault.line}: {fault.message}" for fault in faults))
+        raise InvalidSheet("\n".join(f"{file}:{fault.line}: {fault.message}" for fault in faults))
     request = SheetRequest(coder=coder, rows=rows)
     with experiments_client(None, None, data) as client:
         codings = client.take_sheet(experiment, request)

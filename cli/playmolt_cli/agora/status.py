@@ -15,31 +15,31 @@ from playmolt_cli.local.database import database
 from playmolt_cli.terminal.failures import Failure
 
 
-class PausedFor(msgspec.Struct, frozen=True):
+class RunPause(msgspec.Struct, frozen=True):
     """Why a run pauses, and until when at least; null where something else than time ends the pause."""
 
     reason: str
     until: str | None
 
 
-class RunStanding(msgspec.Struct, frozen=True):
+class RunStatusLine(msgspec.Struct, frozen=True):
     run: str
     status: RunStatus
-    paused: PausedFor | None
+    paused: RunPause | None
 
 
-class Standing(msgspec.Struct, frozen=True):
+class ExperimentStatus(msgspec.Struct, frozen=True):
     """What `playmolt agora status` prints."""
 
-    runs: tuple[RunStanding, ...]
+    runs: tuple[RunStatusLine, ...]
 
 
-def standing(experiment: str, data: Path | None) -> Standing:
+def read_status(experiment: str, data: Path | None) -> ExperimentStatus:
     """Read an experiment and those of its runs that are open. Raises Failure."""
     return asyncio.run(_read(experiment, data))
 
 
-async def _read(experiment: str, data: Path | None) -> Standing:
+async def _read(experiment: str, data: Path | None) -> ExperimentStatus:
     with database(data) as url:
         pool = await open_pool(url)
         try:
@@ -48,8 +48,8 @@ async def _read(experiment: str, data: Path | None) -> Standing:
             await pool.close()
 
 
-async def of_log(log: EventLog, experiment: str) -> Standing:
-    """As `standing`, of a log. Raises LogUnavailable, too."""
+async def of_log(log: EventLog, experiment: str) -> ExperimentStatus:
+    """As `read_status`, of a log. Raises LogUnavailable, too."""
     from playmolt_agora.experiment.rules import Experiment  # noqa: PLC0415 -- no other command of the group needs it
 
     stored = await log.facts(experiment) if experiment.startswith("experiment-") else None
@@ -58,16 +58,16 @@ async def of_log(log: EventLog, experiment: str) -> Standing:
             f"there is no experiment {experiment} in this log: `playmolt log tail --running` shows the streams"
         )
     state = fold(Experiment(), experiment, stored)
-    return Standing(tuple([await _run(log, run.run, run.status) for run in state.runs]))
+    return ExperimentStatus(tuple([await _run(log, run.run, run.status) for run in state.runs]))
 
 
-async def _run(log: EventLog, run: str, status: RunStatus) -> RunStanding:
+async def _run(log: EventLog, run: str, status: RunStatus) -> RunStatusLine:
     from playmolt_agora.run.rules import Agora  # noqa: PLC0415 -- as above
 
     stored = await log.facts(run) if status == "open" else None
     pause = fold(Agora(), run, stored).pause if stored else None
     if pause is None:
-        return RunStanding(run, status, None)
-    return RunStanding(
-        run, status, PausedFor(pause.detail or pause.code, rfc3339(pause.until) if pause.until else None)
+        return RunStatusLine(run, status, None)
+    return RunStatusLine(
+        run, status, RunPause(pause.detail or pause.code, rfc3339(pause.until) if pause.until else None)
     )

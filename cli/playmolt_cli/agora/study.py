@@ -16,23 +16,23 @@ from playmolt_cli.local.database import database
 from playmolt_cli.terminal.failures import Failure
 
 if TYPE_CHECKING:
-    from playmolt_agora.report.printing.transcript import Format
     from playmolt_agora.report.experiment_study import Gathered
+    from playmolt_agora.report.printing.transcript import Format
     from playmolt_agora.report.study import Study
 
 
 T = TypeVar("T")
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 
-class Analysed(msgspec.Struct, frozen=True):
+class AnalysisResult(msgspec.Struct, frozen=True):
     """The report that was written, and what the measures of one's own came to."""
 
     report: Path
     measures: tuple[dict[str, Any], ...] = ()
 
 
-def analyse(experiment: str, out: Path, data: Path | None, say: Say) -> Analysed:
+def analyse(experiment: str, out: Path, data: Path | None, say: Report) -> AnalysisResult:
     """Write turns, tables and report into a folder. Raises Failure.
 
     `experiment` may be a path instead: of a bundle, the folder of an analysis, a `turns.jsonl`.
@@ -42,12 +42,12 @@ def analyse(experiment: str, out: Path, data: Path | None, say: Say) -> Analysed
     return asyncio.run(_with_pool(experiment, out, data, partial(_analysed, out, say)))
 
 
-def export(experiment: str, out: Path, data: Path | None, say: Say) -> Path:
+def export(experiment: str, out: Path, data: Path | None, say: Report) -> Path:
     """Write the sealed bundle into a folder of its own; gives its manifest. Raises Failure."""
     return asyncio.run(_with_pool(experiment, out, data, partial(_exported, out, say)))
 
 
-def _of_files(source: Path, out: Path, say: Say) -> Analysed:
+def _of_files(source: Path, out: Path, say: Report) -> AnalysisResult:
     # As below.
     from playmolt_agora.report import experiment_study  # noqa: PLC0415
     from playmolt_agora.report.study import StudyFault  # noqa: PLC0415
@@ -61,7 +61,7 @@ def _of_files(source: Path, out: Path, say: Say) -> Analysed:
     out.mkdir(parents=True, exist_ok=True)
     files = experiment_study.write(found, out, printed=True)
     say(f"{len(files)} files in {out}")
-    return Analysed(out / REPORT, _measures(found))
+    return AnalysisResult(out / REPORT, _measures(found))
 
 
 def _measures(study: "Study") -> tuple[dict[str, Any], ...]:
@@ -94,7 +94,7 @@ async def _gathered(pool: Pool, experiment: str) -> "Gathered":
     return gathered
 
 
-async def _analysed(out: Path, say: Say, pool: Pool, gathered: "Gathered") -> Analysed:
+async def _analysed(out: Path, say: Report, pool: Pool, gathered: "Gathered") -> AnalysisResult:
     from playmolt_agora.report import experiment_study  # noqa: PLC0415 -- as above
 
     say(f"{len(gathered.runs)} runs read; measuring")
@@ -102,10 +102,10 @@ async def _analysed(out: Path, say: Say, pool: Pool, gathered: "Gathered") -> An
     study = await asyncio.to_thread(experiment_study.analysed, gathered, None, texts)
     files = experiment_study.write(study, out, printed=True)
     say(f"{len(files)} files in {out}")
-    return Analysed(out / REPORT, _measures(study))
+    return AnalysisResult(out / REPORT, _measures(study))
 
 
-async def _exported(out: Path, say: Say, pool: Pool, gathered: "Gathered") -> Path:
+async def _exported(out: Path, say: Report, pool: Pool, gathered: "Gathered") -> Path:
     # As above.
     from playmolt_agora.bundle.seal import Unsealable  # noqa: PLC0415
     from playmolt_agora.report import experiment_study  # noqa: PLC0415
@@ -119,7 +119,7 @@ async def _exported(out: Path, say: Say, pool: Pool, gathered: "Gathered") -> Pa
     return out / "manifest.json"
 
 
-def transcribed(run: str, agent: str | None, kind: "Format", data: Path | None, *, prompts: bool) -> str:
+def run_transcript(run: str, agent: str | None, kind: "Format", data: Path | None, *, prompts: bool) -> str:
     """The transcript of a run, of one agent where it is named. Raises Failure for a run or an agent there is not."""
     return asyncio.run(_transcribed(run, agent, kind, data, prompts=prompts))
 

@@ -20,7 +20,7 @@ _WHY: Final = {
 _DETAIL_CHARS: Final = 300
 
 
-class Pause(msgspec.Struct, frozen=True):
+class PausedRuns(msgspec.Struct, frozen=True):
     """Runs that wait, and why the first of them does."""
 
     runs: int
@@ -40,8 +40,8 @@ def total(runs: Iterable[RunRow]) -> Spent:
     return summed(run.spent for run in runs)
 
 
-def line(state: ExperimentState, pause: Pause | None = None) -> str:
-    """Tell where an experiment stands, in one line."""
+def line(state: ExperimentState, pause: PausedRuns | None = None) -> str:
+    """ShowState where an experiment stands, in one line."""
     done, spent = state.progress, state.spent
     told = (
         f"{state.status}: runs {done.finished}/{done.runs}, turns {spent.turns:,}/{done.turns_planned:,}, "
@@ -50,7 +50,7 @@ def line(state: ExperimentState, pause: Pause | None = None) -> str:
     return f"{told}; {pause}" if pause else told
 
 
-def table(state: ExperimentState, runs: Sequence[RunRow], pause: Pause | None = None) -> Table:
+def table(state: ExperimentState, runs: Sequence[RunRow], pause: PausedRuns | None = None) -> Table:
     """Show the cells of the matrix and what each took so far."""
     marks = [mark for mark, on in (("scripted", state.scripted), ("exploratory", state.exploratory)) if on]
     title = f"{printable(state.name)}{' (' + ', '.join(marks) + ')' if marks else ''}  {state.experiment}"
@@ -108,7 +108,7 @@ def _short(count: int) -> str:
     return str(count)
 
 
-def _caption(state: ExperimentState, pause: Pause | None) -> str:
+def _caption(state: ExperimentState, pause: PausedRuns | None) -> str:
     budget = state.budget
     limits = [
         f"{name} {value}"

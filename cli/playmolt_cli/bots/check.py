@@ -12,18 +12,18 @@ from playmolt.conformance.players import Player, PythonPlayer
 from playmolt.errors import PlayMoltError
 from playmolt_schemas.api import GameType
 
-from playmolt_cli.bots.program import CannotStart, ProgramPlayer, words_of
+from playmolt_cli.bots.program import InvalidCommand, ProgramPlayer, words_of
 from playmolt_cli.local.folder import passing_folder
 from playmolt_cli.local.stack import Stack
 from playmolt_cli.match.callback import CallbackPlayer
 from playmolt_cli.match.plan import known_games
-from playmolt_cli.match.python_file import CannotLoad, python_file
+from playmolt_cli.match.python_file import BotLoadError, python_file
 from playmolt_cli.terminal.failures import Failure, stopping
 from playmolt_cli.terminal.options import json_option
 
 _DEFAULT_GAME: Final = "ox"
 _FAILED: Final = 1
-Seat = Callable[[], Awaitable[Player]]
+SeatBot = Callable[[], Awaitable[Player]]
 
 
 @click.command()
@@ -59,30 +59,30 @@ def check(
         with stopping(), _platform(url) as platform:
             click.echo(f"{given[0]} plays {game} at {platform} against house bots …", err=True)
             checks = asyncio.run(_checked(platform, game, seconds, seat))
-    except (CannotLoad, CannotStart, PlayMoltError, ValueError) as error:
+    except (BotLoadError, InvalidCommand, PlayMoltError, ValueError) as error:
         raise Failure(str(error)) from error
     click.echo(report(checks, as_json=as_json), nl=False)
     if failed(checks):
         raise click.exceptions.Exit(_FAILED)
 
 
-def _seat(python: str | None, callback: str | None, command: str | None, secret: str) -> Seat:
-    """What seats the bot, as far as that can be known before there is a platform; raises CannotLoad and CannotStart."""
+def _seat(python: str | None, callback: str | None, command: str | None, secret: str) -> SeatBot:
+    """What seats the bot, as far as that can be known before there is a platform; raises BotLoadError and InvalidCommand."""
     if python is not None:
         bot = python_file(python).make()
-        return partial(_seated, lambda: PythonPlayer(bot))
+        return partial(_make_player, lambda: PythonPlayer(bot))
     if callback is not None:
         if not callback.startswith(("http://", "https://")):
-            raise CannotStart(f"{callback!r} is no address as in http://127.0.0.1:9000/turn")
-        return partial(_seated, lambda: CallbackPlayer(callback, secret))
+            raise InvalidCommand(f"{callback!r} is no address as in http://127.0.0.1:9000/turn")
+        return partial(_make_player, lambda: CallbackPlayer(callback, secret))
     return partial(ProgramPlayer.start, words_of(command or ""))
 
 
-async def _seated(make: Callable[[], Player]) -> Player:
+async def _make_player(make: Callable[[], Player]) -> Player:
     return make()
 
 
-async def _checked(url: str, game: GameType, seconds: float, seat: Seat) -> Sequence[Check]:
+async def _checked(url: str, game: GameType, seconds: float, seat: SeatBot) -> Sequence[Check]:
     player = await seat()
     try:
         return await check_player(url, game, player, seconds=seconds)

@@ -20,18 +20,18 @@ from playmolt_schemas.api import GameType, Joined
 
 from playmolt_cli.games import decider_of
 from playmolt_cli.local.folder import Folder
-from playmolt_cli.terminal.failures import Commands, Failure
+from playmolt_cli.terminal.failures import CommandGroup, Failure
 from playmolt_cli.terminal.options import data_option, json_option, read_settings
 
 MODEL: Final = "model:"
 """How a policy begins that names a model."""
-Seated = Callable[[Joined], None]
+OnSeated = Callable[[Joined], None]
 
 
 class Players(Protocol):
     """Bots that sit down together."""
 
-    async def play(self, url: str, game: GameType, seated: Seated) -> list[GameResult]: ...
+    async def play(self, url: str, game: GameType, on_seated: OnSeated) -> list[GameResult]: ...
 
 
 class ScriptedPlayers:
@@ -43,13 +43,13 @@ class ScriptedPlayers:
         self._seed = seed
         self._key = key
 
-    async def play(self, url: str, game: GameType, seated: Seated) -> list[GameResult]:
-        return await run_house_bots(url, game, self._count, self._policy, self._seed, key=self._key, seated=seated)
+    async def play(self, url: str, game: GameType, on_seated: OnSeated) -> list[GameResult]:
+        return await run_house_bots(url, game, self._count, self._policy, self._seed, key=self._key, seated=on_seated)
 
 
-TELLING_SECONDS: Final = 10
+REPORT_SECONDS: Final = 10
 _KNOWN = policies()
-_HELP: Final = """Seat house bots and let them play until their games have ended.
+_HELP: Final = """SeatBot house bots and let them play until their games have ended.
 
     Fewer bots than a game needs wait for others to join.
 
@@ -71,7 +71,7 @@ def house_key(platform: str, data: Path | None) -> str:
     return settings.house_key or (folder.house_key() if run is not None and run.gateway == platform else "")
 
 
-def by_hand(game: GameType) -> click.Command:
+def game_command(game: GameType) -> click.Command:
     """The command that seats house bots in a game."""
 
     @click.command(game, help=_HELP.format(game=game))
@@ -141,31 +141,31 @@ def _brief(result: GameResult) -> dict[str, object]:
 async def _play(url: str, game: GameType, players: Players, quiet: bool) -> list[GameResult]:
     seen: list[str] = []
 
-    def seated(seat: Joined) -> None:
+    def on_seated(seat: Joined) -> None:
         if seat.game_id not in seen and not quiet:
             seen.append(seat.game_id)
             click.echo(f"seated in {seat.game_id}", err=True)
 
     async with AsyncClient(url) as anybody:
-        telling = asyncio.create_task(_tell(anybody, seen))
+        telling = asyncio.create_task(_report_waiting(anybody, seen))
         try:
-            return await players.play(url, game, seated)
+            return await players.play(url, game, on_seated)
         finally:
             telling.cancel()
             await asyncio.gather(telling, return_exceptions=True)
 
 
-async def _tell(anybody: AsyncClient, games: list[str]) -> None:
-    """Say again and again whom the games wait for: the bots themselves never take long."""
+async def _report_waiting(anybody: AsyncClient, games: list[str]) -> None:
+    """Say again and again waiting_for the games wait for: the bots themselves never take long."""
     while True:
-        await asyncio.sleep(TELLING_SECONDS)
+        await asyncio.sleep(REPORT_SECONDS)
         for game_id in games:
             with suppress(PlayMoltError):
-                if awaited := whom(await anybody.state(game_id)):
+                if awaited := waiting_for(await anybody.state(game_id)):
                     click.echo(f"{game_id} waits for {awaited}", err=True)
 
 
-def whom(state: State) -> str:
+def waiting_for(state: State) -> str:
     """Whom a game waits for, as anybody may see it; "" when it is over."""
     if state["phase"] in OVER:
         return ""
@@ -177,7 +177,7 @@ def whom(state: State) -> str:
     return f"{', '.join(names) or 'nobody'} ({state['phase']}, round {state['round']}{left})"
 
 
-_OTHERS: Final = MappingProxyType(
+_SUBCOMMANDS: Final = MappingProxyType(
     {
         "house": "playmolt_cli.house.command:house",
         "check": "playmolt_cli.bots.check:check",
@@ -186,7 +186,7 @@ _OTHERS: Final = MappingProxyType(
 )
 
 
-class _Games(Commands):
+class _GameCommands(CommandGroup):
     """A command a game, and others."""
 
     def resolve_command(
@@ -194,18 +194,18 @@ class _Games(Commands):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         there = self.list_commands(ctx)
         if args and args[0] not in there and not args[0].startswith("-"):
-            known = ", ".join(repr(name) for name in sorted(there, key=lambda name: name in _OTHERS))
+            known = ", ".join(repr(name) for name in sorted(there, key=lambda name: name in _SUBCOMMANDS))
             raise click.UsageError(f"{args[0]!r} is neither a game with house bots nor a command: there are {known}")
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=_Games, imported=_OTHERS)
+@click.group(cls=_GameCommands, imported=_SUBCOMMANDS)
 def bots() -> None:
-    """Seat house bots, in one game or wherever somebody waits; see whether your own bot holds up.
+    """SeatBot house bots, in one game or wherever somebody waits; see whether your own bot holds up.
 
     Example: playmolt bots ox --n 4 --policy contrarian
     """
 
 
 for _game in sorted(policies()):
-    bots.add_command(by_hand(_game))
+    bots.add_command(game_command(_game))

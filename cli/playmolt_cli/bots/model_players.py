@@ -1,4 +1,4 @@
-"""A model seated by hand."""
+"""A model on_seated by hand."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +11,10 @@ from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models
 from playmolt_schemas.api import GameType, Joined
 
-from playmolt_cli.house.budget import BadBudget, limits_of
+from playmolt_cli.house.budget import InvalidBudget, limits_of
 from playmolt_cli.house.models import HouseModels, UnknownAlias
 from playmolt_cli.local.folder import Folder
-from playmolt_cli.model_seats.requests import BadPrompt, cast, of_file
+from playmolt_cli.model_seats.requests import InvalidPrompt, cast, of_file
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import read_settings
 
@@ -37,10 +37,10 @@ class ModelPlayers:
             own = None if prompt is None else of_file(prompt)
             limits = limits_of(settings.house_budget)
             self._models = HouseModels([alias], catalogue, models, folder.path / "house", limits, own)
-        except (BadBudget, BadPrompt, UnknownAlias) as error:
+        except (InvalidBudget, InvalidPrompt, UnknownAlias) as error:
             raise Failure(str(error)) from error
 
-    async def play(self, url: str, game: GameType, seated: Callable[[Joined], None]) -> list[GameResult]:
+    async def play(self, url: str, game: GameType, on_seated: Callable[[Joined], None]) -> list[GameResult]:
         name = f"house {self._alias}"
         bots = [self._models.bot(self._alias, name) for _ in range(self._count)]
 
@@ -48,6 +48,6 @@ class ModelPlayers:
             await client.register(name, kind="house", model=self._alias)
 
         try:
-            return await run_bots(url, game, bots, register, key=self._key, seated=seated)
+            return await run_bots(url, game, bots, register, key=self._key, seated=on_seated)
         finally:
             await self._models.close()

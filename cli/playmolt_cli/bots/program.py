@@ -19,7 +19,7 @@ from playmolt_cli.match.callback import action_of, body_of
 
 _PYTHON: Final = re.compile(r'^\s*File "([^"]+)", line (\d+)', re.MULTILINE)
 """Outermost first; every other language tells the innermost first."""
-_OTHERS: Final = re.compile(r"(?:^|[\s(])(?:file://)?([^\s():\"']+\.\w+):(\d+)\b", re.MULTILINE)
+_SUBCOMMANDS: Final = re.compile(r"(?:^|[\s(])(?:file://)?([^\s():\"']+\.\w+):(\d+)\b", re.MULTILINE)
 _REASON: Final = re.compile(
     r"^(?:\S*(?:Error|Exception)\b|panic:|thread '.*panicked|Exception in thread).*", re.MULTILINE
 )
@@ -34,7 +34,7 @@ def crash_of(said: str, command: Sequence[str]) -> str:
     python = _PYTHON.findall(said)
     reason = None if python else _REASON.search(said)
     told = reason.group() if reason else lines[-1] if python else lines[0]
-    place = _deepest(list(reversed(python)) or _OTHERS.findall(said), command)
+    place = _deepest(list(reversed(python)) or _SUBCOMMANDS.findall(said), command)
     return f"{place}: {told}"[:_LONGEST] if place and not told.startswith(place) else told[:_LONGEST]
 
 
@@ -52,18 +52,18 @@ _STDERR_BYTES: Final = 64 * 1024
 _ENDING_SECONDS: Final = 5.0
 
 
-class CannotStart(ValueError):
+class InvalidCommand(ValueError):
     """A command that starts nothing; the message says why."""
 
 
 def words_of(command: str) -> Sequence[str]:
-    """The words of a command whose program is there; raises CannotStart."""
+    """The words of a command whose program is there; raises InvalidCommand."""
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise CannotStart(f"{command!r} is no command: {error}") from error
+        raise InvalidCommand(f"{command!r} is no command: {error}") from error
     if not words or shutil.which(words[0]) is None:
-        raise CannotStart(f"{command!r} starts nothing: there is no program {(words or [''])[0]!r}")
+        raise InvalidCommand(f"{command!r} starts nothing: there is no program {(words or [''])[0]!r}")
     return words
 
 
@@ -78,11 +78,11 @@ class ProgramPlayer:
 
     @classmethod
     async def start(cls, words: Sequence[str]) -> Self:
-        """Raises CannotStart."""
+        """Raises InvalidCommand."""
         try:
             process = await create_subprocess_exec(*words, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=_LINE_BYTES)
         except OSError as error:
-            raise CannotStart(f"{words[0]}: {error.strerror}") from error
+            raise InvalidCommand(f"{words[0]}: {error.strerror}") from error
         return cls(words, process)
 
     async def answer(self, turn: Turn) -> Any:
@@ -104,7 +104,7 @@ class ProgramPlayer:
             return line.decode(errors="replace").strip()  # no action: refused, with what it said
         return action_of(value) if isinstance(value, dict) else value
 
-    def standing(self) -> str:
+    def current_line(self) -> str:
         return ""
 
     async def over(self, result: GameResult) -> None:

@@ -15,8 +15,8 @@ from playmolt_schemas.canonical import files_digest
 from playmolt_schemas.game_messages import GameLanguage
 from playmolt_schemas.games.jury import Language, VerdictName
 
+from playmolt_cli.content import pack_play as playing
 from playmolt_cli.content import packs as template
-from playmolt_cli.content import playing
 from playmolt_cli.content.packs import KINDS, check_folder
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import json_option

@@ -27,14 +27,14 @@ PLAN: Final[dict[str, Any]] = {
 """12 runs, 432 turns."""
 
 
-class Studied(msgspec.Struct, frozen=True):
+class DemoExperiment(msgspec.Struct, frozen=True):
     """The experiment as it ended, and its report."""
 
     state: ExperimentState
     report: Path
 
     def faults(self) -> Iterator[str]:
-        """Tell what is not as it should be."""
+        """ShowState what is not as it should be."""
         state = self.state
         if state.status != "finished":
             yield f"{state.experiment} is {state.status}"
@@ -44,26 +44,28 @@ class Studied(msgspec.Struct, frozen=True):
             yield f"{state.experiment} has no report"
 
 
-async def study(console: Console, run: Run, data: Path, out: Path) -> Studied:
+async def study(console: Console, run: Run, data: Path, out: Path) -> DemoExperiment:
     """Run the plan on a platform and measure it straight from the log of its data folder. Raises Failure."""
     return await asyncio.to_thread(_study, console, run, data, out)
 
 
-def _study(console: Console, run: Run, data: Path, out: Path) -> Studied:
+def _study(console: Console, run: Run, data: Path, out: Path) -> DemoExperiment:
     with ExperimentsClient(run.gateway, run.operator_key) as client:
         try:
-            opened = client.open(PLAN, "demo")
-            console.print(f"agora  the plan is locked: {opened.plan_hash[:16]}, {opened.progress.runs} runs")
+            open_experiment = client.open(PLAN, "demo")
+            console.print(
+                f"agora  the plan is locked: {open_experiment.plan_hash[:16]}, {open_experiment.progress.runs} runs"
+            )
             quiet = Console(quiet=True)
-            state = follow(client, opened.experiment, quiet)
+            state = follow(client, open_experiment.experiment, quiet)
             console.print(f"agora  {line(state)}")
             console.print(table(state, client.runs(state.experiment).runs))
         except Refused as refusal:
             raise Failure(refusal.detail) from refusal
     report = agora_study.analyse(state.experiment, out, data, lambda said: console.print(f"agora  {said}")).report
-    return Studied(state, report)
+    return DemoExperiment(state, report)
 
 
-def report_lines(studied: Studied) -> Iterator[str]:
+def report_lines(studied: DemoExperiment) -> Iterator[str]:
     yield f"  {studied.state.experiment}  {studied.state.name}"
     yield f"    {studied.report}  {studied.report.stat().st_size} bytes"

@@ -23,8 +23,8 @@ from playmolt_schemas.limits import PAGE_MAX
 from rich.console import Console
 
 from playmolt_cli.demo import agora
-from playmolt_cli.demo.jury import Judged, judge
-from playmolt_cli.demo.legal import CASES, Argued, DemoCase, argue
+from playmolt_cli.demo.jury import DemoVerdict, judge
+from playmolt_cli.demo.legal import CASES, DemoCase, DemoSession, argue
 from playmolt_cli.games import deciders
 from playmolt_cli.local.folder import Folder, Run, passing_folder
 from playmolt_cli.local.stack import Stack
@@ -86,7 +86,7 @@ _LEGAL_STYLES = ("bright_blue", "bright_green")
 _JURY_STYLE = "bright_magenta"
 
 
-class Played(msgspec.Struct, frozen=True):
+class DemoGame(msgspec.Struct, frozen=True):
     """A game of the demo: what the bots got and what spectators saw."""
 
     game_id: str
@@ -163,7 +163,9 @@ def _await_interrupt() -> None:
         return
 
 
-async def _play_all(console: Console, run: Run, seed: str, folder: Path) -> tuple[list[Played], list[Argued], Judged]:
+async def _play_all(
+    console: Console, run: Run, seed: str, folder: Path
+) -> tuple[list[DemoGame], list[DemoSession], DemoVerdict]:
     key, reports = Folder(folder).house_key(), folder / "reports"
     games = [
         _play(console, style, run, key, game, seed) for game, style in zip(house_bots(), cycle(_STYLES), strict=False)
@@ -179,11 +181,11 @@ async def _play_all(console: Console, run: Run, seed: str, folder: Path) -> tupl
         raise Failure(f"the games were not over after {PLAY_SECONDS:.0f} s: look at {run.gateway}/readyz") from None
 
 
-async def _argue(console: Console, style: str, gateway: str, case: DemoCase, reports: Path) -> Argued:
+async def _argue(console: Console, style: str, gateway: str, case: DemoCase, reports: Path) -> DemoSession:
     return await argue(gateway, case, reports, lambda line: console.print(f"{'legal':<6} {line}", style=style))
 
 
-async def _play(console: Console, style: str, run: Run, key: str, game: GameType, seed: str) -> Played:
+async def _play(console: Console, style: str, run: Run, key: str, game: GameType, seed: str) -> DemoGame:
     watching: dict[str, asyncio.Task[list[dict[str, Any]]]] = {}
 
     def seated(seat: Joined) -> None:
@@ -200,7 +202,7 @@ async def _play(console: Console, style: str, run: Run, key: str, game: GameType
     finally:
         for task in watching.values():
             task.cancel()
-    return Played(game_id, results, messages)
+    return DemoGame(game_id, results, messages)
 
 
 async def _tell(console: Console, style: str, spectator: str, game_id: str) -> list[dict[str, Any]]:
@@ -227,7 +229,7 @@ async def _leaderboard(gateway: str) -> list[Standing]:
     return lines
 
 
-def _faults(played: Sequence[Played], standing: Sequence[Standing], verification: Verification) -> Iterator[str]:
+def _faults(played: Sequence[DemoGame], standing: Sequence[Standing], verification: Verification) -> Iterator[str]:
     for game in played:
         yield from game.faults()
     counted = {line.id: line for line in standing}
@@ -242,7 +244,7 @@ def _faults(played: Sequence[Played], standing: Sequence[Standing], verification
 
 
 def _summarise(
-    console: Console, played: Sequence[Played], standing: Sequence[Standing], verification: Verification
+    console: Console, played: Sequence[DemoGame], standing: Sequence[Standing], verification: Verification
 ) -> None:
     for game in played:
         console.print(f"\n{game.game_id}", style="bold")
@@ -258,7 +260,7 @@ def _summarise(
     )
 
 
-def _reports(console: Console, argued: Sequence[Argued]) -> None:
+def _reports(console: Console, argued: Sequence[DemoSession]) -> None:
     console.print("\nReports", style="bold")
     for session in argued:
         console.print(f"  {session.session.id}  {printable(session.session.title)}")
@@ -266,7 +268,7 @@ def _reports(console: Console, argued: Sequence[Argued]) -> None:
             console.print(f"    {file}  {file.stat().st_size} bytes")
 
 
-def _verdict(console: Console, judged: Judged) -> None:
+def _verdict(console: Console, judged: DemoVerdict) -> None:
     console.print("\nVerdict on the chain", style="bold")
     console.print(f"  {judged.session}  {judged.ending}")
     for transaction in judged.checked.transactions:

@@ -23,10 +23,10 @@ from rich.console import Console
 
 from playmolt_cli.jury import overseer as jury_overseer
 from playmolt_cli.jury.chain import node_of
-from playmolt_cli.jury.page import Page
-from playmolt_cli.jury.table import Table
-from playmolt_cli.jury.verdict import Checked, verified
-from playmolt_cli.jury.words import Words
+from playmolt_cli.jury.page import JuryPage
+from playmolt_cli.jury.table import JuryTable
+from playmolt_cli.jury.texts import JuryTexts
+from playmolt_cli.jury.verdict import VerdictCheck, verified
 from playmolt_cli.local.folder import Run
 from playmolt_cli.terminal.narration import printable
 
@@ -35,13 +35,13 @@ _AIM: Final[VerdictName] = "not_guilty"
 _PATIENCE_SECONDS: Final = 60.0
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class DemoVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """A jury game of the demo as it ended, and what the chain said to it."""
 
     session: str
     verdict: VerdictName
     ending: str
-    checked: Checked
+    checked: VerdictCheck
 
     def faults(self) -> Iterator[str]:
         """Tell what is not as it should be."""
@@ -50,7 +50,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
         yield from (f"{self.session}: {difference}" for difference in self.checked.differences)
 
 
-class Heard(msgspec.Struct, frozen=True, kw_only=True):
+class PlayedJury(msgspec.Struct, frozen=True, kw_only=True):
     """A jury game of the demo as it ended, and its log, before anybody has asked the chain."""
 
     session: str
@@ -58,13 +58,13 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
     ending: str
     log: Sequence[Record]
 
-    def checked(self, run: Run) -> Judged:
+    def checked(self, run: Run) -> DemoVerdict:
         """Ask the chain of a running `up`, in a loop of its own. Raises Failure when it cannot be reached."""
         checked = verified(self.session, self.log, node_of(run))
-        return Judged(session=self.session, verdict=self.verdict, ending=self.ending, checked=checked)
+        return DemoVerdict(session=self.session, verdict=self.verdict, ending=self.ending, checked=checked)
 
 
-class Telling(Table):
+class NarratedTable(JuryTable):
     """A session told in headlines."""
 
     say: Callable[[str], None]
@@ -110,22 +110,22 @@ class Telling(Table):
         self.say(printable(line))
 
 
-async def judge(run: Run, say: Callable[[str], None]) -> Judged:
+async def judge(run: Run, say: Callable[[str], None]) -> DemoVerdict:
     """Play a game on a running `up`, telling it line by line. Raises Failure, and what the client raises."""
     judged = await asyncio.to_thread(lambda: hear(run.gateway, say).checked(run))
     say(f"verify-verdict: {judged.checked.told()}")
     return judged
 
 
-def hear(gateway: str, say: Callable[[str], None]) -> Heard:
+def hear(gateway: str, say: Callable[[str], None]) -> PlayedJury:
     """Play a game to its ending, telling it line by line. Raises Failure, and what the client raises."""
     with open(os.devnull, "w", encoding="utf-8") as nowhere, Client(gateway) as client:
         client.register("demo overseer")
         session = client.call(routes.OPEN, body=OpenJuryRequest(language=_LANGUAGE, model="scripted"))
-        page = Page(Console(file=nowhere), Words(_LANGUAGE))
-        table = Telling(client, page, session, patience=_PATIENCE_SECONDS)
+        page = JuryPage(Console(file=nowhere), JuryTexts(_LANGUAGE))
+        table = NarratedTable(client, page, session, patience=_PATIENCE_SECONDS)
         table.say = say
         jury_overseer.play(table, _AIM)
         verdict, ending = client.call(routes.VERDICT, session.id), client.call(routes.ENDING, session.id)
         log = client.call(routes.LOG, session.id)
-    return Heard(session=session.id, verdict=verdict.verdict, ending=ending.id, log=log)
+    return PlayedJury(session=session.id, verdict=verdict.verdict, ending=ending.id, log=log)

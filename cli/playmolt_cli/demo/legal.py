@@ -10,7 +10,7 @@ from playmolt_schemas.games.legal import OpenSessionRequest, Session
 from playmolt_schemas.routes import legal as routes
 from playmolt_schemas.routes.legal import ReportFormat
 
-from playmolt_cli.legal.words import Words
+from playmolt_cli.legal.texts import LegalTexts
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.narration import printable
 
@@ -26,7 +26,7 @@ class DemoCase(msgspec.Struct, frozen=True, kw_only=True):
     forms: Mapping[str, Mapping[str, Any]]
 
 
-class Argued(msgspec.Struct, frozen=True, kw_only=True):
+class DemoSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session of the demo as it was left: its messages, and the files of its report."""
 
     session: Session
@@ -44,7 +44,7 @@ class Argued(msgspec.Struct, frozen=True, kw_only=True):
             yield f"the report of {session.id} is not there in every format"
 
 
-async def argue(gateway: str, case: DemoCase, folder: Path, say: Callable[[str], None]) -> Argued:
+async def argue(gateway: str, case: DemoCase, folder: Path, say: Callable[[str], None]) -> DemoSession:
     """Hold a session to its report, telling it line by line; the report's files go into the folder.
 
     Raises Failure when a turn fails, and what the client raises.
@@ -52,7 +52,7 @@ async def argue(gateway: str, case: DemoCase, folder: Path, say: Callable[[str],
     async with AsyncSessions(gateway) as client:
         await client.register("demo counsel")
         session = await client.call(routes.OPEN_SESSION, body=case.opening)
-        words = Words(case.opening.language)
+        words = LegalTexts(case.opening.language)
         say(f"{words.texts.case_types[session.case_type]}: {session.title}")
         await client.call(routes.POST_FACTS, session.id, body=case.facts)
         messages = []
@@ -70,7 +70,7 @@ async def argue(gateway: str, case: DemoCase, folder: Path, say: Callable[[str],
                 raise Failure(f"{session.id}: {message['phase']} failed: {failed.detail if failed else 'no word why'}")
         ended = await client.call(routes.READ_SESSION, session.id)
         reports = {kind: await client.call(routes.READ_REPORT, session.id, query={"format": kind}) for kind in FORMATS}
-    return Argued(session=ended, messages=messages, files=_kept(ended, reports, folder))
+    return DemoSession(session=ended, messages=messages, files=_kept(ended, reports, folder))
 
 
 def _form(case: DemoCase, session: Session) -> Mapping[str, Any]:
@@ -89,7 +89,7 @@ def _kept(session: Session, reports: Mapping[ReportFormat, bytes], folder: Path)
     return files
 
 
-def headline(words: Words, session: Session, message: Mapping[str, Any]) -> str:
+def headline(words: LegalTexts, session: Session, message: Mapping[str, Any]) -> str:
     """The line of a message of a session's stream; empty where there is nothing to tell."""
     match message["type"]:
         case "turn_done":
@@ -101,12 +101,12 @@ def headline(words: Words, session: Session, message: Mapping[str, Any]) -> str:
     return ""
 
 
-def answered(words: Words, form: Mapping[str, Any]) -> str:
+def answered(words: LegalTexts, form: Mapping[str, Any]) -> str:
     fields = words.texts.fields
     return "→ " + ", ".join(f"{fields[name]}: {_told(words, value)}" for name, value in form.items() if name != "gate")
 
 
-def _told(words: Words, value: Any) -> str:
+def _told(words: LegalTexts, value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(words.texts.fields[name] for name in value)
     if isinstance(value, bool):
@@ -114,7 +114,7 @@ def _told(words: Words, value: Any) -> str:
     return "; ".join(map(words.code, value)) if isinstance(value, list | tuple) else words.code(value)
 
 
-def _spoken(words: Words, session: Session, phase: str, output: Mapping[str, Any]) -> str:
+def _spoken(words: LegalTexts, session: Session, phase: str, output: Mapping[str, Any]) -> str:
     role = phase.partition("_")[0].lower()
     titles = {str(role): title for role, title in words.texts.titles[session.case_type].items()}
     if role not in titles:

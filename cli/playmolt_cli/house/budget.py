@@ -15,28 +15,30 @@ from playmolt_cli.model_seats.calls import whole_lines
 _NAMES: Final = ("money", "tokens", "calls")
 
 
-class BadBudget(ValueError):
+class InvalidBudget(ValueError):
     """A text that says no budget; the message says why."""
 
 
 def limits_of(text: str) -> Limits:
-    """`money=1.5,tokens=400000,calls=2000`, each at most once; "" is no limit. Raises BadBudget."""
+    """`money=1.5,tokens=400000,calls=2000`, each at most once; "" is no limit. Raises InvalidBudget."""
     found: dict[str, Decimal] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, value = part.partition("=")
         if name not in _NAMES or name in found:
-            raise BadBudget(f"PLAYMOLT_HOUSE_BUDGET: {part!r}; write {', '.join(f'{known}=…' for known in _NAMES)}")
+            raise InvalidBudget(f"PLAYMOLT_HOUSE_BUDGET: {part!r}; write {', '.join(f'{known}=…' for known in _NAMES)}")
         try:
             found[name] = Decimal(value)
         except InvalidOperation:
-            raise BadBudget(f"PLAYMOLT_HOUSE_BUDGET: {part!r} is no number") from None
+            raise InvalidBudget(f"PLAYMOLT_HOUSE_BUDGET: {part!r} is no number") from None
         if not found[name].is_finite() or found[name] <= 0 or (name != "money" and found[name] % 1):
-            raise BadBudget(f"PLAYMOLT_HOUSE_BUDGET: {part!r} must be above 0{'' if name == 'money' else ' and whole'}")
+            raise InvalidBudget(
+                f"PLAYMOLT_HOUSE_BUDGET: {part!r} must be above 0{'' if name == 'money' else ' and whole'}"
+            )
     whole = {name: int(value) for name, value in found.items() if name != "money"}
     return Limits(money=found.get("money"), tokens=whole.get("tokens"), calls=whole.get("calls"))
 
 
-class KeptBudget(Budget):
+class StoredBudget(Budget):
     """A budget whose changes are kept in a file, a line each: a worst case that was never settled stays spent."""
 
     def __init__(self, limits: Limits, path: Path) -> None:
@@ -67,7 +69,7 @@ class KeptBudget(Budget):
             os.fsync(file.fileno())
 
 
-class Days:
+class DailyBudget:
     """A budget a day, by UTC, kept in a folder over restarts; what was spent on a day before counts no more."""
 
     def __init__(self, limits: Limits, folder: Path) -> None:
@@ -80,7 +82,7 @@ class Days:
     def today(self) -> Budget:
         day = datetime.now(UTC).date().isoformat()
         if day != self._day:
-            self._day, self._budget = day, KeptBudget(self._limits, self._folder / f"{day}.jsonl")
+            self._day, self._budget = day, StoredBudget(self._limits, self._folder / f"{day}.jsonl")
             self._forget_before(day)
         return self._budget
 

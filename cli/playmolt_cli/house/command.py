@@ -14,8 +14,8 @@ from playmolt_core.llm.models import Models
 from playmolt_core.ops import health, telemetry
 from playmolt_core.settings import Settings, from_environment
 
-from playmolt_cli.house.budget import BadBudget, limits_of
-from playmolt_cli.house.filling import Filling
+from playmolt_cli.house.budget import InvalidBudget, limits_of
+from playmolt_cli.house.filler import LobbyFiller
 from playmolt_cli.house.models import HouseModels, UnknownAlias
 from playmolt_cli.model_seats.requests import cast
 
@@ -39,7 +39,7 @@ def house(url: str | None) -> None:
         raise click.ClickException("PLAYMOLT_HOUSE_KEY is not set: the gateway has to know the same")
     try:
         models = _models(settings)
-    except BadBudget as error:
+    except InvalidBudget as error:
         raise click.ClickException(str(error)) from error
     except UnknownAlias as error:
         raise click.ClickException(f"PLAYMOLT_HOUSE_MODELS: {error}") from error
@@ -57,7 +57,7 @@ async def _serve(url: str, settings: Settings, models: HouseModels) -> None:
     stopping = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, stopping.set)
-    filling = Filling(url, settings.house_key, settings.fill_seconds or 0, models)
+    filling = LobbyFiller(url, settings.house_key, settings.fill_seconds or 0, models)
 
     async def ready() -> dict[str, bool | str]:
         return {"platform": filling.answered}

@@ -10,11 +10,11 @@ from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.models import Models
 from playmolt_schemas.identifiers import rfc3339
 
-from playmolt_cli.house.budget import Days
-from playmolt_cli.model_seats.budget import Amount, BudgetSpent, Limits
+from playmolt_cli.house.budget import DailyBudget
+from playmolt_cli.model_seats.budget import Amount, BudgetExhausted, Limits
 from playmolt_cli.model_seats.calls import Calls
-from playmolt_cli.model_seats.requests import Language, Prompt, Voice, shipped
-from playmolt_cli.model_seats.seat import Bench, ModelSeat, NoAction
+from playmolt_cli.model_seats.requests import Language, ModelProfile, Prompt, shipped
+from playmolt_cli.model_seats.seat import ModelSeat, NoModelAction, SeatContext
 
 AsyncBot = Callable[[Turn], Awaitable[Action | Forfeit]]
 _LANGUAGES: Final = get_args(Language)
@@ -44,7 +44,7 @@ class HouseModels:
         self._catalogue = catalogue
         self._models = models
         self._folder = folder
-        self._days = Days(limits, folder / "spent")
+        self._days = DailyBudget(limits, folder / "spent")
         self._limits = limits
         self._prompt = prompt
         self._calls: dict[str, Calls] = {}
@@ -69,9 +69,9 @@ class HouseModels:
             refused = turn.refused.detail if turn.refused else None
             try:
                 answer = await seat.action(f"{number}:{turn.state['version']}", turn.state, list(turn.actions), refused)
-            except BudgetSpent:
+            except BudgetExhausted:
                 return _SPENT
-            return Forfeit(answer.what, answer.kind) if isinstance(answer, NoAction) else answer
+            return Forfeit(answer.what, answer.kind) if isinstance(answer, NoModelAction) else answer
 
         return play
 
@@ -93,11 +93,11 @@ class HouseModels:
         self._keep(prompt)
         if turn.game_id not in self._calls:
             self._calls[turn.game_id] = Calls(self._folder / f"{turn.game_id}.calls.jsonl")
-        bench = Bench(
+        bench = SeatContext(
             catalogue=self._catalogue, models=self._models, calls=self._calls[turn.game_id],
             budget=self._days.today, clock=lambda: rfc3339(datetime.now(UTC)),
         )  # fmt: skip
-        voice = Voice(alias=alias, system=prompt.filled(name, language), language=language, session=turn.game_id)
+        voice = ModelProfile(alias=alias, system=prompt.filled(name, language), language=language, session=turn.game_id)
         me = turn.state["self"]["id"]
         number = 1 + [seat["id"] for seat in turn.state["participants"]].index(me)
         return ModelSeat(bench, voice, name, lambda *_: None), number

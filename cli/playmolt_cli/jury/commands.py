@@ -9,10 +9,10 @@ from playmolt_schemas.games.jury import Language, OpenJuryRequest, VerdictName
 from playmolt_schemas.routes import jury as routes
 
 from playmolt_cli.jury import overseer as jury_overseer
-from playmolt_cli.jury.page import Page
-from playmolt_cli.jury.person import Left, Person
-from playmolt_cli.jury.table import Table
-from playmolt_cli.jury.words import Words
+from playmolt_cli.jury.page import JuryPage
+from playmolt_cli.jury.person import Person, PlayerLeft
+from playmolt_cli.jury.table import JuryTable
+from playmolt_cli.jury.texts import JuryTexts
 from playmolt_cli.local.session_key import session_client, session_server
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import data_option, json_option
@@ -61,14 +61,14 @@ def play(
             session = client.call(routes.READ, session_id)
         else:
             session = client.call(routes.OPEN, body=OpenJuryRequest(language=language, model=model, case=case))
-        page = Page(console(err=as_json), Words(session.language))
-        table = Table(client, page, session)
+        page = JuryPage(console(err=as_json), JuryTexts(session.language))
+        table = JuryTable(client, page, session)
         try:
             if auto:
                 jury_overseer.play(table, aim)
             else:
                 Person(table).play()
-        except Left:
+        except PlayerLeft:
             page.line()
             page.whole(page.words.say("session", id=table.id))
             return
@@ -76,7 +76,7 @@ def play(
             _print(table)
 
 
-def _print(table: Table) -> None:
+def _print(table: JuryTable) -> None:
     session = table.look()
     if session.phase != "ended":
         raise Failure(f"{table.id} stands in the phase {session.phase}, without a verdict")

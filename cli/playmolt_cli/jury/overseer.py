@@ -5,7 +5,7 @@ from typing import Final
 
 from playmolt_schemas.games.jury import Language, TalkView, VerdictName
 
-from playmolt_cli.jury.table import Table
+from playmolt_cli.jury.table import JuryTable
 
 _STEPS_MOST: Final = 60
 """Steps of one talk, above what any witness of the shipped case takes."""
@@ -78,10 +78,10 @@ NOTES: Final[Mapping[Language, Mapping[VerdictName, str]]] = {
 }
 
 
-def play(table: Table, aim: VerdictName, seed: int = 0) -> None:
+def play(table: JuryTable, aim: VerdictName, seed: int = 0) -> None:
     """Play a session from where it stands to its ending; another `seed` says the same in another order.
 
-    Raises as `Table` does.
+    Raises as `JuryTable` does.
     """
     session = table.look()
     if session.phase == "prologue":
@@ -102,7 +102,7 @@ def play(table: Table, aim: VerdictName, seed: int = 0) -> None:
     table.ending()
 
 
-def _investigate(table: Table) -> None:
+def _investigate(table: JuryTable) -> None:
     table.dossier()
     table.page.items(table.items())
     read = _read_all(table, ())
@@ -112,7 +112,7 @@ def _investigate(table: Table) -> None:
             read += _read_all(table, read)
 
 
-def _read_all(table: Table, known: tuple[str, ...]) -> tuple[str, ...]:
+def _read_all(table: JuryTable, known: tuple[str, ...]) -> tuple[str, ...]:
     """Read what is open and not read yet; give its ids."""
     fresh = tuple(entry.id for entry in table.items().evidence if not entry.locked and entry.id not in known)
     for item in fresh:
@@ -120,7 +120,7 @@ def _read_all(table: Table, known: tuple[str, ...]) -> tuple[str, ...]:
     return fresh
 
 
-def _break(table: Table, witness_id: str, read: tuple[str, ...]) -> None:
+def _break(table: JuryTable, witness_id: str, read: tuple[str, ...]) -> None:
     """Show an item, then say something not said before, by turns, until the witness breaks or the patience ends."""
     talk = table.talk(witness_id)
     shown, tried = list(read), dict[str, int]()
@@ -132,7 +132,9 @@ def _break(table: Table, witness_id: str, read: tuple[str, ...]) -> None:
         )
 
 
-def _step(table: Table, talk: TalkView, shown: list[str], tried: dict[str, int], *, showing: bool) -> TalkView | None:
+def _step(
+    table: JuryTable, talk: TalkView, shown: list[str], tried: dict[str, int], *, showing: bool
+) -> TalkView | None:
     choices = sorted(talk.choices, key=lambda choice: tried.get(choice.id, 0))
     said_all = not choices or choices[0].id in tried
     if shown and (showing or said_all) and not talk.ended:
@@ -145,7 +147,7 @@ def _step(table: Table, talk: TalkView, shown: list[str], tried: dict[str, int],
     return table.talk(talk.witness_id, choice=chosen.id)
 
 
-def _persuade(table: Table, aim: VerdictName, seed: int) -> None:
+def _persuade(table: JuryTable, aim: VerdictName, seed: int) -> None:
     words = table.page.words
     listed = ARGUMENTS[words.language][aim]
     first = seed % len(listed)
@@ -164,7 +166,7 @@ def _persuade(table: Table, aim: VerdictName, seed: int) -> None:
         table.present(hearer.id, strongest)
 
 
-def _deliberate(table: Table, aim: VerdictName) -> None:
+def _deliberate(table: JuryTable, aim: VerdictName) -> None:
     if table.session.notes_left:
         against = {"not_guilty": ("guilty", "leaning_guilty"), "guilty": ("innocent", "leaning_innocent")}[aim]
         jurors = table.look().jurors

@@ -16,14 +16,14 @@ from playmolt_schemas.games.jury import (
 )
 from rich.console import Console
 
-from playmolt_cli.jury.words import Words
+from playmolt_cli.jury.texts import JuryTexts
 from playmolt_cli.terminal.terminal_text import TerminalText
 
 
-class Page(TerminalText):
+class JuryPage(TerminalText):
     """Writes a session. `names` maps ids to names."""
 
-    def __init__(self, out: Console, words: Words) -> None:
+    def __init__(self, out: Console, words: JuryTexts) -> None:
         super().__init__(out)
         self.words = words
         self.names: dict[str, str] = {}

@@ -17,32 +17,32 @@ from playmolt_schemas.games.jury import (
     WitnessListEntry,
 )
 
-from playmolt_cli.jury.table import Table
+from playmolt_cli.jury.table import JuryTable
 from playmolt_cli.terminal.failures import Failure
 
 _LEAVE: Final = "q"
-Doing = tuple[str, Callable[[], object]]
+MenuEntry = tuple[str, Callable[[], object]]
 """What an entry of a menu says, and what it does."""
 
 
-class Left(Exception):
+class PlayerLeft(Exception):
     """The person leaves; the session stays as it is."""
 
 
 class Person:
     """Plays `table` with whoever sits at the terminal."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: JuryTable) -> None:
         self._table = table
         self._page = table.page
         self._say = table.page.words.say
         self._told = False
 
     def play(self) -> None:
-        """Play from where the session stands to its ending; Left when the person leaves before.
+        """Play from where the session stands to its ending; PlayerLeft when the person leaves before.
 
         What is refused, or cannot be had now, is told and the menu comes again. Raises Failure where nobody is there
-        to ask, and as `Table` does.
+        to ask, and as `JuryTable` does.
         """
         phases: Mapping[PhaseName, Callable[[], None]] = {
             "prologue": self._prologue,
@@ -141,7 +141,7 @@ class Person:
 
     def _juror(self, juror_id: str) -> None:
         """Stay with a juror until the person goes back, which is the last entry."""
-        doings: tuple[Doing, ...] = (
+        doings: tuple[MenuEntry, ...] = (
             (self._say("say"), lambda: self._chat(juror_id)),
             (self._say("present"), lambda: self._present(juror_id)),
             (self._say("back"), lambda: None),
@@ -193,7 +193,7 @@ class Person:
     def _retry_vote(self) -> None:
         self._told = self._table.retry() is not None
 
-    def _choose(self, title: str, *doings: Doing) -> int:
+    def _choose(self, title: str, *doings: MenuEntry) -> int:
         """Offer a menu and do what is chosen; gives the number."""
         self._page.head(title)
         entries = {str(number): text for number, (text, _) in enumerate(doings, 1)}
@@ -220,8 +220,8 @@ class Person:
             answer = str(click.prompt(label, prompt_suffix="> ", default="", show_default=False, err=True)).strip()
         except click.Abort:
             if sys.stdin.isatty():
-                raise Left from None
+                raise PlayerLeft from None
             raise Failure("standard input ended before the game did: --auto plays it by itself") from None
         if answer.casefold() == _LEAVE:
-            raise Left
+            raise PlayerLeft
         return answer

@@ -23,7 +23,7 @@ from playmolt_schemas.games.jury import (
 )
 from playmolt_schemas.routes import jury as routes
 
-from playmolt_cli.jury.page import Page
+from playmolt_cli.jury.page import JuryPage
 from playmolt_cli.terminal.failures import Failure
 
 T = TypeVar("T")
@@ -32,14 +32,14 @@ SLOW_MOST_SECONDS: Final = 600.0
 _PAUSE_SECONDS: Final = 0.5
 
 
-class Table:
+class JuryTable:
     """One session and the page it is told on. `session` is as last read.
 
     Calls raise as the client does, and Failure when an answer takes longer than `patience`, in seconds.
     """
 
     def __init__(
-        self, client: Client, page: Page, session: JurySession, *, patience: float = SLOW_MOST_SECONDS
+        self, client: Client, page: JuryPage, session: JurySession, *, patience: float = SLOW_MOST_SECONDS
     ) -> None:
         self.client = client
         self.page = page

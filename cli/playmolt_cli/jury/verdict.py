@@ -23,7 +23,7 @@ from playmolt_cli.terminal.narration import printable
 from playmolt_cli.terminal.options import data_option, json_option
 
 
-class Checked(msgspec.Struct, frozen=True, kw_only=True):
+class VerdictCheck(msgspec.Struct, frozen=True, kw_only=True):
     """What the check found; they agree when there are no `differences`. `verdict` is what the chain says."""
 
     session: str
@@ -99,7 +99,7 @@ def verify_verdict(
         raise SystemExit(1)
 
 
-def verified(session_id: str, records: Sequence[Record], node: str) -> Checked:
+def verified(session_id: str, records: Sequence[Record], node: str) -> VerdictCheck:
     """Compare a session's records with its case on a node; Failure when there is no verdict or no such case."""
     try:
         chain = asyncio.run(read_chain(node, contract_of(records)))
@@ -111,7 +111,7 @@ def verified(session_id: str, records: Sequence[Record], node: str) -> Checked:
         raise Failure(f"{fault}; name the node it voted on with --rpc or EVM_RPC_URL") from fault
     except msgspec.MsgspecError as error:
         raise Failure(f"the log of {session_id} holds a record that is none of a jury's: {error}") from error
-    return Checked(
+    return VerdictCheck(
         session=session_id,
         agrees=not differences,
         differences=tuple(differences),
@@ -133,7 +133,7 @@ def _name(chain: Verdict) -> str | None:
     return "guilty" if chain.guilty else "not_guilty"
 
 
-def _tell(checked: Checked) -> None:
+def _tell(checked: VerdictCheck) -> None:
     for difference in checked.differences:
         click.echo(printable(f"DIFFERS  {difference}"))
     click.echo(checked.told())

@@ -30,10 +30,10 @@ from playmolt_schemas.games.legal import (
 from playmolt_schemas.routes import legal as routes
 from playmolt_schemas.routes.legal import ReportFormat
 
-from playmolt_cli.legal.asking import Asker
-from playmolt_cli.legal.form import Form, ask_facts, ask_form, with_fields
-from playmolt_cli.legal.page import Page, speaking
-from playmolt_cli.legal.words import Words
+from playmolt_cli.legal.form import Form, prompt_facts, prompt_form, with_fields
+from playmolt_cli.legal.page import LegalPage, speaking
+from playmolt_cli.legal.prompter import Prompter
+from playmolt_cli.legal.texts import LegalTexts
 from playmolt_cli.local.session_key import RETRY, SessionServer, session_client, session_server
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.narration import printable
@@ -104,8 +104,8 @@ def new(
     """
     server = session_server(url, data, "legal")
     language = language or _asked_language()
-    words = Words(language)
-    asker = Asker(Page(console(err=True), words), _OPEN_FIELDS)
+    words = LegalTexts(language)
+    asker = Prompter(LegalPage(console(err=True), words), _OPEN_FIELDS)
     kinds = [(kind, words.texts.case_types[kind]) for kind in get_args(CaseType)]
     case_type = case_type or cast("CaseType", asker.choice(words.say("case_type"), kinds))
     sides = [(each, words.texts.sides[case_type][each]) for each in get_args(Side)]
@@ -126,7 +126,7 @@ def new(
 
 
 def _asked_language() -> Language:
-    asker = Asker(Page(console(err=True), Words("en")), _OPEN_FIELDS)
+    asker = Prompter(LegalPage(console(err=True), LegalTexts("en")), _OPEN_FIELDS)
     languages = [("en", "English"), ("ko", "한국어"), ("zh", "中文")]
     return cast("Language", asker.choice("Language · 언어 · 语言", languages))
 
@@ -198,13 +198,13 @@ def facts(
 
 
 def _asked_facts(session: Session) -> Form:
-    words = Words(session.language)
-    asker = Asker(Page(console(err=True), words), _FACTS_FIELDS)
+    words = LegalTexts(session.language)
+    asker = Prompter(LegalPage(console(err=True), words), _FACTS_FIELDS)
     if session.phase != "FACTS_INTAKE":
         return {}
     if session.previous_session and asker.yes(words.say("keep"), default=True):
         return {}
-    return ask_facts(words, asker)
+    return prompt_facts(words, asker)
 
 
 @legal.command()
@@ -306,7 +306,7 @@ def gate(
         session = _awaited(server, client, _session(client, session_id), wait, quiet=as_json)
         opened = _open_gate(session)
         form = _given_form(opened, source, inline, fields)
-        page = Page(console(err=as_json), Words(session.language))
+        page = LegalPage(console(err=as_json), LegalTexts(session.language))
         if form is None and (only_show or as_json):
             _show_gate(page, session, opened, as_json)
             return
@@ -318,7 +318,7 @@ def gate(
         _print(answered, as_json, outlook=True)
 
 
-def _show_gate(page: Page, session: Session, opened: Gate, as_json: bool) -> None:
+def _show_gate(page: LegalPage, session: Session, opened: Gate, as_json: bool) -> None:
     if as_json:
         click.echo(msgspec.json.encode(opened))
         return
@@ -338,11 +338,11 @@ def _given_form(opened: Gate, source: BinaryIO | None, inline: str | None, field
 
 
 def _answered(client: Client, session: Session, opened: Gate) -> Session:
-    asker = Asker(Page(console(err=True), Words(session.language)), _FORM_FIELDS)
+    asker = Prompter(LegalPage(console(err=True), LegalTexts(session.language)), _FORM_FIELDS)
     form: Form = {}
     again: set[str] = set()
     for _ in range(_FORM_TRIES):
-        form = ask_form(asker, session, opened, form, again)
+        form = prompt_form(asker, session, opened, form, again)
         try:
             return client.call(routes.POST_STEERING, session.id, body=form)
         except Refused as refusal:
@@ -358,7 +358,7 @@ def _awaited(server: SessionServer, client: Client, session: Session, wait: floa
     """Follow the turns until the session wants the person, at most for so many seconds."""
     if _wants_the_person(session) or not wait:
         return session
-    page = Page(console(err=quiet), Words(session.language))
+    page = LegalPage(console(err=quiet), LegalTexts(session.language))
     page.line(speaking(page.words, session, session.phase), style="dim")
 
     async def until() -> None:
@@ -385,7 +385,7 @@ def _open_gate(session: Session) -> Gate:
     if session.gate:
         return session.gate
     failed = f" The turn failed: {session.failed.detail}." if session.failed else ""
-    step = Words(session.language).next_step(session)
+    step = LegalTexts(session.language).next_step(session)
     raise Failure(printable(f"no gate is open in {session.phase}.{failed} {step}"))
 
 
@@ -412,7 +412,7 @@ def show(
 
 
 async def _follow(server: SessionServer, key: str, session: Session, as_json: bool) -> None:
-    page = Page(console(), Words(session.language))
+    page = LegalPage(console(), LegalTexts(session.language))
     async with AsyncSessions(server.url, key, retry=RETRY) as feed:
         async for message in feed.follow(session.id, after=0 if as_json else session.version, speaking=True):
             if as_json:
@@ -496,7 +496,7 @@ def _print(session: Session, as_json: bool, *, outlook: bool = False) -> None:
     if as_json:
         click.echo(msgspec.json.encode(session))
         return
-    page = Page(console(), Words(session.language))
+    page = LegalPage(console(), LegalTexts(session.language))
     if outlook:
         page.whole(f"{session.id} · {session.phase}")
         page.outlook(session)

@@ -6,15 +6,15 @@ from typing import Any
 import msgspec
 from playmolt_schemas.games.legal import Gate, Session
 
-from playmolt_cli.legal.asking import Asker, Options
-from playmolt_cli.legal.words import Words
+from playmolt_cli.legal.prompter import Options, Prompter
+from playmolt_cli.legal.texts import LegalTexts
 from playmolt_cli.terminal.failures import Failure
 
 Form = dict[str, Any]
 Schema = Mapping[str, Any]
 
 
-def ask_form(asker: Asker, session: Session, gate: Gate, before: Form, again: Collection[str] = ()) -> Form:
+def prompt_form(asker: Prompter, session: Session, gate: Gate, before: Form, again: Collection[str] = ()) -> Form:
     """Ask for every field; with `again` only for those, the rest stays as it was before."""
     form: Form = {"gate": gate.name}
     for name, rule in gate.schema["properties"].items():
@@ -48,7 +48,7 @@ def _needed(schema: Schema, name: str, form: Form) -> bool:
     return name in schema["required"] or any(_holds(condition, form) for condition in _conditions(schema, name))
 
 
-def _ask(asker: Asker, session: Session, name: str, rule: Schema, *, needed: bool) -> Any:
+def _ask(asker: Prompter, session: Session, name: str, rule: Schema, *, needed: bool) -> Any:
     words, marked = asker.words, asker.page.marker(session).marked
     label = marked(rule.get("title", name))
     if "enum" in rule:
@@ -78,7 +78,7 @@ def _offered(rule: Schema, marked: Callable[[str], str]) -> Options:
     return named or [(text, marked(text)) for text in rule.get("examples", ())]
 
 
-def _entries(asker: Asker, session: Session, name: str, label: str) -> list[Any]:
+def _entries(asker: Prompter, session: Session, name: str, label: str) -> list[Any]:
     words = asker.words
     if name == "answers":
         marked = asker.page.marker(session).marked
@@ -87,29 +87,29 @@ def _entries(asker: Asker, session: Session, name: str, label: str) -> list[Any]
             for item in session.facts.questions
         ]
         return [{"id": identifier, "text": text} for identifier, text in texts if text]
-    return ask_timeline(asker, label) if name == "timeline" else ask_evidence(asker, label)
+    return prompt_timeline(asker, label) if name == "timeline" else prompt_evidence(asker, label)
 
 
-def ask_timeline(asker: Asker, label: str) -> list[Any]:
+def prompt_timeline(asker: Prompter, label: str) -> list[Any]:
     words = asker.words
     fields = {"when": words.say("when"), "what": words.say("what")}
     return asker.entries(label, fields, {"agreed": words.say("is_agreed")})
 
 
-def ask_evidence(asker: Asker, label: str) -> list[Any]:
+def prompt_evidence(asker: Prompter, label: str) -> list[Any]:
     words = asker.words
     return asker.entries(
         label, {"title": words.say("evidence_title"), "description": words.say("evidence_description")}
     )
 
 
-def ask_facts(words: Words, asker: Asker) -> Form:
+def prompt_facts(words: LegalTexts, asker: Prompter) -> Form:
     """Ask for all that the facts of a session are."""
     return {
         "overview": asker.paragraph(words.say("overview")),
         "acts": asker.paragraph(words.say("acts")),
-        "timeline": ask_timeline(asker, words.say("timeline")),
-        "evidence": ask_evidence(asker, words.say("evidence")),
+        "timeline": prompt_timeline(asker, words.say("timeline")),
+        "evidence": prompt_evidence(asker, words.say("evidence")),
         "opposing_claims": asker.paragraph(words.say("opposing_claims"), needed=False),
     }
 

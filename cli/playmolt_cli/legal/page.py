@@ -11,15 +11,15 @@ from playmolt_schemas.games.legal import Fact, Facts, Gate, Hit, RefusedItem, Se
 from rich.console import Console
 from rich.text import Text
 
-from playmolt_cli.legal.words import Words
+from playmolt_cli.legal.texts import LegalTexts
 from playmolt_cli.terminal.narration import printable
 from playmolt_cli.terminal.terminal_text import TerminalText
 
 
-class Page(TerminalText):
+class LegalPage(TerminalText):
     """Writes a session in the words of its language."""
 
-    def __init__(self, out: Console, words: Words) -> None:
+    def __init__(self, out: Console, words: LegalTexts) -> None:
         super().__init__(out)
         self.words = words
         self._speaks = False
@@ -241,7 +241,7 @@ class Page(TerminalText):
                 self.line(words.told(message), style="bold")
 
 
-def speaking(words: Words, session: Session, phase: str) -> str:
+def speaking(words: LegalTexts, session: Session, phase: str) -> str:
     """Who begins to speak."""
     if phase == FINAL:
         return words.say("speaking", title=words.texts.final_title, phase=phase)

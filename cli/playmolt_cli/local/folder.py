@@ -17,10 +17,10 @@ import msgspec
 from playmolt_core.vault.key_file import drawn, write_keys
 from playmolt_jury.chain import EMBEDDED_DEPLOYER_KEY
 
-from playmolt_cli.terminal.failures import Expected
+from playmolt_cli.terminal.failures import ExpectedError
 
 
-class FolderInUseError(Expected):
+class FolderInUseError(ExpectedError):
     """Another `up`, or a command that started the folder's database, holds the folder."""
 
 

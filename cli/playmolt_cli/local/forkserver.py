@@ -36,7 +36,7 @@ _ROOM: Final = 16_384
 """Bytes for the environment of a fork where /proc shows it."""
 
 
-class _Order(msgspec.Struct, frozen=True):
+class _ForkRequest(msgspec.Struct, frozen=True):
     """What is run, as `python -m MODULE ARGUMENTS`, with descriptors to be had by the numbers `fds`."""
 
     name: str
@@ -71,7 +71,7 @@ class Fork:
     def poll(self) -> int | None:
         """The status it ended with, negative for a signal; None while it runs."""
         if self.returncode is None:
-            self._server.hear()
+            self._server.poll()
         return self.returncode
 
     def send_signal(self, signum: int) -> None:
@@ -110,9 +110,9 @@ class ForkServer:
 
     def begin(self) -> None:
         """Begin to import, and wait for nothing. Raises OSError."""
-        self._begun()
+        self._channel_to_server()
 
-    def _begun(self) -> socket.socket:
+    def _channel_to_server(self) -> socket.socket:
         if self._channel is not None and self._process is not None and self._process.poll() is None:
             return self._channel
         self.end()
@@ -132,8 +132,8 @@ class ForkServer:
 
         Raises OSError when it cannot be done now.
         """
-        channel = self._begun()
-        order = _Order(name, module, [*arguments], {**environment, **UTF8}, [*fds])
+        channel = self._channel_to_server()
+        order = _ForkRequest(name, module, [*arguments], {**environment, **UTF8}, [*fds])
         channel.settimeout(_START_SECONDS)
         mine, its = socket.socketpair()
         with mine:
@@ -144,10 +144,10 @@ class ForkServer:
             mine.sendall(msgspec.json.encode(order))
         return fork
 
-    def hear(self) -> None:
+    def poll(self) -> None:
         """Note which forks have ended; does not wait."""
         if self._channel is not None:
-            self._listen(self._channel, 0)
+            self._read_reports(self._channel, 0)
 
     def end(self) -> None:
         """End the server, and what it began."""
@@ -157,12 +157,12 @@ class ForkServer:
         if self._process is not None:
             child.end(self._process, signal.SIGTERM, _STOP_SECONDS)
             self._process = None
-        self._lose_all()
+        self._kill_orphans()
 
     def _forked(self, channel: socket.socket) -> Fork:
         until = time.monotonic() + _START_SECONDS
         while (left := until - time.monotonic()) > 0:
-            for report in self._listen(channel, left):
+            for report in self._read_reports(channel, left):
                 if isinstance(report, _Forked):
                     self._forks[report.pid] = fork = Fork(report.pid, self)
                     return fork
@@ -171,7 +171,7 @@ class ForkServer:
         self.end()  # an answer that comes later would be taken for another's
         raise OSError(f"the fork server did not answer within {_START_SECONDS:.0f} s")
 
-    def _listen(self, channel: socket.socket, seconds: float) -> Sequence[_Forked | _Ended]:
+    def _read_reports(self, channel: socket.socket, seconds: float) -> Sequence[_Forked | _Ended]:
         """What the server says within some seconds, or has said; what has ended is noted."""
         channel.settimeout(seconds)
         try:
@@ -183,7 +183,7 @@ class ForkServer:
         if not said:
             channel.close()
             self._channel = None
-            self._lose_all()
+            self._kill_orphans()
             return []
         *lines, self._said = (self._said + said).split(b"\n")
         reports = [_read_report(line) for line in lines]
@@ -192,8 +192,8 @@ class ForkServer:
                 fork.returncode = report.status
         return reports
 
-    def _lose_all(self) -> None:
-        """Whom nobody watches any more is ended: nobody would hear of it, nor start it again."""
+    def _kill_orphans(self) -> None:
+        """Whom nobody watches any more is ended: nobody would poll of it, nor start it again."""
         self._said = b""
         for fork in self._forks.values():
             fork.returncode = -signal.SIGKILL
@@ -202,7 +202,7 @@ class ForkServer:
         self._forks.clear()
 
 
-class _Forking:
+class _ForkLoop:
     """The server's side."""
 
     def __init__(self, channel: socket.socket) -> None:
@@ -240,15 +240,15 @@ class _Forking:
             return True
         for fd in fds:
             os.close(fd)
-        self._say(_Forked(pid))
+        self._report(_Forked(pid))
         return False
 
     def _reap(self) -> None:
         with suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-                self._say(_Ended(ended[0], os.waitstatus_to_exitcode(ended[1])))
+                self._report(_Ended(ended[0], os.waitstatus_to_exitcode(ended[1])))
 
-    def _say(self, report: _Forked | _Ended) -> None:
+    def _report(self, report: _Forked | _Ended) -> None:
         self._channel.sendall(msgspec.json.encode(report) + b"\n")
 
 
@@ -256,10 +256,10 @@ def _nothing(_: int, __: FrameType | None) -> None:
     """Signals only wake the loop."""
 
 
-def _take_place(orders: int, out: int, *given: int) -> _Order:
+def _become(orders: int, out: int, *given: int) -> _ForkRequest:
     """Make of this fork the process that was ordered."""
     with socket.socket(fileno=orders) as channel, channel.makefile("rb") as told:
-        order = msgspec.json.decode(told.read(), type=_Order)
+        order = msgspec.json.decode(told.read(), type=_ForkRequest)
     for number in (1, 2):
         os.dup2(out, number)
     os.close(out)
@@ -285,9 +285,9 @@ def _main(fd: int, modules: Sequence[str]) -> None:
     gc.freeze()  # the forks share what is here; a collection would copy all of it
     gc.enable()
     with socket.socket(fileno=fd) as channel:
-        fds = _Forking(channel).serve()
+        fds = _ForkLoop(channel).serve()
     if fds:
-        order = _take_place(*fds)
+        order = _become(*fds)
         runpy.run_module(order.module, run_name="__main__", alter_sys=True)
 
 

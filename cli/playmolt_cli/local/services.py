@@ -24,7 +24,7 @@ from playmolt_cli.local.embedded import child, free_port
 from playmolt_cli.local.forkserver import Fork, ForkServer
 from playmolt_cli.local.probe import Readiness
 
-Tell = Callable[[str, str], None]
+Announce = Callable[[str, str], None]
 
 
 class Chore:
@@ -48,7 +48,7 @@ class Chore:
         if self._seconds:
             self._at = time.monotonic()
 
-    def tend(self, tell: Tell) -> None:
+    def tend(self, tell: Announce) -> None:
         """Start it when it is time."""
         if time.monotonic() < self._at:
             return
@@ -146,7 +146,7 @@ def retention_settings(common: Settings) -> Settings:
     )
 
 
-def keeps_for_a_time(settings: Settings) -> bool:
+def has_retention(settings: Settings) -> bool:
     """Whether anything is past its time some day."""
     return any(
         (settings.keep_legal_days, settings.keep_jury_days, settings.keep_blobs_days, settings.keep_archive_days)

@@ -29,11 +29,11 @@ from playmolt_cli.local.services import (
     anchor_settings,
     environment,
     fork_server,
-    keeps_for_a_time,
+    has_retention,
     retention_settings,
     seal_settings,
 )
-from playmolt_cli.terminal.failures import Expected
+from playmolt_cli.terminal.failures import ExpectedError
 
 READY_SECONDS = 60.0
 TICK_SECONDS = 0.1
@@ -52,15 +52,15 @@ FILL_SECONDS = 20
 """How long somebody waits for others on one machine before house bots come."""
 _SERVER_RANK = {"nats": 4, "postgres": 5}
 
-Tell = Callable[[str, str], None]
+Announce = Callable[[str, str], None]
 """Tells a person a line: the service's name and what is to be said."""
 
 
-class NotReadyError(Expected):
+class NotReadyError(ExpectedError):
     """Something did not become ready in time; the message says what and where to look."""
 
 
-class Kept:
+class ManagedProcess:
     """A program and the process that runs it now."""
 
     def __init__(self, program: Program, process: Process | None = None) -> None:
@@ -111,12 +111,12 @@ class Kept:
 class Supervisor:
     """The platform on this machine: embedded servers where no URL is given, and every service as a process."""
 
-    def __init__(self, folder: Folder, settings: Settings, counts: Counts, tell: Tell) -> None:
+    def __init__(self, folder: Folder, settings: Settings, counts: Counts, tell: Announce) -> None:
         self._folder = folder
         self._settings = settings
         self._counts = counts
         self._tell = tell
-        self._kept: list[Kept] = []
+        self._children: list[ManagedProcess] = []
         self._gateway: socket.socket | None = None
         self._spectator: socket.socket | None = None
         self._chain: Path | None = None
@@ -146,9 +146,9 @@ class Supervisor:
         self._settings = settings
         self._chores = self._make_chores()
         for program in self._fleet().programs():
-            kept = Kept(program)
-            kept.start()
-            self._kept.append(kept)
+            managed = ManagedProcess(program)
+            managed.start()
+            self._children.append(managed)
         self._write_run()
 
     def _open_ports(self) -> None:
@@ -214,7 +214,7 @@ class Supervisor:
         def ready() -> Readiness:
             return Readiness(server.answers(), "does not answer")
 
-        kept = Kept(
+        managed = ManagedProcess(
             Program(
                 server.name,
                 _SERVER_RANK[server.name],
@@ -225,26 +225,26 @@ class Supervisor:
                 stalled=server.stalled,
             )
         )
-        kept.log.rotate()
-        self._kept.append(kept)
+        managed.log.rotate()
+        self._children.append(managed)
         server.start()
-        kept.process = server.process
-        self._tell(server.name, f"127.0.0.1:{server.port}, process {kept.pid}")
+        managed.process = server.process
+        self._tell(server.name, f"127.0.0.1:{server.port}, process {managed.pid}")
         return server
 
     def tend(self) -> None:
         """Start again what has died and tell errors. Call it ten times a second or so; it does not wait."""
-        for kept in self._kept:
-            if kept.died():
-                self._tell_death(kept)
-                kept.process = None
-            if kept.stalls():
-                self._tell_error(kept.program.name, f"has not worked for {STALLED_SECONDS:.0f} s and is ended")
-                kept.signal(signal.SIGQUIT)  # what Postgres takes as: at once, without a checkpoint
-            if kept.process is None and time.monotonic() >= kept.start_at:
-                self._start_again(kept)
-            for line in kept.log.errors():
-                self._tell_error(kept.program.name, line)
+        for managed in self._children:
+            if managed.died():
+                self._tell_death(managed)
+                managed.process = None
+            if managed.stalls():
+                self._tell_error(managed.program.name, f"has not worked for {STALLED_SECONDS:.0f} s and is ended")
+                managed.signal(signal.SIGQUIT)  # what Postgres takes as: at once, without a checkpoint
+            if managed.process is None and time.monotonic() >= managed.start_at:
+                self._start_again(managed)
+            for line in managed.log.errors():
+                self._tell_error(managed.program.name, line)
         if self._run_is_old:
             self._renew_run()
         for chore in self._chores:
@@ -263,17 +263,17 @@ class Supervisor:
                 environment(seal_settings(settings)), forks,
             ),
             Chore(
-                "retention", ["erase", "--due", *data], DAY_SECONDS if keeps_for_a_time(settings) else 0,
+                "retention", ["erase", "--due", *data], DAY_SECONDS if has_retention(settings) else 0,
                 self._folder.log("retention"), environment(retention_settings(settings)), forks,
             ),
         ]  # fmt: skip
 
-    def _start_again(self, kept: Kept) -> None:
+    def _start_again(self, managed: ManagedProcess) -> None:
         try:
-            kept.start()
+            managed.start()
         except OSError as error:  # no room for its log, no process to be had: that passes, the platform goes on
-            kept.start_at = time.monotonic() + BACKOFF_MOST
-            self._tell_error(kept.program.name, f"cannot be started: {error}")
+            managed.start_at = time.monotonic() + BACKOFF_MOST
+            self._tell_error(managed.program.name, f"cannot be started: {error}")
         else:
             self._run_is_old = True
 
@@ -285,12 +285,14 @@ class Supervisor:
         else:
             self._run_is_old = False
 
-    def _tell_death(self, kept: Kept) -> None:
-        code = (kept.process.returncode if kept.process is not None else None) or 0
+    def _tell_death(self, managed: ManagedProcess) -> None:
+        code = (managed.process.returncode if managed.process is not None else None) or 0
         how = signal.Signals(-code).name if code < 0 else f"status {code}"
-        wait = max(0.0, kept.start_at - time.monotonic())
-        last = f" ({kept.log.last_line()})" if code > 0 else ""
-        self._tell(kept.program.name, f"ended with {how}{last}; starting it again{f' in {wait:.1f} s' if wait else ''}")
+        wait = max(0.0, managed.start_at - time.monotonic())
+        last = f" ({managed.log.last_line()})" if code > 0 else ""
+        self._tell(
+            managed.program.name, f"ended with {how}{last}; starting it again{f' in {wait:.1f} s' if wait else ''}"
+        )
 
     def _tell_error(self, name: str, line: str) -> None:
         event = line.split(" ", 1)[0]
@@ -305,13 +307,13 @@ class Supervisor:
         Returns early when a stop was asked for.
         """
         until = time.monotonic() + seconds
-        waiting = {kept.program.name: kept for kept in self._kept}
+        waiting = {managed.program.name: managed for managed in self._children}
         while waiting and not self._stop.is_set():
             self.tend()
-            for name, kept in list(waiting.items()):
-                answer = kept.program.ready()
+            for name, managed in list(waiting.items()):
+                answer = managed.program.ready()
                 if answer.ready:
-                    self._tell(name, f"ready, process {kept.pid}")
+                    self._tell(name, f"ready, process {managed.pid}")
                     del waiting[name]
                 elif time.monotonic() > until:
                     raise NotReadyError(self._missing(waiting.values(), seconds))
@@ -322,10 +324,10 @@ class Supervisor:
         self._run_is_old = True
         self._renew_run()
 
-    def _missing(self, waiting: Iterable[Kept], seconds: float) -> str:
+    def _missing(self, waiting: Iterable[ManagedProcess], seconds: float) -> str:
         lines = [
-            f"  {kept.program.name}: {kept.program.ready().missing or 'late'}; log: {kept.program.log}"
-            for kept in waiting
+            f"  {managed.program.name}: {managed.program.ready().missing or 'late'}; log: {managed.program.log}"
+            for managed in waiting
         ]
         return "\n".join([f"not ready after {seconds:.0f} s:", *lines])
 
@@ -335,7 +337,7 @@ class Supervisor:
             self.tend()
 
     def ask_stop(self) -> None:
-        """Let `await_ready` and `run` return. Asked twice, `stop` no longer waits for anybody."""
+        """Let `await_ready` and `run` return. TurnRequest twice, `stop` no longer waits for anybody."""
         self._hurry = self._stop.is_set()
         self._stop.set()
 
@@ -344,25 +346,25 @@ class Supervisor:
         self._folder.remove_run()
         for chore in self._chores:
             chore.end(STOP_SECONDS)
-        for rank in sorted({kept.program.rank for kept in self._kept}):
-            self._stop_all([kept for kept in self._kept if kept.program.rank == rank])
+        for rank in sorted({managed.program.rank for managed in self._children}):
+            self._stop_all([managed for managed in self._children if managed.program.rank == rank])
         self._forks.end()
         for shared in (self._gateway, self._spectator):
             if shared is not None:
                 shared.close()
         self._folder.unlock()
 
-    def _stop_all(self, group: Sequence[Kept]) -> None:
-        alive = [kept for kept in group if kept.pid is not None]
-        for kept in alive:
-            kept.signal(kept.program.stop_signal)
+    def _stop_all(self, group: Sequence[ManagedProcess]) -> None:
+        alive = [managed for managed in group if managed.pid is not None]
+        for managed in alive:
+            managed.signal(managed.program.stop_signal)
         until = time.monotonic() + STOP_SECONDS
-        while any(kept.pid for kept in alive) and time.monotonic() < until and not self._hurry:
+        while any(managed.pid for managed in alive) and time.monotonic() < until and not self._hurry:
             time.sleep(0.02)
-        for kept in alive:
-            if kept.pid is not None:
-                kept.signal(signal.SIGKILL)
-                self._tell(kept.program.name, "did not stop in time and was killed")
+        for managed in alive:
+            if managed.pid is not None:
+                managed.signal(signal.SIGKILL)
+                self._tell(managed.program.name, "did not stop in time and was killed")
 
     def describe(self) -> Run:
         """Say where everything is, as run.json does."""
@@ -377,8 +379,10 @@ class Supervisor:
             nats_user="admin" if self._passwords else settings.nats_user,
             nats_password=self._passwords.get("admin", settings.nats_password),
             operator_key=settings.operator_key,
-            processes={kept.program.name: kept.pid for kept in self._kept if kept.pid is not None},
-            health={kept.program.name: kept.program.health for kept in self._kept if kept.program.health},
+            processes={managed.program.name: managed.pid for managed in self._children if managed.pid is not None},
+            health={
+                managed.program.name: managed.program.health for managed in self._children if managed.program.health
+            },
         )
 
     def _write_run(self) -> None:

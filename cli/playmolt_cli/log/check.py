@@ -19,7 +19,7 @@ from playmolt_schemas.shards import shard_of
 _read_metadata = msgspec.json.Decoder(Metadata).decode
 
 
-class Difference(msgspec.Struct, frozen=True):
+class FoldDifference(msgspec.Struct, frozen=True):
     """The first event of a stream that the present rules take otherwise than the rules it was played with."""
 
     stream: str
@@ -27,12 +27,12 @@ class Difference(msgspec.Struct, frozen=True):
     problem: str
 
 
-class Checked(msgspec.Struct, frozen=True):
+class FoldReport(msgspec.Struct, frozen=True):
     """How much was folded, and each stream that differs."""
 
     streams: int
     events: int
-    differences: list[Difference]
+    differences: list[FoldDifference]
     erased: int = 0
     """Of so many sessions a record says that they were erased: nothing of them can be folded."""
 
@@ -55,7 +55,7 @@ class Folds:
         self._told = told
         self._states: dict[str, Any] = {}
         self._seen: set[str] = set()
-        self.differences: dict[str, Difference] = {}
+        self.differences: dict[str, FoldDifference] = {}
         self.erased = 0
 
     @property
@@ -79,7 +79,7 @@ class Folds:
         except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
             problem = f"the rules cannot read it: {type(error).__name__}: {error}"
         if problem:
-            self.differences[record.stream] = Difference(record.stream, record.version, problem)
+            self.differences[record.stream] = FoldDifference(record.stream, record.version, problem)
         if problem or entry.closes:
             self._states.pop(record.stream, None)
 
@@ -101,7 +101,7 @@ class Folds:
         return ""
 
 
-async def check(log: EventLog, deciders: Mapping[str, Decider[Any]], progress: Callable[[int], None]) -> Checked:
+async def check(log: EventLog, deciders: Mapping[str, Decider[Any]], progress: Callable[[int], None]) -> FoldReport:
     """Fold the whole log; `progress` is told after each chunk how many events were folded.
 
     Memory holds only unfinished games.
@@ -113,7 +113,7 @@ async def check(log: EventLog, deciders: Mapping[str, Decider[Any]], progress: C
             folds.take(entry, shown.get(entry.record.position))
         events += len(chunk)
         progress(events)
-    return Checked(folds.streams, events, list(folds.differences.values()), folds.erased)
+    return FoldReport(folds.streams, events, list(folds.differences.values()), folds.erased)
 
 
 async def _shown(log: EventLog, chunk: Sequence[LogEntry]) -> dict[int, bytes | None]:
@@ -123,10 +123,10 @@ async def _shown(log: EventLog, chunk: Sequence[LogEntry]) -> dict[int, bytes | 
     return {out.position: out.public for out in outgoing}
 
 
-def fold_records(records: Iterable[Record], deciders: Mapping[str, Decider[Any]]) -> Checked:
+def fold_records(records: Iterable[Record], deciders: Mapping[str, Decider[Any]]) -> FoldReport:
     """Fold streams out of a file, each in its order; it holds no public messages to compare."""
     folds, events = Folds(deciders, told=False), 0
     for record in records:
         folds.take(LogEntry(record=record, closes=closes(deciders, record)))
         events += 1
-    return Checked(folds.streams, events, list(folds.differences.values()), folds.erased)
+    return FoldReport(folds.streams, events, list(folds.differences.values()), folds.erased)

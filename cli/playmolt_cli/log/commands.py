@@ -28,7 +28,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from playmolt_cli.games import deciders, with_packs
 from playmolt_cli.log.anchor import anchor, compared_with_anchors
 from playmolt_cli.log.archive import archive
-from playmolt_cli.log.check import Checked, fold_records
+from playmolt_cli.log.check import FoldReport, fold_records
 from playmolt_cli.log.check import check as fold_everything
 from playmolt_cli.log.lag import lag
 from playmolt_cli.log.lost import lost
@@ -40,7 +40,7 @@ from playmolt_cli.log.reading import (
     with_database,
     with_log,
 )
-from playmolt_cli.log.redecide import Redecided, redecide_records, table_of
+from playmolt_cli.log.redecide import RedecisionReport, redecide_records, table_of
 from playmolt_cli.log.redecide import redecide as redecide_everything
 from playmolt_cli.log.stored_copies import files_argument
 from playmolt_cli.log.tail import tail as end_of_log
@@ -145,7 +145,7 @@ def check(redecide: bool, files: Sequence[Path], data: Path | None, as_json: boo
         _check_decisions(files, data, as_json)
         return
 
-    async def work(event_log: PostgresLog) -> Checked:
+    async def work(event_log: PostgresLog) -> FoldReport:
         with progress(sum(await places(event_log))) as done:
             return await fold_everything(event_log, deciders(), done)
 
@@ -164,7 +164,7 @@ def check(redecide: bool, files: Sequence[Path], data: Path | None, as_json: boo
 def _check_decisions(files: Sequence[Path], data: Path | None, as_json: bool) -> None:
     rules = deciders()
 
-    async def work(event_log: PostgresLog, pool: Pool) -> Redecided:
+    async def work(event_log: PostgresLog, pool: Pool) -> RedecisionReport:
         await with_packs(rules, pool)
         with progress(sum(await places(event_log))) as done:
             return await redecide_everything(event_log, rules, done)

@@ -17,7 +17,7 @@ from playmolt_core.log.erasing import ErasingOvertaken, SessionEraser
 from playmolt_schemas.identifiers import SEALED_TYPES, rfc3339, type_of
 
 from playmolt_cli.local.database import database
-from playmolt_cli.log.retention import Done, erase_due
+from playmolt_cli.log.retention import RetentionReport, erase_due
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import data_option, json_option, read_settings
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 _BY: Mapping[str, ErasedBy] = {"request": "owner", "retention": "retention", "operator": "operator"}
 
 
-class Erased(msgspec.Struct, frozen=True):
+class ErasedSession(msgspec.Struct, frozen=True):
     """A session that is erased; `again`: it was before."""
 
     id: str
@@ -107,8 +107,8 @@ def _run(data: Path | None, work: Callable[[Pool], Awaitable[T]]) -> T:
         raise Failure(str(error)) from error
 
 
-async def _erase(pool: Pool, wanted: Mapping[str, ErasedBy]) -> tuple[list[Erased], list[str]]:
-    eraser, done, missing = SessionEraser(pool), list[Erased](), list[str]()
+async def _erase(pool: Pool, wanted: Mapping[str, ErasedBy]) -> tuple[list[ErasedSession], list[str]]:
+    eraser, done, missing = SessionEraser(pool), list[ErasedSession](), list[str]()
     for stream, by in wanted.items():
         before = await eraser.session(stream)
         found = await eraser.erase(stream, by) if before else None
@@ -116,16 +116,16 @@ async def _erase(pool: Pool, wanted: Mapping[str, ErasedBy]) -> tuple[list[Erase
             missing.append(stream)
         else:
             again = before.erased_at is not None
-            done.append(Erased(stream, rfc3339(found.erased_at), found.version, again))
+            done.append(ErasedSession(stream, rfc3339(found.erased_at), found.version, again))
     return done, missing
 
 
-async def _erase_again(pool: Pool, place: str) -> tuple[list[Erased], list[str]]:
+async def _erase_again(pool: Pool, place: str) -> tuple[list[ErasedSession], list[str]]:
     """What the log does not hold was opened after the moment that it was set back to: it is gone as it is."""
     return await _erase(pool, await anchors.erased_at(anchor_place(place, read_settings())))
 
 
-def _tell_due(done: Done, *, as_json: bool) -> None:
+def _tell_due(done: RetentionReport, *, as_json: bool) -> None:
     if as_json:
         click.echo(msgspec.json.encode(done))
         return

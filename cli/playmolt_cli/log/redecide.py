@@ -36,7 +36,7 @@ class RulesVersions(msgspec.Struct, frozen=True):
     now: int
 
 
-class Redecided(msgspec.Struct, frozen=True):
+class RedecisionReport(msgspec.Struct, frozen=True):
     """How many games were decided again, how many came out the same, and each that did not."""
 
     games: int
@@ -45,7 +45,7 @@ class Redecided(msgspec.Struct, frozen=True):
     rules: dict[str, RulesVersions]
 
 
-class _Course:
+class _ReplayedGame:
     """A game that is followed."""
 
     __slots__ = ("redecision", "state", "unreadable_at")
@@ -64,7 +64,7 @@ class Redecisions:
 
     def __init__(self, deciders: Mapping[str, Decider[Any]]) -> None:
         self._deciders = {game: rules for game, rules in deciders.items() if game not in ("lobby", "erasure")}
-        self._running: dict[str, _Course] = {}
+        self._running: dict[str, _ReplayedGame] = {}
         self._games = 0
         self._differ: list[GameDifference] = []
         self._rules: dict[str, RulesVersions] = {}
@@ -74,7 +74,7 @@ class Redecisions:
         if decider is None or is_sealed(record):
             return
         if record.version == 1:
-            self._running[record.stream] = _Course(decider, record.stream)
+            self._running[record.stream] = _ReplayedGame(decider, record.stream)
         course = self._running.get(record.stream)
         if course is None:
             return  # what is left of an archived stream
@@ -83,7 +83,7 @@ class Redecisions:
         if closes:
             self._finish(record.stream)
 
-    def _step(self, decider: Decider[Any], course: _Course, record: Record) -> None:
+    def _step(self, decider: Decider[Any], course: _ReplayedGame, record: Record) -> None:
         try:
             event, at = read_event(decider, record.type, record.schema_version, record.data), time_of(record)
             before, course.state = course.state, decider.evolve(course.state, event, at)
@@ -117,13 +117,15 @@ class Redecisions:
         newest = max(stored or 0, self._rules[game].stored if game in self._rules else 0)
         self._rules[game] = RulesVersions(stored=newest, now=self._deciders[game].rules_version)
 
-    def finish(self) -> Redecided:
+    def finish(self) -> RedecisionReport:
         for stream in list(self._running):
             self._finish(stream)
-        return Redecided(self._games, self._games - len(self._differ), self._differ, self._rules)
+        return RedecisionReport(self._games, self._games - len(self._differ), self._differ, self._rules)
 
 
-async def redecide(log: EventLog, deciders: Mapping[str, Decider[Any]], progress: Callable[[int], None]) -> Redecided:
+async def redecide(
+    log: EventLog, deciders: Mapping[str, Decider[Any]], progress: Callable[[int], None]
+) -> RedecisionReport:
     """Decide the whole log again; `progress` is told after each chunk how many events it has come through."""
     redecisions, events = Redecisions(deciders), 0
     async for chunk in chunks(log):
@@ -134,7 +136,7 @@ async def redecide(log: EventLog, deciders: Mapping[str, Decider[Any]], progress
     return redecisions.finish()
 
 
-def redecide_records(records: Iterable[Record], deciders: Mapping[str, Decider[Any]]) -> Redecided:
+def redecide_records(records: Iterable[Record], deciders: Mapping[str, Decider[Any]]) -> RedecisionReport:
     """Decide streams out of a file again, each in its order."""
     redecisions = Redecisions(deciders)
     for record in records:
@@ -142,7 +144,7 @@ def redecide_records(records: Iterable[Record], deciders: Mapping[str, Decider[A
     return redecisions.finish()
 
 
-def table_of(redecided: Redecided) -> Table:
+def table_of(redecided: RedecisionReport) -> Table:
     """What a change of the rules would change: a row a game type."""
     table = Table("game", "rules stored", "rules now", "events differ", "results differ", "points differ", box=None)
     for game, rules in sorted(redecided.rules.items()):

@@ -44,7 +44,7 @@ class Moment(msgspec.Struct, frozen=True):
     """Whether the state is the one the game was played with; None where the record carries no state hash."""
 
 
-class Agreement:
+class ReplayVerdict:
     """Whether a replay is what was played, judged by its records and by the state hashes that came by."""
 
     def __init__(self, breaks: Sequence[Break] = (), diverged_at: int | None = None) -> None:
@@ -147,7 +147,7 @@ def replay(
         return
     viewer = Viewer(seat_of(decider, game_id, records, seat)) if seat and diverged_at is None else PUBLIC
     shown = moments(decider, game_id, records[:at], viewer, key)
-    agreement = Agreement(breaks, diverged_at)
+    agreement = ReplayVerdict(breaks, diverged_at)
     if as_json:
         _print_json(decider, game_id, list(shown), agreement, viewer)
     else:
@@ -180,7 +180,7 @@ def _list_sealed(game_id: str, records: Sequence[Record], breaks: Sequence[Break
 
 
 def _print_json(
-    decider: Decider[Any], game_id: str, shown: Sequence[Moment], agreement: Agreement, viewer: Viewer
+    decider: Decider[Any], game_id: str, shown: Sequence[Moment], agreement: ReplayVerdict, viewer: Viewer
 ) -> None:
     for moment in shown:
         agreement.take(moment)
@@ -203,7 +203,7 @@ def _tell(
     shown: Iterator[Moment],
     speed: float,
     stepping: bool,
-    agreement: Agreement,
+    agreement: ReplayVerdict,
     viewer: Viewer,
     *,
     show_state: bool,

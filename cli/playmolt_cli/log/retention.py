@@ -13,7 +13,7 @@ from playmolt_core.settings import Settings
 from playmolt_cli.log.stored_copies import archive_bucket
 
 
-class Done(msgspec.Struct, frozen=True):
+class RetentionReport(msgspec.Struct, frozen=True):
     """How many sessions of each kind were erased, how many texts deleted, and which files."""
 
     legal: int
@@ -22,10 +22,10 @@ class Done(msgspec.Struct, frozen=True):
     files: Sequence[str]
 
 
-async def erase_due(pool: Pool, settings: Settings, now: datetime) -> Done:
+async def erase_due(pool: Pool, settings: Settings, now: datetime) -> RetentionReport:
     """Raises LogUnavailable, PlaceAway, OSError and ErasingOvertaken; what was done stays done."""
     eraser = SessionEraser(pool)
-    return Done(
+    return RetentionReport(
         legal=await _sessions(eraser, "legal", settings.keep_legal_days, now),
         jury=await _sessions(eraser, "jury", settings.keep_jury_days, now),
         texts=await eraser.forget_texts(_before(settings.keep_blobs_days, now)) if settings.keep_blobs_days else 0,

@@ -14,7 +14,7 @@ from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.codes import Problem
 
 
-class Question(Protocol):
+class TurnLike(Protocol):
     """A turn, of a running game or of a match."""
 
     @property
@@ -33,7 +33,7 @@ class Question(Protocol):
     def refused(self) -> Problem | None: ...
 
 
-class Callback:
+class CallbackBot:
     """Asks the bot at a URL. `secret` signs the calls; without one nobody can check them."""
 
     def __init__(self, url: str, client: CallbackClient, secret: str = "") -> None:
@@ -42,7 +42,7 @@ class Callback:
         self._secret = secret or secrets.token_hex(16)
         self._refusals = 0
 
-    async def ask(self, turn: Question, repeats: int = 0) -> Any:
+    async def ask(self, turn: TurnLike, repeats: int = 0) -> Any:
         """Give its action, Forfeit, or the Fault of the call. The same question under `repeats` has the same key."""
         if not repeats:
             self._refusals = self._refusals + 1 if turn.refused else 0
@@ -57,7 +57,7 @@ class CallbackPlayer:
 
     def __init__(self, url: str, secret: str = "") -> None:
         self._client = CallbackClient(private=True)
-        self._callback = Callback(url, self._client, secret)
+        self._callback = CallbackBot(url, self._client, secret)
 
     async def answer(self, turn: Turn) -> Any:
         answer = await self._callback.ask(turn)
@@ -65,7 +65,7 @@ class CallbackPlayer:
             raise LostTurn(f"{answer.what}: {answer.detail}")
         return answer
 
-    def standing(self) -> str:
+    def current_line(self) -> str:
         return ""
 
     async def over(self, result: GameResult) -> None:
@@ -76,7 +76,7 @@ class CallbackPlayer:
         await self._client.close()
 
 
-def body_of(turn: Question) -> bytes:
+def body_of(turn: TurnLike) -> bytes:
     """What a bot that runs elsewhere is told: the JSON of the turn, and why its last action was refused."""
     told = {
         "game_id": turn.game_id,

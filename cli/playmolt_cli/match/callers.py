@@ -8,21 +8,21 @@ from playmolt_core.effects.callbacks.client import CallbackClient
 from playmolt_core.effects.callbacks.faults import Fault
 from playmolt_schemas.match_plan import PlannedPlayer
 
-from playmolt_cli.match.callback import Callback
+from playmolt_cli.match.callback import CallbackBot
 from playmolt_cli.match.entrants import Deal, Entrant, Player
 from playmolt_cli.match.folder import MatchFolder
 from playmolt_cli.match.plan import Plan, sampling_of
-from playmolt_cli.match.table import Forfeits, TableTurn
-from playmolt_cli.model_seats.calls import EndedCall
-from playmolt_cli.model_seats.requests import MAX_TOKENS, Asked, Prompt, Voice
-from playmolt_cli.model_seats.seat import Bench, ModelSeat, NoAction
+from playmolt_cli.match.table import LocatedForfeit, TableTurn
+from playmolt_cli.model_seats.calls import FinishedCall
+from playmolt_cli.model_seats.requests import MAX_TOKENS, ModelProfile, Prompt, TurnRequest
+from playmolt_cli.model_seats.seat import ModelSeat, NoModelAction, SeatContext
 
 _PAUSES: Final = (0.5, 1.0)
 """Before the repeats of a call that gave no action."""
 
 
 def model(
-    plan: Plan, player: PlannedPlayer, prompts: Mapping[str, Prompt], bench: Bench, folder: MatchFolder | None
+    plan: Plan, player: PlannedPlayer, prompts: Mapping[str, Prompt], bench: SeatContext, folder: MatchFolder | None
 ) -> Entrant:
     """A model, with the seat of each of its games."""
     alias, sampling = player.model or "", player.sampling
@@ -30,7 +30,7 @@ def model(
 
     def sit(deal: Deal, seat: int) -> Player:
         prompt = prompts[deal.game]
-        voice = Voice(
+        voice = ModelProfile(
             alias=alias,
             system=prompt.filled(player.name, plan.said.language),
             language=plan.said.language,
@@ -40,11 +40,11 @@ def model(
         )
         transcript = folder.transcript(deal) if folder else None
 
-        def told(asked: Asked, call: EndedCall) -> None:
+        def on_finished(asked: TurnRequest, call: FinishedCall) -> None:
             if transcript is not None:
                 transcript.add(asked, call, player.name, entry.model if entry else alias, prompt.sha256)
 
-        return _asking(ModelSeat(bench, voice, player.name, told), f"{deal.number}:{seat}")
+        return _asking(ModelSeat(bench, voice, player.name, on_finished), f"{deal.number}:{seat}")
 
     shas = {game: prompt.sha256 for game, prompt in prompts.items()}
     return Entrant(player.name, "model", sit, model=alias, prompts=shas)
@@ -54,7 +54,7 @@ def _asking(seat: ModelSeat, name: str) -> Player:
     async def ask(turn: TableTurn) -> Any:
         refused = turn.refused.detail if turn.refused else None
         answer = await seat.action(f"{name}:{turn.version}", turn.state, turn.actions, refused)
-        return Forfeits(answer.what, answer.kind) if isinstance(answer, NoAction) else answer
+        return LocatedForfeit(answer.what, answer.kind) if isinstance(answer, NoModelAction) else answer
 
     return ask
 
@@ -63,7 +63,7 @@ def url(player: PlannedPlayer, client: CallbackClient) -> Entrant:
     """A bot behind a URL, called as a callback is, under a secret that nobody else has."""
 
     def sit(_: Deal, __: int) -> Player:
-        callback = Callback(player.url or "", client)
+        callback = CallbackBot(player.url or "", client)
 
         async def ask(turn: TableTurn) -> Any:
             answer = await callback.ask(turn)
@@ -72,7 +72,7 @@ def url(player: PlannedPlayer, client: CallbackClient) -> Entrant:
                     break
                 await asyncio.sleep(pause)
                 answer = await callback.ask(turn, repeats)
-            return Forfeits(answer.what) if isinstance(answer, Fault) else answer
+            return LocatedForfeit(answer.what) if isinstance(answer, Fault) else answer
 
         return ask
 

@@ -11,13 +11,13 @@ from playmolt_core.llm.catalogue import load
 from playmolt_core.ops.telemetry import configure
 
 from playmolt_cli.games import deciders
-from playmolt_cli.match.entering import models_of
-from playmolt_cli.match.folder import Differs, InUse
-from playmolt_cli.match.plan import BadPlan, check, known_games, plan_of_words, read_plan
+from playmolt_cli.match.entrant_factory import models_of
+from playmolt_cli.match.folder import InUse, PlanMismatch
+from playmolt_cli.match.match_run import MatchRun
+from playmolt_cli.match.plan import InvalidPlan, check, known_games, plan_of_words, read_plan
 from playmolt_cli.match.reporting.pages import html, lines, markdown
 from playmolt_cli.match.reporting.report import Report
-from playmolt_cli.match.running import Running
-from playmolt_cli.match.table import Stuck
+from playmolt_cli.match.table import GameStuck
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import json_option, read_settings
 
@@ -63,7 +63,7 @@ def match(
     except KeyboardInterrupt:
         _keep(running, running.report("interrupted"))
         raise click.Abort from None
-    except Stuck as error:
+    except GameStuck as error:
         _keep(running, running.report())
         click.echo(f"Error: {error}", err=True)
         raise click.exceptions.Exit(_STUCK) from error
@@ -77,7 +77,7 @@ def match(
 
 def _opened(
     bots: tuple[str, ...], game: str | None, count: int | None, seed: str | None, file: Path | None, out: Path | None
-) -> Running:
+) -> MatchRun:
     if file is not None and (bots or game or count or seed):
         raise Failure("--plan says who plays what: leave out the bots, --game, --n and --seed")
     if file is None and not 1 <= len(bots) <= _MOST_BOTS:
@@ -90,12 +90,12 @@ def _opened(
         else:
             plan = plan_of_words(bots, game or _DEFAULT_GAME, count or _DEFAULT_GAMES, seed or "match")
             check(plan, catalogue, models)
-        return Running(plan, deciders(), catalogue, out or (Path(f"match-{plan.said.name}") if file else None))
-    except (BadPlan, InUse, Differs) as error:
+        return MatchRun(plan, deciders(), catalogue, out or (Path(f"match-{plan.said.name}") if file else None))
+    except (InvalidPlan, InUse, PlanMismatch) as error:
         raise Failure(str(error)) from error
 
 
-def _keep(running: Running, report: Report) -> None:
+def _keep(running: MatchRun, report: Report) -> None:
     running.keep("report.json", msgspec.json.format(msgspec.json.encode(report)) + b"\n")
     running.keep("report.md", markdown(report).encode())
     running.keep("report.html", html(report).encode())

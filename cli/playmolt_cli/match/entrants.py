@@ -98,7 +98,7 @@ def policy_fault(game: str, policy: str) -> str | None:
 
 
 def python(name: str, word: str, base: Path) -> Entrant:
-    """The bot of a Python file; raises CannotLoad."""
+    """The bot of a Python file; raises BotLoadError."""
     file = python_file(word, base)
     file.make()
     return Entrant(name, "python", lambda _, __: file.asking(), file.path)

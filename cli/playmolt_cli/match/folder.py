@@ -17,8 +17,8 @@ from playmolt_schemas.records import ZERO_HASH, Metadata, Record
 
 from playmolt_cli.match.entrants import Deal
 from playmolt_cli.match.table import AT
-from playmolt_cli.model_seats.calls import EndedCall
-from playmolt_cli.model_seats.requests import KINDS, Asked
+from playmolt_cli.model_seats.calls import FinishedCall
+from playmolt_cli.model_seats.requests import KINDS, TurnRequest
 
 _BROKE: Final = "broke at "
 """How a record's causation begins that says which line of a player's file a forfeit came from."""
@@ -28,7 +28,7 @@ class InUse(Exception):
     """Another command writes into this folder."""
 
 
-class Differs(Exception):
+class PlanMismatch(Exception):
     """The folder is of another plan; the message says what differs."""
 
 
@@ -55,13 +55,15 @@ class MatchFolder:
         return self.path / "calls.jsonl"
 
     def hold(self, lock: Mapping[str, Any]) -> None:
-        """Keep the lock, or compare it with the one that is kept; only the budget may have changed. Raises Differs."""
+        """Keep the lock, or compare it with the one that is kept; only the budget may have changed. Raises PlanMismatch."""
         path = self.path / "lock.json"
         if path.exists():
             kept = json.loads(path.read_bytes())
             told = sorted(_differences(_budgetless(kept), _budgetless(lock), ""))
             if told:
-                raise Differs("\n".join(f"{path}: {key} differs from the match that was begun here" for key in told))
+                raise PlanMismatch(
+                    "\n".join(f"{path}: {key} differs from the match that was begun here" for key in told)
+                )
         self.write("lock.json", msgspec.json.format(msgspec.json.encode(lock)) + b"\n")
 
     def write(self, name: str, data: bytes) -> None:
@@ -158,7 +160,7 @@ class Transcript:
         self._path = path
         self._lines = {(line["turn"], line["kind"]): line for line in map(json.loads, _whole(path).splitlines())}
 
-    def add(self, asked: Asked, call: EndedCall, player: str, model: str, prompt: str) -> None:
+    def add(self, asked: TurnRequest, call: FinishedCall, player: str, model: str, prompt: str) -> None:
         """Keep a call that ended; a second time it is left as it is."""
         line = {
             "turn": asked.turn,

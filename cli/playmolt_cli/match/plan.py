@@ -19,14 +19,14 @@ from playmolt_core.llm.port import Sampling
 from playmolt_schemas.match_plan import ByGame, MatchPlan, PlannedGames, PlannedPlayer, PlannedSamplingSettings
 
 from playmolt_cli.match.entrants import policy_fault
-from playmolt_cli.match.python_file import CannotLoad, python_file
+from playmolt_cli.match.python_file import BotLoadError, python_file
 from playmolt_cli.model_seats.budget import Limits
-from playmolt_cli.model_seats.requests import BadPrompt, Prompt, of_file, shipped
+from playmolt_cli.model_seats.requests import InvalidPrompt, Prompt, of_file, shipped
 
 _KINDS: Final = ("house", "python", "model", "url")
 
 
-class BadPlan(ValueError):
+class InvalidPlan(ValueError):
     """A plan that cannot be played; the message has a line a fault."""
 
 
@@ -49,7 +49,7 @@ class Plan(NamedTuple):
         return Limits(money=money, tokens=budget.tokens, calls=budget.calls)
 
     def prompts(self, player: PlannedPlayer) -> Mapping[str, Prompt]:
-        """A model's prompt for each game of the plan; BadPrompt."""
+        """A model's prompt for each game of the plan; InvalidPrompt."""
         own = {game: for_game(player.prompt, game) for game in self.types}
         return {
             game: of_file(self.base / path) if path is not None else shipped(game, self.said.language)
@@ -58,7 +58,7 @@ class Plan(NamedTuple):
 
 
 def read_plan(path: Path, catalogue: Catalogue, models: Models) -> Plan:
-    """The plan of a file; raises BadPlan."""
+    """The plan of a file; raises InvalidPlan."""
     try:
         document = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
@@ -75,7 +75,7 @@ def read_plan(path: Path, catalogue: Catalogue, models: Models) -> Plan:
 
 
 def check(plan: Plan, catalogue: Catalogue, models: Models) -> None:
-    """Raises BadPlan naming everything of a plan of the right form that cannot be played."""
+    """Raises InvalidPlan naming everything of a plan of the right form that cannot be played."""
     if faults := list(faults_of(plan, catalogue, models)):
         _refuse(faults)
 
@@ -148,7 +148,7 @@ def _player_faults(
     elif player.python is not None:
         try:
             python_file(player.python, plan.base).make()
-        except CannotLoad as error:
+        except BotLoadError as error:
             yield ".python", str(error)
     elif player.url is not None:
         if not player.url.startswith(("http://", "https://")):
@@ -173,7 +173,7 @@ def _model_faults(
         yield ".model", f"{alias} has no prices, which a budget of money needs"
     try:
         plan.prompts(player)
-    except BadPrompt as error:
+    except InvalidPrompt as error:
         yield ".prompt", str(error)
 
 
@@ -231,7 +231,7 @@ def _form_faults(errors: Iterable[ValidationError]) -> list[str]:
 
 
 def _refuse(faults: list[str]) -> NoReturn:
-    raise BadPlan("\n".join(faults))
+    raise InvalidPlan("\n".join(faults))
 
 
 def known_games() -> list[str]:

@@ -12,19 +12,19 @@ from typing import Any, Final
 
 from playmolt_cli.match.entrants import Entrant, Player
 from playmolt_cli.match.python_file import broke_at
-from playmolt_cli.match.table import Forfeits, Table, TableTurn
+from playmolt_cli.match.table import GameTable, LocatedForfeit, TableTurn
 
 SECONDS: Final = 60.0
 _LOOKS: Final = 20
 """How often the time of a call is looked at while it runs."""
 
 
-class TookTooLong(BaseException):
+class BotTimeout(BaseException):
     """Raised inside a bot that took too long; no `except Exception` of its own holds it."""
 
 
 class Watchdog:
-    """Interrupts what runs in the main thread for longer than it may. Entering costs next to nothing."""
+    """Interrupts what runs in the main thread for longer than it may. EntrantFactory costs next to nothing."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self.seconds = seconds
@@ -63,11 +63,13 @@ class Watchdog:
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
         if self._overdue():
             self._since = None
-            raise TookTooLong
+            raise BotTimeout
 
 
-async def play(table: Table, players: Mapping[str, Player], entrants: Mapping[str, Entrant], watchdog: Watchdog) -> Any:
-    """Play to the end and give the last state; both mappings are by agent id. Raises Stuck."""
+async def play(
+    table: GameTable, players: Mapping[str, Player], entrants: Mapping[str, Entrant], watchdog: Watchdog
+) -> Any:
+    """Play to the end and give the last state; both mappings are by agent id. Raises GameStuck."""
     asking = table.play()
     try:
         turn = next(asking)
@@ -79,7 +81,7 @@ async def play(table: Table, players: Mapping[str, Player], entrants: Mapping[st
 
 
 async def answer_of(player: Player, entrant: Entrant, turn: TableTurn, watchdog: Watchdog) -> Any:
-    """Ask a player: its action, or Forfeits where it breaks or takes too long."""
+    """Ask a player: its action, or LocatedForfeit where it breaks or takes too long."""
     if entrant.kind in {"model", "url"}:
         return await player(turn)  # bound by itself, with repairs and repeats; what it raises ends the game for now
     try:
@@ -90,10 +92,10 @@ async def answer_of(player: Player, entrant: Entrant, turn: TableTurn, watchdog:
             watchdog.end()
         if type(answer) is not dict and isawaitable(answer):
             return await _awaited(answer, watchdog.seconds)
-    except (TookTooLong, TimeoutError) as late:
-        return Forfeits("timeout", at=_broke_at(late, entrant))
+    except (BotTimeout, TimeoutError) as late:
+        return LocatedForfeit("timeout", at=_broke_at(late, entrant))
     except Exception as crash:  # whatever a bot raises is its own fault, and nobody else's
-        return Forfeits("crash", at=_broke_at(crash, entrant))
+        return LocatedForfeit("crash", at=_broke_at(crash, entrant))
     else:
         return answer
 

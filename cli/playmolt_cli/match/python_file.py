@@ -13,7 +13,7 @@ from playmolt.loop import Bot, decide
 DEFAULT_NAME: Final = "bot"
 
 
-class CannotLoad(ValueError):
+class BotLoadError(ValueError):
     """A file that gives no bot; the message says why."""
 
 
@@ -33,7 +33,7 @@ class PythonFile:
         made = self._made
         bot = made() if isinstance(made, type) else made
         if not callable(bot) and not hasattr(bot, "act"):
-            raise CannotLoad(f"{self.path}: {self.name} is {bot!r}, no bot: a callable that takes a turn, or act(…)")
+            raise BotLoadError(f"{self.path}: {self.name} is {bot!r}, no bot: a callable that takes a turn, or act(…)")
         return cast("Bot", bot)
 
     def asking(self) -> Callable[[Any], Any]:
@@ -43,7 +43,7 @@ class PythonFile:
 
 
 def python_file(word: str, base: Path = Path()) -> PythonFile:
-    """What `FILE.py` or `FILE.py:NAME` names; CannotLoad says what is wrong with it."""
+    """What `FILE.py` or `FILE.py:NAME` names; BotLoadError says what is wrong with it."""
     file, _, name = word.rpartition(":") if ":" in word else (word, "", DEFAULT_NAME)
     return PythonFile(base / f"{file.removesuffix('.py')}.py", name or DEFAULT_NAME)
 
@@ -65,11 +65,11 @@ def _within(file: str, folder: Path) -> bool:
 
 def _loaded(path: Path, name: str) -> object:
     if not path.is_file():
-        raise CannotLoad(f"{path}: there is no such file")
+        raise BotLoadError(f"{path}: there is no such file")
     folder = str(path.resolve().parent)
     spec = importlib.util.spec_from_file_location(f"playmolt_bot_{path.stem}", path)
     if spec is None or spec.loader is None:
-        raise CannotLoad(f"{path}: Python cannot read it")
+        raise BotLoadError(f"{path}: Python cannot read it")
     module = importlib.util.module_from_spec(spec)
     if folder not in sys.path:
         sys.path.insert(0, folder)
@@ -78,4 +78,4 @@ def _loaded(path: Path, name: str) -> object:
         return getattr(module, name)
     except Exception as error:
         where = broke_at(error, path) or str(path)
-        raise CannotLoad(f"{where}: {type(error).__name__}: {error}") from error
+        raise BotLoadError(f"{where}: {type(error).__name__}: {error}") from error

@@ -37,17 +37,17 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 
-class Stuck(Exception):
+class GameStuck(Exception):
     """Nobody is asked for anything, and the game is not over."""
 
 
-class Forfeits(Forfeit, frozen=True):
+class LocatedForfeit(Forfeit, frozen=True):
     """A submission that is let go; `at` is the line of a player's file that broke."""
 
     at: str | None = None
 
 
-class Sitting(msgspec.Struct, frozen=True):
+class TableSeat(msgspec.Struct, frozen=True):
     """Who sits in a seat of one game."""
 
     agent_id: str
@@ -62,7 +62,7 @@ class TableTurn:
     over: Final = False
 
     def __init__(
-        self, decider: Decider[Any], state: Any, seat: Sitting, offers: list[ActionOffer], refused: Problem | None
+        self, decider: Decider[Any], state: Any, seat: TableSeat, offers: list[ActionOffer], refused: Problem | None
     ) -> None:
         self._decider = decider
         self._state = state
@@ -94,17 +94,17 @@ class TableTurn:
 
 Commit = Callable[[Command, Sequence[tuple[Event, Any]], str | None], None]
 """Takes each step as it happens: the command, its events with the state after each, where a player's file broke."""
-Asking = Generator[TableTurn, Any, Any]
+TurnGenerator = Generator[TableTurn, Any, Any]
 
 
-class Table:
+class GameTable:
     """A game and those who sit at it."""
 
     def __init__(
         self,
         decider: Decider[Any],
         state: Any,
-        seats: Sequence[Sitting],
+        seats: Sequence[TableSeat],
         commit: Commit | None = None,
         at: datetime = AT,
     ) -> None:
@@ -123,10 +123,10 @@ class Table:
         for seat in self.seats:
             self._do(Join(agent_id=seat.agent_id, name=seat.name, identity=seat.identity))
 
-    def play(self) -> Asking:
+    def play(self) -> TurnGenerator:
         """Ask the seats for what the game wants of them until it is over; gives the last state.
 
-        An answer is the action, as a bot gives it, or Forfeits. Raises Stuck.
+        An answer is the action, as a bot gives it, or LocatedForfeit. Raises GameStuck.
         """
         allowed_actions = self._decider.allowed_actions
         while not self.state.over:
@@ -136,10 +136,10 @@ class Table:
                 if allowed:
                     yield from self._submission(seat, allowed)
             if self.state.version == version:
-                raise Stuck(f"{self.state.game_id} asks nobody for anything in phase {self.state.phase}")
+                raise GameStuck(f"{self.state.game_id} asks nobody for anything in phase {self.state.phase}")
         return self.state
 
-    def _submission(self, seat: Sitting, allowed: Sequence[AllowedAction]) -> Asking:
+    def _submission(self, seat: TableSeat, allowed: Sequence[AllowedAction]) -> TurnGenerator:
         """Ask a seat until an action is taken; the third that is refused in a row is let go."""
         offers, refused = self._offers(allowed), None
         for attempt in range(1, TRIES + 1):
@@ -153,9 +153,9 @@ class Table:
             if attempt < TRIES and refusal.fault is not None:
                 self._gathered = ledger.added(self._gathered, (refusal.fault,))
             refused = problem(refusal.code, refusal.detail, refusal.errors)
-        self._forfeit(seat, Forfeits("refused"))
+        self._forfeit(seat, LocatedForfeit("refused"))
 
-    def _act(self, seat: Sitting, action: Any) -> Refused | None:
+    def _act(self, seat: TableSeat, action: Any) -> Refused | None:
         try:
             # What JSON makes of it is what a server would be sent.
             taken = _decode(_encode(action))
@@ -164,7 +164,7 @@ class Table:
             return Refused(Code.INVALID_ACTION, unsent, fault=ledger.bot(seat.agent_id, "refused"))
         return self._do(Act(agent_id=seat.agent_id, action=taken))
 
-    def _forfeit(self, seat: Sitting, answer: Forfeit) -> None:
+    def _forfeit(self, seat: TableSeat, answer: Forfeit) -> None:
         command = commands.Forfeit(agent_id=seat.agent_id, kind=answer.kind, what=answer.what)
         self._do(command, getattr(answer, "at", None))
 

@@ -13,8 +13,8 @@ from playmolt_schemas.identity import Identity
 from playmolt_cli.match.entrants import Deal, Entrant, agent_id
 from playmolt_cli.match.folder import MatchFolder
 from playmolt_cli.match.playing import Watchdog, play
-from playmolt_cli.match.table import Sitting, Table
-from playmolt_cli.model_seats.budget import BudgetSpent
+from playmolt_cli.match.table import GameTable, TableSeat
+from playmolt_cli.model_seats.budget import BudgetExhausted
 
 
 class SeatResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -44,7 +44,7 @@ class PlayerFault(msgspec.Struct, frozen=True, kw_only=True):
     at: str | None
 
 
-class Played(msgspec.Struct, frozen=True):
+class FinishedGame(msgspec.Struct, frozen=True):
     """A game that ended. `results` are in the order of the results of the game itself, `rated` who is rated by them."""
 
     deal: Deal
@@ -72,9 +72,9 @@ class Tournament:
         self.stopped = False
         """Whether a game was left as it is because the budget is spent."""
 
-    async def play(self, deals: Iterable[Deal], concurrency: int = 1) -> AsyncIterator[Played]:
-        """Give each game as it ends, `concurrency` of them at once. Raises Stuck."""
-        waiting, running = iter(deals), set[asyncio.Task[Played | None]]()
+    async def play(self, deals: Iterable[Deal], concurrency: int = 1) -> AsyncIterator[FinishedGame]:
+        """Give each game as it ends, `concurrency` of them at once. Raises GameStuck."""
+        waiting, running = iter(deals), set[asyncio.Task[FinishedGame | None]]()
         try:
             while True:
                 while len(running) < concurrency and not self.stopped and (deal := next(waiting, None)) is not None:
@@ -90,21 +90,21 @@ class Tournament:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
 
-    async def game(self, deal: Deal) -> Played | None:
+    async def game(self, deal: Deal) -> FinishedGame | None:
         """Play a game to its end, or go on with it; None where the budget ended it first."""
         decider = self._deciders[deal.game]
         sitting = [self._entrants[place] for place in deal.seats]
         entrants = {agent_id(deal, entrant.name): entrant for entrant in sitting}
         names = {agent: entrant.name for agent, entrant in entrants.items()}
-        record = self._folder.game(decider, deal) if self._folder else Unkept(decider.initial(deal.game_id))
+        record = self._folder.game(decider, deal) if self._folder else MemoryRecord(decider.initial(deal.game_id))
         try:
-            seats = [Sitting(agent, entrant.name, _identity(entrant)) for agent, entrant in entrants.items()]
-            table = Table(decider, record.state, seats, record.commit)
+            seats = [TableSeat(agent, entrant.name, _identity(entrant)) for agent, entrant in entrants.items()]
+            table = GameTable(decider, record.state, seats, record.commit)
             if not table.state.version:
                 table.open(deal.seed, self._language)
             players = {agent: entrant.sit(deal, seat) for seat, (agent, entrant) in enumerate(entrants.items(), 1)}
             state = await play(table, players, entrants, self._watchdog)
-        except BudgetSpent:
+        except BudgetExhausted:
             self.stopped = True
             return None
         finally:
@@ -114,7 +114,7 @@ class Tournament:
         return played(deal, state, names, record.broken)
 
 
-class Unkept:
+class MemoryRecord:
     """What has to be remembered of a game that is not kept."""
 
     def __init__(self, state: Any) -> None:
@@ -129,13 +129,13 @@ class Unkept:
         """Nothing is open."""
 
 
-def played(deal: Deal, state: Any, names: Mapping[str, str], broken: Iterable[tuple[str, str, str]]) -> Played:
+def played(deal: Deal, state: Any, names: Mapping[str, str], broken: Iterable[tuple[str, str, str]]) -> FinishedGame:
     """What came of a game; `names` is by agent id in seat order, `broken` says (agent, what, line of its file)."""
     rows = state.results or ()
     ids = list(names)
     results = tuple(_result(row, ids.index(row.agent_id) + 1, names[row.agent_id]) for row in rows)
     rated = frozenset(names[row.agent_id] for row in rows if place_of(row).competes)
-    return Played(deal, results, rated, tuple(_faults(deal, state.faults or (), names, broken)))
+    return FinishedGame(deal, results, rated, tuple(_faults(deal, state.faults or (), names, broken)))
 
 
 def _identity(entrant: Entrant) -> Identity:

@@ -9,12 +9,12 @@ from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_core.llm.openai.request_body import most_prompt_tokens
 from playmolt_core.llm.port import UNCHARGED, ModelRequest
 
-from playmolt_cli.model_seats.calls import Calls, EndedCall
+from playmolt_cli.model_seats.calls import Calls, FinishedCall
 
 _MILLION: Final = Decimal(1_000_000)
 
 
-class BudgetSpent(Exception):
+class BudgetExhausted(Exception):
     """The next call could cost more than is left."""
 
 
@@ -55,11 +55,11 @@ class Budget:
         self._changed = asyncio.Condition()
 
     async def reserve(self, worst: Amount) -> None:
-        """Set the worst case aside; waits for calls that are open, raises BudgetSpent when none is left to wait for."""
+        """Set the worst case aside; waits for calls that are open, raises BudgetExhausted when none is left to wait for."""
         async with self._changed:
             while not (self.spent + self._aside + worst).within(self.limits):
                 if not self._open:
-                    raise BudgetSpent
+                    raise BudgetExhausted
                 await self._changed.wait()
             self._aside += worst
             self._open += 1
@@ -92,7 +92,7 @@ def worst_of(request: ModelRequest, entry: ModelEntry | None) -> Amount:
     return Amount(money, prompt + request.max_tokens, 1)
 
 
-def cost_of(call: EndedCall, worst: Amount) -> Amount:
+def cost_of(call: FinishedCall, worst: Amount) -> Amount:
     """What a call came to: its figures, its worst case where the server gave none, nothing where it charged nothing."""
     if call.outcome in UNCHARGED and call.usage is None:
         return Amount(calls=1)

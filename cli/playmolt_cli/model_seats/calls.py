@@ -10,10 +10,10 @@ from typing import IO, Any
 
 import msgspec
 
-Ended = Callable[["EndedCall"], None]
+CallSink = Callable[["FinishedCall"], None]
 
 
-class Called(msgspec.Struct, frozen=True, kw_only=True):
+class StartedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call that goes out. `at` is a time where the seat has a clock, else when it is in the order of calls."""
 
     call: str
@@ -34,7 +34,7 @@ class RawAnswer(msgspec.Struct, frozen=True, kw_only=True):
     reasoning: str | None
 
 
-class EndedCall(msgspec.Struct, frozen=True, kw_only=True):
+class FinishedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call that came back; `usage` and `cost` are None where they are unknown."""
 
     call: str
@@ -51,8 +51,8 @@ class Calls:
 
     def __init__(self, path: Path | None = None) -> None:
         self._beside = path.parent / "raw" if path else None
-        self.begun: dict[str, Called] = {}
-        self.ended: dict[str, EndedCall] = {}
+        self.begun: dict[str, StartedCall] = {}
+        self.ended: dict[str, FinishedCall] = {}
         self._started: Counter[str] = Counter()
         self._file: IO[bytes] | None = None
         if path is not None:
@@ -73,12 +73,12 @@ class Calls:
             counted[called.player] += self.lost(key)
         return counted
 
-    def begin(self, call: Called) -> None:
+    def begin(self, call: StartedCall) -> None:
         self.begun[call.call] = call
         self._started[call.call] += 1
         self._write(call)
 
-    def end(self, call: EndedCall, bodies: Iterable[str] = ()) -> None:
+    def end(self, call: FinishedCall, bodies: Iterable[str] = ()) -> None:
         """Store the end of a call; `bodies` are those that are too long for its line, each kept under its SHA-256."""
         for body in bodies:
             self._keep(body.encode())
@@ -97,14 +97,14 @@ class Calls:
 
     def _read(self, line: dict[str, Any]) -> None:
         if "outcome" in line:
-            ended = msgspec.convert(line, EndedCall)
+            ended = msgspec.convert(line, FinishedCall)
             self.ended[ended.call] = ended
         else:
-            called = msgspec.convert(line, Called)
+            called = msgspec.convert(line, StartedCall)
             self.begun[called.call] = called
             self._started[called.call] += 1
 
-    def _write(self, call: Called | EndedCall) -> None:
+    def _write(self, call: StartedCall | FinishedCall) -> None:
         if self._file is None:
             return
         self._file.write(msgspec.json.encode(call) + b"\n")

@@ -20,7 +20,7 @@ LONGEST_BYTES: Final = 32 * 1024
 _LANGUAGES: Final = {"ko": "한국어", "en": "English", "zh": "中文"}
 
 
-class BadPrompt(ValueError):
+class InvalidPrompt(ValueError):
     """A file that is no prompt; the message says why."""
 
 
@@ -38,28 +38,28 @@ class Prompt(msgspec.Struct, frozen=True):
 
 @cache
 def shipped(game: str, language: Language) -> Prompt:
-    """The prompt that comes with the house bots; BadPrompt where there is none."""
+    """The prompt that comes with the house bots; InvalidPrompt where there is none."""
     file = files("playmolt.bots").joinpath(f"prompts/{game}.{language}.md")
     if not file.is_file():
-        raise BadPrompt(f"there is no prompt for {game} in {language}; name a file")
+        raise InvalidPrompt(f"there is no prompt for {game} in {language}; name a file")
     return _prompt(file.read_bytes(), file.name)
 
 
 def of_file(path: Path) -> Prompt:
-    """The prompt of a file; BadPrompt says what is wrong with it."""
+    """The prompt of a file; InvalidPrompt says what is wrong with it."""
     try:
         return _prompt(path.read_bytes(), str(path))
     except OSError as error:
-        raise BadPrompt(f"{path}: {error.strerror or error}") from error
+        raise InvalidPrompt(f"{path}: {error.strerror or error}") from error
 
 
 def _prompt(data: bytes, name: str) -> Prompt:
     if not 1 <= len(data) <= LONGEST_BYTES:
-        raise BadPrompt(f"{name}: {len(data)} bytes; a prompt has 1 to {LONGEST_BYTES}")
+        raise InvalidPrompt(f"{name}: {len(data)} bytes; a prompt has 1 to {LONGEST_BYTES}")
     try:
         return Prompt(data.decode(), hashlib.sha256(data).hexdigest())
     except UnicodeDecodeError as error:
-        raise BadPrompt(f"{name}: no UTF-8 at byte {error.start}") from error
+        raise InvalidPrompt(f"{name}: no UTF-8 at byte {error.start}") from error
 
 
 KINDS: Final = ("ask", "repair1", "repair2")
@@ -76,7 +76,7 @@ _DEMANDS: Final[Mapping[Language, str]] = {
 }
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One call: the request, the key that names it, its turn and kind."""
 
     key: str
@@ -85,14 +85,14 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     request: ModelRequest
 
 
-class Bad(msgspec.Struct, frozen=True):
+class RejectedReply(msgspec.Struct, frozen=True):
     """A reply that was no action: what was said, and what is wrong with it."""
 
     said: str
     fault: str
 
 
-class Voice(msgspec.Struct, frozen=True, kw_only=True):
+class ModelProfile(msgspec.Struct, frozen=True, kw_only=True):
     """A model as it plays in one seat: who is asked, under which system message, with which sampling."""
 
     alias: str
@@ -104,8 +104,8 @@ class Voice(msgspec.Struct, frozen=True, kw_only=True):
 
     def asking(
         self, catalogue: Catalogue, turn: str, state: Mapping[str, Any], offers: Sequence[ActionOffer],
-        bad: Sequence[Bad],
-    ) -> Asked:  # fmt: skip
+        bad: Sequence[RejectedReply],
+    ) -> TurnRequest:  # fmt: skip
         """The first request of a turn, or that after so many replies that were no action."""
         shown = {
             "actions": [{"type": offer.type, "schema": without_turn_id(offer.schema)} for offer in offers],
@@ -139,7 +139,7 @@ class Voice(msgspec.Struct, frozen=True, kw_only=True):
             max_tokens=self.max_tokens,
             headers={"Idempotency-Key": key},
         )
-        return Asked(key=key, turn=turn, kind=kind, request=request)
+        return TurnRequest(key=key, turn=turn, kind=kind, request=request)
 
 
 def schema_of(offers: Sequence[ActionOffer]) -> dict[str, Any]:

@@ -13,22 +13,22 @@ from playmolt_core.llm.port import UNCHARGED, Attempt, AttemptOutcome, Failed, R
 from playmolt_schemas.api import ActionOffer
 
 from playmolt_cli.model_seats.budget import Budget, cost_of, worst_of
-from playmolt_cli.model_seats.calls import Called, Calls, EndedCall, RawAnswer
-from playmolt_cli.model_seats.requests import KINDS, Asked, Bad, Voice, schema_of
+from playmolt_cli.model_seats.calls import Calls, FinishedCall, RawAnswer, StartedCall
+from playmolt_cli.model_seats.requests import KINDS, ModelProfile, RejectedReply, TurnRequest, schema_of
 
 _UNREPAIRED: Final[Mapping[str, str]] = {"refusal": "refused_by_model", "cut": "invalid_reply"}
 _REPAIRED: Final[frozenset[str]] = frozenset(("ok", "empty", "too_large"))
 """Outcomes with a reply that can be mended; with any other the model is not there."""
 
 
-class NoAction(msgspec.Struct, frozen=True):
+class NoModelAction(msgspec.Struct, frozen=True):
     """Why a turn of a model came to nothing, as a forfeit says it."""
 
     what: str
     kind: Literal["bot", "provider"]
 
 
-class Bench(msgspec.Struct, frozen=True, kw_only=True):
+class SeatContext(msgspec.Struct, frozen=True, kw_only=True):
     """What all seats of models share; `clock` gives the `at` of a call."""
 
     catalogue: Catalogue
@@ -38,44 +38,44 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True):
     clock: Callable[[], str]
 
 
-Told = Callable[[Asked, EndedCall], None]
+OnCallFinished = Callable[[TurnRequest, FinishedCall], None]
 """Hears of each call that ended, with its request."""
 
 
 class ModelSeat:
     """One model in one seat of one game."""
 
-    def __init__(self, bench: Bench, voice: Voice, player: str, told: Told) -> None:
-        self._told = told
+    def __init__(self, bench: SeatContext, voice: ModelProfile, player: str, on_finished: OnCallFinished) -> None:
+        self._told = on_finished
         self._bench = bench
         self._voice = voice
         self._player = player
         self._turn = ""
-        self._bad: list[Bad] = []
+        self._bad: list[RejectedReply] = []
         self._said = ""
 
     async def action(
         self, turn: str, state: Mapping[str, Any], offers: list[ActionOffer], refused: str | None
-    ) -> dict[str, Any] | NoAction:
+    ) -> dict[str, Any] | NoModelAction:
         """The action of a turn; `refused` is why the rules did not take the last one."""
         if turn != self._turn:
             self._turn, self._bad = turn, []
         elif refused is not None:
-            self._bad.append(Bad(self._said, refused))
+            self._bad.append(RejectedReply(self._said, refused))
         while len(self._bad) < len(KINDS):
             call = await self._call(self._voice.asking(self._bench.catalogue, turn, state, offers, self._bad))
             if call.outcome in _UNREPAIRED:
-                return NoAction(_UNREPAIRED[call.outcome], "bot")
+                return NoModelAction(_UNREPAIRED[call.outcome], "bot")
             if call.outcome not in _REPAIRED:
-                return NoAction("model_unavailable", "provider")
+                return NoModelAction("model_unavailable", "provider")
             self._said = call.reply
             judged = parse_object(call.reply, schema_of(offers))
             if not isinstance(judged, Unparsed):
                 return judged.value
-            self._bad.append(Bad(call.reply, judged.detail))
-        return NoAction("invalid_reply", "bot")
+            self._bad.append(RejectedReply(call.reply, judged.detail))
+        return NoModelAction("invalid_reply", "bot")
 
-    async def _call(self, asked: Asked) -> EndedCall:
+    async def _call(self, asked: TurnRequest) -> FinishedCall:
         """The end of a call: the stored one where there is one."""
         bench = self._bench
         ended = bench.calls.ended.get(asked.key)
@@ -84,14 +84,14 @@ class ModelSeat:
         self._told(asked, ended)
         return ended
 
-    async def _asked(self, asked: Asked) -> EndedCall:
+    async def _asked(self, asked: TurnRequest) -> FinishedCall:
         bench = self._bench
         model = bench.models.get(self._voice.alias)
         assert model is not None  # noqa: S101 -- aliases are checked before anybody sits
         worst = worst_of(asked.request, bench.catalogue.models.get(self._voice.alias))
         bench.budget.charge(worst, bench.calls.lost(asked.key))
         await bench.budget.reserve(worst)
-        called = Called(
+        called = StartedCall(
             call=asked.key, turn=asked.turn, kind=asked.kind, player=self._player,
             alias=self._voice.alias, at=bench.clock(),
         )  # fmt: skip
@@ -110,11 +110,11 @@ class ModelSeat:
         return ended
 
 
-def _ended(key: str, attempts: list[Attempt], raw: tuple[RawAnswer, ...], answer: Reply | Failed) -> EndedCall:
+def _ended(key: str, attempts: list[Attempt], raw: tuple[RawAnswer, ...], answer: Reply | Failed) -> FinishedCall:
     outcome: AttemptOutcome = attempts[-1].outcome if attempts else "connection"
     counted = [attempt.usage for attempt in attempts if attempt.usage is not None]
     costs = [_cost(attempt) for attempt in attempts]
-    return EndedCall(
+    return FinishedCall(
         call=key,
         outcome=outcome,
         reply=answer.text if isinstance(answer, Reply) else answer.reply,

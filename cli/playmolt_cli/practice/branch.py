@@ -13,12 +13,20 @@ from playmolt_schemas.records import Metadata, Record
 
 from playmolt_cli.match.entrants import Deal, Entrant, Player, house
 from playmolt_cli.match.playing import Watchdog, play
-from playmolt_cli.match.table import Forfeits, Sitting, Table, TableTurn
+from playmolt_cli.match.table import GameTable, LocatedForfeit, TableSeat, TableTurn
 from playmolt_cli.match.tournament import place_of
-from playmolt_cli.practice.decisions import Decided, Question, action_of, alike, decisions, question_of, state_after
+from playmolt_cli.practice.decisions import (
+    DecisionPoint,
+    StoredDecision,
+    action_of,
+    alike,
+    decision_point,
+    decisions,
+    state_after,
+)
 
 
-class Standing(msgspec.Struct, frozen=True):
+class SeatScore(msgspec.Struct, frozen=True):
     """What a seat got."""
 
     agent_id: str
@@ -27,7 +35,7 @@ class Standing(msgspec.Struct, frozen=True):
     points: int
 
 
-class Changed(msgspec.Struct, frozen=True, kw_only=True):
+class ChangedDecision(msgspec.Struct, frozen=True, kw_only=True):
     """A decision of the seat that came out otherwise; None where it let its submission go, or was not asked."""
 
     phase: str
@@ -36,11 +44,11 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True):
     played: Mapping[str, Any] | None
 
 
-class Course(msgspec.Struct, frozen=True, kw_only=True):
+class BranchRun(msgspec.Struct, frozen=True, kw_only=True):
     """One way the game went on. `kept` of the others' decisions were their stored ones, `house` were not."""
 
-    results: Sequence[Standing]
-    decisions: Sequence[Changed]
+    results: Sequence[SeatScore]
+    decisions: Sequence[ChangedDecision]
     kept: int
     house: int
 
@@ -55,24 +63,24 @@ class Branch:
         self._at = time_of(records[version - 1])
         self.state = state_after(decider, records[:version])
         self._stored = [one for one in decisions(decider, records) if one.version > version]
-        self.ended = standings(state_after(decider, records))
+        self.ended = seat_scores(state_after(decider, records))
 
-    async def play(self, entrant: Entrant, deal: Deal, watchdog: Watchdog) -> Course:
-        """Play it to its end; raises Stuck."""
+    async def play(self, entrant: Entrant, deal: Deal, watchdog: Watchdog) -> BranchRun:
+        """Play it to its end; raises GameStuck."""
         names = self._decider.participants(self.state)
-        submitted: list[tuple[Question, Mapping[str, Any] | None]] = []
+        submitted: list[tuple[DecisionPoint, Mapping[str, Any] | None]] = []
         before = self.state
 
         def commit(_: Command, steps: Sequence[tuple[Event, Any]], __: str | None) -> None:
             nonlocal before
             for event, state in steps:
                 if isinstance(event, Submitted):
-                    asked = question_of(self._decider, before, event.agent_id)
+                    asked = decision_point(self._decider, before, event.agent_id)
                     submitted.append((asked, action_of(self._decider, event)))
                 before = state
 
-        seats = [Sitting(agent, name) for agent, name in names.items()]
-        table = Table(self._decider, self.state, seats, commit, self._at)
+        seats = [TableSeat(agent, name) for agent, name in names.items()]
+        table = GameTable(self._decider, self.state, seats, commit, self._at)
         others = _Others(self._decider, table, self._stored)
         entrants, players = dict[str, Entrant](), dict[str, Player]()
         for place, (agent, name) in enumerate(names.items()):
@@ -82,7 +90,7 @@ class Branch:
             players[agent] = player if mine else others.player(agent, player)
         return self._course(await play(table, players, entrants, watchdog), submitted)
 
-    def _course(self, state: Any, submitted: Sequence[tuple[Question, Mapping[str, Any] | None]]) -> Course:
+    def _course(self, state: Any, submitted: Sequence[tuple[DecisionPoint, Mapping[str, Any] | None]]) -> BranchRun:
         stored = [(one.question, one.action) for one in self._stored]
         others = [one for one in submitted if one[0].agent_id != self._agent_id]
         kept = sum(one in stored for one in others)
@@ -91,37 +99,37 @@ class Branch:
             for line in (submitted, stored)
         )
         changed = [
-            Changed(phase=asked.phase, round=asked.round, stored=was.get(asked), played=mine.get(asked))
+            ChangedDecision(phase=asked.phase, round=asked.round, stored=was.get(asked), played=mine.get(asked))
             for asked in dict.fromkeys((*was, *mine))
             if not alike(was.get(asked), mine.get(asked))
         ]
-        return Course(results=standings(state), decisions=changed, kept=kept, house=len(others) - kept)
+        return BranchRun(results=seat_scores(state), decisions=changed, kept=kept, house=len(others) - kept)
 
 
 class _Others:
     """The other seats: each decides as it is stored, while the rules take that where it was decided; else the house."""
 
-    def __init__(self, decider: Decider[Any], table: Table, stored: Sequence[Decided]) -> None:
+    def __init__(self, decider: Decider[Any], table: GameTable, stored: Sequence[StoredDecision]) -> None:
         self._decider = decider
         self._table = table
-        self._stored: Mapping[Question, deque[Decided]] = defaultdict(deque)
+        self._stored: Mapping[DecisionPoint, deque[StoredDecision]] = defaultdict(deque)
         for one in stored:
             self._stored[one.question].append(one)
 
     def player(self, agent_id: str, house_bot: Player) -> Player:
         def ask(turn: TableTurn) -> Any:
-            left = self._stored[question_of(self._decider, self._table.state, agent_id)]
+            left = self._stored[decision_point(self._decider, self._table.state, agent_id)]
             if turn.refused is not None or not left:
                 return house_bot(turn)
             action = left.popleft().action
-            return Forfeits("deadline") if action is None else action
+            return LocatedForfeit("deadline") if action is None else action
 
         return ask
 
 
-def standings(state: Any) -> Sequence[Standing]:
+def seat_scores(state: Any) -> Sequence[SeatScore]:
     """The results of a game that is over, in their order; none where it was aborted."""
-    return [Standing(row.agent_id, row.name, place_of(row).rank, row.points) for row in state.results or ()]
+    return [SeatScore(row.agent_id, row.name, place_of(row).rank, row.points) for row in state.results or ()]
 
 
 def _end_of_step(records: Sequence[Record], version: int) -> int:

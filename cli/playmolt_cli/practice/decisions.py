@@ -13,7 +13,7 @@ from playmolt_schemas.records import Record
 _REMARK: Final = "comment"
 
 
-class Question(msgspec.Struct, frozen=True):
+class DecisionPoint(msgspec.Struct, frozen=True):
     """What a seat is asked, however the game came there."""
 
     agent_id: str
@@ -21,30 +21,30 @@ class Question(msgspec.Struct, frozen=True):
     round: int
 
 
-class Decided(msgspec.Struct, frozen=True):
+class StoredDecision(msgspec.Struct, frozen=True):
     """A submission; `action` is None where it was forfeited."""
 
-    question: Question
+    question: DecisionPoint
     version: int
     at: datetime
     before: Any
     action: Mapping[str, Any] | None
 
 
-def decisions(decider: Decider[Any], records: Sequence[Record]) -> Iterator[Decided]:
+def decisions(decider: Decider[Any], records: Sequence[Record]) -> Iterator[StoredDecision]:
     """The submissions of a game, in their order."""
     state = decider.initial(records[0].stream)
     for record in records:
         event, at = read_event(decider, record.type, record.schema_version, record.data), time_of(record)
         if isinstance(event, Submitted):
-            question = question_of(decider, state, event.agent_id)
-            yield Decided(question, record.version, at, state, action_of(decider, event))
+            question = decision_point(decider, state, event.agent_id)
+            yield StoredDecision(question, record.version, at, state, action_of(decider, event))
         state = decider.evolve(state, event, at)
 
 
-def question_of(decider: Decider[Any], state: Any, agent_id: str) -> Question:
+def decision_point(decider: Decider[Any], state: Any, agent_id: str) -> DecisionPoint:
     card = decider.summary(state)
-    return Question(agent_id, card.phase, card.round)
+    return DecisionPoint(agent_id, card.phase, card.round)
 
 
 def action_of(decider: Any, event: Submitted) -> Mapping[str, Any] | None:
@@ -69,7 +69,7 @@ def _without_remark(action: Mapping[str, Any] | None) -> Mapping[str, Any] | Non
     return action and {name: value for name, value in action.items() if name != _REMARK}
 
 
-def told(action: Mapping[str, Any] | None, beside: Mapping[str, Any] | None) -> str:
+def action_text(action: Mapping[str, Any] | None, beside: Mapping[str, Any] | None) -> str:
     """What of an action is not as in the one beside it."""
     if action is None:
         return "nothing"

@@ -16,19 +16,19 @@ from playmolt_schemas.records import Record
 
 from playmolt_cli.log.stored_copies import copy_option
 from playmolt_cli.log.stored_game import finished_games, rules_of, seat_of
-from playmolt_cli.match.entering import entering
+from playmolt_cli.match.entrant_factory import entrant_factory
 from playmolt_cli.match.entrants import Deal, Entrant
-from playmolt_cli.match.plan import BadPlan
+from playmolt_cli.match.plan import InvalidPlan
 from playmolt_cli.match.playing import Watchdog, answer_of
-from playmolt_cli.match.table import Sitting, TableTurn
-from playmolt_cli.practice.decisions import Decided, action_of, alike, decisions, told
+from playmolt_cli.match.table import TableSeat, TableTurn
+from playmolt_cli.practice.decisions import StoredDecision, action_of, action_text, alike, decisions
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import data_option, json_option, read_settings
 
 _DIFFERS: Final = 1
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
+class DecisionDifference(msgspec.Struct, frozen=True, kw_only=True):
     """A turn that the bot decides otherwise. `given` is None where it gives nothing that the rules take: `fault`."""
 
     version: int
@@ -41,13 +41,13 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     fault: str | None
 
 
-class Tested(msgspec.Struct, frozen=True, kw_only=True):
+class GameTest(msgspec.Struct, frozen=True, kw_only=True):
     """A stored game; forfeited submissions are no decisions."""
 
     game_id: str
     decisions: int
     same: int
-    differs: Sequence[Difference]
+    differs: Sequence[DecisionDifference]
 
 
 @click.command("replay-test")
@@ -90,7 +90,7 @@ def replay_test(
 
 async def _tested(
     bot: str, games: Mapping[str, Sequence[Record]], seat: str | None, seed: str, catalogue: Catalogue
-) -> list[Tested]:
+) -> list[GameTest]:
     watchdog = Watchdog()
     with watchdog.on_guard():
         return [
@@ -102,14 +102,14 @@ async def _tested(
 async def _game(
     bot: str, number: int, game_id: str, records: Sequence[Record], seat: str | None, seed: str,
     catalogue: Catalogue, watchdog: Watchdog,
-) -> Tested:  # fmt: skip
+) -> GameTest:  # fmt: skip
     decider = rules_of(game_id)
     only = None if seat is None else seat_of(decider, game_id, records, seat)
     stored = [one for one in decisions(decider, records) if one.action is not None]
     stored = [one for one in stored if only in (None, one.question.agent_id)]
     try:
-        making = entering(bot, decider.game, seed, catalogue)
-    except BadPlan as error:
+        making = entrant_factory(bot, decider.game, seed, catalogue)
+    except InvalidPlan as error:
         raise Failure(str(error)) from error
     try:
         (entrant,) = making.entrants()
@@ -117,11 +117,11 @@ async def _game(
         differs = [one async for one in _differences(decider, entrant, deal, stored, watchdog)]
     finally:
         await making.close()
-    return Tested(game_id=game_id, decisions=len(stored), same=len(stored) - len(differs), differs=differs)
+    return GameTest(game_id=game_id, decisions=len(stored), same=len(stored) - len(differs), differs=differs)
 
 
 async def _differences(
-    decider: Decider[Any], entrant: Entrant, deal: Deal, stored: Iterable[Decided], watchdog: Watchdog
+    decider: Decider[Any], entrant: Entrant, deal: Deal, stored: Iterable[StoredDecision], watchdog: Watchdog
 ) -> Any:
     players: dict[str, Any] = {}
     for one in stored:
@@ -130,16 +130,16 @@ async def _differences(
         if agent not in players:
             players[agent] = entrant.sit(deal, 1 + list(names).index(agent))
         offers = [ActionOffer(offer.type, dict(offer.schema)) for offer in decider.allowed_actions(one.before, agent)]
-        turn = TableTurn(decider, one.before, Sitting(agent, names[agent]), offers, None)
+        turn = TableTurn(decider, one.before, TableSeat(agent, names[agent]), offers, None)
         given, fault = _judged(decider, one, await answer_of(players[agent], entrant, turn, watchdog))
         if not alike(given, one.action):
-            yield Difference(
+            yield DecisionDifference(
                 version=one.version, agent_id=agent, name=names[agent], phase=one.question.phase,
                 round=one.question.round, stored=one.action, given=given, fault=fault,
             )  # fmt: skip
 
 
-def _judged(decider: Decider[Any], one: Decided, answer: Any) -> tuple[Mapping[str, Any] | None, str | None]:
+def _judged(decider: Decider[Any], one: StoredDecision, answer: Any) -> tuple[Mapping[str, Any] | None, str | None]:
     """The action as it would be stored, or why nothing would be."""
     if isinstance(answer, Forfeit):
         at = getattr(answer, "at", None)
@@ -155,11 +155,11 @@ def _judged(decider: Decider[Any], one: Decided, answer: Any) -> tuple[Mapping[s
     return (action, None) if event is None else (action_of(decider, event), None)
 
 
-def _lines(tested: Iterable[Tested]) -> Iterable[str]:
+def _lines(tested: Iterable[GameTest]) -> Iterable[str]:
     for game in tested:
         for one in game.differs:
-            given = one.fault or told(one.given, one.stored)
+            given = one.fault or action_text(one.given, one.stored)
             yield (
                 f"{game.game_id} event {one.version}, {one.name} in round {one.round}, {one.phase}: "
-                f"{told(one.stored, one.given)} → {given}"
+                f"{action_text(one.stored, one.given)} → {given}"
             )

@@ -11,13 +11,13 @@ from playmolt_core.llm.catalogue import load
 
 from playmolt_cli.log.stored_copies import copy_option
 from playmolt_cli.log.stored_game import finished_games, rules_of, seat_of
-from playmolt_cli.match.entering import entering
+from playmolt_cli.match.entrant_factory import entrant_factory
 from playmolt_cli.match.entrants import Deal
-from playmolt_cli.match.plan import BadPlan
+from playmolt_cli.match.plan import InvalidPlan
 from playmolt_cli.match.playing import Watchdog
-from playmolt_cli.match.table import Stuck
-from playmolt_cli.practice.branch import Branch, Course, Standing
-from playmolt_cli.practice.decisions import told
+from playmolt_cli.match.table import GameStuck
+from playmolt_cli.practice.branch import Branch, BranchRun, SeatScore
+from playmolt_cli.practice.decisions import action_text
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import data_option, json_option, read_settings
 
@@ -33,10 +33,10 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     bot: str
     n: int
-    stored: Sequence[Standing]
+    stored: Sequence[SeatScore]
     mean_points: float
     """Of the seat, over the runs."""
-    runs: Sequence[Course]
+    runs: Sequence[BranchRun]
 
 
 @click.command("what-if")
@@ -72,7 +72,7 @@ def what_if(
         raise Failure(f"{game_id} ended without a result: there is nothing to compare with")
     try:
         courses = asyncio.run(_courses(branch, bot, decider.game, game_id, count, seed))
-    except (BadPlan, Stuck) as error:
+    except (InvalidPlan, GameStuck) as error:
         raise Failure(str(error)) from error
     name = decider.participants(branch.state)[agent_id]
     points = [row.points for course in courses for row in course.results if row.agent_id == agent_id]
@@ -83,8 +83,8 @@ def what_if(
     click.echo(msgspec.json.encode(answer) if as_json else "\n".join(_lines(answer)))
 
 
-async def _courses(branch: Branch, bot: str, game: str, game_id: str, count: int, seed: str) -> list[Course]:
-    making, watchdog = entering(bot, game, seed, load(read_settings().models)), Watchdog()
+async def _courses(branch: Branch, bot: str, game: str, game_id: str, count: int, seed: str) -> list[BranchRun]:
+    making, watchdog = entrant_factory(bot, game, seed, load(read_settings().models)), Watchdog()
     try:
         (entrant,) = making.entrants()
         with watchdog.on_guard():
@@ -100,7 +100,7 @@ def _lines(answer: WhatIf) -> Iterator[str]:
     yield f"{answer.game_id} after event {answer.at}, {answer.name} played by {answer.bot}"
     if answer.n == 1:
         for one in answer.runs[0].decisions:
-            yield f"  round {one.round}, {one.phase}: {told(one.stored, one.played)} → {told(one.played, one.stored)}"
+            yield f"  round {one.round}, {one.phase}: {action_text(one.stored, one.played)} → {action_text(one.played, one.stored)}"
     else:
         others = sum(bool(course.decisions) for course in answer.runs)
         yield f"  it decides otherwise in {others} of {answer.n} runs; what follows are means"

@@ -19,7 +19,7 @@ from playmolt_cli.terminal.options import data_option, json_option, read_setting
 T = TypeVar("T")
 
 
-class Rotated(msgspec.Struct, frozen=True):
+class KeyRotation(msgspec.Struct, frozen=True):
     """What a rotation did: the id of the key it added, how many sessions moved, the keys that left the file."""
 
     added: str | None
@@ -98,7 +98,7 @@ def rotate(data: Path | None, as_json: bool) -> None:
     except (InvalidKeyFile, OSError) as error:
         raise Failure(str(error)) from error
     moved, gone = _with_rows(data, work)
-    rotated = Rotated(key.id if key else None, moved, list(gone))
+    rotated = KeyRotation(key.id if key else None, moved, list(gone))
     if as_json:
         click.echo(msgspec.json.encode(rotated))
     else:

@@ -20,12 +20,12 @@ from playmolt_core.log.port import Archived
 from playmolt_core.settings import InvalidSettings
 
 
-class Expected(RuntimeError):
+class ExpectedError(RuntimeError):
     """Goes wrong on a person's machine now and then; the message says what to do."""
 
 
 _EXPECTED: Final = (
-    Archived, BusUnavailable, Expected, InvalidCatalogue, LogUnavailable, NotPermitted, InvalidSettings, OSError,
+    Archived, BusUnavailable, ExpectedError, InvalidCatalogue, LogUnavailable, NotPermitted, InvalidSettings, OSError,
 )  # fmt: skip
 
 
@@ -35,7 +35,7 @@ class Failure(click.ClickException):
     exit_code = 2
 
 
-class Commands(click.Group):
+class CommandGroup(click.Group):
     """A group whose commands may raise what is expected to go wrong now and then.
 
     Every failure is one line on standard error and exit status 2, a fault of the command line included. A command of

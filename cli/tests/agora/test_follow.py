@@ -12,9 +12,9 @@ from playmolt_agora.plan import reading
 from playmolt_cli.agora import follow as agora_follow
 from playmolt_cli.agora.experiments_client import ExperimentsClient
 from playmolt_cli.agora.follow import INTERRUPTED, follow, stopped_by_ctrl_c
-from playmolt_cli.agora.opening import opened, taken_up
-from playmolt_cli.agora.plan import Chosen, chosen
-from playmolt_cli.agora.table import Pause, total
+from playmolt_cli.agora.plan import SelectedPlan, selected
+from playmolt_cli.agora.start import open_experiment, resume_experiment
+from playmolt_cli.agora.table import PausedRuns, total
 from playmolt_cli.terminal.failures import Failure
 from playmolt_schemas.agora.plan import (
     Budget,
@@ -111,9 +111,9 @@ def platform(monkeypatch: pytest.MonkeyPatch) -> Platform:
 
 
 @pytest.fixture
-def mine(tmp_path: Path) -> Chosen:
+def mine(tmp_path: Path) -> SelectedPlan:
     (tmp_path / "plan.yaml").write_text(PLAN)
-    return chosen(str(tmp_path / "plan.yaml"), None)
+    return selected(str(tmp_path / "plan.yaml"), None)
 
 
 def _calling(platform: Platform) -> ExperimentsClient:
@@ -172,53 +172,53 @@ def test_ctrl_c_stops_the_experiment_with_a_reason_that_the_command_knows(platfo
     assert platform.posted == [(f"/{ID}/stop", {"reason": INTERRUPTED})]
 
 
-def test_what_ctrl_c_stopped_goes_on_and_what_others_stopped_does_not(platform: Platform, mine: Chosen) -> None:
+def test_what_ctrl_c_stopped_goes_on_and_what_others_stopped_does_not(platform: Platform, mine: SelectedPlan) -> None:
     with _calling(platform) as client:
-        taken_up(client, mine, _state("stopped", reason=INTERRUPTED), resume=False)
+        resume_experiment(client, mine, _state("stopped", reason=INTERRUPTED), resume=False)
         assert platform.posted == [(f"/{ID}/resume", {})]
         stopped = _state("stopped", reason="the lab is closed")
-        assert taken_up(client, mine, stopped, resume=False) is stopped
+        assert resume_experiment(client, mine, stopped, resume=False) is stopped
         assert len(platform.posted) == 1
-        taken_up(client, mine, stopped, resume=True)
+        resume_experiment(client, mine, stopped, resume=True)
         assert len(platform.posted) == 2
 
 
-def test_a_finished_experiment_is_left_alone(platform: Platform, mine: Chosen) -> None:
+def test_a_finished_experiment_is_left_alone(platform: Platform, mine: SelectedPlan) -> None:
     with _calling(platform) as client:
         for status in ("finished", "aborted"):
             done = _state(status, budget=Budget(calls=1))
-            assert taken_up(client, mine, done, resume=True) is done
+            assert resume_experiment(client, mine, done, resume=True) is done
     assert platform.posted == []
 
 
-def test_another_budget_in_the_plan_raises_that_of_the_experiment(platform: Platform, mine: Chosen) -> None:
+def test_another_budget_in_the_plan_raises_that_of_the_experiment(platform: Platform, mine: SelectedPlan) -> None:
     with _calling(platform) as client:
-        taken_up(client, mine, _state("budget_stopped", budget=Budget(calls=1)), resume=False)
+        resume_experiment(client, mine, _state("budget_stopped", budget=Budget(calls=1)), resume=False)
         [(path, body)] = platform.posted
         assert (path, body["reason"].startswith("raised in ")) == (f"/{ID}/resume", True)
         platform.refusals[path] = _problem(Code.INVALID_REQUEST)
         with pytest.raises(Failure, match="no"):
-            taken_up(client, mine, _state("budget_stopped", budget=Budget(calls=1)), resume=False)
+            resume_experiment(client, mine, _state("budget_stopped", budget=Budget(calls=1)), resume=False)
 
 
-def test_a_plan_that_was_locked_in_other_words_is_found_by_what_it_does(platform: Platform, mine: Chosen) -> None:
+def test_a_plan_that_was_locked_in_other_words_is_found_by_what_it_does(platform: Platform, mine: SelectedPlan) -> None:
     platform.refusals[""] = _problem(Code.IDEMPOTENCY_MISMATCH)
     platform.states = [_state(plan=PLAN + "budget: {calls: 9}\n")]
     assert reading.imports(PLAN) == ()
     with _calling(platform) as client:
-        assert opened(client, mine).experiment == ID
+        assert open_experiment(client, mine).experiment == ID
         platform.states = [_state(plan=PLAN + 'seed: "8"\n')]
         with pytest.raises(Failure, match="another name"):
-            opened(client, mine)
+            open_experiment(client, mine)
 
 
-def test_a_refused_plan_names_its_faults(platform: Platform, mine: Chosen) -> None:
+def test_a_refused_plan_names_its_faults(platform: Platform, mine: SelectedPlan) -> None:
     platform.refusals[""] = _problem(Code.INVALID_REQUEST)
     with _calling(platform) as client, pytest.raises(Failure, match="models: bad"):
-        opened(client, mine)
+        open_experiment(client, mine)
     platform.refusals[""] = _problem(Code.UNAUTHORIZED)
     with _calling(platform) as client, pytest.raises(Refused):
-        opened(client, mine)
+        open_experiment(client, mine)
 
 
 def test_an_unknown_cost_is_never_summed_as_nothing() -> None:
@@ -232,7 +232,7 @@ def test_a_run_that_pauses_says_why_in_the_server_s_own_words(platform: Platform
     with _calling(platform) as client:
         assert client.why_paused(RUN) == ("", "")
         platform.pause = {"code": "model_away", "detail": "503: \x1b[2Jthe GPU is on fire", "until": None}
-        told = str(Pause(1, *client.why_paused(RUN)))
+        told = str(PausedRuns(1, *client.why_paused(RUN)))
     assert told.startswith("1 run pauses: a model does not answer")
     assert "the GPU is on fire" in told
     assert "\x1b" not in told

@@ -47,14 +47,14 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agora_judge, "_LOOK_SECONDS", 0.0)
 
 
-def judged(platform: Platform) -> JudgeRow:
+def run_judge(platform: Platform) -> JudgeRow:
     with ExperimentsClient("http://127.0.0.1:1", "key", transport=httpx.MockTransport(platform)) as client:
-        return agora_judge.judged(client, ID, REQUEST, Console())
+        return agora_judge.run_judge(client, ID, REQUEST, Console())
 
 
 def test_a_judge_is_followed_until_it_stands_still() -> None:
     platform = Platform(line(), line(), line("budget", detail="raise it"))
-    assert judged(platform).status == "budget"
+    assert run_judge(platform).status == "budget"
     asked = {"model": "paid", "turns": "sample", "budget": {"money": None, "calls": 9}, "batch": False}
     assert platform.posted == [("/judge", asked)]
 
@@ -67,7 +67,7 @@ def test_ctrl_c_stops_it() -> None:
 
     platform.before = interrupt
     with pytest.raises(KeyboardInterrupt):
-        judged(platform)
+        run_judge(platform)
     assert platform.posted[-1] == ("/judge/stop", {"model": "paid"})
 
 

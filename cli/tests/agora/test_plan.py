@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 from playmolt_agora.checks import symmetry
-from playmolt_cli.agora.plan import chosen
+from playmolt_cli.agora.plan import selected
 from playmolt_cli.main import cli
 from playmolt_cli.terminal.failures import Failure
 
@@ -96,7 +96,7 @@ def test_one_fault_of_each_kind_is_one_line_each(file: Path) -> None:
 
 
 def test_a_folder_holds_one_plan(file: Path) -> None:
-    assert chosen(str(file.parent), None).plan == chosen(str(file), None).plan
+    assert selected(str(file.parent), None).plan == selected(str(file), None).plan
     (file.parent / "plan.json").write_text("{}")
     assert _run("plan", str(file.parent)).exit_code == 2
 
@@ -120,23 +120,23 @@ def test_a_missing_plan_says_what_could_be_given(arguments: tuple[str, ...], sai
 
 
 def test_a_file_keeps_its_text_for_the_lock(file: Path) -> None:
-    assert chosen(str(file), None).body == PLAN
+    assert selected(str(file), None).body == PLAN
 
 
 def test_comments_and_budget_leave_a_plan_the_same_and_its_seed_does_not(file: Path) -> None:
-    first = chosen(str(file), None)
+    first = selected(str(file), None)
     file.write_text("# a comment\n" + PLAN + "budget: {calls: 100}\n", encoding="utf-8")
-    assert chosen(str(file), None).key == first.key
+    assert selected(str(file), None).key == first.key
     file.write_text(PLAN + 'seed: "8"\n', encoding="utf-8")
-    assert chosen(str(file), None).key != first.key
+    assert selected(str(file), None).key != first.key
 
 
 def test_imported_counts_are_read_beside_the_plan_and_sent_along(file: Path) -> None:
     file.write_text(PLAN + "stage1_import: counts.csv\n", encoding="utf-8")
     with pytest.raises(Failure, match=r"counts\.csv; it is looked for beside the plan"):
-        chosen(str(file), None)
+        selected(str(file), None)
     (file.parent / "counts.csv").write_text(COUNTS)
-    body = chosen(str(file), None).body
+    body = selected(str(file), None).body
     assert body["stage1_import"]["file"] == "counts.csv"
     assert len(body["stage1_import"]["runs"]) == 5
     assert msgspec.json.encode(body)

@@ -1,4 +1,4 @@
-"""`playmolt bots` says whom its games wait for."""
+"""`playmolt bots` says waiting_for its games wait for."""
 
 import asyncio
 from pathlib import Path
@@ -28,19 +28,19 @@ def state(phase: str, *submitted: bool, **more: Any) -> dict[str, Any]:
     ],
 )
 def test_whom_a_game_waits_for(seen: dict[str, Any], told: str) -> None:
-    assert bots.whom(seen) == told
+    assert bots.waiting_for(seen) == told
 
 
 def test_one_that_is_away_is_not_waited_for() -> None:
     seen = state("switch", True, False)
     seen["participants"][1]["away"] = True
-    assert bots.whom(seen) == "nobody (switch, round 2)"
+    assert bots.waiting_for(seen) == "nobody (switch, round 2)"
 
 
 async def test_it_is_said_again_and_again_though_one_look_may_fail(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(bots, "TELLING_SECONDS", 0)
+    monkeypatch.setattr(bots, "REPORT_SECONDS", 0)
     looks = 0
     enough = asyncio.Event()
 
@@ -54,7 +54,7 @@ async def test_it_is_said_again_and_again_though_one_look_may_fail(
                 raise Unavailable("for a moment")
             return state("waiting", False) | {"game_id": game_id}
 
-    telling = asyncio.create_task(bots._tell(Anybody(), ["ox-1"]))  # type: ignore[arg-type]
+    telling = asyncio.create_task(bots._report_waiting(Anybody(), ["ox-1"]))  # type: ignore[arg-type]
     await asyncio.wait_for(enough.wait(), 10)
     telling.cancel()
     assert capsys.readouterr().err.startswith("ox-1 waits for 4 more to join\nox-1 waits for 4 more to join\n")

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 import pytest
-from playmolt_cli.house.budget import BadBudget, limits_of
+from playmolt_cli.house.budget import InvalidBudget, limits_of
 from playmolt_cli.model_seats.budget import Limits
 
 
@@ -18,5 +18,5 @@ def test_each_limit_is_said_once_or_not_at_all() -> None:
     "text", ["money", "money=", "money=-1", "money=NaN", "calls=1.5", "calls=1,calls=2", "euros=1"]
 )
 def test_what_says_no_budget_is_refused_with_the_part_at_fault(text: str) -> None:
-    with pytest.raises(BadBudget, match="PLAYMOLT_HOUSE_BUDGET"):
+    with pytest.raises(InvalidBudget, match="PLAYMOLT_HOUSE_BUDGET"):
         limits_of(text)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from playmolt.loop import Forfeit, Turn
-from playmolt_cli.house.budget import Days, KeptBudget
+from playmolt_cli.house.budget import DailyBudget, StoredBudget
 from playmolt_cli.house.models import HouseModels, UnknownAlias
 from playmolt_cli.match.table import Sitting, Table, TableTurn
-from playmolt_cli.model_seats.budget import Amount, BudgetSpent, Limits
+from playmolt_cli.model_seats.budget import Amount, BudgetExhausted, Limits
 from playmolt_cli.model_seats.requests import cast
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.limits import MemoryLimits
@@ -68,17 +68,17 @@ async def test_a_days_budget_is_not_new_after_a_restart(tmp_path: Path) -> None:
 
 async def test_a_call_that_a_kill_cut_off_stays_counted_at_its_worst(tmp_path: Path) -> None:
     limits, file = Limits(money=Decimal(3)), tmp_path / "day.jsonl"
-    await KeptBudget(limits, file).reserve(Amount(Decimal(2), 10, 1))
-    killed = KeptBudget(limits, file)
+    await StoredBudget(limits, file).reserve(Amount(Decimal(2), 10, 1))
+    killed = StoredBudget(limits, file)
     assert killed.spent == Amount(Decimal(2), 10, 1)
-    with pytest.raises(BudgetSpent):
+    with pytest.raises(BudgetExhausted):
         await killed.reserve(Amount(Decimal(2), 10, 1))
     await killed.reserve(Amount(Decimal(1), 10, 1))
     await killed.settle(Amount(Decimal(1), 10, 1), Amount(Decimal("0.25"), 4, 1))
-    assert KeptBudget(limits, file).spent == Amount(Decimal("2.25"), 14, 2)
+    assert StoredBudget(limits, file).spent == Amount(Decimal("2.25"), 14, 2)
 
 
 def test_what_was_spent_on_a_day_before_is_forgotten(tmp_path: Path) -> None:
     (tmp_path / "2020-01-01.jsonl").write_text('{"money": "9", "tokens": 9, "calls": 9}\n', "utf-8")
-    assert Days(Limits(calls=1), tmp_path).today.spent == Amount()
+    assert DailyBudget(Limits(calls=1), tmp_path).today.spent == Amount()
     assert [file.stem for file in tmp_path.glob("2020*")] == []

@@ -4,8 +4,8 @@ import io
 import string
 
 from playmolt_cli.jury.overseer import ARGUMENTS, NOTES
-from playmolt_cli.jury.page import Page
-from playmolt_cli.jury.words import _WORDS, Words
+from playmolt_cli.jury.page import JuryPage
+from playmolt_cli.jury.texts import _WORDS, JuryTexts
 from playmolt_schemas.games.jury import (
     NOTE_CHARS,
     ChatReply,
@@ -21,9 +21,11 @@ from rich.console import Console
 from rich.text import Text
 
 
-def page(*, terminal: bool = False, width: int = 60) -> tuple[Page, io.StringIO]:
+def page(*, terminal: bool = False, width: int = 60) -> tuple[JuryPage, io.StringIO]:
     out = io.StringIO()
-    made = Page(Console(file=out, force_terminal=terminal, width=width, highlight=False, markup=False), Words("en"))
+    made = JuryPage(
+        Console(file=out, force_terminal=terminal, width=width, highlight=False, markup=False), JuryTexts("en")
+    )
     made.names = {"radical": "Radical", "lin_xia": "Lin Xia"}
     return made, out
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 import pytest
-from playmolt_cli.legal.asking import Asker
-from playmolt_cli.legal.form import ask_facts, ask_form, with_fields
-from playmolt_cli.legal.page import Page
-from playmolt_cli.legal.words import Words
+from playmolt_cli.legal.form import prompt_facts, prompt_form, with_fields
+from playmolt_cli.legal.page import LegalPage
+from playmolt_cli.legal.prompter import Prompter
+from playmolt_cli.legal.texts import LegalTexts
 from playmolt_cli.terminal.failures import Failure
 from playmolt_core.game.decider import Accepted, Command
 from playmolt_legal import commands, effects, views
@@ -72,10 +72,10 @@ class Held:
 
 
 @pytest.fixture
-def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Asker]:
+def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Prompter]:
     """Gives somebody to ask who types these lines; one question more is an error."""
 
-    def typing(*lines: str) -> Asker:
+    def typing(*lines: str) -> Prompter:
         left: Iterator[str] = iter(lines)
 
         def prompt(*_: object, **__: object) -> str:
@@ -85,21 +85,21 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Asker]:
                 raise click.Abort from None
 
         monkeypatch.setattr(click, "prompt", prompt)
-        return Asker(Page(Console(file=io.StringIO()), Words("en")), "give --file FILE")
+        return Prompter(LegalPage(Console(file=io.StringIO()), LegalTexts("en")), "give --file FILE")
 
     return typing
 
 
 def asked(
-    held: Held, asker: Asker, before: dict[str, Any] | None = None, again: tuple[str, ...] = ()
+    held: Held, asker: Prompter, before: dict[str, Any] | None = None, again: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     session, gate = held.shown()
-    form = ask_form(asker, session, gate, before or {}, again)
+    form = prompt_form(asker, session, gate, before or {}, again)
     held.steer(form)  # what was asked is what the rules take
     return form
 
 
-def test_round_1_takes_issues_by_number_or_in_the_persons_words(typed: Callable[..., Asker]) -> None:
+def test_round_1_takes_issues_by_number_or_in_the_persons_words(typed: Callable[..., Prompter]) -> None:
     held = Held("scripted").to("round1")
     first = held.shown()[1].issues[0]
     form = asked(held, typed("1", "of my own", "2", "hardline", ""))
@@ -108,14 +108,14 @@ def test_round_1_takes_issues_by_number_or_in_the_persons_words(typed: Callable[
     }  # fmt: skip
 
 
-def test_nothing_needed_may_stay_empty(typed: Callable[..., Asker]) -> None:
+def test_nothing_needed_may_stay_empty(typed: Callable[..., Prompter]) -> None:
     held = Held("scripted").to("round1")
     form = asked(held, typed("", "", "mine", "", "", "5", "win likelihood", "cheerful", "3", "  "))
     assert (form["focus_issues"], form["goal"], form["stance"]) == (["mine"], "win_likelihood", "flexible")
     assert "fact_corrections" not in form
 
 
-def test_what_could_be_conceded_is_asked_only_of_one_who_would_settle(typed: Callable[..., Asker]) -> None:
+def test_what_could_be_conceded_is_asked_only_of_one_who_would_settle(typed: Callable[..., Prompter]) -> None:
     answers = ["the handover", "3", "record", "", "2", "no press", "", ""]
     settling = asked(Held("scripted").to("round2"), typed(*answers, "y", "half"))
     assert (settling["settlement_interest"], settling["concession_range"]) == (True, "half")
@@ -125,7 +125,7 @@ def test_what_could_be_conceded_is_asked_only_of_one_who_would_settle(typed: Cal
     assert "concession_range" not in firm
 
 
-def test_open_questions_are_asked_by_their_text(typed: Callable[..., Asker]) -> None:
+def test_open_questions_are_asked_by_their_text(typed: Callable[..., Prompter]) -> None:
     held = Held("scripted-unsure").to("facts")
     questions = held.shown()[0].facts.questions
     answers = ["yes, last spring", *[""] * (len(questions) - 1)]
@@ -139,11 +139,11 @@ def test_open_questions_are_asked_by_their_text(typed: Callable[..., Asker]) -> 
     }
 
 
-def test_one_who_goes_on_unclear_is_asked_no_facts(typed: Callable[..., Asker]) -> None:
+def test_one_who_goes_on_unclear_is_asked_no_facts(typed: Callable[..., Prompter]) -> None:
     assert asked(Held("scripted-unsure").to("facts"), typed("2")) == FORMS["facts"]
 
 
-def test_each_piece_of_missing_evidence_is_asked_for(typed: Callable[..., Asker]) -> None:
+def test_each_piece_of_missing_evidence_is_asked_for(typed: Callable[..., Prompter]) -> None:
     held = Held("scripted-no-go", "criminal").to("round2")
     asked_for = [item.id for item in held.shown()[1].missing_evidence]
     form = asked(held, typed("the handover", "1", "record", "", "2", "", "", *["none"] * len(asked_for)))
@@ -151,20 +151,20 @@ def test_each_piece_of_missing_evidence_is_asked_for(typed: Callable[..., Asker]
     assert form["missing_evidence_answers"] == dict.fromkeys(asked_for, "none")
 
 
-def test_only_the_fields_at_fault_are_asked_again(typed: Callable[..., Asker]) -> None:
+def test_only_the_fields_at_fault_are_asked_again(typed: Callable[..., Prompter]) -> None:
     before = {**FORMS["round1"], "goal": "glory"}
     form = asked(Held("scripted").to("round1"), typed("4"), before, ("goal",))
     assert form == FORMS["round1"] | {"goal": "evidence_reinforcement"}
 
 
-def test_where_nobody_can_be_asked_the_options_are_named(typed: Callable[..., Asker]) -> None:
+def test_where_nobody_can_be_asked_the_options_are_named(typed: Callable[..., Prompter]) -> None:
     with pytest.raises(Failure, match="give --file FILE"):
         asked(Held("scripted").to("round1"), typed("1"))
 
 
-def test_facts_are_asked_one_after_the_other(typed: Callable[..., Asker]) -> None:
+def test_facts_are_asked_one_after_the_other(typed: Callable[..., Prompter]) -> None:
     asker = typed("one line", "another", "", "", "acts", "", "", "", "")
-    facts = ask_facts(asker.words, asker)
+    facts = prompt_facts(asker.words, asker)
     assert facts == {
         "overview": "one line\nanother", "acts": "acts", "timeline": [], "evidence": [], "opposing_claims": "",
     }  # fmt: skip
@@ -203,7 +203,7 @@ def test_a_field_without_a_name_is_refused(field: str) -> None:
 
 def listed(held: Held) -> list[str]:
     file = io.StringIO()
-    Page(Console(file=file, width=200), Words("en")).fields(held.shown()[1].schema)
+    LegalPage(Console(file=file, width=200), LegalTexts("en")).fields(held.shown()[1].schema)
     return [line.strip() for line in file.getvalue().splitlines()]
 
 

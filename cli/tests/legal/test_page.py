@@ -4,8 +4,8 @@ import io
 from typing import Any
 
 import pytest
-from playmolt_cli.legal.page import Page, speaking
-from playmolt_cli.legal.words import Words
+from playmolt_cli.legal.page import LegalPage, speaking
+from playmolt_cli.legal.texts import LegalTexts
 from playmolt_schemas.games.legal import (
     Citation,
     Fact,
@@ -24,13 +24,13 @@ from rich.cells import cell_len
 from rich.console import Console
 
 
-def page(language: Language = "en", *, width: int = 0) -> tuple[Page, io.StringIO]:
+def page(language: Language = "en", *, width: int = 0) -> tuple[LegalPage, io.StringIO]:
     """A page on a terminal that is so wide, or on a pipe."""
     file = io.StringIO()
     out = Console(
         file=file, force_terminal=bool(width), width=width or 30, highlight=False, markup=False, no_color=True
     )
-    return Page(out, Words(language)), file
+    return LegalPage(out, LegalTexts(language)), file
 
 
 def session(**fields: Any) -> Session:
@@ -206,7 +206,7 @@ def test_a_failed_turn_says_why() -> None:
 
 
 def test_both_languages_have_the_same_words() -> None:
-    from playmolt_cli.legal import words as legal_words
+    from playmolt_cli.legal import texts as legal_words
 
     table = legal_words._WORDS
     assert table["ko"].keys() == table["en"].keys()
@@ -232,6 +232,6 @@ def test_each_message_of_the_stream_has_its_line(message: dict[str, Any], told: 
 
 
 def test_the_speaker_is_called_by_the_kind_of_case() -> None:
-    words = Words("en")
+    words = LegalTexts("en")
     assert speaking(words, session(), "CLAIMANT_R1") == "Plaintiff's counsel is speaking (CLAIMANT_R1)"
     assert speaking(words, session(case_type="criminal"), "CLAIMANT_R1") == "Prosecutor is speaking (CLAIMANT_R1)"

@@ -33,13 +33,13 @@ async def _ask(server: Postgres, statement: str) -> object:
 async def test_committed_data_survives_kill_and_restart_on_the_same_port(folder: Path) -> None:
     with Postgres(folder / "postgres") as server:
         url = server.url
-        await _ask(server, "CREATE TABLE kept AS SELECT 42 AS answer")
+        await _ask(server, "CREATE TABLE managed AS SELECT 42 AS answer")
         server.kill()
         assert not server.alive()
         server.start()
-        assert (server.url, await _ask(server, "SELECT answer FROM kept")) == (url, 42)
+        assert (server.url, await _ask(server, "SELECT answer FROM managed")) == (url, 42)
         server.restart()
-        assert (server.url, await _ask(server, "SELECT answer FROM kept")) == (url, 42)
+        assert (server.url, await _ask(server, "SELECT answer FROM managed")) == (url, 42)
         assert [await _ask(server, f"SHOW {name}") for name in ("fsync", "synchronous_commit")] == ["on", "on"]
 
 

@@ -1,4 +1,4 @@
-"""A key is kept for its own server only, readable by its owner alone."""
+"""A key is managed for its own server only, readable by its owner alone."""
 
 from pathlib import Path
 

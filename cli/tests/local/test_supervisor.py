@@ -1,4 +1,4 @@
-"""A program is kept alive without being restarted in a frenzy."""
+"""A program is managed alive without being restarted in a frenzy."""
 
 import subprocess
 import sys
@@ -12,28 +12,28 @@ from playmolt_cli.local.embedded import child
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.local.probe import Readiness
 from playmolt_cli.local.services import Counts, Program
-from playmolt_cli.local.supervisor import BACKOFF_MOST, Kept, Supervisor
+from playmolt_cli.local.supervisor import BACKOFF_MOST, ManagedProcess, Supervisor
 from playmolt_core.settings import Settings
 
 
 @pytest.fixture
-def short_lived(tmp_path: Path) -> Iterator[Kept]:
+def short_lived(tmp_path: Path) -> Iterator[ManagedProcess]:
     log = tmp_path / "logs" / "short-lived.log"
 
     def start() -> subprocess.Popen[bytes]:
         return child.spawn([sys.executable, "-c", "raise SystemExit('no reason')"], log=log)
 
-    kept = Kept(Program("short-lived", 0, start, lambda: Readiness(False), log))
-    yield kept
-    assert kept.pid is None
+    managed = ManagedProcess(Program("short-lived", 0, start, lambda: Readiness(False), log))
+    yield managed
+    assert managed.pid is None
 
 
-def _wait_for_death(kept: Kept) -> None:
-    assert kept.process is not None
-    kept.process.wait(60)
+def _wait_for_death(managed: ManagedProcess) -> None:
+    assert managed.process is not None
+    managed.process.wait(60)
 
 
-def test_the_first_death_is_mended_at_once_and_later_ones_after_growing_pauses(short_lived: Kept) -> None:
+def test_the_first_death_is_mended_at_once_and_later_ones_after_growing_pauses(short_lived: ManagedProcess) -> None:
     for pause in (0, 0.25, 0.5, 1, 2, 4, *[BACKOFF_MOST] * 3):
         short_lived.start()
         _wait_for_death(short_lived)
@@ -45,7 +45,7 @@ def test_the_first_death_is_mended_at_once_and_later_ones_after_growing_pauses(s
             assert short_lived.start_at <= time.monotonic()
 
 
-def test_a_program_that_ran_steadily_is_forgiven(short_lived: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_ran_steadily_is_forgiven(short_lived: ManagedProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     short_lived.start()
     _wait_for_death(short_lived)
     short_lived.deaths = 7
@@ -57,26 +57,28 @@ def test_a_program_that_ran_steadily_is_forgiven(short_lived: Kept, monkeypatch:
 def test_a_living_program_is_left_alone(tmp_path: Path) -> None:
     log = tmp_path / "logs" / "living.log"
     command = [sys.executable, "-c", "import time; time.sleep(60)"]
-    kept = Kept(Program("living", 0, lambda: child.spawn(command, log=log), lambda: Readiness(True), log))
-    kept.start()
-    assert not kept.died()
-    kept.signal(9)
-    _wait_for_death(kept)
-    assert kept.died()
+    managed = ManagedProcess(Program("living", 0, lambda: child.spawn(command, log=log), lambda: Readiness(True), log))
+    managed.start()
+    assert not managed.died()
+    managed.signal(9)
+    _wait_for_death(managed)
+    assert managed.died()
 
 
-def test_the_reason_of_a_death_stands_in_its_log(short_lived: Kept) -> None:
+def test_the_reason_of_a_death_stands_in_its_log(short_lived: ManagedProcess) -> None:
     short_lived.start()
     _wait_for_death(short_lived)
     assert short_lived.log.last_line() == "no reason"
 
 
-def test_a_full_disk_ends_no_platform(short_lived: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_ends_no_platform(
+    short_lived: ManagedProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told: list[str] = []
     folder = Folder(tmp_path / "data")
     folder.make()
     platform = Supervisor(folder, Settings(), Counts(), lambda name, text: told.append(f"{name} {text}"))
-    platform._kept.append(short_lived)
+    platform._children.append(short_lived)
 
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
@@ -116,10 +118,12 @@ def test_a_program_that_lives_and_does_not_work_is_started_again(
         pids.append(process.pid)
         return process
 
-    kept = Kept(Program("living", 0, start, lambda: Readiness(True), log, stalled=lambda: stalled and len(pids) == 1))
-    kept.start()
+    managed = ManagedProcess(
+        Program("living", 0, start, lambda: Readiness(True), log, stalled=lambda: stalled and len(pids) == 1)
+    )
+    managed.start()
     platform = Supervisor(Folder(tmp_path), Settings(), Counts(), lambda *_: None)
-    platform._kept.append(kept)
+    platform._children.append(managed)
     until = time.monotonic() + 60
     for _ in range(20):
         platform.tend()
@@ -128,5 +132,5 @@ def test_a_program_that_lives_and_does_not_work_is_started_again(
         assert time.monotonic() < until
         platform.tend()
     assert len(pids) == (2 if stalled else 1)
-    kept.signal(9)
-    _wait_for_death(kept)
+    managed.signal(9)
+    _wait_for_death(managed)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from playmolt_cli.games import deciders
-from playmolt_cli.log.redecide import GameDifference, Redecided, RulesVersions, redecide
+from playmolt_cli.log.redecide import GameDifference, RedecisionReport, RulesVersions, redecide
 from playmolt_cli.main import cli
 from playmolt_core.game.decider import Command, EndGame, Refused
 from playmolt_core.log.copies.export import json_lines
@@ -37,7 +37,7 @@ class NobodyEnds(Ox):
 async def test_rules_that_did_not_change_decide_everything_as_it_was(log: MemoryLog, store: Store) -> None:
     await store(ENDED, ended=True)
     await store(RUNNING, ended=False)
-    assert await redecide(log, deciders(), lambda _: None) == Redecided(2, 2, [], {"ox": RulesVersions(1, 1)})
+    assert await redecide(log, deciders(), lambda _: None) == RedecisionReport(2, 2, [], {"ox": RulesVersions(1, 1)})
 
 
 async def test_a_game_that_would_not_have_ended_is_told_with_its_event(log: MemoryLog, store: Store) -> None:
@@ -45,7 +45,7 @@ async def test_a_game_that_would_not_have_ended_is_told_with_its_event(log: Memo
     await store(RUNNING, ended=False)
     found = await redecide(log, {**deciders(), "ox": NobodyEnds()}, lambda _: None)
     last = GameDifference(ENDED, "ox", 11, events=True, results=True, points=False)
-    assert found == Redecided(2, 1, [last], {"ox": RulesVersions(stored=1, now=2)})
+    assert found == RedecisionReport(2, 1, [last], {"ox": RulesVersions(stored=1, now=2)})
 
 
 async def test_a_game_that_today_s_rules_cannot_read_differs(log: MemoryLog, store: Store) -> None:

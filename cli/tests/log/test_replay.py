@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from playmolt_cli.log.replay import Agreement, Moment
+from playmolt_cli.log.replay import Moment, ReplayVerdict
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from playmolt_cli.log.replay import Agreement, Moment
 def test_the_verdict_follows_the_states_that_can_be_compared(
     agrees: list[bool | None], verdict: str, diverged_at: int | None
 ) -> None:
-    agreement = Agreement()
+    agreement = ReplayVerdict()
     for version, agreed in enumerate(agrees, 1):
         agreement.take(Moment(version, datetime(2026, 1, 1, tzinfo=UTC), "speak", {}, None, agreed))
     assert (agreement.verdict, agreement.diverged_at) == (verdict, diverged_at)

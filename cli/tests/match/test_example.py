@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from openskill.models import PlackettLuce
 from playmolt_cli.games import deciders
-from playmolt_cli.match.entering import models_of
+from playmolt_cli.match.entrant_factory import models_of
+from playmolt_cli.match.match_run import MatchRun
 from playmolt_cli.match.plan import read_plan
 from playmolt_cli.match.reporting.pages import html, markdown
 from playmolt_cli.match.reporting.report import Report
-from playmolt_cli.match.running import Running
 from playmolt_core.llm.catalogue import Catalogue
 from scipy.stats import t
 
@@ -32,7 +32,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def report(out: Path) -> Report:
     folder = shutil.copytree(EXAMPLE, out / "plan")
     catalogue = Catalogue()
-    running = Running(
+    running = MatchRun(
         read_plan(folder / "plan.toml", catalogue, models_of(catalogue, "")), deciders(), catalogue, out / "m"
     )
     try:

@@ -15,11 +15,11 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 from playmolt_cli.games import deciders
 from playmolt_cli.main import cli
-from playmolt_cli.match.entering import models_of
+from playmolt_cli.match.entrant_factory import models_of
 from playmolt_cli.match.folder import MatchFolder
+from playmolt_cli.match.match_run import MatchRun
 from playmolt_cli.match.plan import read_plan
 from playmolt_cli.match.reporting.report import Report
-from playmolt_cli.match.running import Running
 from playmolt_core.llm.attempts import RAW_BYTES
 from playmolt_core.llm.catalogue import Catalogue, load
 
@@ -75,7 +75,7 @@ def plan(tmp_path: Path, server: FakeServer, monkeypatch: pytest.MonkeyPatch) ->
 
 async def played(plan: Path, out: Path | None = None) -> Report:
     catalogue: Catalogue = load(os.environ["PLAYMOLT_MODELS"])
-    running = Running(read_plan(plan, catalogue, models_of(catalogue, "")), deciders(), catalogue, out)
+    running = MatchRun(read_plan(plan, catalogue, models_of(catalogue, "")), deciders(), catalogue, out)
     try:
         return await running.play()
     finally:

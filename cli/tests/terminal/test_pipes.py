@@ -9,13 +9,13 @@ PROGRAM = """
 import asyncio
 
 import click
-from playmolt_cli.terminal.failures import Commands
+from playmolt_cli.terminal.failures import CommandGroup
 from playmolt_cli.terminal.terminal_text import TerminalText, console
 
 page = TerminalText(console())
 
 
-@click.group(cls=Commands)
+@click.group(cls=CommandGroup)
 def cli() -> None: ...
 
 

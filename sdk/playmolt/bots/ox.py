@@ -18,7 +18,7 @@ OTHER: Mapping[Choice, Choice] = {"O": "X", "X": "O"}
 
 
 @dataclass(frozen=True)
-class Table:
+class TableView:
     """What a bot sees from its seat. Other agents are named by their ids."""
 
     me: str
@@ -36,12 +36,12 @@ class Table:
     last_minority: Choice | None
 
 
-def read_table(state: State) -> Table:
+def read_table(state: State) -> TableView:
     """Read the state of an O/X game from a seat."""
     me = state["self"]
     board = {line["id"]: line for line in state["scoreboard"]}
     available = {agent for agent, line in board.items() if line["switch_available"]} - {me["id"]}
-    return Table(
+    return TableView(
         me=me["id"],
         others=tuple(sorted(seat["id"] for seat in state["participants"] if seat["id"] != me["id"])),
         rounds_left=state["maxRounds"] - state["round"],
@@ -83,7 +83,7 @@ def _coin(rng: random.Random) -> Choice:
     return "O" if rng.random() < 0.5 else "X"
 
 
-def _crowded(table: Table) -> bool:
+def _crowded(table: TableView) -> bool:
     """Whether I stand in the majority and a switch alone would take me out of it."""
     mine = table.choices[table.me]
     others_o = sum(table.choices.get(agent) == "O" for agent in table.others)
@@ -91,23 +91,23 @@ def _crowded(table: Table) -> bool:
     return moves > stays
 
 
-def _tossed(_table: Table, rng: random.Random) -> Choice:
+def _tossed(_table: TableView, rng: random.Random) -> Choice:
     return _coin(rng)
 
 
-def _on_a_whim(table: Table, rng: random.Random) -> bool:
+def _on_a_whim(table: TableView, rng: random.Random) -> bool:
     return rng.random() < 1 / (table.rounds_left + 2)
 
 
-def _where_few_stood(table: Table, rng: random.Random) -> Choice:
+def _where_few_stood(table: TableView, rng: random.Random) -> Choice:
     return table.last_minority or _coin(rng)
 
 
-def _crowded_sooner_or_later(table: Table, rng: random.Random) -> bool:
+def _crowded_sooner_or_later(table: TableView, rng: random.Random) -> bool:
     return _crowded(table) and rng.random() < 1 / (table.rounds_left + 1)
 
 
-def _crowded_at_once(table: Table, _rng: random.Random) -> bool:
+def _crowded_at_once(table: TableView, _rng: random.Random) -> bool:
     return _crowded(table)
 
 
@@ -117,33 +117,33 @@ _KEEPING = 3.0
 """What a switch is worth at the start: half of an ordinary win."""
 
 
-def _by_habits(table: Table, rng: random.Random) -> Choice:
+def _by_habits(table: TableView, rng: random.Random) -> Choice:
     chances = [_habit(table, agent) for agent in table.others]
     better = expected("O", chances) - expected("X", chances)
     return "O" if rng.random() < 1 / (1 + math.exp(-better / _TEMPERATURE)) else "X"
 
 
-def _where_it_gains(table: Table, _rng: random.Random) -> bool:
+def _where_it_gains(table: TableView, _rng: random.Random) -> bool:
     mine = table.choices[table.me]
     chances = [_ending_on_o(table, agent) for agent in table.others]
     better = expected(OTHER[mine], chances) - expected(mine, chances)
     return better > _worth_of_keeping(table)
 
 
-def _worth_of_keeping(table: Table) -> float:
+def _worth_of_keeping(table: TableView) -> float:
     ahead = table.points.get(table.me, 0) - max((table.points.get(agent, 0) for agent in table.others), default=0)
     # Who leads can afford to wait; who is behind has to catch up while there are rounds.
     standing = 1.5 if ahead > 0 else 0.5 if ahead < 0 else 1.0
     return _KEEPING * standing * table.rounds_left / table.rounds
 
 
-def _habit(table: Table, agent: str) -> float:
+def _habit(table: TableView, agent: str) -> float:
     """How often an agent starts with O, starting from one half."""
     seen = [choices[agent] for choices in table.past if agent in choices]
     return (seen.count("O") + 1) / (len(seen) + 2)
 
 
-def _ending_on_o(table: Table, agent: str) -> float:
+def _ending_on_o(table: TableView, agent: str) -> float:
     choice = table.choices[agent]
     on_o = float(choice == "O")
     if agent in table.decided:
@@ -158,8 +158,8 @@ def _ending_on_o(table: Table, agent: str) -> float:
 class Policy(NamedTuple):
     """The two decisions of a bot: a side, and whether to use the switch when there is one."""
 
-    first: Callable[[Table, random.Random], Choice]
-    switches: Callable[[Table, random.Random], bool]
+    first: Callable[[TableView, random.Random], Choice]
+    switches: Callable[[TableView, random.Random], bool]
 
 
 POLICIES: Mapping[str, Policy] = {

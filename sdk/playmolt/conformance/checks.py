@@ -15,7 +15,7 @@ from playmolt_schemas.api import GameType
 from playmolt.bots import run_house_bots, seats
 from playmolt.client import AsyncClient
 from playmolt.conformance.faults import RETRY_AFTER_SECONDS, Fault, FaultyTransport
-from playmolt.conformance.players import LostTurn, Player, PythonPlayer, Watched
+from playmolt.conformance.players import LostTurn, Player, PythonPlayer, TimedPlayer
 from playmolt.errors import BotFailed
 from playmolt.feed import CLOSING, Message
 from playmolt.loop import Bot, GameResult
@@ -40,7 +40,7 @@ class _Run(msgspec.Struct, frozen=True):
     """A game that was played, or broke off."""
 
     ended: GameResult | BotFailed
-    watched: Watched
+    watched: TimedPlayer
     transport: FaultyTransport
     events: Sequence[Message]
 
@@ -81,7 +81,7 @@ async def check_player(
 ) -> list[Check]:
     """The same for a bot that runs elsewhere; it is left open."""
     transport = FaultyTransport(httpx.AsyncHTTPTransport())
-    watched = Watched(player, seconds)
+    watched = TimedPlayer(player, seconds)
     async with AsyncClient(url, transport=transport) as client:
         await client.register("conformance")
         seat = await client.join(game)
@@ -116,7 +116,7 @@ def failed(checks: Sequence[Check]) -> bool:
 
 
 async def _end(url: str, key: str, game: GameType, game_id: str) -> None:
-    """Play the seat of a bot that gave up to the end, so that no game is left standing on the server."""
+    """Play the seat of a bot that gave up to the end, so that no game is left current_line on the server."""
     with suppress(Exception):
         async with asyncio.timeout(ENDING_SECONDS), AsyncClient(url, key) as client:
             await client.play(seats(game, 1)[0], game, game_id=game_id)

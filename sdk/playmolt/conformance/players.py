@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from playmolt_schemas.codes import Problem
 
 from playmolt.errors import BotFailed
-from playmolt.loop import Bot, Forfeit, GameResult, Turn, blamed, decide, file_of
+from playmolt.loop import Bot, Forfeit, GameResult, Turn, bot_errors, decide, file_of
 
 _ENDING_SECONDS = 1.0
 
@@ -27,7 +27,7 @@ class Player(Protocol):
     async def answer(self, turn: Turn) -> Any:
         """Its answer; raises BotFailed when it breaks, LostTurn when it gives none."""
 
-    def standing(self) -> str:
+    def current_line(self) -> str:
         """Where in its program it is busy; "" where that is not known."""
 
     async def over(self, result: GameResult) -> None:
@@ -49,7 +49,7 @@ class PythonPlayer:
     async def answer(self, turn: Turn) -> Any:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._answer(turn), self._loop))
 
-    def standing(self) -> str:
+    def current_line(self) -> str:
         frame = sys._current_frames().get(self._thread.ident or 0)  # noqa: SLF001 -- documented, in spite of its name
         file = file_of(self._bot)
         own = (f"{Path(file).name}:{line}" for one, line in walk_stack(frame) if one.f_code.co_filename == file)
@@ -63,7 +63,7 @@ class PythonPlayer:
         await asyncio.to_thread(self._thread.join, _ENDING_SECONDS)  # one that hangs dies with the process
 
     async def _answer(self, turn: Turn) -> Any:
-        with blamed(self._bot):
+        with bot_errors(self._bot):
             action = decide(self._bot, turn)
             return await action if isawaitable(action) else action
 
@@ -72,7 +72,7 @@ class PythonPlayer:
         self._loop.close()
 
 
-class Watched:
+class TimedPlayer:
     """A player, with a watch on it and a record of what became of its answers."""
 
     def __init__(self, player: Player, seconds: float) -> None:
@@ -91,7 +91,7 @@ class Watched:
             async with asyncio.timeout(self.seconds):
                 answer = await self._player.answer(turn)
         except TimeoutError as late:
-            where = self._player.standing()
+            where = self._player.current_line()
             raise LostTurn(f"{where}{': ' if where else ''}no answer within {self.seconds:g} s") from late
         self.slowest = max(self.slowest, time.monotonic() - began)
         self.answers += 1

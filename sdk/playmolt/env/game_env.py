@@ -21,7 +21,7 @@ _AT: Final = datetime(2026, 1, 1, tzinfo=UTC)
 """Nothing is late: the games have no deadlines, and one moment for all that happens."""
 
 
-class Table:
+class LocalGame:
     """One game, from the moment in which its last seat is taken."""
 
     def __init__(
@@ -123,7 +123,7 @@ class GameEnv(AECEnv[str, Observation, int | None], ABC):
         del options  # PettingZoo's own argument; these games have none
         if seed is not None:
             self._seed, self._played = seed, 0
-        self._table = Table(
+        self._table = LocalGame(
             self._decider, self.possible_agents, self.game, f"{self._seed}/{self._played}", self._language
         )
         self._played += 1

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from playmolt_cli.local.embedded import child
-from playmolt_cli.terminal.failures import Expected
+from playmolt_cli.terminal.failures import ExpectedError
 
 _RANGE: Final = range(20_000, 32_000)
 """Below the range of outgoing connections: a client that redials a server which is being restarted could otherwise be
@@ -58,7 +58,7 @@ STOP_SECONDS = 10.0
 _LAST_LINES = 5
 
 
-class ServerError(Expected):
+class ServerError(ExpectedError):
     """A server did not start; the message says what it wrote last and where its log is."""
 
 
@@ -133,7 +133,7 @@ class Server(ABC):
             time.sleep(0.01)
 
     def trouble(self, what: str) -> str:
-        """Tell what is wrong, with the last lines of the log."""
+        """Announce what is wrong, with the last lines of the log."""
         lines = self.log.read_text("utf-8", errors="replace").splitlines() if self.log.exists() else []
         return "\n  ".join([f"{self.name} {what}; log: {self.log}", *lines[-_LAST_LINES:]])
 

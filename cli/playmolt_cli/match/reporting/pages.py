@@ -64,7 +64,7 @@ class Link(NamedTuple):
 Cell = str | Link
 
 
-class Table(NamedTuple):
+class ReportTable(NamedTuple):
     """A heading, and rows under column names."""
 
     title: str
@@ -107,20 +107,20 @@ def _played(report: Report) -> str:
     return f"{report.games_played} of {report.games_planned} games were played, seed {report.seed}.{stopped}"
 
 
-def _tables(report: Report) -> Iterator[Table]:
+def _tables(report: Report) -> Iterator[ReportTable]:
     for game in dict.fromkeys(game for player in report.players for game in player.by_game):
         yield _players(report, game)
         yield _cross(report, game)
     yield _pairs(report)
     yield _faults(report)
     yield _costs(report)
-    yield Table("Games", ("number", "game", "seats", "log", "transcript"), [
+    yield ReportTable("Games", ("number", "game", "seats", "log", "transcript"), [
         [str(game.number), game.game, ", ".join(game.seats), _file(game.log), _file(game.transcript)]
         for game in report.games
     ])  # fmt: skip
 
 
-def _players(report: Report, game: str) -> Table:
+def _players(report: Report, game: str) -> ReportTable:
     columns = ("player", "kind", "model", "games", "won", "points", "mean points", "rating")
     rows = [
         [
@@ -131,14 +131,14 @@ def _players(report: Report, game: str) -> Table:
         for player in report.players
         if (line := player.by_game.get(game)) is not None
     ]  # fmt: skip
-    return Table(f"Players of {game}, with 95 % intervals", columns, rows)
+    return ReportTable(f"Players of {game}, with 95 % intervals", columns, rows)
 
 
-def _cross(report: Report, game: str) -> Table:
+def _cross(report: Report, game: str) -> ReportTable:
     pairs = {(pair.a, pair.b): pair for pair in report.pairs if pair.game == game}
     names = [player.name for player in report.players if player.kind != "fill" and game in player.by_game]
     rows = [[a, *(_difference(pairs, a, b) for b in names)] for a in names]
-    return Table(f"Everybody against everybody, {game}: points a game, row minus column", ("", *names), rows)
+    return ReportTable(f"Everybody against everybody, {game}: points a game, row minus column", ("", *names), rows)
 
 
 def _difference(pairs: dict[tuple[str, str], Pair], a: str, b: str) -> str:
@@ -152,7 +152,7 @@ def _difference(pairs: dict[tuple[str, str], Pair], a: str, b: str) -> str:
     return f"{-pair.points_difference:+.2f}{_within(turned)}"
 
 
-def _pairs(report: Report) -> Table:
+def _pairs(report: Report) -> ReportTable:
     columns = ("game", "a", "b", "blocks", "ahead", "behind", "level", "points", "rating", "better")
     rows = [
         [
@@ -163,19 +163,19 @@ def _pairs(report: Report) -> Table:
         ]
         for pair in report.pairs
     ]  # fmt: skip
-    return Table("Pairs, with 95 % intervals", columns, rows)
+    return ReportTable("Pairs, with 95 % intervals", columns, rows)
 
 
-def _faults(report: Report) -> Table:
+def _faults(report: Report) -> ReportTable:
     counts: dict[tuple[str, str, str, str], int] = {}
     for fault in report.faults:
         key = (fault.player, fault.kind, fault.what, fault.at or "")
         counts[key] = counts.get(key, 0) + fault.count
     rows = [[*key, str(count)] for key, count in sorted(counts.items())]
-    return Table("Faults", ("player", "kind", "what", "at", "count"), rows or [["none", "", "", "", "0"]])
+    return ReportTable("Faults", ("player", "kind", "what", "at", "count"), rows or [["none", "", "", "", "0"]])
 
 
-def _costs(report: Report) -> Table:
+def _costs(report: Report) -> ReportTable:
     columns = ("player", "calls", "tokens in", "tokens out", "cost", "calls of unknown cost")
     rows = [
         [
@@ -190,7 +190,7 @@ def _costs(report: Report) -> Table:
         f"all, {cost.lost_calls} lost", str(cost.calls), str(cost.input_tokens), str(cost.output_tokens),
         cost.money or "", str(cost.unknown_calls),
     ]  # fmt: skip
-    return Table("Cost", columns, [*rows, total])
+    return ReportTable("Cost", columns, [*rows, total])
 
 
 def _file(path: str | None) -> Cell:

@@ -12,8 +12,8 @@ from openskill.models import PlackettLuce
 from playmolt_core.llm.catalogue import decimal_text
 
 from playmolt_cli.match.entrants import Entrant, EntrantKind
-from playmolt_cli.match.tournament import Played, PlayerFault, SeatResult
-from playmolt_cli.model_seats.calls import Calls, EndedCall
+from playmolt_cli.match.tournament import FinishedGame, PlayerFault, SeatResult
+from playmolt_cli.model_seats.calls import Calls, FinishedCall
 
 Interval = tuple[float, float]
 _UPPER: Final = 0.975
@@ -38,7 +38,7 @@ def of_rating(rating: float, uncertainty: float) -> Interval:
 Stopped = Literal["budget", "interrupted"]
 
 
-class Spending(msgspec.Struct, frozen=True, kw_only=True):
+class Spend(msgspec.Struct, frozen=True, kw_only=True):
     """What calls of models came to. `cost` holds what is known: a call without price or usage is in `unknown_calls`."""
 
     calls: int = 0
@@ -49,7 +49,7 @@ class Spending(msgspec.Struct, frozen=True, kw_only=True):
     unknown_calls: int = 0
 
 
-class GameLine(msgspec.Struct, frozen=True, kw_only=True):
+class PlayerGameRow(msgspec.Struct, frozen=True, kw_only=True):
     """A player in the games of one type."""
 
     games: int
@@ -63,14 +63,14 @@ class GameLine(msgspec.Struct, frozen=True, kw_only=True):
     rating_interval: Interval
 
 
-class PlayerLine(msgspec.Struct, frozen=True, kw_only=True):
+class PlayerRow(msgspec.Struct, frozen=True, kw_only=True):
     """A player over the whole match."""
 
     name: str
     kind: EntrantKind
     model: str | None
     prompts: Mapping[str, str] | None
-    by_game: Mapping[str, GameLine]
+    by_game: Mapping[str, PlayerGameRow]
     faults: Mapping[str, int]
     calls: int
     input_tokens: int
@@ -108,7 +108,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     budget: Mapping[str, Any] | None
 
 
-class PlayedLine(msgspec.Struct, frozen=True, kw_only=True):
+class GameRow(msgspec.Struct, frozen=True, kw_only=True):
     """A game; `log` and `transcript` are where it lies, in the folder of the match."""
 
     number: int
@@ -131,14 +131,14 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     stopped: Stopped | None
     games_planned: int
     games_played: int
-    players: tuple[PlayerLine, ...]
+    players: tuple[PlayerRow, ...]
     pairs: tuple[Pair, ...]
     faults: tuple[PlayerFault, ...]
     cost: Cost
-    games: tuple[PlayedLine, ...]
+    games: tuple[GameRow, ...]
 
 
-class Match(msgspec.Struct, frozen=True, kw_only=True):
+class MatchInfo(msgspec.Struct, frozen=True, kw_only=True):
     """What a report says of a match beside its games."""
 
     name: str
@@ -153,7 +153,10 @@ class Match(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def report_of(
-    match: Match, entrants: Sequence[Entrant], played: Iterable[Played], spent: Mapping[str, Spending] | None = None
+    match: MatchInfo,
+    entrants: Sequence[Entrant],
+    played: Iterable[FinishedGame],
+    spent: Mapping[str, Spend] | None = None,
 ) -> Report:
     """The report of the games that ended; `spent` is by player."""
     games = sorted(played, key=lambda one: one.deal.number)
@@ -168,7 +171,7 @@ def report_of(
         stopped=match.stopped,
         games_planned=match.games_planned,
         games_played=len(games),
-        players=tuple(_player(entrant, tables, games, spent.get(entrant.name, Spending())) for entrant in entrants),
+        players=tuple(_player(entrant, tables, games, spent.get(entrant.name, Spend())) for entrant in entrants),
         pairs=tuple(
             pair
             for game in types
@@ -184,15 +187,15 @@ def report_of(
 class _Results:
     """The results of the games of one type."""
 
-    def __init__(self, games: Sequence[Played], entrants: Sequence[Entrant]) -> None:
+    def __init__(self, games: Sequence[FinishedGame], entrants: Sequence[Entrant]) -> None:
         ratings = Ratings(entrant.name for entrant in entrants)
-        self._rows: list[tuple[Played, Mapping[str, SeatResult]]] = []
+        self._rows: list[tuple[FinishedGame, Mapping[str, SeatResult]]] = []
         for game in games:
             ratings.take(game)
             self._rows.append((game, {result.player: result for result in game.results}))
         self._ratings = ratings.shown
 
-    def line(self, player: str) -> GameLine | None:
+    def line(self, player: str) -> PlayerGameRow | None:
         rows = [(game, results[player]) for game, results in self._rows if player in results]
         if not rows:
             return None
@@ -202,7 +205,7 @@ class _Results:
             if game.deal.complete:
                 blocks[game.deal.block].append(result.points)
         rating, uncertainty = self._ratings[player]
-        return GameLine(
+        return PlayerGameRow(
             games=len(rows),
             wins=sum(result.wins for _, result in rows),
             rated_games=sum(player in game.rated for game, _ in rows),
@@ -255,12 +258,12 @@ def _better(a: str, b: str, interval: Interval | None) -> str | None:
     return a if interval[0] > 0 else b
 
 
-def _player(entrant: Entrant, tables: Mapping[str, _Results], games: Sequence[Played], spent: Spending) -> PlayerLine:
+def _player(entrant: Entrant, tables: Mapping[str, _Results], games: Sequence[FinishedGame], spent: Spend) -> PlayerRow:
     lines = {game: line for game, table in tables.items() if (line := table.line(entrant.name)) is not None}
     faults = dict.fromkeys(("bot", "operator", "platform", "provider"), 0)
     for fault in (fault for one in games for fault in one.faults if fault.player == entrant.name):
         faults[fault.kind] += fault.count
-    return PlayerLine(
+    return PlayerRow(
         name=entrant.name,
         kind=entrant.kind,
         model=entrant.model,
@@ -275,7 +278,7 @@ def _player(entrant: Entrant, tables: Mapping[str, _Results], games: Sequence[Pl
     )
 
 
-def _cost(spent: Mapping[str, Spending], budget: Mapping[str, Any] | None) -> Cost:
+def _cost(spent: Mapping[str, Spend], budget: Mapping[str, Any] | None) -> Cost:
     known = [Decimal(one.cost) for one in spent.values() if one.cost is not None]
     return Cost(
         calls=sum(one.calls for one in spent.values()),
@@ -288,11 +291,11 @@ def _cost(spent: Mapping[str, Spending], budget: Mapping[str, Any] | None) -> Co
     )
 
 
-def _line(game: Played, entrants: Sequence[Entrant], *, kept: bool) -> PlayedLine:
+def _line(game: FinishedGame, entrants: Sequence[Entrant], *, kept: bool) -> GameRow:
     deal = game.deal
     seats = tuple(entrants[place].name for place in deal.seats)
     calls = any(entrants[place].model for place in deal.seats)
-    return PlayedLine(
+    return GameRow(
         number=deal.number,
         game=deal.game,
         game_id=deal.game_id,
@@ -311,7 +314,7 @@ class Ratings:
         self._model = PlackettLuce()
         self._ratings = {player: self._model.rating() for player in players}
 
-    def take(self, game: Played) -> None:
+    def take(self, game: FinishedGame) -> None:
         competing = sorted(
             (result for result in game.results if result.player in game.rated),
             key=lambda result: result.rank or 0,
@@ -331,17 +334,17 @@ class Ratings:
         return {player: (1500 + 60 * (rating.mu - 25), 60 * rating.sigma) for player, rating in self._ratings.items()}
 
 
-def spending(calls: Calls) -> Mapping[str, Spending]:
+def spend_by_player(calls: Calls) -> Mapping[str, Spend]:
     lost = calls.lost_by_player
-    ended: dict[str, list[EndedCall]] = {player: [] for player in lost}
+    ended: dict[str, list[FinishedCall]] = {player: [] for player in lost}
     for key, call in calls.ended.items():
         ended[calls.begun[key].player].append(call)
     return {player: _of(found, lost[player]) for player, found in ended.items()}
 
 
-def _of(ended: list[EndedCall], lost: int) -> Spending:
+def _of(ended: list[FinishedCall], lost: int) -> Spend:
     usages = [call.usage or {} for call in ended]
-    return Spending(
+    return Spend(
         calls=len(ended),
         lost_calls=lost,
         input_tokens=sum(usage.get("prompt_tokens") or 0 for usage in usages),

@@ -18,7 +18,7 @@ from playmolt_cli.match.plan import Plan, check, for_game, plan_of_words
 from playmolt_cli.model_seats.budget import Budget
 from playmolt_cli.model_seats.calls import Calls
 from playmolt_cli.model_seats.requests import cast
-from playmolt_cli.model_seats.seat import Bench
+from playmolt_cli.model_seats.seat import SeatContext
 
 _ONE_GAME: Final = 1
 
@@ -28,7 +28,7 @@ def models_of(catalogue: Catalogue, seed: str, environment: Mapping[str, str] = 
     return Models(catalogue, MemoryLimits(), cast(), seed=seed, environment=environment)
 
 
-class Entering:
+class EntrantFactory:
     """Makes the entrants; closed when the last game is over."""
 
     def __init__(self, plan: Plan, catalogue: Catalogue, calls: Calls, folder: MatchFolder | None = None) -> None:
@@ -38,7 +38,9 @@ class Entering:
         self._models = models_of(catalogue, plan.said.seed)
         budget = Budget(plan.limits)
         budget.learn(calls)
-        self._bench = Bench(catalogue=catalogue, models=self._models, calls=calls, budget=budget, clock=self._order)
+        self._bench = SeatContext(
+            catalogue=catalogue, models=self._models, calls=calls, budget=budget, clock=self._order
+        )
         self._client = CallbackClient(private=True)
 
     def entrants(self) -> list[Entrant]:
@@ -64,8 +66,8 @@ class Entering:
         return str(1 + len(self._calls.begun))
 
 
-def entering(word: str, game: str, seed: str, catalogue: Catalogue) -> Entering:
-    """The bot that a command's word names, on its own; raises BadPlan."""
+def entrant_factory(word: str, game: str, seed: str, catalogue: Catalogue) -> EntrantFactory:
+    """The bot that a command's word names, on its own; raises InvalidPlan."""
     plan = plan_of_words([word], game, _ONE_GAME, seed)
     check(plan, catalogue, models_of(catalogue, ""))
-    return Entering(plan, catalogue, Calls())
+    return EntrantFactory(plan, catalogue, Calls())

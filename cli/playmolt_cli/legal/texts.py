@@ -190,7 +190,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
 }
 
 
-class Words:
+class LegalTexts:
     def __init__(self, language: Language) -> None:
         self.language: Language = language
         self.texts = texts.of(language)

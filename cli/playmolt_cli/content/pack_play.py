@@ -17,10 +17,10 @@ from playmolt_schemas.routes import jury as routes
 from rich.console import Console
 
 from playmolt_cli.jury import overseer
-from playmolt_cli.jury.page import Page
-from playmolt_cli.jury.person import Left, Person
-from playmolt_cli.jury.table import Table
-from playmolt_cli.jury.words import Words
+from playmolt_cli.jury.page import JuryPage
+from playmolt_cli.jury.person import Person, PlayerLeft
+from playmolt_cli.jury.table import JuryTable
+from playmolt_cli.jury.texts import JuryTexts
 from playmolt_cli.local.stack import Stack
 from playmolt_cli.terminal.narration import Narration
 
@@ -58,9 +58,9 @@ def play(
             key = guest.register("overseer").api_key
             with Client(stack.run.gateway, key) as client:
                 session = client.call(routes.OPEN, body=OpenJuryRequest(language=language, case=pack.id))
-                table = Table(client, Page(out, Words(language)), session)
+                table = JuryTable(client, JuryPage(out, JuryTexts(language)), session)
                 try:
                     overseer.play(table, aim, seed) if auto else Person(table).play()
-                except Left:
+                except PlayerLeft:
                     return None
                 return client.call(routes.VERDICT, table.id), client.call(routes.ENDING, table.id)

@@ -1,4 +1,4 @@
-"""Filling games: who waits in a public lobby long enough, or asked for it, gets house bots to play with.
+"""LobbyFiller games: who waits in a public lobby long enough, or asked for it, gets house bots to play with.
 
 All goes over the public API.
 """
@@ -32,7 +32,7 @@ class _Guest(msgspec.Struct):
     playing: asyncio.Task[Any]
 
 
-class Filling:
+class LobbyFiller:
     """Looks again and again. House bots alone never start a game and never wait in one; `seconds` 0: no lobbies."""
 
     def __init__(

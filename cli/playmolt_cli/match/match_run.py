@@ -11,27 +11,27 @@ from playmolt_core.game.decider import Decider
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.canonical import digest
 
-from playmolt_cli.match.entering import Entering
+from playmolt_cli.match.entrant_factory import EntrantFactory
 from playmolt_cli.match.entrants import Deal, deals, filled
 from playmolt_cli.match.folder import MatchFolder
 from playmolt_cli.match.plan import Plan
 from playmolt_cli.match.playing import Watchdog
 from playmolt_cli.match.python_file import python_file
-from playmolt_cli.match.reporting.report import Match, Report, Stopped, report_of, spending
-from playmolt_cli.match.tournament import Played, Tournament
+from playmolt_cli.match.reporting.report import MatchInfo, Report, Stopped, report_of, spend_by_player
+from playmolt_cli.match.tournament import FinishedGame, Tournament
 from playmolt_cli.model_seats.calls import Calls
 
 _GARBAGE: Final = 100_000
 """Objects between two looks for garbage: a game leaves no cycles, and looking costs a tenth of the time."""
 
 
-class Running:
+class MatchRun:
     """A match under way. What ended so far can be reported at any time."""
 
     def __init__(
         self, plan: Plan, deciders: Mapping[str, Decider[Any]], catalogue: Catalogue, out: Path | None
     ) -> None:
-        """Raises InUse and Differs for a folder that cannot be played in."""
+        """Raises InUse and PlanMismatch for a folder that cannot be played in."""
         said = plan.said
         self._plan = plan
         self._deciders = {game: deciders[game] for game in plan.types}
@@ -43,10 +43,10 @@ class Running:
             self.close()
             raise
         self._calls = calls = Calls(self._folder.calls if self._folder else None)
-        self._entering = Entering(plan, catalogue, calls, self._folder)
+        self._entering = EntrantFactory(plan, catalogue, calls, self._folder)
         needed = max(decider.needed for decider in self._deciders.values())
         self._entrants = filled(self._entering.entrants(), needed, said.fill, said.seed)
-        self._played: list[Played] = []
+        self._played: list[FinishedGame] = []
 
     async def play(self) -> Report:
         """Play what is not played yet; raises Stuck."""
@@ -65,7 +65,7 @@ class Running:
 
     def report(self, stopped: Stopped | None = None) -> Report:
         said = self._plan.said
-        about = Match(
+        about = MatchInfo(
             name=said.name,
             seed=said.seed,
             plan_hash=self.plan_hash,
@@ -75,7 +75,7 @@ class Running:
             budget=None if said.budget is None else msgspec.to_builtins(said.budget),
             kept=self._folder is not None,
         )
-        return report_of(about, self._entrants, self._played, spending(self._calls or Calls()))
+        return report_of(about, self._entrants, self._played, spend_by_player(self._calls or Calls()))
 
     @property
     def plan_hash(self) -> str:

@@ -6,20 +6,20 @@ from typing import Any
 
 import click
 
-from playmolt_cli.legal.page import Page
-from playmolt_cli.legal.words import Words
+from playmolt_cli.legal.page import LegalPage
+from playmolt_cli.legal.texts import LegalTexts
 from playmolt_cli.terminal.failures import Failure
 
 Options = Sequence[tuple[str, str]]
 """Code and words of each choice."""
 
 
-class Asker:
+class Prompter:
     """Asks one thing after the other; `instead` says what a script gives where nobody is there to ask."""
 
-    def __init__(self, page: Page, instead: str) -> None:
+    def __init__(self, page: LegalPage, instead: str) -> None:
         self.page = page
-        self.words: Words = page.words
+        self.words: LegalTexts = page.words
         self._instead = instead
 
     def _read(self) -> str:

@@ -175,7 +175,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
 }
 
 
-class Words:
+class JuryTexts:
     def __init__(self, language: Language) -> None:
         self.language: Language = language
         self._words, self._texts = _WORDS[language], page_texts(language)
