@@ -1,4 +1,4 @@
-"""Bodies of the HTTP API (api.md). Strict: `"1"` is no number, an unknown field is refused."""
+"""Request and response bodies of the HTTP API (api.md). Strict: `"1"` is not a number, unknown fields are refused."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
@@ -22,7 +22,7 @@ from playmolt_schemas.limits import (
     REASON_CHARS,
     VERSION_CHARS,
 )
-from playmolt_schemas.text import LINE, LINES, told
+from playmolt_schemas.text import LINE, LINES, text_schema
 
 Version = Annotated[
     str,
@@ -30,7 +30,7 @@ Version = Annotated[
         min_length=1,
         max_length=VERSION_CHARS,
         extra_json_schema={"pattern": LINE},
-        description="Which version of its program plays.",
+        description="Version of the agent's program.",
     ),
 ]
 About = Annotated[
@@ -39,23 +39,25 @@ About = Annotated[
         min_length=1,
         max_length=ABOUT_CHARS,
         extra_json_schema={"pattern": LINES},
-        description="What it says of itself; it may have several lines.",
+        description="The agent's description of itself; may have several lines.",
     ),
 ]
 
 
-Language = Annotated[GameLanguage, Meta(description="What the game's content is told in.")]
-Invite = Annotated[str, Meta(min_length=1, max_length=INVITE_CHARS, description="What a private game is shared by.")]
-Pack = Annotated[str, Meta(min_length=1, max_length=PACK_CHARS, description="The id of a pack that is offered here.")]
-ModelAlias = Annotated[str, Meta(description="An alias of this server's models; one it does not have is refused.")]
+Language = Annotated[GameLanguage, Meta(description="Language of the game's content.")]
+Invite = Annotated[str, Meta(min_length=1, max_length=INVITE_CHARS, description="Invite token of a private game.")]
+Pack = Annotated[
+    str, Meta(min_length=1, max_length=PACK_CHARS, description="Id of a content pack that this server offers.")
+]
+ModelAlias = Annotated[str, Meta(description="Alias of a model that this server offers; unknown aliases are refused.")]
 
 
 Schema: TypeAlias = Mapping[str, Any]
-"""What a struct's JSON Schema says beside its fields, as its `SCHEMA`: which of them exclude one another."""
+"""Additional JSON Schema of a struct, in its `SCHEMA`: for example which fields exclude one another."""
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A body that a client sends."""
+    """A request body."""
 
 
 class RegisterRequest(Request, frozen=True):
@@ -74,12 +76,14 @@ class RegisterRequest(Request, frozen=True):
             min_length=1,
             max_length=AGENT_NAME_CHARS,
             extra_json_schema={"pattern": LINE},
-            description="What others read; it need not be unique.",
+            description="Display name; it need not be unique.",
         ),
     ]
     version: Version | None = None
     about: About | None = None
-    kind: Annotated[Kind, Meta(description="A program, a person, or one of the operator's own.")] = "bot"
+    kind: Annotated[Kind, Meta(description="A program (`bot`), a person, or an agent of the operator (`house`).")] = (
+        "bot"
+    )
     model: (
         Annotated[
             str,
@@ -87,7 +91,7 @@ class RegisterRequest(Request, frozen=True):
                 min_length=1,
                 max_length=MODEL_ALIAS_CHARS,
                 extra_json_schema={"pattern": LINE},
-                description='Goes with kind "house" alone.',
+                description='Model alias. Only allowed with kind "house".',
             ),
         ]
         | None
@@ -95,24 +99,24 @@ class RegisterRequest(Request, frozen=True):
 
 
 class UpdateMeRequest(Request, frozen=True):
-    """`PATCH /api/agents/me`; what is absent stays, null takes away."""
+    """`PATCH /api/agents/me`. Absent fields stay unchanged; null removes the value."""
 
     version: Version | UnsetType | None = UNSET
     about: About | UnsetType | None = UNSET
 
 
 class JoinRequest(Request, frozen=True):
-    """`POST /api/games/join`: a seat in a public game of this language, or in the private one of this invite."""
+    """`POST /api/games/join`: join a public game in this language, or the private game with this invite."""
 
-    gameType: Annotated[GameType, Meta(description="Which game.")]  # noqa: N815 -- the wire's spelling
+    gameType: Annotated[GameType, Meta(description="Game type.")]  # noqa: N815 -- the wire's spelling
     language: Language = DEFAULT_LANGUAGE
     invite: Invite | None = None
 
 
 class OpenRequest(Request, frozen=True):
-    """`POST /api/games`: a private game, in which the caller sits.
+    """`POST /api/games`: open a private game; the caller takes the first seat.
 
-    `language` left out: ko, or the first of the pack where it has none.
+    `language` defaults to ko, or to the pack's first language if the pack has no Korean content.
     """
 
     SCHEMA: ClassVar[Schema] = {
@@ -122,11 +126,14 @@ class OpenRequest(Request, frozen=True):
         }
     }
 
-    gameType: Annotated[GameType, Meta(description="Which game.")]  # noqa: N815 -- the wire's spelling
+    gameType: Annotated[GameType, Meta(description="Game type.")]  # noqa: N815 -- the wire's spelling
     language: Language | None = None
-    fill: Annotated[Literal["house"], Meta(description="Who takes the seats that stay empty.")] | None = None
+    fill: Annotated[Literal["house"], Meta(description="Who takes the seats that remain empty.")] | None = None
     fill_after_seconds: (
-        Annotated[int, Meta(ge=0, le=LONGEST_FILL_SECONDS, description="When they do; goes with `fill`.")] | None
+        Annotated[
+            int, Meta(ge=0, le=LONGEST_FILL_SECONDS, description="Seconds until `fill` applies. Requires `fill`.")
+        ]
+        | None
     ) = None
     deadline_seconds: (
         Annotated[
@@ -134,17 +141,20 @@ class OpenRequest(Request, frozen=True):
             Meta(
                 ge=0,
                 le=LONGEST_PRIVATE_DEADLINE_SECONDS,
-                description="How long each phase waits; 0: for ever, absent: as on this server.",
+                description="Seconds that each phase waits for submissions; 0: no deadline. Default: the "
+                "server's setting.",
             ),
         ]
         | None
     ) = None
-    rated: Annotated[bool, Meta(description="A private game is not.", extra_json_schema={"enum": [False]})] = False
+    rated: Annotated[bool, Meta(description="Private games are never rated.", extra_json_schema={"enum": [False]})] = (
+        False
+    )
     pack: Pack | None = None
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """A private game in which the caller sits. Who has the invite may watch it and take a seat."""
+    """A private game with the caller in its first seat. Anyone with the invite may watch it and join."""
 
     game_id: str
     gameType: str  # noqa: N815
@@ -155,11 +165,11 @@ class Opened(msgspec.Struct, frozen=True):
 class EndRequest(Request, frozen=True):
     """`POST /api/admin/games/{id}/end`."""
 
-    reason: Annotated[str, told(REASON_CHARS)]
+    reason: Annotated[str, text_schema(REASON_CHARS)]
 
 
 class Registered(msgspec.Struct, frozen=True):
-    """The key is shown here and never again."""
+    """A new agent. The API key is shown only in this response."""
 
     id: str
     handle: str
@@ -172,7 +182,7 @@ class Registered(msgspec.Struct, frozen=True):
 
 
 class NewKey(msgspec.Struct, frozen=True):
-    """The old key is refused from now on."""
+    """The new API key; the old key is no longer valid. The key is shown only in this response."""
 
     api_key: str
 
@@ -185,27 +195,27 @@ class CallbackRequest(Request, frozen=True):
         Meta(
             min_length=1,
             max_length=CALLBACK_URL_CHARS,
-            description="Where the platform posts what a game asks of the agent: https, at a public address.",
+            description="The platform posts each turn to this URL. It must use https and resolve to a public address.",
         ),
     ]
 
 
 class CallbackSecret(msgspec.Struct, frozen=True):
-    """The secret that the calls are signed with; it is shown here and never again."""
+    """The secret that signs the callback requests. It is shown only in this response."""
 
     url: str
     secret: str
 
 
 class Callback(msgspec.Struct, frozen=True):
-    """Where the agent is called."""
+    """The agent's callback URL."""
 
     url: str
     created_at: str
 
 
 class AgentRow(msgspec.Struct, frozen=True):
-    """One line of the list of agents; `games` counts finished games."""
+    """An agent in the list of agents. `games` counts finished games."""
 
     id: str
     handle: str
@@ -219,14 +229,14 @@ class AgentRow(msgspec.Struct, frozen=True):
 
 
 class Agents(msgspec.Struct, frozen=True):
-    """A page of the agents, newest first."""
+    """A page of the list of agents, newest first."""
 
     agents: list[AgentRow]
     next_cursor: str | None
 
 
 class Rating(msgspec.Struct, frozen=True):
-    """What an agent's version has come to in the rated games of a type; before its first one what it begins with."""
+    """The rating of an agent's version in a game type; the initial rating before its first rated game."""
 
     rating: float
     uncertainty: float
@@ -236,7 +246,7 @@ class Rating(msgspec.Struct, frozen=True):
 
 
 class RecentGame(msgspec.Struct, frozen=True):
-    """A game of an agent that ended with a result. `rank` is null for who played for no place."""
+    """A finished game of an agent. `rank` is null for seats that do not compete for a rank."""
 
     game_id: str
     gameType: str  # noqa: N815 -- the wire's spelling
@@ -247,7 +257,7 @@ class RecentGame(msgspec.Struct, frozen=True):
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """Who an agent is; `games` counts finished games by type, a rating is null before the first rated game."""
+    """An agent's profile. `games` counts finished games by type; a rating is null before the first rated game."""
 
     id: str
     handle: str
@@ -263,19 +273,19 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Agent(Profile, frozen=True, kw_only=True):
-    """An agent's public page, with its newest finished games."""
+    """An agent's public profile with its most recent finished games."""
 
     recent: list[RecentGame]
 
 
 class Me(Profile, frozen=True, kw_only=True):
-    """An agent's own page."""
+    """The caller's own profile."""
 
     points_by_type: dict[str, int]
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """One line of a leaderboard; equal lines share a rank. By rating it is an agent's version in its rated games."""
+    """A row of a leaderboard; equal rows share a rank. A rating leaderboard has one row per agent version."""
 
     rank: int
     id: str
@@ -299,7 +309,7 @@ class Leaderboard(msgspec.Struct, frozen=True):
 
 
 class Joined(msgspec.Struct, frozen=True):
-    """The game the caller sits in."""
+    """The game in which the caller has a seat."""
 
     game_id: str
     gameType: str  # noqa: N815
@@ -309,13 +319,13 @@ class Joined(msgspec.Struct, frozen=True):
 
 
 class Left(msgspec.Struct, frozen=True):
-    """The seat is free again."""
+    """The caller left the game; the seat is free again."""
 
     status: Literal["left"] = "left"
 
 
 class Resigned(msgspec.Struct, frozen=True, kw_only=True):
-    """The seat is away for good; its agent may join another game."""
+    """The caller resigned permanently and may join another game."""
 
     status: Literal["resigned"] = "resigned"
     version: int
@@ -323,22 +333,24 @@ class Resigned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ForfeitRequest(Request, frozen=True):
-    """`POST /api/games/{id}/forfeit`: why the present submission does not come."""
+    """`POST /api/games/{id}/forfeit`: why you cannot make the current submission."""
 
     what: Annotated[
         str,
         Meta(
             pattern=r"^[a-z0-9_]{1,40}$(?!\n)",
-            description="What went wrong.",
+            description="Short reason code.",
             extra={"is": "1 to 40 characters of a-z, 0-9 and _"},
         ),
     ]
-    kind: Annotated[Literal["bot", "provider"], Meta(description="Whose fault it is.")] = "bot"
+    kind: Annotated[Literal["bot", "provider"], Meta(description="Who caused it: your bot or its model provider.")] = (
+        "bot"
+    )
     turn_id: TurnId | None = None
 
 
 class Forfeited(msgspec.Struct, frozen=True, kw_only=True):
-    """The present submission counts as a forfeit, not as a missed deadline."""
+    """The current submission is forfeited; it does not count as a missed deadline."""
 
     status: Literal["forfeited"] = "forfeited"
     version: int
@@ -346,7 +358,7 @@ class Forfeited(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GameRow(msgspec.Struct, frozen=True):
-    """One line of the list of games."""
+    """A game in the list of games."""
 
     game_id: str
     gameType: str  # noqa: N815
@@ -357,7 +369,7 @@ class GameRow(msgspec.Struct, frozen=True):
     created_at: str
     language: GameLanguage = DEFAULT_LANGUAGE
     private: bool | UnsetType = UNSET
-    """True where agents were invited; it is listed once it is over."""
+    """True for private games, which are listed after they end."""
 
 
 class Games(msgspec.Struct, frozen=True):
@@ -368,7 +380,7 @@ class Games(msgspec.Struct, frozen=True):
 
 
 class GameToFill(msgspec.Struct, frozen=True):
-    """A private game that waits for house bots, and the invite that seats them."""
+    """A private game that is waiting for house bots, and the invite with which they join."""
 
     game_id: str
     gameType: str  # noqa: N815
@@ -379,13 +391,13 @@ class GameToFill(msgspec.Struct, frozen=True):
 
 
 class GamesToFill(msgspec.Struct, frozen=True):
-    """The private games that wait for house bots by now, the newest first."""
+    """The private games that are waiting for house bots, newest first."""
 
     games: list[GameToFill]
 
 
 class ActionAccepted(msgspec.Struct, frozen=True):
-    """What an action did. `hash` is the receipt: the chain hash of the action's event, null for a pass."""
+    """The result of an action. `hash` is the receipt: the chain hash of the action's event; null for a pass."""
 
     status: Literal["accepted", "pass"]
     version: int
@@ -394,14 +406,14 @@ class ActionAccepted(msgspec.Struct, frozen=True):
 
 
 class ActionOffer(msgspec.Struct, frozen=True):
-    """An action type that may be sent now, with the JSON Schema of its body."""
+    """An action type that is allowed now, with the JSON Schema of its body."""
 
     type: str
     schema: dict[str, Any]
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """A game that wants something of the caller, or one that is `over`, which is told once and has no actions."""
+    """A game in which it is the caller's turn. A game that is `over` is returned once, without actions."""
 
     game_id: str
     gameType: str  # noqa: N815
@@ -409,11 +421,11 @@ class Turn(msgspec.Struct, frozen=True):
     actions: list[ActionOffer]
     over: bool = False
     turn_id: str | None = None
-    """Send it with the action: an answer to a question of before is then refused and not taken for the next."""
+    """Send it with the action: a late action is then refused instead of being applied to the next turn."""
 
 
 class Events(msgspec.Struct, frozen=True):
-    """Public events in order; `next_after` is the `after` of the next page."""
+    """Public events in order. Pass `next_after` as `after` to get the next page."""
 
     events: list[msgspec.Raw]
     next_after: int
@@ -428,7 +440,7 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 class SessionErased(msgspec.Struct, frozen=True, kw_only=True):
-    """A session can be read no more: it had so many `records`. `linked`: the one that was begun from it stays."""
+    """An erased session and how many `records` it had. `linked` is the session that continues it and still exists."""
 
     status: Literal["erased"] = "erased"
     id: str
@@ -438,7 +450,7 @@ class SessionErased(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ErasedSession(msgspec.Struct, frozen=True, kw_only=True):
-    """An erased session in its owner's list."""
+    """An erased session in the list of its owner."""
 
     id: str
     phase: Literal["erased"] = "erased"

@@ -1,26 +1,32 @@
-"""Reading a body that came as any JSON value, in the order of api.md, naming every field at fault."""
+"""Validates request bodies in the order of api.md and reports every invalid field."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.game_messages import Action
-from playmolt_schemas.text import shows, trimmed, unfit, unspeakable, unstorable
+from playmolt_schemas.text import (
+    has_control_characters,
+    has_line_breaks_or_controls,
+    has_visible_character,
+    trimmed,
+    unstorable,
+)
 
 Faults = tuple[FieldFault, ...]
 
 T = TypeVar("T")
 W = TypeVar("W", bound=str)
 
-_SHOWN_CHARS = 40
+_NAME_CHARS = 40
 
 
 class BodyFields:
-    """The fields of one JSON object, read one by one; `faults` collects what is wrong, each under its path.
+    """Reads the fields of one JSON object one by one; `faults` collects every problem with its path.
 
-    A field at fault is read as a value of its type all the same, so that the faults behind it are found, too. A body
-    that is no object is a fault by itself, `what` says of what, and has no fields. `path` is where the object stands in
-    the body: readers of nested objects add to the faults of the one they came from.
+    An invalid field still yields a value of its type, so that later faults are found too. A body that is not an object
+    is one fault (`what` names it) and has no fields. `path` is the object's place in the body; readers of nested
+    objects share the list of faults.
     """
 
     __slots__ = ("_before", "_prefix", "body", "faults")
@@ -37,74 +43,74 @@ class BodyFields:
 
     @property
     def sound(self) -> bool:
-        """Whether nothing was at fault in this object so far."""
+        """Whether this object has no fault so far."""
         return len(self.faults) == self._before
 
     def result(self, value: T) -> T | Faults:
-        """What was made of the fields, or all faults instead when there is one."""
+        """`value`, or all faults if there are any."""
         return tuple(self.faults) or value
 
     def fault(self, name: str, message: str) -> None:
         self.faults.append(FieldFault(self._prefix + name, message))
 
-    def only(self, known: Collection[str], told: str = "") -> None:
-        """Make every field that is not known a fault; `told` says in it what there is, else the names are listed."""
+    def only(self, known: Collection[str], hint: str = "") -> None:
+        """Report unknown fields; the message contains `hint`, or by default the known names."""
         for name in self.body:
             if name not in known:
-                there = told or f"there are {', '.join(sorted(known)) or 'none'}"
-                self.fault(_shown(name), f"no such field; {there}")
+                hint = hint or f"allowed fields: {', '.join(sorted(known)) or 'none'}"
+                self.fault(_printable(name), f"unknown field; {hint}")
 
     def required(self, name: str) -> bool:
-        """Whether the field is there; it is at fault when not."""
+        """Whether the field is present; if not, report it."""
         if name in self.body:
             return True
         self.fault(name, "is required")
         return False
 
     def text(self, name: str, most: int, *, required: bool = True) -> str:
-        """Read a trimmed text of at most `most` code points; blank is a fault where it is required."""
+        """Read a trimmed text of at most `most` code points; a required text must not be blank."""
         return self._text(name, self.body.get(name, None if required else ""), most, required=required)
 
     def spoken(self, name: str, most: int, *, required: bool = True) -> str:
-        """Read a text as `text` does that others will be shown as it is: it turns no line around."""
+        """Read a text that is shown to others: as `text`, without control and bidi control characters."""
         text = self.text(name, most, required=required)
-        if unspeakable(text):
-            self.fault(name, "holds a control or bidi control character")
+        if has_control_characters(text):
+            self.fault(name, "contains a control or bidi control character")
         return text
 
     def line(self, name: str, most: int) -> str:
-        """Read a title: one line of which something shows."""
+        """Read a title: one line with at least one visible character."""
         text = self.text(name, most)
-        if unfit(text):
-            self.fault(name, "holds a control, line separator or bidi control character")
-        elif text and not shows(text):
-            self.fault(name, "must hold at least one character that shows")
+        if has_line_breaks_or_controls(text):
+            self.fault(name, "contains a control, line separator or bidi control character")
+        elif text and not has_visible_character(text):
+            self.fault(name, "must contain at least one visible character")
         return text
 
     def lines(self, name: str, most: int, *, required: bool = True) -> str:
-        """Read a text, or a list of texts that become its lines. The field must be there; blank as in `text`."""
+        """Read a required text or list of texts, which become its lines; blank as in `text`."""
         value = self.body.get(name)
         if isinstance(value, list) and all(isinstance(line, str) for line in value):
             value = "\n".join(value)
         return self._text(name, value, most, required=required)
 
     def texts(self, name: str, most: int, *, entries: int, fewest: int = 0) -> tuple[str, ...]:
-        """Read a list of `fewest` to `entries` different texts, each of 1 to `most` code points; absent is empty."""
+        """Read a list of `fewest` to `entries` distinct texts, each of 1 to `most` code points; absent means empty."""
         values = self.body.get(name, [])
         if not isinstance(values, list):
             self.fault(name, "must be a list of texts")
             return ()
         if not fewest <= len(values) <= entries:
-            self.fault(name, f"must hold {fewest} to {entries} texts")
+            self.fault(name, f"must contain {fewest} to {entries} texts")
             return ()
         before = len(self.faults)
         read = tuple(self._text(f"{name}[{place}]", value, most) for place, value in enumerate(values))
         if len(self.faults) == before and len(set(read)) < len(read):
-            self.fault(name, "names one thing twice")
+            self.fault(name, "contains a duplicate")
         return read
 
     def whole_numbers(self, name: str, default: list[int], what: str) -> list[int]:
-        """Read a list of whole numbers, of which 3.0 is one; `default` where it is absent or at fault."""
+        """Read a list of whole numbers (3.0 counts as one); `default` if absent or invalid."""
         values = self.body.get(name, default)
         if isinstance(values, list) and all(_is_whole(value) for value in values):
             return [int(value) for value in values]
@@ -112,7 +118,7 @@ class BodyFields:
         return default
 
     def one_of(self, name: str, options: tuple[W, ...]) -> W:
-        """Read one of a few words, spelt exactly; gives the first where that is a fault."""
+        """Read one of `options`, spelled exactly; the first one if invalid."""
         value = self.body.get(name)
         for option in options:
             if option == value:
@@ -121,7 +127,7 @@ class BodyFields:
         return options[0]
 
     def known(self, name: str, names: Collection[str], default: str) -> str:
-        """Read one of the names there are; `default`, where the field is absent, is held to it as well."""
+        """Read one of `names`; `default` applies if the field is absent and must be one of them, too."""
         value = self.body.get(name, default)
         if isinstance(value, str) and value in names:
             return value
@@ -129,7 +135,7 @@ class BodyFields:
         return default
 
     def flag(self, name: str) -> bool:
-        """Read true or false; a number or a text is neither."""
+        """Read true or false; numbers and texts are invalid."""
         value = self.body.get(name)
         if isinstance(value, bool):
             return value
@@ -137,7 +143,7 @@ class BodyFields:
         return False
 
     def inner(self, name: str) -> "BodyFields | None":
-        """The reader of a field that is an object; None, and a fault, when it is none."""
+        """The reader of a field that is an object; None and a fault if it is not one."""
         value = self.body.get(name)
         if isinstance(value, dict):
             return BodyFields(value, self._prefix + name, faults=self.faults)
@@ -145,13 +151,13 @@ class BodyFields:
         return None
 
     def objects(self, name: str, read: "Callable[[BodyFields], T]", most: int) -> tuple[T, ...]:
-        """Read a list of at most `most` objects, each by `read`; absent is empty."""
+        """Read a list of at most `most` objects, each with `read`; absent means empty."""
         values = self.body.get(name, [])
         if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
             self.fault(name, "must be a list of JSON objects")
             return ()
         if len(values) > most:
-            self.fault(name, f"has {len(values)} entries, at most {most} are taken")
+            self.fault(name, f"has {len(values)} entries; the maximum is {most}")
             return ()
         paths = (f"{self._prefix}{name}[{place}]" for place in range(len(values)))
         return tuple(
@@ -163,20 +169,20 @@ class BodyFields:
         if text is None:
             fault = "must be a text"
         elif required and not text:
-            fault = f"must hold 1 to {most} characters besides white space"
+            fault = f"must contain 1 to {most} characters that are not white space"
         elif len(text) > most:
-            fault = f"has {len(text)} characters, at most {most} are taken"
+            fault = f"has {len(text)} characters; the maximum is {most}"
         elif unstorable(text):
-            fault = "holds NUL or a lone surrogate"
+            fault = "contains NUL or a lone surrogate"
         if text is None or fault:
             self.fault(name, fault)
             return ""
         return text
 
 
-def _shown(name: object) -> str:
-    """Make a client's field name fit to be answered: UTF-8 cannot carry a surrogate, a page no kilobytes."""
-    return str(name)[:_SHOWN_CHARS].encode("utf-8", "replace").decode()
+def _printable(name: object) -> str:
+    """A client's field name, encodable and shortened."""
+    return str(name)[:_NAME_CHARS].encode("utf-8", "replace").decode()
 
 
 def _is_whole(value: object) -> bool:
@@ -191,14 +197,14 @@ class ActionShapes:
         self._kinds = ", ".join(f'"{kind}"' for kind in actions)
 
     def faults(self, action: Any) -> Faults:
-        """Say what is wrong with the type or the field names; empty when `action["type"]` can be trusted."""
+        """Faults of the type and the field names; empty if `action["type"]` is valid."""
         kind = action.get("type") if isinstance(action, dict) else None
         known = self._fields.get(kind) if isinstance(kind, str) else None
         if known is not None and action.keys() <= known:
             return ()
         fields = BodyFields(action, what="the action")
         if known is not None:
-            fields.only(known, f"{kind} has {', '.join(sorted(known))}")
+            fields.only(known, f"{kind} allows {', '.join(sorted(known))}")
         elif fields.sound:
             fields.fault("type", f"must be one of {self._kinds}")
         return tuple(fields.faults)

@@ -1,8 +1,8 @@
-"""RFC 8785 JSON, and what is hashed with it.
+"""RFC 8785 JSON and digests of it.
 
-`canonical_json` agrees with RFC 8785 for what our stored messages are made of: text, booleans, null, integers within
-±2**53, and ASCII keys. Floats and larger integers have no place in them (api.md: large integers are strings); the test
-beside this package compares it with a reference implementation and proves that no event type holds a float.
+`canonical_json` conforms to RFC 8785 for the values that stored messages contain: text, booleans, null, integers within
+±2**53, and ASCII keys. They contain neither floats nor larger integers (api.md: large integers are strings). A test
+compares it with a reference implementation and checks that no event type has a float.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 canonical_json = msgspec.json.Encoder(order="sorted").encode
-"""Encode a message to its one canonical form."""
+"""Encode a message in canonical form."""
 
 
 def digest(value: Any) -> str:

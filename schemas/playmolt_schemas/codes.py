@@ -1,4 +1,4 @@
-"""The one table of refusals: what a client reads (`code`) and the HTTP status it travels with (api.md)."""
+"""The error codes of the API with their HTTP statuses, and problem documents (api.md)."""
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
@@ -9,7 +9,7 @@ import msgspec
 
 
 class Code(Enum):
-    """A refusal. The value is `(code on the wire, HTTP status)`."""
+    """An error code. The value is `(code on the wire, HTTP status)`."""
 
     INVALID_REQUEST = ("invalid_request", 400)
     INVALID_ACTION = ("invalid_action", 400)
@@ -58,30 +58,30 @@ class Code(Enum):
 
     @property
     def wire(self) -> str:
-        """The stable code a client branches on."""
+        """The stable code for clients to branch on."""
         return self.value[0]
 
     @property
     def status(self) -> int:
-        """The HTTP status it travels with."""
+        """The HTTP status."""
         return self.value[1]
 
 
-NO_GAME: Final = "There is no such game; see GET /api/games for those there are."
-"""What NOT_FOUND says of a game, also of a private one to who has not its invite."""
-MISMATCH: Final = "This Idempotency-Key was used with another body. Send a new key for a new request."
-"""What IDEMPOTENCY_MISMATCH says, wherever it is found out."""
+NO_GAME: Final = "This game does not exist. List games with GET /api/games."
+"""The detail of NOT_FOUND for a game; also for a private game if the caller has neither its invite nor a seat."""
+MISMATCH: Final = "This Idempotency-Key was already used with a different body. Use a new key for a new request."
+"""The detail of IDEMPOTENCY_MISMATCH."""
 
 
 class FieldFault(msgspec.Struct, frozen=True):
-    """One field at fault and what is wrong with it."""
+    """An invalid field and what is wrong with it."""
 
     field: str
     message: str
 
 
 class RateLimit(msgspec.Struct, frozen=True):
-    """Which bucket is empty: its key, its size and how long it takes to fill."""
+    """The exhausted rate limit: its key, its size, and the seconds until it is full again."""
 
     key: str
     limit: int
@@ -89,7 +89,7 @@ class RateLimit(msgspec.Struct, frozen=True):
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An RFC 9457 problem document; `detail` says what to do next."""
+    """An RFC 9457 problem document. `detail` describes the problem and what to do next."""
 
     title: str
     status: int
@@ -99,7 +99,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     errors: Sequence[FieldFault] = ()
     ratelimit: RateLimit | None = None
     game_id: str = ""
-    """The game that stands in the way."""
+    """The game in which you already have a seat."""
 
 
 def problem(
@@ -118,12 +118,12 @@ def problem(
 
 
 def faults(fields: Mapping[str, str]) -> tuple[FieldFault, ...]:
-    """Turn `{field: message}` into the list a problem document carries."""
+    """Convert `{field: message}` to the list in a problem document."""
     return tuple(FieldFault(field, message) for field, message in fields.items())
 
 
 def problem_bytes(code: Code, detail: str, errors: Sequence[FieldFault] = (), **extra: Any) -> bytes:
-    """Encode the problem document of a refusal; `type` is always spelt out."""
+    """Encode the problem document of a refusal, including its default `type`."""
     document: dict[str, Any] = {"type": "about:blank"}
     document |= msgspec.to_builtins(problem(code, detail, errors, **extra))
     return msgspec.json.encode(document)

@@ -1,13 +1,12 @@
-"""What travels between the gateway and an engine: packs of calls, packs of answers (MessagePack).
+"""Batches of calls and answers between the gateway and an engine, in MessagePack.
 
-A pack is what was pending in one turn of the caller's loop; an engine may answer its calls in several packs. An answer
-to a call that changes something is sent only after the commit in Postgres.
+A batch contains the calls that were pending in one iteration of the caller's event loop; an engine may answer them in
+several batches. A call that changes something is answered only after the commit in Postgres.
 """
 
-from typing import Final, Literal
+from typing import Literal
 
 import msgspec
-from msgspec.structs import replace
 
 from playmolt_schemas.identity import NOT_SAID, Identity
 
@@ -15,26 +14,21 @@ Op = Literal[
     "act", "open", "join", "leave", "resign", "forfeit", "fault", "end", "command",
     "query", "state", "events", "feed", "turn", "games", "log", "operator", "erase",
 ]  # fmt: skip
-"""docs/engine-operations.md says what each carries."""
-FormerOp = Literal["tell", "ask", "forward"]
-"""What gateways of the release before call `command` and `query`, and what they ask an engine and not the relay, which
-no engine answers any more."""
+"""The operations, described in docs/engine-operations.md."""
 
 WRITES: frozenset[str] = frozenset({"act", "open", "join", "leave", "resign", "forfeit", "fault", "end", "command"})
-_FORMER: Final[dict[str, Op]] = {"tell": "command", "ask": "query"}
 
 
 class Call(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """One request to an engine.
+    """A request to an engine.
 
     `target` is a game id, or "" for the lobby. `agent` is "" for a spectator. `command_id` is 32 hex digits and the
-    same on every retry; `fingerprint` is the digest of the body and "" unless the client sent an Idempotency-Key.
-    `deadline_ms` (Unix time) is when nobody waits for the answer any more; `patience_ms` says how long somebody does,
-    without a clock that both have to share.
+    same on every retry; `fingerprint` is the digest of the body, or "" if the client sent no Idempotency-Key.
+    `patience_ms` is how long the caller waits for the answer; 0: it does not say.
     """
 
     id: int
-    op: Op | FormerOp
+    op: Op
     target: str
     body: bytes = b"{}"
     agent: str = ""
@@ -42,19 +36,18 @@ class Call(msgspec.Struct, frozen=True, gc=False, array_like=True):
     operator: bool = False
     command_id: str = ""
     fingerprint: str = ""
-    deadline_ms: int = 0
     trace: str = ""
     identity: Identity = NOT_SAID
-    """Who the agent is, on `open` and `join`."""
+    """The agent's identity, on `open` and `join`."""
     invite: str = ""
-    """The hex SHA-256 of the invite that the caller has, "" for none."""
+    """The hex SHA-256 of the caller's invite; "" for none."""
     patience_ms: int = 0
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """An engine's answer: an HTTP status and the body to send with it, JSON unless `content_type` says otherwise.
+    """An engine's answer: an HTTP status and a body, which is JSON unless `content_type` is set.
 
-    `total` is the length of a body too long for one answer, which holds the part that was asked for.
+    `total` is the length of a body that is too long for one answer; `body` is then the requested part.
     """
 
     id: int
@@ -66,10 +59,4 @@ class Answer(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 encode_pack = msgspec.msgpack.Encoder().encode
 decode_answers = msgspec.msgpack.Decoder(list[Answer]).decode
-_decode_calls = msgspec.msgpack.Decoder(list[Call]).decode
-
-
-def decode_calls(pack: bytes) -> list[Call]:
-    """Read a pack of calls, each under its present op: engines are renewed before gateways, so both names arrive."""
-    calls = _decode_calls(pack)
-    return [replace(call, op=_FORMER[call.op]) if call.op in _FORMER else call for call in calls]
+decode_calls = msgspec.msgpack.Decoder(list[Call]).decode

@@ -1,4 +1,4 @@
-"""What the messages of feeds share: the bases, and of the bot games the seats and the ends of a game."""
+"""Base types of feed messages, the messages that all bot games share, and the summary shown in lobby and lists."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
@@ -9,39 +9,41 @@ from msgspec import UNSET, Meta, UnsetType
 from playmolt_schemas.identity import Kind
 from playmolt_schemas.limits import TURN_ID_CHARS
 
-TurnId = Annotated[str, Meta(max_length=TURN_ID_CHARS, description="The turn_id of the question that this answers.")]
-"""Names what a game asks of a seat: the same while the question stands, another for the next."""
+TurnId = Annotated[
+    str, Meta(max_length=TURN_ID_CHARS, description="The `turn_id` of the turn that this action answers.")
+]
+"""Identifies a turn of a seat; it changes with every new question."""
 GameLanguage = Literal["ko", "en", "zh"]
-"""In which a game's questions or case are written."""
+"""Language of a game's content."""
 
 
 class Action(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
-    """What an agent may send to a game; the tag is the action's `type`."""
+    """An action of an agent; the tag is its `type`."""
 
     turn_id: TurnId | UnsetType | None = UNSET
 
 
 class FeedMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
-    """An event as a viewer may see it: flat, `type` first. The host adds the id, version and at."""
+    """An event as a viewer may see it: flat, `type` first. The host adds the id, `version` and `at`."""
 
     id_field: ClassVar[str]
-    """What the id of the event's stream is called."""
+    """Name of the field with the stream's id."""
 
 
 class PublicMessage(FeedMessage, frozen=True, kw_only=True, omit_defaults=True):
-    """An event of a game or run, as anybody may see it."""
+    """An event of a game or run as every spectator sees it."""
 
     id_field: ClassVar[str] = "game_id"
 
 
 class SessionMessage(FeedMessage, frozen=True, kw_only=True):
-    """An event of a session, as its owner sees it."""
+    """An event of a session as its owner sees it."""
 
     id_field: ClassVar[str] = "session_id"
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What went wrong with a seat, through whom, and how often."""
+    """What went wrong with a seat, who caused it (`kind`), and how often."""
 
     agent_id: str
     kind: Literal["bot", "operator", "platform", "provider"]
@@ -50,13 +52,13 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class GameCreatedMessage(PublicMessage, frozen=True, kw_only=True, tag="game_created"):
-    """A game waits for its agents."""
+    """A game was created and waits for agents."""
 
     needed: int
 
 
 class AgentJoinedMessage(PublicMessage, frozen=True, kw_only=True, tag="agent_joined"):
-    """A seat is taken. `version` is the event's, as in every message; the agent's is `agent_version`."""
+    """An agent joined. `version` is the event's, as in every message; `agent_version` is the agent's."""
 
     agent_id: str
     name: str
@@ -67,28 +69,28 @@ class AgentJoinedMessage(PublicMessage, frozen=True, kw_only=True, tag="agent_jo
 
 
 class AgentLeftMessage(PublicMessage, frozen=True, kw_only=True, tag="agent_left"):
-    """A seat is free again."""
+    """An agent left; its seat is free again."""
 
     agent_id: str
     name: str
 
 
 class ClosingMessage(PublicMessage, frozen=True, kw_only=True):
-    """The last message of a game; of a private one it says so."""
+    """The last message of a game. `private` and `rated` are present for private games only."""
 
     private: bool | UnsetType = UNSET
     rated: bool | UnsetType = UNSET
 
 
 class GameAbortedMessage(ClosingMessage, frozen=True, kw_only=True, tag="game_aborted"):
-    """The operator ended the game, or everybody left it; nobody gets points. A run has no `faults`."""
+    """The operator ended the game, or every agent left; no points are awarded. A run has no `faults`."""
 
     reason: str
     faults: tuple[Fault, ...] | UnsetType = UNSET
 
 
 class PhaseExtendedMessage(PublicMessage, frozen=True, kw_only=True, tag="phase_extended"):
-    """The platform could take no actions for long: the deadline of the phase moves by the time lost."""
+    """The platform could not accept actions for a while; the deadline of the phase moves by the lost time."""
 
     phase: str
     round: int
@@ -96,55 +98,55 @@ class PhaseExtendedMessage(PublicMessage, frozen=True, kw_only=True, tag="phase_
 
 
 class SeatAwayMessage(PublicMessage, frozen=True, kw_only=True, tag="seat_away"):
-    """A seat missed two deadlines in a row; from now on nobody waits for it."""
+    """A seat missed two deadlines in a row; the game no longer waits for it."""
 
     agent_id: str
     name: str
 
 
 class SeatBackMessage(PublicMessage, frozen=True, kw_only=True, tag="seat_back"):
-    """A seat that was away has acted."""
+    """A seat that was away acted again."""
 
     agent_id: str
     name: str
 
 
 class SeatResignedMessage(PublicMessage, frozen=True, kw_only=True, tag="seat_resigned"):
-    """A seat gave the game up; it is away for good."""
+    """A seat resigned permanently."""
 
     agent_id: str
     name: str
 
 
 class PhaseSubmissions(msgspec.Struct, frozen=True, kw_only=True):
-    """How many of the submissions that the phase requires are in; 0 of 0 when it requires none."""
+    """How many of the required submissions of the phase were received; 0 of 0 if it requires none."""
 
     submitted: int
     total: int
 
 
 class Place(NamedTuple):
-    """Where a seat stood when the game ended."""
+    """The final rank of a seat."""
 
     rank: int | None
-    """1 is the best; None for who did not play for a place."""
+    """1 is the best; None for seats that do not compete for a rank."""
     competes: bool
-    """Whether the seat is rated by it."""
+    """Whether the rank counts for the rating."""
 
 
 class GameMessages(NamedTuple):
-    """What is said in a type that anybody may watch, and what its bots may send: none to a run."""
+    """The messages of a type that anyone may watch, and the actions of its bots (none for runs)."""
 
     actions: Mapping[str, type[Action]]
     """Action type → body."""
     state: type
     message: Any
-    """The union of its public messages."""
+    """The union of the public messages."""
     phase: Any = str
-    """A Literal of its phases."""
+    """A Literal of the phases."""
     result: type | None = None
-    """A line of the `results` that its `game_end` stores, with `agent_id`, `points`, `place` (a `Place`) and an agent's
-    identity. None: its agents get points and are not rated."""
+    """An entry of `results` in the stored `game_end`, with `agent_id`, `points`, `place` (a `Place`) and an agent's
+    identity. None: agents get points but no rating."""
 
 
 DEFAULT_LANGUAGE: Final[GameLanguage] = "ko"
@@ -152,7 +154,7 @@ LobbyType = Literal["game_waiting", "game_started", "game_end", "game_aborted"]
 
 
 class GameSummary(msgspec.Struct, frozen=True):
-    """A game at a glance, the same for everybody."""
+    """A game's public summary, the same for every viewer."""
 
     phase: str
     round: int
@@ -165,12 +167,12 @@ class GameSummary(msgspec.Struct, frozen=True):
 
     @property
     def hidden(self) -> bool:
-        """Whether only who sits there or has the invite may know of it."""
+        """Whether only participants and holders of the invite may see it."""
         return bool(self.invite) and not self.over
 
 
 class LobbyMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the lobby feed (api.md, Feeds)."""
+    """A message of the lobby feed (api.md, Feeds)."""
 
     type: LobbyType
     game_id: str
@@ -183,7 +185,7 @@ class LobbyMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def lobby_type(summary: GameSummary) -> LobbyType:
-    """Name the lobby message that shows a game as it is now."""
+    """The lobby message type for a game's current state."""
     if summary.phase == "aborted":
         return "game_aborted"
     if summary.over:

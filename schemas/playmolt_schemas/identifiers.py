@@ -1,4 +1,4 @@
-"""Ids: `<type>-<uuid>`, checked before they enter a subject or a query."""
+"""Ids of the form `<type>-<uuid>`. Check them before using them in a subject or a query."""
 
 import hashlib
 import re
@@ -18,24 +18,22 @@ def _types(kind: Kind) -> tuple[str, ...]:
 
 
 GAME_TYPES: tuple[str, ...] = _types("game")
-"""The bot games: those that are joined through a lobby (api.md)."""
+"""The bot games: types that agents join through a lobby (api.md)."""
 RUN_TYPES: tuple[str, ...] = _types("run")
-"""The runs of experiments: public to watch, their logs the operator's."""
+"""The runs of experiments: anyone may watch them; only the operator reads their logs."""
 WATCHED_TYPES: tuple[str, ...] = (*GAME_TYPES, *RUN_TYPES)
-"""Whatever anybody may watch: games, and the runs of experiments."""
+"""The types that anyone may watch: bot games and runs."""
 SESSION_TYPES: tuple[str, ...] = _types("session")
-"""What belongs to who opened it: to everybody else, and to every route that is not its own, it is unknown. Only the
-operator's calls know them all."""
+"""The sessions: visible to their owner, only through their own routes, and to the operator."""
 SEALED_TYPES: tuple[str, ...] = tuple(game.type for game in games().values() if game.sealed)
-"""The sessions whose records are sealed."""
+"""The session types whose records are sealed."""
 ENGINES: Mapping[str, tuple[str, ...]] = {
     service: tuple(game.type for game in games().values() if game.service == service)
     for service in dict.fromkeys(game.service for game in games().values())
 }
-"""Service → the types it serves."""
+"""Service → the types that it serves."""
 
-# Which games there are is known when a process starts: the same check as of a Literal written out, and a schema with
-# their names.
+# The installed games are known at process start, so a Literal validates them and puts their names into schemas.
 if TYPE_CHECKING:
     GameType: TypeAlias = str
     AnyType: TypeAlias = str
@@ -43,21 +41,21 @@ else:
     GameType = Literal[GAME_TYPES]
     AnyType = Literal[(*GAME_TYPES, *RUN_TYPES, *SESSION_TYPES)]
 
-# isoformat() takes twenty times as long, and every event is stamped several times.
+# isoformat() is twenty times slower, and every event formats its time several times.
 _encode = msgspec.json.Encoder().encode
 _ID = re.compile(r"([a-z][a-z0-9]{0,15})-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
 
 
 def type_of(identifier: str) -> str | None:
-    """The type part of a well-formed id; None when it is not one."""
+    """The type part of an id; None if it is malformed."""
     match = _ID.fullmatch(identifier)
     return match.group(1) if match else None
 
 
 def time_ordered_id(kind: str, at: datetime, *entropy: str) -> str:
-    """An id that sorts by creation time (UUIDv7 layout) and is the same for the same arguments.
+    """An id that sorts by creation time (UUIDv7 layout).
 
-    The same arguments give the same id, so that a command decided twice names one game.
+    The same arguments give the same id, so a command that is decided twice creates one game.
     """
     millis = int(at.timestamp() * 1000)
     digest = hashlib.sha256("\x00".join((kind, at.isoformat(), *entropy)).encode()).digest()
@@ -68,12 +66,12 @@ def time_ordered_id(kind: str, at: datetime, *entropy: str) -> str:
 
 
 def id_of_command(kind: str, command_id: str) -> str:
-    """The id of what a command creates: the same for every repeat of it."""
+    """The id of what a command creates; the same for every repetition of the command."""
     return f"{kind}-{uuid.uuid5(uuid.NAMESPACE_OID, f'{kind}/{command_id}')}"
 
 
 def lobby_of(game: str) -> str:
-    """The stream of a game type's lobby: where seats are dealt."""
+    """The stream of a game type's lobby, which assigns seats."""
     return f"lobby-{game}"
 
 
@@ -88,6 +86,6 @@ def is_sealed_type(stream: str) -> bool:
 
 
 def rfc3339(at: datetime) -> str:
-    """RFC 3339 in UTC with exactly six decimals: how every time of the platform is written."""
+    """Format a time as RFC 3339 in UTC with exactly six decimals, as everywhere on the platform."""
     text = _encode(at if at.tzinfo is UTC else at.astimezone(UTC))[1:-1].decode()
     return text if at.microsecond else f"{text[:-1]}.000000Z"

@@ -1,4 +1,4 @@
-"""Who an agent is beside its id and name: what stands wherever two of a name could be confused."""
+"""An agent's identity beyond id and name, shown wherever agents of the same name could be confused."""
 
 import re
 import unicodedata
@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 
 Kind = Literal["bot", "person", "house"]
 BoardKind = Literal["bot", "house", "all"]
-"""Whom a leaderboard shows: bots and persons, house bots, all."""
+"""Which agents a leaderboard lists: bots and persons, house bots, or all."""
 Ranking = Literal["points", "rating"]
 Versions = Literal["latest", "all"]
 
@@ -19,7 +19,7 @@ _OTHER: Final = re.compile("[^a-z0-9]+")
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent as it was when it took its seat; absent where a game is older than these fields."""
+    """An agent's identity when it joined the game."""
 
     handle: str | UnsetType = UNSET
     kind: Kind | UnsetType = UNSET
@@ -34,16 +34,16 @@ _values: Final = attrgetter(*_FIELDS)
 
 
 def identity_of(of: Any) -> dict[str, Any]:
-    """The identity's fields of anything that has them."""
+    """The identity fields of an object that has them."""
     return dict(zip(_FIELDS, _values(of), strict=True))
 
 
 def slug_of(name: str) -> str:
-    """A name as it stands in a handle: ASCII letters and digits, one `-` for every run of others."""
+    """A name as part of a handle: ASCII letters and digits, with one `-` for every run of other characters."""
     ascii_only = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     return _OTHER.sub("-", ascii_only.lower()).strip("-")[:SLUG_CHARS].strip("-") or "agent"
 
 
 def folded(text: str) -> str:
-    """A text as beginnings of names are compared: the same whether composed or in parts, small or capital."""
+    """A text normalized for prefix search of names: case-folded and in NFKC."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())

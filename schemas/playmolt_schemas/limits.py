@@ -1,13 +1,13 @@
-"""Every limit of the platform, once. OpenAPI, the bot guides and the checks read these."""
+"""All limits of the platform. OpenAPI, the bot guides and the checks use these constants."""
 
 from typing import Final
 
 BODY_BYTES: Final = 64 * 1024
 BODY_VALUES: Final = 5_000
-"""Values in a body, of all levels; what costs most of a body is not its bytes."""
+"""The number of JSON values in a body, on all levels. They cost more than the bytes."""
 NUMBER_CHARS: Final = 40
 EXPONENT_DIGITS: Final = 2
-"""A number of a body: past an exponent of 99 one costs a reader some 10 µs."""
+"""The digits of an exponent in a body: numbers with larger exponents take about 10 µs each to parse."""
 RECORD_BYTES: Final = 512 * 1024
 AGENT_NAME_CHARS: Final = 40
 VERSION_CHARS: Final = 40
@@ -33,20 +33,20 @@ INVITE_CHARS: Final = 64
 CALLBACK_URL_CHARS: Final = 500
 CALLBACK_SECONDS: Final = 10
 CALLBACK_REFUSALS: Final = 3
-"""Refused answers to one question of a called agent; then the deadline decides."""
+"""Refused answers to one turn of an agent with a callback; after that, the deadline applies."""
 CALLBACKS_OF_AN_AGENT: Final = 2
 CALLBACKS_IN_ALL: Final = 64
 IDEMPOTENCY_KEY_CHARS: Final = 200
 TURN_ID_CHARS: Final = 64
 WAIT_SECONDS: Final = 30
 SESSION_DAYS: Final = 7
-"""A session in which nothing happened for so long counts no longer among those that its owner has open."""
+"""A session without an event for so many days no longer counts as one of its owner's open sessions."""
 PAGE_DEFAULT: Final = 100
 PAGE_MAX: Final = 1000
 HEARTBEAT_SECONDS: Final = 15
 READER_MESSAGES: Final = 256
 READER_BYTES: Final = 1024 * 1024
 READER_STALL_SECONDS: Final = 10
-"""A reader of a feed is dropped with 4008 past any of these three (api.md, Feeds)."""
+"""A reader of a feed that exceeds any of these three is disconnected with 4008 (api.md, Feeds)."""
 BUS_REPLY_BYTES: Final = 900 * 1024
-"""What one answer on the bus may hold: below the server's max_payload of 1 MiB."""
+"""The largest body of an answer on the bus: below the server's max_payload of 1 MiB."""

@@ -1,4 +1,4 @@
-"""A game's manifest: what the platform knows of a game before it loads any of it."""
+"""The manifest of a game: what the platform needs to know before it loads the game."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -12,28 +12,28 @@ Kind = Literal["game", "run", "session"]
 
 
 class Reference(msgspec.Struct, frozen=True):
-    """A value that is imported when somebody asks for it: `package.module:name`."""
+    """A value that is imported on demand: `package.module:name`."""
 
     place: str
 
     def load(self) -> Any:
-        """Import it. Raises ImportError and AttributeError."""
+        """Import the value. Raises ImportError and AttributeError."""
         module, _, name = self.place.partition(":")
         return getattr(import_module(module), name)
 
 
 class Resource(msgspec.Struct, frozen=True):
-    """A file or folder that a package carries."""
+    """A file or folder inside a package."""
 
     package: str
     path: str
 
     def find(self) -> Traversable:
-        """Raises ModuleNotFoundError when the package is not installed beside this one."""
+        """Raises ModuleNotFoundError if the package is not installed."""
         return files(self.package).joinpath(self.path)
 
     def files(self) -> Mapping[str, bytes]:
-        """Name → content of what the folder holds; nothing when it or its package is not there."""
+        """Name → content of the files in the folder; empty if the folder or its package does not exist."""
         try:
             folder = self.find()
         except ModuleNotFoundError:
@@ -42,27 +42,27 @@ class Resource(msgspec.Struct, frozen=True):
 
 
 class GameModule(msgspec.Struct, frozen=True, kw_only=True):
-    """The manifest of one type. An entry point of the group `playmolt.games` names it; its module imports no more."""
+    """The manifest of a type, an entry point of the group `playmolt.games`. Its module imports nothing else."""
 
     type: str
-    """What stands before the first dash of an id."""
+    """The part of an id before the first dash."""
     kind: Kind
-    """`game`: bots join it through a lobby. `run`: anybody may watch it, its log is the operator's. `session`: it
-    belongs to who opened it; to everybody else, and to every route that is not its own, it is unknown."""
+    """`game`: bots join it through a lobby. `run`: anyone may watch it; only the operator reads its log. `session`:
+    visible to its owner, only through its own routes, and to the operator."""
     service: str
-    """The engine that serves it; engines are named by entry points of the group `playmolt.engines`."""
+    """The engine that serves the type; engines are declared as entry points of the group `playmolt.engines`."""
     messages: Reference | None = None
-    """A GameMessages; a session's are its own routes'."""
+    """A GameMessages; None for sessions, whose routes declare their messages."""
     guide: Resource | None = None
-    """How it is played, in Markdown, for bots and their authors."""
+    """The guide for bots and their authors, in Markdown."""
     watch: Resource | None = None
-    """A folder with `narration.<language>.json`, which tells its events on the page and in the terminal, `watch.js`,
-    which draws it, and `texts.<language>.json`, the texts of the drawing."""
+    """A folder with `narration.<language>.json` (texts for its events on pages and in the terminal), `watch.js` (which
+    draws it) and `texts.<language>.json` (texts of the drawing)."""
     drawing: Reference | None = None
     """Draws a state as a picture: `(state, words, sheet) -> Picture` (`playmolt_gateway.pictures.scene`)."""
     archived: bool = True
-    """Whether its streams may leave the log once they are over: nothing reads them any more."""
+    """Whether finished streams may be archived, because nothing reads them anymore."""
     sealed: bool = False
-    """Whether what its streams hold is stored so that it can be erased: each under a key of its own."""
+    """Whether each stream is encrypted with its own key, so that it can be erased."""
     place: int = 100
-    """Where it stands in lists; of two in one place the type decides."""
+    """Sort key in lists, before the type."""

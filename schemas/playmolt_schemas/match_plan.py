@@ -16,18 +16,18 @@ _Name = Annotated[str, Meta(pattern="^[a-z0-9_-]{1,40}$")]
 _Text = Annotated[str, Meta(min_length=1, max_length=500)]
 _Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 ByGame: TypeAlias = _Text | dict[GameType, _Text]
-"""One text for all games, or one for each."""
+"""One text for all games, or one per game type."""
 
 
 class PlannedGames(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """So many games of a type."""
+    """A number of games of one type."""
 
     game: GameType
     n: Annotated[int, Meta(ge=1, le=MOST_GAMES)]
 
 
 class PlannedBudget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What all calls of models together may come to; at least one limit."""
+    """Limits on all model calls together; at least one is required."""
 
     money: Annotated[float, Meta(gt=0, le=1_000_000_000)] | None = None
     tokens: _Count | None = None
@@ -35,7 +35,7 @@ class PlannedBudget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class PlannedSamplingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a model's replies are drawn; what is absent is the server's own."""
+    """Sampling parameters of a model; absent parameters use the server's defaults."""
 
     temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
     top_p: Annotated[float, Meta(gt=0, le=1)] | None = None
@@ -44,7 +44,7 @@ class PlannedSamplingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_
 
 
 class PlannedPlayer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One that takes part: exactly one of house, python, model and url says what it is."""
+    """A player: exactly one of house, python, model and url is required."""
 
     name: _Name
     house: ByGame | None = None
@@ -56,7 +56,7 @@ class PlannedPlayer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class MatchPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The whole plan."""
+    """The plan of a match."""
 
     name: Annotated[str, Meta(pattern="^[a-z0-9-]{1,40}$")]
     games: Annotated[list[PlannedGames], Meta(min_length=1)]

@@ -1,4 +1,4 @@
-"""The event log's record (api.md, Event log) and how its hash is made."""
+"""Records of the event log (api.md, Event log) and their hashes."""
 
 import hashlib
 from typing import Final
@@ -9,8 +9,8 @@ ZERO_HASH: Final = "0" * 64
 
 
 class Metadata(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Who and what caused an event. `state_hash` stands on some records only, so that a replay can be checked, and
-    `request` on those of an action that came with an Idempotency-Key: 128 bits of the hash of what was asked."""
+    """Who and what caused an event. Some records have `state_hash`, with which a replay can be checked; records of a
+    request with an Idempotency-Key have `request`: 128 bits of the hash of the request."""
 
     command_id: str
     correlation: str = ""
@@ -22,7 +22,7 @@ class Metadata(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Record(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """One record of the log as tooling reads it, field for field."""
+    """A record of the log as tools read it."""
 
     stream: str
     version: int
@@ -38,16 +38,16 @@ class Record(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class OpenedRecord(Record, frozen=True, gc=False, kw_only=True):
-    """A record as it may be shown. Where its data is stored sealed and stands open here, both fields are there."""
+    """A record as shown to its owner. If the stored data is sealed and `data` is decrypted, both fields are present."""
 
     sealed: str | msgspec.UnsetType = msgspec.UNSET
-    """What is stored of it: the hash is taken with `data` = `{"sealed": …}`."""
+    """The stored data: the hash covers `data` = `{"sealed": …}`."""
     seal_key: str | msgspec.UnsetType = msgspec.UNSET
-    """The record's own key (base64url), which opens `sealed`."""
+    """The record's own key (base64url), which decrypts `sealed`."""
 
 
 def stored_data(record: Record) -> bytes:
-    """The data of a record as it is stored and hashed."""
+    """The data of a record as stored and hashed."""
     if isinstance(record, OpenedRecord) and record.sealed is not msgspec.UNSET:
         return b'{"sealed":"%b"}' % record.sealed.encode()
     return bytes(record.data)
@@ -67,8 +67,8 @@ def record_hash(
 ) -> str:
     """Hex SHA-256 of `prev_hash` and the RFC 8785 JSON of the record without `hash` and `position`.
 
-    `data` and `metadata` are canonical JSON already; the other fields are ASCII without anything to escape, so the
-    canonical form is put together here in key order instead of being encoded a second time.
+    `data` and `metadata` are already canonical JSON, and the other fields are ASCII that needs no escaping, so the
+    canonical form is concatenated in key order instead of being encoded again.
     """
     head = f'{prev_hash}{{"at":"{at}","data":'.encode()
     tail = (

@@ -1,4 +1,4 @@
-"""The games that are installed: the manifests that distributions declare as entry points of `playmolt.games`."""
+"""The installed games: manifests that distributions declare as entry points of `playmolt.games`."""
 
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -10,11 +10,11 @@ from playmolt_schemas.manifest import GameModule
 
 GAMES: Final = "playmolt.games"
 HOUSE: Final = "playmolt-schemas"
-"""The distribution that declares this repository's own games."""
+"""The distribution that declares the games of this repository."""
 
 
 class InvalidManifest(RuntimeError):
-    """What is installed names no game, or a type twice."""
+    """The installed distributions declare no game, or one type twice."""
 
 
 _distributions: list[str] = []
@@ -22,7 +22,7 @@ _distributions: list[str] = []
 
 @cache
 def games() -> Mapping[str, GameModule]:
-    """Type → manifest, in the order of their places. Raises InvalidManifest."""
+    """Type → manifest, sorted by `place`. Raises InvalidManifest."""
     points = entry_points(group=GAMES)
     if _distributions:
         points = EntryPoints(point for point in points if point.dist and point.dist.name in _distributions)
@@ -42,20 +42,20 @@ def bot_games() -> Mapping[str, GameMessages]:
 
 
 def house_types() -> frozenset[str]:
-    """The types of this repository's own games, among those that are installed."""
+    """The installed types that belong to this repository."""
     return frozenset(point.name for point in entry_points(group=GAMES) if point.dist and point.dist.name == HOUSE)
 
 
 def house_only() -> None:
-    """Know this repository's own games alone, whatever else is installed; to be called before anything asks."""
+    """Ignore all games but those of this repository. Call it before `games`."""
     if games.cache_info().currsize:
-        raise RuntimeError("the games have been read already")
+        raise RuntimeError("the games are already loaded")
     _distributions.append(HOUSE)
 
 
 def collected(points: Iterable[EntryPoint]) -> Mapping[str, GameModule]:
-    """Load what entry points name."""
-    # A path that stands twice in sys.path, or an editable install beside a wheel, tells the same entry point twice.
+    """Load the manifests of entry points."""
+    # A duplicate path in sys.path, or an editable install beside a wheel, yields the same entry point twice.
     modules = [point.load() for point in {(point.name, point.value): point for point in points}.values()]
     found: dict[str, GameModule] = {}
     for module in sorted(modules, key=lambda module: (module.place, module.type)):

@@ -1,7 +1,7 @@
-"""The bot guides: docs/games/ with limits, codes and addresses filled in, so that a guide cannot contradict the code.
+"""Texts of pages and terminal by language, and the bot guides with limits, codes and addresses filled in.
 
-`{{limit NAME}}` is the limit of that name, `{{codes NAME NAME …}}` a table of those refusals, `{{name}}` a value: an
-address, or a part of the guide that has placeholders of its own.
+In a guide, `{{limit NAME}}` is the limit of that name, `{{codes NAME NAME …}}` a table of those error codes, and
+`{{name}}` a value: an address, or a part of the guide, which may contain placeholders itself.
 """
 
 import re
@@ -25,15 +25,15 @@ _COMMON: Final = Resource("playmolt_gateway", "web")
 
 @cache
 def page_texts(language: PageLanguage) -> Mapping[str, str]:
-    """Key → text. A game's `narration` stands under `event.<type>.`; a game changes no text that is there."""
+    """Key → text. A game's narration has the prefix `event.<type>.`; games cannot override existing texts."""
     folders = {game.type: game.watch.files() for game in games().values() if game.watch is not None}
-    told = {
+    narrations = {
         f"event.{game}.{key}": text
         for game, folder in folders.items()
         for key, text in _read(folder, f"narration.{language}.json").items()
     }
     found = dict(_read(_COMMON.files(), f"texts.{language}.json"))
-    for more in (told, *(_read(folder, f"texts.{language}.json") for folder in folders.values())):
+    for more in (narrations, *(_read(folder, f"texts.{language}.json") for folder in folders.values())):
         found = {**more, **found}
     return found
 
@@ -44,26 +44,26 @@ def _read(folder: Mapping[str, bytes], name: str) -> Mapping[str, str]:
 
 _PLACEHOLDER: Final = re.compile(r"\{\{(\w+)((?: \w+)*)\}\}")
 _ACTIONS: Final = re.compile(r"```json\n(.*)\n")
-"""The first example of an action; `calls` in the head of a guide is how many calls a whole game takes."""
+"""The first example of an action. `calls` in the head of a guide is the number of calls in a whole game."""
 _CALLS: Final = re.compile(r"^calls: (\d+)$", re.MULTILINE)
 _NO_VALUES: Final[Mapping[str, str]] = {}
 GUIDES: Final = Resource("playmolt_gateway", "texts")
-"""What the guides of all games share."""
+"""Parts that the guides of all games share."""
 
 
 class Addresses(msgspec.Struct, frozen=True):
-    """Where a guide's reader finds the gateway and the spectator."""
+    """The URLs of gateway and spectator for the reader of a guide."""
 
     url: str = "http://127.0.0.1:8080"
     spectator: str = "http://127.0.0.1:8081"
 
     def values(self) -> dict[str, str]:
-        """What stands for them in a text."""
+        """Their placeholder values."""
         return {"url": self.url, "spectator": self.spectator, "websocket": f"ws{self.spectator.removeprefix('http')}"}
 
 
 def guide(game: GameModule, language: PageLanguage, addresses: Addresses) -> str | None:
-    """How a game is played; in the language that it has where it has no other. None without any guide."""
+    """The guide of a game in a language, or else in its default language; None if the game has no guide."""
     if game.guide is None:
         return None
     own = game.guide.path.removesuffix(".md")
@@ -90,7 +90,7 @@ def _text_of(package: str, path: str) -> str | None:
 
 
 def render(text: str, values: Mapping[str, str] = _NO_VALUES) -> str:
-    """Fill in a text's placeholders; raises LookupError for one that names nothing."""
+    """Fill in placeholders. Raises LookupError for an unknown one."""
     return _PLACEHOLDER.sub(lambda match: _filled(match, values), text)
 
 
@@ -103,12 +103,12 @@ def _filled(match: re.Match[str], values: Mapping[str, str]) -> str:
     if not names and kind in values:
         rest = {name: value for name, value in values.items() if name != kind}
         return render(values[kind], rest)
-    raise LookupError(f"{match[0]} names no limit, no codes and no value")
+    raise LookupError(f"{match[0]} is not a limit, a list of codes or a value")
 
 
 def _row(name: str) -> str:
     try:
         code = Code[name]
     except KeyError:
-        raise LookupError(f"there is no code {name}") from None
+        raise LookupError(f"unknown code {name}") from None
     return f"| {code.status} | `{code.wire}` |"

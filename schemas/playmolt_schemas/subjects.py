@@ -1,6 +1,6 @@
-"""Every NATS subject, once (api.md, Subjects).
+"""All NATS subjects (api.md, Subjects).
 
-Ids are checked (`identifiers.type_of`) before they come here, so none can hold a dot, a wildcard or white space.
+Callers check ids with `identifiers.type_of` first, so no id contains a dot, a wildcard or white space.
 """
 
 from typing import Final
@@ -12,45 +12,45 @@ EVENTS_STREAM: Final = in_shards.EVENTS_STREAM
 SPECTATE_STREAM: Final = in_shards.SPECTATE_STREAM
 COMMITTED: Final = "committed"
 PROJECTED: Final = "projections.sync"
-"""Request: answered when the projections hold everything that was committed before the request."""
+"""Request: answered once the projections include everything that was committed before it."""
 LAG: Final = "relay.lag"
-"""Request: answered with the positions of the log, of its two copies and of the projections."""
+"""Request: answered with the positions of the log, its two copies and the projections."""
 LOG: Final = "relay.log"
-"""Request: answered with a page of the whole log, which no engine can read."""
+"""Request: answered with a page of the whole log, which engines cannot read."""
 HISTORY: Final = "relay.history"
-"""Request: answered with the public messages that NATS still holds of a game, one by one and then an empty one with a
-`Status`. The relay asks for them: whoever may ask a stream chooses where the answer lands, be it another stream."""
+"""Request: answered with the public messages of a game that NATS still has, one by one, then an empty one with a
+`Status`. Only the relay may request them from JetStream, because the requester chooses where the answer goes."""
 KEYS_REVOKED: Final = "gateway.keys.revoked"
 CLOSES_HEADER: Final = "Playmolt-Closes"
-"""Set on a public message after which the feed of its game ends."""
+"""Set on the last public message of a game's feed."""
 INVITE_HEADER: Final = "Playmolt-Invite"
-"""Set on a private game's public messages but the closing one: the hex SHA-256 of its invite."""
+"""Set on the public messages of a private game, except the last: the hex SHA-256 of its invite."""
 TRACE_HEADER: Final = "traceparent"
-"""Set on a public message whose event came of a traced request: its W3C trace context."""
+"""Set on the public message of a traced request: its W3C trace context."""
 
 
 def committed(shard: int, shards: int = 1) -> str:
-    """A hint, after a commit, that a shard has something to relay. It may be lost; the relay looks by itself, too."""
+    """Hint after a commit that a shard has new records. It may be lost; the relay also polls."""
     return f"{COMMITTED}.{shard}" if shards > 1 else COMMITTED
 
 
 def action(game: str, identifier: str) -> str:
-    """Calls to a game, one or more in a pack; any replica takes it (queue group)."""
+    """Batches of calls to a game; any replica takes them (queue group)."""
     return f"actions.{game}.{identifier}"
 
 
 def replica(game: str, instance: str) -> str:
-    """Calls to the replica that holds a game in memory: a hint for speed, never a promise."""
+    """Calls to the replica that probably has a game in memory; an optimization."""
     return f"actions.{game}.pack.{instance}"
 
 
 def public(game: str, identifier: str) -> str:
-    """Calls answered with public messages only: where the spectator asks."""
+    """Calls that are answered with public data only; used by the spectator."""
     return f"public.{game}.{identifier}"
 
 
 def event(game: str, identifier: str, kind: str, shards: int = 1) -> str:
-    """Full records, for services only."""
+    """Complete records, for services only."""
     return f"events{token_of(identifier, shards)}.{game}.{identifier}.{kind}"
 
 
@@ -60,29 +60,28 @@ def spectate(game: str, identifier: str, shards: int = 1) -> str:
 
 
 def sealed(game: str, identifier: str, shards: int = 1) -> str:
-    """Keeps the place of a record that has no public form, so that sequence k is always position k."""
+    """Placeholder for a record without a public form, so that sequence k is always position k."""
     return f"sealed{token_of(identifier, shards)}.{game}.{identifier}"
 
 
 def speaking(game: str, identifier: str) -> str:
-    """What is said in a session while it is said: core NATS only, stored nowhere, and it may be lost."""
+    """Text of a session while a model generates it: core NATS only, never stored, may be lost."""
     return f"speaking.{game}.{identifier}"
 
 
 def lobby(game: str) -> str:
-    """Lobby messages of a game type; core NATS only, healed by asking the engines for the list."""
+    """Lobby messages of a game type; core NATS only. Readers recover from losses by requesting the list."""
     return f"lobby.{game}"
 
 
 def announced(service: str) -> str:
-    """Where every instance of a service tells that it is there: the NATS user of that name alone may publish there."""
+    """Announcements of a service's instances; only the NATS user of that name may publish them."""
     return f"announced.{service}"
 
 
 def reader_call(call: str) -> str:
-    """A reader's request to JetStream (`CONSUMER.CREATE.EVENTS.mine`), which comes from an account of its own.
+    """A reader's request to JetStream (`CONSUMER.CREATE.EVENTS.mine`), from the readers' account.
 
-    The relay answers those that make a pull consumer: one that delivers by itself could be told to deliver to where
-    events live.
+    The relay answers only requests for pull consumers: a push consumer could deliver to subjects of the event streams.
     """
     return f"reader.api.{call}"

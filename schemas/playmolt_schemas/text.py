@@ -1,4 +1,4 @@
-"""Texts that agents send: trimmed, counted in code points, free of what no page may hold (api.md, order of checks)."""
+"""Checks of texts from agents: trimming, length in code points, forbidden characters (api.md, order of checks)."""
 
 import re
 import unicodedata
@@ -11,21 +11,21 @@ WHITE_SPACE = (
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
-"""Unicode's White_Space property. `str.strip()` alone would also take U+001C to U+001F, which are no white space."""
+"""Unicode's White_Space property. `str.strip()` would also strip U+001C to U+001F, which are not white space."""
 
 _UNFIT = ("Cc", "Cs", "Zl", "Zp")
 _BLANKS = (
     # Unicode's Default_Ignorable_Code_Point.
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-    # Blank without being ignorable: the empty braille pattern, interlinear marks, a note without a head, a filler.
+    # Blank but not ignorable: the empty braille pattern, interlinear annotation marks, a null notehead, a filler.
     "\u2800\ufff9-\ufffb\U0001d159\U00016fe4"
 )
 _BLANK = re.compile(f"[{_BLANKS}]")
 
 _CONTROLS = "\x00-\x1f\x7f-\x9f"
 _UNSPEAKABLE = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f"
-"""Controls but those that end a line or indent it."""
+"""Control characters except tabs and line ends."""
 _SURROGATES = "\ud800-\udfff"
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _UNSPOKEN = re.compile(f"[{_UNSPEAKABLE}{_BIDI}]")
@@ -34,12 +34,12 @@ _BIDI_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u20
 
 
 def trimmed(text: str) -> str:
-    """Take white space off both ends."""
+    """Strip white space at both ends."""
     return text.strip(WHITE_SPACE)
 
 
 def unstorable(text: str) -> bool:
-    """Whether a text holds NUL or a lone surrogate, which neither Postgres nor UTF-8 can carry."""
+    """Whether a text contains NUL or a lone surrogate, which Postgres and UTF-8 cannot represent."""
     if "\x00" in text:
         return True
     if text.isascii():
@@ -52,34 +52,34 @@ def unstorable(text: str) -> bool:
 
 
 def reason_fault(reason: str) -> str:
-    """Say what is wrong with an operator's reason, already trimmed; "" when it is in order."""
+    """What is wrong with an operator's trimmed reason; "" if it is valid."""
     if 1 <= len(reason) <= REASON_CHARS and not unstorable(reason):
         return ""
-    return f"must hold 1 to {REASON_CHARS} characters, without NUL and lone surrogates"
+    return f"must contain 1 to {REASON_CHARS} characters, without NUL and lone surrogates"
 
 
-def unfit(text: str, *, lines: bool = False) -> bool:
-    """Whether a text holds a control, surrogate, line separator or bidi control; `lines` allows line feeds."""
+def has_line_breaks_or_controls(text: str, *, lines: bool = False) -> bool:
+    """Whether a text contains a control, surrogate, line separator or bidi control; `lines` allows line feeds."""
     return any(
         (unicodedata.category(char) in _UNFIT and not (lines and char == "\n")) or char in _BIDI_CONTROLS
         for char in text
     )
 
 
-def shows(text: str) -> bool:
-    """Whether a text holds at least one character that shows."""
+def has_visible_character(text: str) -> bool:
+    """Whether a text contains a visible character."""
     return any(
         char not in WHITE_SPACE and not _BLANK.match(char) and unicodedata.category(char) != "Cc" for char in text
     )
 
 
-def unspeakable(text: str) -> bool:
-    """Whether a text holds a control other than tabs and ends of lines, or a bidi control."""
+def has_control_characters(text: str) -> bool:
+    """Whether a text contains a control character other than tabs and line ends, or a bidi control."""
     return bool(_UNSPOKEN.search(text))
 
 
-def on_one_line(written: bytes) -> bytes:
-    """JSON with the ends of lines escaped that JSON takes as they are: many readers of lines and events split there."""
+def escape_line_ends(written: bytes) -> bytes:
+    """Escape the line ends that JSON allows unescaped, because many NDJSON and event stream readers split there."""
     if not written.isascii():
         for char, escape in _LINE_ENDS.items():
             written = written.replace(char.encode(), escape)
@@ -87,7 +87,7 @@ def on_one_line(written: bytes) -> bytes:
 
 
 def _escaped(chars: str) -> str:
-    """Characters of a pattern's class: escapes where every dialect has the same, else themselves."""
+    """Characters for a character class: as escapes that every dialect supports, otherwise verbatim."""
     return "".join(char if char == "-" or ord(char) > 0xFFFF else f"\\u{ord(char):04x}" for char in chars)
 
 
@@ -96,7 +96,7 @@ def _no(*chars: str) -> str:
 
 
 def _pattern(taken: str, one_of: str = "") -> str:
-    """A whole text of `taken` characters, at least one of them of `one_of`. `$` alone would leave out a line feed."""
+    """Pattern of a text of `taken` characters, at least one of `one_of`. `$` alone would allow a final line feed."""
     return f"^(?=[\\s\\S]*{one_of}){taken}*$(?!\\n)" if one_of else f"^{taken}*$(?!\\n)"
 
 
@@ -106,20 +106,20 @@ _NOT_BLANK = _no(WHITE_SPACE)
 _SHOWS = _no(WHITE_SPACE, _BLANKS, _CONTROLS)
 
 STORABLE = _pattern(_STORABLE)
-"""A text as a JSON Schema's pattern: it may be blank."""
+"""JSON Schema pattern of a text that may be blank."""
 WORDS = _pattern(_STORABLE, _NOT_BLANK)
-"""A text that is not blank."""
+"""Pattern of a text that is not blank."""
 BLANK = _pattern(f"[{_escaped(WHITE_SPACE)}]")
 SPOKEN = _pattern(_SPEAKABLE)
-"""What others are shown as it is; it may be blank."""
+"""Pattern of a text that is shown to others and may be blank."""
 SPEECH = _pattern(_SPEAKABLE, _NOT_BLANK)
 LINE = _pattern(_no(_CONTROLS, _SURROGATES, _BIDI, "\u2028\u2029"), _SHOWS)
-"""A name: one line of which something shows."""
+"""Pattern of a name: one line with a visible character."""
 LINES = _pattern(_no("\x00-\x09\x0b-\x1f\x7f-\x9f", _SURROGATES, _BIDI, "\u2028\u2029"), _SHOWS)
 
 
-def told(most: int, pattern: str = WORDS, description: str = "") -> Meta:
-    """What a schema says of a text that a reader of bodies trims and checks, and names the fault of."""
+def text_schema(most: int, pattern: str = WORDS, description: str = "") -> Meta:
+    """Schema annotation of a text that `BodyFields` trims and validates."""
     least = {} if pattern in (STORABLE, SPOKEN) else {"minLength": 1}
-    told_of = f"{description} Trimmed, then counted in Unicode code points.".strip()
-    return Meta(description=told_of, extra_json_schema={**least, "maxLength": most, "pattern": pattern})
+    description = f"{description} Trimmed; the length counts Unicode code points.".strip()
+    return Meta(description=description, extra_json_schema={**least, "maxLength": most, "pattern": pattern})

@@ -15,7 +15,7 @@ from nats.micro.service import ServicePing
 from playmolt_cli.games import deciders
 from playmolt_cli.local.embedded import nats as server
 from playmolt_core.bus import jetstream
-from playmolt_core.bus.presence import Presence
+from playmolt_core.bus.service import Presence
 from playmolt_core.relay.feeds import feeds
 from playmolt_gateway.access.auth import hash_of
 from playmolt_schemas import subjects

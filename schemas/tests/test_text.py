@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from playmolt_schemas.body_fields import BodyFields
-from playmolt_schemas.text import on_one_line
+from playmolt_schemas.text import escape_line_ends
 
 LINE_ENDS = "\u0085\u2028\u2029"
 CONTROLS = "\x07\x0b\x0c\x1b\x7f\x80\x9b\u202e\u2066\u200f"
@@ -14,13 +14,15 @@ CONTROLS = "\x07\x0b\x0c\x1b\x7f\x80\x9b\u202e\u2066\u200f"
 
 @given(st.text(st.characters(codec="utf-8")))
 def test_json_on_one_line_says_the_same(text: str) -> None:
-    written = on_one_line(json.dumps({"text": text}, ensure_ascii=False).encode())
+    written = escape_line_ends(json.dumps({"text": text}, ensure_ascii=False).encode())
     assert json.loads(written) == {"text": text}
     assert len(written.decode().splitlines()) == 1
 
 
 def test_ends_of_lines_are_escaped_and_all_else_stays() -> None:
-    assert on_one_line('"a\u0085b\u2028c\u2029d é 말 😀"'.encode()) == '"a\\u0085b\\u2028c\\u2029d é 말 😀"'.encode()
+    assert (
+        escape_line_ends('"a\u0085b\u2028c\u2029d é 말 😀"'.encode()) == '"a\\u0085b\\u2028c\\u2029d é 말 😀"'.encode()
+    )
 
 
 def faults(read: str, text: str) -> list[str]:

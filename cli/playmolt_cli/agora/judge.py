@@ -1,4 +1,4 @@
-"""Having a model code the thoughts of an experiment, and waiting for it."""
+"""Runs a model judge over the thoughts of an experiment."""
 
 import time
 from typing import Any, Final
@@ -15,15 +15,15 @@ _LINE_SECONDS: Final = 5.0
 
 
 def run_judge(client: ExperimentsClient, experiment: str, request: JudgeRequest, console: Console) -> JudgeRow:
-    """Have the judge begin, or go on, and say how it stands once it asks nothing more.
+    """Start or resume the judge and wait until it stops; returns its state.
 
-    Ctrl-C stops it, too, so that no money is spent meanwhile: raises KeyboardInterrupt once that is committed.
+    Ctrl-C also stops the judge, so that it spends no more money; then raises KeyboardInterrupt.
     """
     judge = _of(client.judge(experiment, request), request.model)
     try:
         return _followed(client, experiment, judge, console)
     except KeyboardInterrupt:
-        console.print("stopping: questions under way end, no further one begins")
+        console.print("stopping: calls in flight finish, no new ones start")
         try:
             client.stop_judge(experiment, request.model)
         except Refused as refusal:
@@ -32,7 +32,7 @@ def run_judge(client: ExperimentsClient, experiment: str, request: JudgeRequest,
 
 
 def summary(experiment: str, judge: JudgeRow) -> dict[str, Any]:
-    """What `--json` ends with."""
+    """The JSON output of the command."""
     return {
         "experiment": experiment,
         "judge": judge.judge,
@@ -44,24 +44,24 @@ def summary(experiment: str, judge: JudgeRow) -> dict[str, Any]:
     }
 
 
-def told(judge: JudgeRow) -> str:
-    """How a judge stands, in a line."""
+def status_text(judge: JudgeRow) -> str:
+    """The state of a judge in one line."""
     why = f": {judge.detail}" if judge.detail else ""
     failed = f", {judge.failed:,} without labels" if judge.failed else ""
     return printable(
         f"{judge.judge} {judge.status}{why}; {judge.coded:,} coded{failed}, {judge.spent.calls:,} calls, "
-        f"cost {judge.spent.told}"
+        f"cost {judge.spent.cost_text}"
     )
 
 
 def _followed(client: ExperimentsClient, experiment: str, judge: JudgeRow, console: Console) -> JudgeRow:
-    said = time.monotonic()
+    printed = time.monotonic()
     while judge.status == "running":
         time.sleep(_LOOK_SECONDS)
         judge = _of(client.codings(experiment), judge.judge)
-        if time.monotonic() - said > _LINE_SECONDS:
-            console.print(told(judge))
-            said = time.monotonic()
+        if time.monotonic() - printed > _LINE_SECONDS:
+            console.print(status_text(judge))
+            printed = time.monotonic()
     return judge
 
 

@@ -1,4 +1,4 @@
-"""An experiment under way, as a table or in a line."""
+"""A running experiment as a table or as one line."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -11,7 +11,7 @@ from rich.text import Text
 from playmolt_cli.terminal.narration import printable
 
 _WHY: Final = {
-    "model_away": "a model does not answer; they go on by themselves when it does",
+    "model_away": "a model is unavailable; they resume automatically",
     "budget": "the budget is spent",
     "stopped": "the experiment is stopped",
 }
@@ -21,21 +21,21 @@ _DETAIL_CHARS: Final = 300
 
 
 class PausedRuns(msgspec.Struct, frozen=True):
-    """Runs that wait, and why the first of them does."""
+    """Number of paused runs, and why the first is paused."""
 
     runs: int
     code: str
     detail: str = ""
-    """In the server's or the operator's own words."""
+    """Message of the server or the operator."""
 
     def __str__(self) -> str:
-        told = f" ({printable(self.detail)[:_DETAIL_CHARS]})" if self.detail else ""
-        return f"{self.runs} {'run pauses' if self.runs == 1 else 'runs pause'}: {_WHY.get(self.code, self.code)}{told}"
+        detail = f" ({printable(self.detail)[:_DETAIL_CHARS]})" if self.detail else ""
+        return f"{self.runs} {'run paused' if self.runs == 1 else 'runs paused'}: {_WHY.get(self.code, self.code)}{detail}"
 
 
 def total(runs: Iterable[RunRow]) -> Spent:
-    """Add up what runs took."""
-    from playmolt_agora.budget import summed  # noqa: PLC0415 -- as small as it is, seldom needed
+    """Total usage of runs."""
+    from playmolt_agora.budget import summed  # noqa: PLC0415 -- rarely needed
 
     return summed(run.spent for run in runs)
 
@@ -43,15 +43,15 @@ def total(runs: Iterable[RunRow]) -> Spent:
 def line(state: ExperimentState, pause: PausedRuns | None = None) -> str:
     """ShowState where an experiment stands, in one line."""
     done, spent = state.progress, state.spent
-    told = (
+    text = (
         f"{state.status}: runs {done.finished}/{done.runs}, turns {spent.turns:,}/{done.turns_planned:,}, "
-        f"{spent.calls:,} calls, {spent.tokens:,} tokens, cost {spent.told}"
+        f"{spent.calls:,} calls, {spent.tokens:,} tokens, cost {spent.cost_text}"
     )
-    return f"{told}; {pause}" if pause else told
+    return f"{text}; {pause}" if pause else text
 
 
 def table(state: ExperimentState, runs: Sequence[RunRow], pause: PausedRuns | None = None) -> Table:
-    """Show the cells of the matrix and what each took so far."""
+    """A table of the matrix cells with their usage so far."""
     marks = [mark for mark, on in (("scripted", state.scripted), ("exploratory", state.exploratory)) if on]
     title = f"{printable(state.name)}{' (' + ', '.join(marks) + ')' if marks else ''}  {state.experiment}"
     made = Table(
@@ -71,7 +71,7 @@ def table(state: ExperimentState, runs: Sequence[RunRow], pause: PausedRuns | No
 
 
 def seen_after(state: ExperimentState) -> int:
-    """How many turns had been taken at the last look at PCS; 0 before the first."""
+    """Turns taken at the last look at PCS; 0 before the first look."""
     seen = _seen(state)
     return 0 if seen is None or seen.turns is None else seen.turns
 
@@ -81,7 +81,7 @@ def _seen(state: ExperimentState) -> LookRow | None:
 
 
 def _pcs(figure: PcsSoFar | None) -> str:
-    """Write PCS beside the highest of its floors: what it would be about without any difference."""
+    """PCS with the highest of its floors (its expected value without any difference)."""
     if figure is None:
         return ""
     floors = (figure.floor_iid, figure.floor_null)
@@ -96,12 +96,12 @@ def _figures(runs: Sequence[RunRow]) -> tuple[str, ...]:
         f"{spent.turns}/{sum(run.turns_planned for run in runs)}",
         str(spent.calls),
         _short(spent.tokens),
-        spent.told,
+        spent.cost_text,
     )
 
 
 def _short(count: int) -> str:
-    """Write a large number in few places, so that all columns fit beside each other."""
+    """Abbreviate a large number."""
     for unit, name in ((1_000_000, "M"), (1_000, "k")):
         if count >= 10 * unit:
             return f"{count / unit:.{1 if count < 100 * unit else 0}f}{name}"
@@ -122,9 +122,9 @@ def _caption(state: ExperimentState, pause: PausedRuns | None) -> str:
 
 
 def noticed(state: ExperimentState) -> Iterator[str]:
-    """What its models did otherwise than they were asked."""
+    """Deviations of the models: other models answered, prompts cut."""
     for line_ in state.deviations:
         if line_.count:
-            yield f"{line_.field.partition('.')[2]}: {line_.after} answered {line_.count} times for {line_.before}"
+            yield f"{line_.field.partition('.')[2]}: {line_.after} answered {line_.count} times instead of {line_.before}"
     for alias, count in state.prompt_cut.items():
-        yield f"{alias}: prompts cut by its server, {count} times"
+        yield f"{alias}: its server truncated {count} prompts"

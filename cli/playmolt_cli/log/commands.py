@@ -22,7 +22,7 @@ from playmolt_core.relay.projector import rebuild as rebuild_projections
 from playmolt_schemas.export.wire import Lag, ShardLag
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import MOST_SHARDS, BadPlaces, read_places, write_places
-from playmolt_schemas.text import on_one_line
+from playmolt_schemas.text import escape_line_ends
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from playmolt_cli.games import deciders, with_packs
@@ -335,7 +335,7 @@ def tail(
             event_log, deciders(), since=since, count=count, follow=follow, running=running
         ):
             for record in records:
-                click.echo(on_one_line(msgspec.json.encode(record)) if as_json else _line(record))
+                click.echo(escape_line_ends(msgspec.json.encode(record)) if as_json else _line(record))
             if several:
                 click.echo(msgspec.json.encode({"cursor": write_places(reached)}))
 

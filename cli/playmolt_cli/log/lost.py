@@ -10,7 +10,7 @@ from playmolt_core.log.copies.anchors import PostgresHeads
 from playmolt_core.log.copies.lost import Losses, Lost, Search
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_schemas.records import Record
-from playmolt_schemas.text import on_one_line
+from playmolt_schemas.text import escape_line_ends
 
 from playmolt_cli.log.lost_sources import search
 from playmolt_cli.log.reading import with_database
@@ -48,7 +48,7 @@ def lost(sources: Sequence[str], out: Path | None, data: Path | None, as_json: b
 
     losses, records = with_database(data, work)
     if out:
-        lines = (on_one_line(msgspec.json.encode(record)) + b"\n" for record in records)
+        lines = (escape_line_ends(msgspec.json.encode(record)) + b"\n" for record in records)
         out.write_bytes(b"".join(lines))
     if as_json:
         click.echo(msgspec.json.encode(losses))

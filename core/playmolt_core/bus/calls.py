@@ -1,7 +1,6 @@
 """Calls to engines: packed per loop turn, sent to the replica that prefers the game, retried until the deadline."""
 
 import asyncio
-import time
 import uuid
 from asyncio import Future
 from collections import defaultdict
@@ -103,7 +102,7 @@ class Calls:
         patience = self._deadline if deadline is None else deadline
         call = Call(
             self._last_id, op, target, body, agent, name, operator, command_id or uuid.uuid4().hex, fingerprint,
-            int((time.time() + patience) * 1000), trace, identity, invite, int(patience * 1000),
+            trace, identity, invite, int(patience * 1000),
         )  # fmt: skip
         now = loop.time()
         pending = self._pending[call.id] = _Pending(game, call, future, now + patience)

@@ -1,7 +1,6 @@
 """Leases on effects over all replicas, on the database's clock."""
 
-from playmolt_core.db.pool import Pool
-from playmolt_core.db.queries import queries
+from playmolt_core.db.pool import Pool, queries
 from playmolt_core.effects.leases import Lease
 
 _SQL = queries("leases")

@@ -2,8 +2,7 @@
 
 from datetime import datetime
 
-from playmolt_core.db.pool import Pool
-from playmolt_core.db.queries import queries
+from playmolt_core.db.pool import Pool, queries
 from playmolt_core.effects.outages import SILENCE_SECONDS
 
 _SQL = queries("outages")

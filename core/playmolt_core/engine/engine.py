@@ -103,8 +103,7 @@ class Engine:
             PendingCall(call, respond).refuse(Refused(Code.NOT_FOUND, "There is no such game."))
         elif call.op in _PUBLIC_OPS:
             public = Call(
-                call.id, call.op, call.target, call.body, deadline_ms=call.deadline_ms, invite=call.invite,
-                patience_ms=call.patience_ms,
+                call.id, call.op, call.target, call.body, invite=call.invite, patience_ms=call.patience_ms
             )  # fmt: skip
             self.reads.take(PendingCall(public, respond))
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from playmolt_schemas.game_messages import GameSummary, LobbyMessage, lobby_type
 from playmolt_schemas.identifiers import SESSION_TYPES
-from playmolt_schemas.text import on_one_line
+from playmolt_schemas.text import escape_line_ends
 
 from playmolt_core.game.decider import Decider, Event, Viewer
 
@@ -33,7 +33,7 @@ def message(
     shown = decider.public(state, event, viewer)
     body = _type_first(_sorted(_PROGRESS if shown is None else shown))
     name = "session_id" if decider.game in SESSION_TYPES else "game_id"
-    return on_one_line(body)[:-1] + f',"{name}":"{stream}","version":{version},"at":"{at}"}}'.encode()
+    return escape_line_ends(body)[:-1] + f',"{name}":"{stream}","version":{version},"at":"{at}"}}'.encode()
 
 
 def _type_first(body: bytes) -> bytes:

@@ -63,18 +63,15 @@ class PendingCall(msgspec.Struct, eq=False):
     """The try, and the version that a lobby was read at, for which the log was asked for its outcome and knew none."""
     read: Any = UNSET
     """What its body carries, or why it carries nothing."""
-    came_at: float = msgspec.field(default_factory=time.monotonic)
+    received_at: float = msgspec.field(default_factory=time.monotonic)
 
     def seconds_left(self, otherwise: float = inf) -> float:
-        """How long somebody waits for the answer from now on; `otherwise` where the caller does not say.
+        """How many seconds from now the caller still waits for the answer; `otherwise` if the call does not say.
 
-        From when it came, by this process' own clock: that of another machine may be minutes off, and then every call
-        or none would be late. Callers of the release before give the time alone.
+        Measured from the arrival of the call on this process's own clock, because machines' clocks may differ.
         """
-        call = self.call
-        if call.patience_ms:
-            return self.came_at + call.patience_ms / 1000 - time.monotonic()
-        return call.deadline_ms / 1000 - time.time() if call.deadline_ms else otherwise
+        patience_ms = self.call.patience_ms
+        return self.received_at + patience_ms / 1000 - time.monotonic() if patience_ms else otherwise
 
     def carried(self) -> Any:
         """Its body as a JSON value, decoded once however often the call is decided. Raises BadBody."""

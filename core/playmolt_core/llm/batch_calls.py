@@ -8,8 +8,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import msgspec
 from typing_extensions import override
 
-from playmolt_core.db.pool import Pool
-from playmolt_core.db.queries import queries
+from playmolt_core.db.pool import Pool, queries
 
 _SQL = queries("batch_calls")
 

@@ -4,8 +4,7 @@ import uuid
 
 from typing_extensions import override
 
-from playmolt_core.db.pool import Pool
-from playmolt_core.db.queries import queries
+from playmolt_core.db.pool import Pool, queries
 from playmolt_core.llm.limits import (
     FIRST_HOLD_SECONDS,
     LEASE_SECONDS,

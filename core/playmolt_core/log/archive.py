@@ -17,10 +17,9 @@ import msgspec
 from playmolt_schemas.records import ZERO_HASH, Record
 from playmolt_schemas.registry import games
 from playmolt_schemas.shards import Places
-from playmolt_schemas.text import on_one_line
+from playmolt_schemas.text import escape_line_ends
 
-from playmolt_core.db.pool import Connection, unavailable
-from playmolt_core.db.queries import queries
+from playmolt_core.db.pool import Connection, queries, unavailable
 from playmolt_core.log.chain import recomputed
 from playmolt_core.log.copies.buckets import Bucket
 from playmolt_core.log.copies.files import NoRecords, records_in
@@ -169,7 +168,7 @@ async def _write(log: PostgresLog, streams: Sequence[Ended], path: Path) -> tupl
         with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as file:
             for ended in streams:
                 records = await _records(log, ended.stream)
-                file.writelines(on_one_line(_encode(record)) + b"\n" for record in records)
+                file.writelines(escape_line_ends(_encode(record)) + b"\n" for record in records)
                 first = first or records[0].position
                 events += len(records)
         raw.flush()

@@ -33,14 +33,13 @@ from playmolt_core.llm.postgres_limits import PgModelLimits
 from playmolt_core.log.erasing import SessionEraser
 from playmolt_core.log.postgres import PostgresLog, shards_of
 from playmolt_core.log.sealed_log import SealedLog
-from playmolt_core.ops import garbage, health, telemetry, tracing
+from playmolt_core.ops import health, telemetry, tracing
 from playmolt_core.ops.metrics import Sample, render
-from playmolt_core.ops.stopping import done_before
+from playmolt_core.ops.process import done_before, settle_garbage
 from playmolt_core.settings import OtherShards, Settings, from_environment
 from playmolt_core.vault.key_file import InvalidKeyFile, KeyFile
 from playmolt_core.vault.rows import PgKeyRows
-from playmolt_core.vault.texts import SessionTexts
-from playmolt_core.vault.vault import Vault
+from playmolt_core.vault.vault import SessionTexts, Vault
 
 if TYPE_CHECKING:
     from playmolt_core.llm.models import Models
@@ -168,7 +167,7 @@ async def _play(
     for engine in engines:
         schemas = sorted(kind for kind, _ in engine.decider.events)
         await bus.serve(engine.decider.game, schemas, receive=engine.receive, receive_public=engine.receive_public)
-    garbage.settle()
+    settle_garbage()
     _log.info("serving", service=service, games=list(context.engines), health_port=health_port)
     beats = [
         asyncio.create_task(beating(outages, game, bus.responds))

@@ -10,7 +10,7 @@ import pytest
 from playmolt_core.log.copies.files import NoRecords, records_in
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import ZERO_HASH, OpenedRecord, Record, record_hash
-from playmolt_schemas.text import on_one_line
+from playmolt_schemas.text import escape_line_ends
 
 DATA = {"text": "Größe 大小 🎲 \u2028 / \n\t \x01", "n": 3, "list": [1, {"b": None, "a": True}], "empty": {}}
 
@@ -55,7 +55,7 @@ def written(tmp_path: Path) -> Callable[[str], list[Record]]:
     "write",
     [
         lambda each: msgspec.json.encode(each).decode(),
-        lambda each: on_one_line(msgspec.json.encode(each)).decode(),
+        lambda each: escape_line_ends(msgspec.json.encode(each)).decode(),
         lambda each: json.dumps(line(each)),
         lambda each: json.dumps(line(each), ensure_ascii=False, separators=(" , ", " : ")),
         lambda each: json.dumps(line(each), sort_keys=True),

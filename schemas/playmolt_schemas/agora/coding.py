@@ -1,4 +1,4 @@
-"""Coding the thoughts of an experiment: by a judge, which is a model, and by people on a sheet (`measures.md`, 4)."""
+"""Coding of the thoughts in an experiment: by judges, which are models, and by people on sheets (`measures.md`, 4)."""
 
 from typing import Annotated, Final, Literal
 
@@ -8,30 +8,30 @@ from msgspec import Meta
 from playmolt_schemas.agora.plan import Alias, Amount, Count, Name, Spent
 
 SHEET_ROWS: Final = 200
-"""Turns that are drawn for coders and judges, and the rows of a sheet."""
+"""The number of turns sampled for coders and judges, which is the number of rows of a sheet."""
 SHEET_BYTES: Final = 256 * 1024
-"""The body that a sheet comes in."""
+"""The size of a request with a sheet."""
 NOTE_CHARS: Final = 200
 
 Which = Literal["sample", "all"]
 JudgingStatus = Literal["running", "done", "budget", "stopped", "model", "away"]
-"""Whether a judge is at work, and what else it came to: `model` refused its key or address, `away` gave no answer."""
+"""The status of a judge. `model`: the model server refused the key or address; `away`: it did not answer."""
 Key = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$", description="The first 16 hex digits of sha256(run|agent|turn).")]
 CoderNote = Annotated[str, Meta(max_length=NOTE_CHARS)]
 
 
 class JudgeBudget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a judge may spend; what is left out has no limit."""
+    """The budget of a judge; omitted limits are unlimited."""
 
     money: Amount | None = None
     calls: Count | None = None
 
 
 class JudgeRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of `POST …/{id}/judge`: the thoughts of the drawn sample or of all valid turns, within a budget.
+    """`POST …/{id}/judge`: let a model code the thoughts of the sample or of all valid turns, within a budget.
 
-    The budget is that of this judge over all its calls in the experiment; raised, it goes on. `batch` has a model that
-    takes batches (`batch` in the catalogue) asked in them.
+    The budget covers all calls of this judge in the experiment; repeat the call with a higher budget to resume.
+    `batch` uses the batch API of a model that has one (`batch` in the catalogue).
     """
 
     model: Alias
@@ -41,13 +41,13 @@ class JudgeRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class JudgeStopRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of `POST …/{id}/judge/stop`."""
+    """`POST …/{id}/judge/stop`."""
 
     model: Alias
 
 
 class SheetRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a coder says of one thought; null is not coded."""
+    """The codes of one thought; null means not coded."""
 
     key: Key
     survival: bool | None = None
@@ -56,14 +56,14 @@ class SheetRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class SheetRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of `POST …/{id}/sheets`; the same coder again replaces."""
+    """`POST …/{id}/sheets`. A new sheet replaces an earlier sheet of the same coder."""
 
     coder: Name
     rows: Annotated[tuple[SheetRow, ...], Meta(max_length=SHEET_ROWS)]
 
 
 class JudgeRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A judge of an experiment: `coded` turns have labels, `failed` ones a reply that gave none."""
+    """A judge of an experiment: `coded` turns have labels, `failed` turns had a reply without labels."""
 
     judge: str
     model: str
@@ -77,14 +77,14 @@ class JudgeRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CoderRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A person who coded a sheet, with the number of its rows."""
+    """A person who coded a sheet, and the number of rows."""
 
     coder: str
     rows: int
 
 
 class Codings(msgspec.Struct, frozen=True, kw_only=True):
-    """Who has coded thoughts of an experiment, in the order they began."""
+    """The judges and coders of an experiment, in the order in which they started."""
 
     judges: tuple[JudgeRow, ...] = ()
     coders: tuple[CoderRow, ...] = ()

@@ -1,6 +1,6 @@
-"""What anybody may see of an Agora run: the messages of its feed and its state (agora.md, API).
+"""The public messages and the public state of an Agora run (agora.md, API).
 
-Whisper contents, thoughts, prompts and the seed are in none of them.
+They contain no whisper contents, thoughts, prompts or seeds.
 """
 
 from typing import Final, Literal
@@ -13,30 +13,30 @@ from playmolt_schemas.game_messages import GameAbortedMessage, GameMessages, Pub
 
 RunPhase = Literal["opening", "running", "paused", "ended", "aborted"]
 PauseCode = Literal["model_away", "budget", "stopped"]
-"""Why a run pauses: its model does not answer, the budget is spent, its operator stopped it."""
+"""Why a run is paused: its model is unavailable, the budget is spent, or the operator stopped it."""
 Outcome = Literal["completed", "died_out"]
-"""How a run ended: with its last turn, or with its last agent."""
+"""How a run ended: after its last turn, or with the death of its last agent."""
 
 
 class AgoraProgressMessage(PublicMessage, frozen=True, kw_only=True, tag="progress"):
-    """Something happened that has nothing to tell."""
+    """An event without public content."""
 
 
 class EpochStartedMessage(PublicMessage, frozen=True, kw_only=True, tag="epoch_started"):
-    """An epoch, in Phase 2 a turn of all, begins."""
+    """An epoch began; in Phase 2, one turn of every agent."""
 
     turn: int
     residents: int
 
 
 class CrisisStartedMessage(PublicMessage, frozen=True, kw_only=True, tag="crisis_started"):
-    """A crisis holds for this epoch: drought, plague or famine."""
+    """A crisis began for this epoch: drought, plague or famine."""
 
     crisis: str
 
 
 class AgentActedMessage(PublicMessage, frozen=True, kw_only=True, tag="agent_acted"):
-    """An agent acted. `location` is where it stood; `content` is null for a whisper, whatever it said."""
+    """An agent acted at `location`. `content` is null for a whisper."""
 
     agent_id: str
     action: str
@@ -47,14 +47,14 @@ class AgentActedMessage(PublicMessage, frozen=True, kw_only=True, tag="agent_act
 
 
 class AgoraTurnFailedMessage(PublicMessage, frozen=True, kw_only=True, tag="turn_failed"):
-    """An agent's reply was no act; it did nothing."""
+    """An agent's reply was not a valid action; the agent did nothing."""
 
     agent_id: str
     code: ParseCode
 
 
 class WhisperLeakedMessage(PublicMessage, frozen=True, kw_only=True, tag="whisper_leaked"):
-    """It came out who whispered to whom."""
+    """It became public who whispered to whom."""
 
     agent_id: str
     target: str
@@ -62,40 +62,40 @@ class WhisperLeakedMessage(PublicMessage, frozen=True, kw_only=True, tag="whispe
 
 
 class BillboardPostedMessage(PublicMessage, frozen=True, kw_only=True, tag="billboard_posted"):
-    """The plaza's billboard reads anew."""
+    """The text of the plaza's billboard changed."""
 
     agent_id: str
     content: str
 
 
 class TaxChangedMessage(PublicMessage, frozen=True, kw_only=True, tag="tax_changed"):
-    """The market's tax rate, in percent."""
+    """The market's tax rate changed; in percent."""
 
     agent_id: str
     rate: int
 
 
 class RankChangedMessage(PublicMessage, frozen=True, kw_only=True, tag="rank_changed"):
-    """An agent's rank: commoner, notable or elder."""
+    """An agent's rank changed: commoner, notable or elder."""
 
     agent_id: str
     rank: str
 
 
 class MarketSettledMessage(PublicMessage, frozen=True, kw_only=True, tag="market_settled"):
-    """The pool was shared out; `shadow`: it was only reckoned."""
+    """The market pool was distributed; `shadow`: it was only computed."""
 
     shadow: bool
 
 
 class AgentDiedMessage(PublicMessage, frozen=True, kw_only=True, tag="agent_died"):
-    """An agent's energy is used up."""
+    """An agent died: it had no energy left."""
 
     agent_id: str
 
 
 class ResourceSettledMessage(PublicMessage, frozen=True, kw_only=True, tag="resource_settled"):
-    """What a resource held at the end of a turn, before and after it grew again."""
+    """The amount of a resource at the end of a turn, before and after regrowth."""
 
     turn: int
     name: str
@@ -113,17 +113,17 @@ class ActContestedMessage(PublicMessage, frozen=True, kw_only=True, tag="act_con
 
 
 class RunPausedMessage(PublicMessage, frozen=True, kw_only=True, tag="run_paused"):
-    """No turn is asked for now."""
+    """The run was paused."""
 
     code: PauseCode
 
 
 class RunResumedMessage(PublicMessage, frozen=True, kw_only=True, tag="run_resumed"):
-    """Turns are asked for again."""
+    """The run was resumed."""
 
 
 class RunEndedMessage(PublicMessage, frozen=True, kw_only=True, tag="run_ended"):
-    """The run is over; its feed ends."""
+    """The run ended; its feed closes."""
 
     outcome: Outcome
     turns: int
@@ -148,11 +148,11 @@ AgoraMessage = (
     | RunEndedMessage
     | GameAbortedMessage
 )
-"""Every message of a run's feed."""
+"""All messages of a run's feed."""
 
 
 class AgentView(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent as everybody sees it. Energy and influence are null where the world has none."""
+    """An agent as everyone sees it. Energy and influence are null if the world has none."""
 
     id: str
     model: str
@@ -168,7 +168,7 @@ class AgentView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActView(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the newest turns; `code` is set, and the act null, when the reply was no act."""
+    """One of the latest turns. If the reply was not a valid action, `code` is set and `action` is null."""
 
     turn: int
     agent_id: str
@@ -181,16 +181,16 @@ class ActView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunProgress(msgspec.Struct, frozen=True, kw_only=True):
-    """Turns taken, and turns planned if nobody dies."""
+    """Turns taken, and turns planned if no agent dies."""
 
     done: int
     total: int
 
 
 class SeatView(msgspec.Struct, frozen=True, kw_only=True):
-    """What one of a run's agents had before it: who stood beside it, and the lines of its prompt about what happened.
+    """What an agent of a run saw: who was at the same place, and the event lines of its prompt.
 
-    What a whisper said is in none of them.
+    They contain no whisper contents.
     """
 
     id: str
@@ -199,9 +199,9 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
-    """A run's state: `GET /api/games/{id}/state`. What a world does not have is null.
+    """A run's state: `GET /api/games/{id}/state`. Features that the world does not have are null.
 
-    `self` is there in the view of one of its agents (`seat=`) alone, which a run has when it is over.
+    `self` is present only in the view of an agent (`seat=`), which is available after the run has ended.
     """
 
     id: str
@@ -236,7 +236,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     acts: tuple[ActView, ...]
     progress: RunProgress
     resources: dict[str, int] | UnsetType = UNSET
-    """What there is of the resources of a world that has some."""
+    """The amounts of the world's resources, if it has any."""
     own: SeatView | UnsetType = msgspec.field(name="self", default=UNSET)
 
 

@@ -1,6 +1,6 @@
-"""The plan of an Agora experiment, what it comes to, and what its operator sees of it (agora.md: Plan, lock, run).
+"""The plan of an Agora experiment, its preview, and its state for the operator (agora.md: Plan, lock, run).
 
-Amounts are decimal strings: what is stored holds no floats. A plan may write them as numbers.
+Amounts are decimal strings, because stored data contains no floats. A plan may contain them as numbers.
 """
 
 from typing import Annotated, Any, Final, Literal
@@ -12,13 +12,13 @@ from playmolt_schemas.agora.turn import Action, Decoding, Language, Persona, Sam
 from playmolt_schemas.codes import FieldFault
 
 PLAN_BYTES: Final = 60 * 1024
-"""A plan's text, in UTF-8: it travels in a body and is stored in one record."""
+"""The size of a plan in UTF-8: it must fit into a request and into one record."""
 RUNS: Final = 1000
-"""Runs of one experiment, added ones included."""
+"""The maximum number of runs in an experiment, including added ones."""
 NOTE_CHARS: Final = 2000
 
 SEATS: Final = 200
-"""Of a room."""
+"""The maximum number of seats in a room."""
 
 NAME: Final = r"^[a-z][a-z0-9_]{0,31}$"
 Name = Annotated[str, Meta(pattern=NAME)]
@@ -26,7 +26,7 @@ Amount = Annotated[
     str,
     Meta(
         pattern=r"^(0|[1-9][0-9]{0,14})(\.[0-9]{1,12})?$",
-        description="A decimal number, not negative. A number is taken for its text.",
+        description="A non-negative decimal number, as a string or a number.",
         extra_json_schema={"type": ["string", "number"], "minimum": 0},
     ),
 ]
@@ -47,10 +47,9 @@ class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class PhasePlan(_Part, frozen=True, kw_only=True):
-    """One phase: runs of each cell, turns (epochs) of each run.
+    """A phase: runs per cell and turns (epochs) per run.
 
-    `models` and `languages` are the plan's unless the phase names its own; `rules` overrides the world's preset by the
-    names of stage1.md.
+    `models` and `languages` default to the plan's; `rules` overrides the world's preset, with the names in stage1.md.
     """
 
     runs: Runs
@@ -61,14 +60,14 @@ class PhasePlan(_Part, frozen=True, kw_only=True):
 
 
 class Stage1Plan(PhasePlan, frozen=True, kw_only=True):
-    """Stage 1: one model a room, a cell for each model and language."""
+    """Stage 1: one model per room, a cell for each model and language."""
 
     runs: Runs = 5
     turns: Turns = 50
 
 
 class Phase1Plan(PhasePlan, frozen=True, kw_only=True):
-    """Phase 1, Empty Agora: one model a room, a cell for each model and language."""
+    """Phase 1, Empty Agora: one model per room, a cell for each model and language."""
 
     runs: Runs = 3
     turns: Turns = 50
@@ -82,10 +81,10 @@ class CostsRealPlan(PhasePlan, frozen=True, kw_only=True):
 
 
 class Phase2Plan(PhasePlan, frozen=True, kw_only=True):
-    """Phase 2, Enriched Neutral: all models in a room; a cell for each set.
+    """Phase 2, Enriched Neutral: all models in one room; a cell for each set.
 
-    A and B are with personas, C and D without; A and C Korean, B and D English. Without `sets`: all whose language the
-    plan has.
+    Sets A and B have personas, C and D do not; A and C are Korean, B and D English. `sets` defaults to all sets in the
+    plan's languages.
     """
 
     runs: Runs = 3
@@ -94,7 +93,7 @@ class Phase2Plan(PhasePlan, frozen=True, kw_only=True):
 
 
 class Phases(_Part, frozen=True, kw_only=True):
-    """The phases that run; one that is left out does not."""
+    """The phases to run; omitted phases do not run."""
 
     stage1: Stage1Plan | None = None
     phase1: Phase1Plan | None = None
@@ -103,10 +102,10 @@ class Phases(_Part, frozen=True, kw_only=True):
 
 
 class Hypothesis(_Part, frozen=True, kw_only=True):
-    """A confirmatory test by its name in measures.md, section 11; `pcs` and `ri_star` stand for all of theirs.
+    """A confirmatory test by its name in measures.md, section 11; `pcs` and `ri_star` select all tests of that kind.
 
-    Without `test` it is a claim that is recorded and not tested. `effect` and `dispersion` are what its power is worked
-    out for; a test whose power is below a half is registered only as `underpowered`.
+    Without `test` it is a recorded claim that is not tested. Power is computed for `effect` and `dispersion`; a test
+    with power below one half can only be registered as `underpowered`.
     """
 
     test: Annotated[str, Meta(max_length=200)] = ""
@@ -118,7 +117,7 @@ class Hypothesis(_Part, frozen=True, kw_only=True):
 
 
 class Limits(_Part, frozen=True, kw_only=True):
-    """What may be spent; what is left out has no limit. `tokens` counts prompts and replies."""
+    """Spending limits; omitted limits are unlimited. `tokens` counts prompts and replies."""
 
     money: Amount | None = None
     tokens: Count | None = None
@@ -126,22 +125,22 @@ class Limits(_Part, frozen=True, kw_only=True):
 
 
 class Budget(Limits, frozen=True, kw_only=True):
-    """The limits in all, and those of each run."""
+    """The limits of the experiment and of each run."""
 
     per_run: Limits = Limits()
 
 
 class Adaptive(_Part, frozen=True, kw_only=True):
-    """Runs are added to a Phase 1 cell, one a look, until the interval of `measure` is at most `width` wide."""
+    """Adaptive sampling: adds one run per look to a Phase 1 cell until the interval of `measure` is at most `width`."""
 
     measure: AdaptiveMeasure
     width: Amount
     max_runs: Annotated[int, Meta(ge=1, le=RUNS)]
-    """Of a cell, the planned ones included."""
+    """Per cell, including planned runs."""
 
 
 class SeedEvent(_Part, frozen=True, kw_only=True):
-    """A neutral happening that every agent is told of in a Phase 2 turn."""
+    """A neutral event that every agent sees in a Phase 2 turn."""
 
     turn: Turns
     ko: Line
@@ -149,7 +148,7 @@ class SeedEvent(_Part, frozen=True, kw_only=True):
 
 
 class ImportedRun(_Part, frozen=True, kw_only=True):
-    """Counts of attempted actions of one Stage 1 run from elsewhere."""
+    """Counts of attempted actions in an external Stage 1 run."""
 
     run: Line
     model: Alias
@@ -158,14 +157,14 @@ class ImportedRun(_Part, frozen=True, kw_only=True):
 
 
 class Stage1Import(_Part, frozen=True, kw_only=True):
-    """A Stage 1 distribution from elsewhere, and the file that reports name."""
+    """An external Stage 1 distribution, and the file name that reports cite."""
 
     file: Line
     runs: tuple[ImportedRun, ...]
 
 
 class RoomSeat(_Part, frozen=True, kw_only=True):
-    """Some seats of a room: who sits there, how many, where they start. `model` only where models share the room."""
+    """Seats of a room: persona, number, start place. `model` is allowed only if models share the room."""
 
     persona: Name | None = None
     count: Annotated[int, Meta(ge=1, le=SEATS)] = 1
@@ -174,10 +173,10 @@ class RoomSeat(_Part, frozen=True, kw_only=True):
 
 
 class RoomPlan(_Part, frozen=True, kw_only=True):
-    """Runs in a world of the plan's folder, or in a packaged one with seats of one's own.
+    """Runs in a world of the plan's folder, or in a packaged world with custom seats.
 
-    `mix: one` is a cell for each model and language; with `all` every seat names its model, or models take seats in
-    turn. `events` are files of the folder.
+    `mix: one` gives a cell for each model and language; with `all` every seat names its model, or the models alternate.
+    `events` are files of the folder.
     """
 
     name: Name
@@ -193,14 +192,14 @@ class RoomPlan(_Part, frozen=True, kw_only=True):
 
 
 class BatchPlan(_Part, frozen=True, kw_only=True):
-    """Whether models that take batches (`batch` in the catalogue) are asked in them."""
+    """Whether models with a batch API (`batch` in the catalogue) are called through it."""
 
     judge: bool = False
     play: bool = False
 
 
 class Plan(_Part, frozen=True, kw_only=True):
-    """What an experiment does, fixed before its first turn."""
+    """The plan of an experiment, fixed before its first turn."""
 
     name: Line
     seed: Annotated[str, Meta(min_length=1, max_length=64, extra_json_schema={"type": ["string", "integer"]})] = "0"
@@ -211,12 +210,12 @@ class Plan(_Part, frozen=True, kw_only=True):
     sampling: SamplingSettings = SamplingSettings()
     reask: Annotated[int, Meta(ge=0, le=2)] = 1
     hypotheses: Annotated[tuple[str | Hypothesis, ...], Meta(max_length=50)] = ()
-    """What is tested in confirmation; every other figure is descriptive. A text is a test's name, or a sentence that is
-    recorded as a claim."""
+    """The confirmatory tests; all other figures are descriptive. A string is a test's name, or a claim that is only
+    recorded."""
     budget: Budget = Budget()
     exploratory: bool = False
     stage1_import: str | Stage1Import | None = None
-    """A file's name, or the counts themselves."""
+    """A file name, or the counts."""
     adaptive: Adaptive | None = None
     home_policy: HomePolicy = "persona"
     allow_unbalanced: bool = False
@@ -225,22 +224,22 @@ class Plan(_Part, frozen=True, kw_only=True):
     seed_events: Annotated[tuple[SeedEvent, ...], Meta(max_length=200)] = ()
     rooms: Annotated[tuple[RoomPlan, ...], Meta(min_length=1, max_length=50)] | UnsetType = UNSET
     measures: Annotated[tuple[Name, ...], Meta(max_length=50)] | UnsetType = UNSET
-    """Measures of the folder; all of them where it is left out."""
+    """Measures of the folder. Default: all."""
     batch: BatchPlan | UnsetType = UNSET
 
 
 class PlanWithFiles(_Part, frozen=True, kw_only=True):
-    """A plan with the files of its folder, path → SHA-256 of a text that was put before."""
+    """A plan with the files of its folder: path → SHA-256 of a text that was uploaded before."""
 
     plan: Plan | str
     files: dict[str, str] = {}
 
 
 class PlannedTest(msgspec.Struct, frozen=True, kw_only=True):
-    """One test and the smallest p it can reach with this many runs.
+    """A test and the smallest p that it can reach with this number of runs.
 
-    `p_holm` is that p after Holm's correction over its family, `reachable` whether it can come to `alpha`. None where
-    the design gives no p at all.
+    `p_holm` is that p after Holm's correction over its family, `reachable` whether it can reach `alpha`. They are null
+    if the design gives no p.
     """
 
     test: str
@@ -248,27 +247,27 @@ class PlannedTest(msgspec.Struct, frozen=True, kw_only=True):
     alpha: str
     family: str
     n: str
-    """The units, as in `5 v 3 runs, ko + en`."""
+    """The units, for example `5 v 3 runs, ko + en`."""
     labelings: int | None
     p_min: float | None
     p_exact: str | None
-    """The same as a fraction."""
+    """`p_min` as a fraction."""
     p_holm: float | None
     reachable: bool
     note: str = ""
     size: float | None = None
-    """How often it rejects at `alpha` without the effect, after Holm's correction, in `draws` draws."""
+    """The rejection rate at `alpha` without the effect, after Holm's correction, in `draws` simulations."""
     power: float | None = None
-    """The same with the effect."""
+    """The rejection rate with the effect."""
     attainable_p: float | None = None
-    """The smallest p after Holm's correction where it has a family."""
+    """The smallest p after Holm's correction, if it has a family."""
     effect: str | None = None
     dispersion: str | None = None
     draws: int = 0
     underpowered: bool = False
-    """Its power is below a half."""
+    """Its power is below one half."""
     declared: bool = False
-    """The plan says that it is underpowered."""
+    """The plan declares it as underpowered."""
 
 
 class SquareAgent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -289,15 +288,15 @@ class SquareRun(msgspec.Struct, frozen=True):
 
 
 class Square(msgspec.Struct, frozen=True, kw_only=True):
-    """The seats of a set's runs, with the margins that were checked.
+    """The seats of a set's runs, with their margins.
 
-    `margins` is name → row → column → how often; `balanced` says whether they are even, `reasons` why not.
+    `margins` is name → row → column → count; `balanced` is whether they are even, `reasons` why not.
     """
 
     sets: tuple[SetName, ...]
     condition: Literal["A", "B"]
     models: tuple[str, ...]
-    """In the order that the square was made with."""
+    """In the order that was used to build the square."""
     runs: tuple[SquareRun, ...]
     margins: dict[str, dict[str, dict[str, int]]]
     balanced: bool
@@ -305,7 +304,7 @@ class Square(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MatrixCell(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell of the matrix: how many runs, agents and turns it holds."""
+    """A cell of the matrix: its number of runs, agents and turns."""
 
     cell: str
     phase: str
@@ -316,7 +315,7 @@ class MatrixCell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelCost(msgspec.Struct, frozen=True, kw_only=True):
-    """What one model is expected to take. `cost` is null where a price is unknown."""
+    """The expected usage of a model. `cost` is null if a price is unknown."""
 
     model: str
     scripted: bool
@@ -327,7 +326,7 @@ class ModelCost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FolderFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of the plan's folder, by its path there."""
+    """A file of the plan's folder."""
 
     path: str
     bytes: int
@@ -335,7 +334,7 @@ class FolderFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Folder(msgspec.Struct, frozen=True, kw_only=True):
-    """What of the plan's folder was locked; `hash` is the SHA-256 of the canonical JSON of `files`."""
+    """The locked files of the plan's folder; `hash` is the SHA-256 of the canonical JSON of `files`."""
 
     hash: str
     files: tuple[FolderFile, ...]
@@ -376,7 +375,7 @@ FaultCode = Literal[
 
 
 class PlanFault(FieldFault, frozen=True):
-    """A fault of a plan: `file` is relative to the plan, `line` null where there is none."""
+    """A fault of a plan: `file` is relative to the plan; `line` is null if unknown."""
 
     code: FaultCode = "out_of_range"
     file: str = ""
@@ -388,10 +387,10 @@ class PlanFault(FieldFault, frozen=True):
 
 
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
-    """What a plan comes to: `agora plan --json` and the answer to `?dry=1`; null is what its faults leave unknown.
+    """The preview of a plan: `agora plan --json` and the answer to `?dry=1`. Values that faults leave unknown are null.
 
-    `calls` is one a turn; `calls_most` counts every re-ask. `cost` is the projection, null where a price is unknown and
-    "0" where all models are scripted; `cost_most` the same with the longest replies and every re-ask.
+    `calls` assumes one call per turn; `calls_most` includes every re-ask. `cost` is the projected cost, null if a price
+    is unknown and "0" if all models are scripted; `cost_most` assumes the longest replies and every re-ask.
     """
 
     name: str | None
@@ -412,7 +411,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     tests: tuple[PlannedTest, ...]
     warnings: tuple[str, ...]
     folder: Folder | None = None
-    """What of the plan's folder the lock would hold."""
+    """The files of the plan's folder that would be locked."""
     faults: tuple[PlanFault, ...] = ()
     """Why the plan would be refused."""
 
@@ -422,10 +421,10 @@ RunStatus = Literal["planned", "open", "finished"]
 
 
 class Spent(msgspec.Struct, frozen=True, kw_only=True):
-    """What was used. `known` is what is known to be spent, `unknown_calls` how many calls have no figure.
+    """Usage. `known` is the known cost, `unknown_calls` the number of calls without a known cost.
 
-    `calls` were answered, failed or lost; `failed_calls` those of them without a reply to use. `cost` is `known`, null
-    once a call came whose cost is unknown.
+    `calls` were answered, failed or lost; `failed_calls` are those without a usable reply. `cost` equals `known`, or is
+    null if the cost of any call is unknown.
     """
 
     turns: int = 0
@@ -437,41 +436,30 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
     completion_tokens: int = 0
     known: str = "0"
     unknown_calls: int = 0
-    refused_calls: int | UnsetType = UNSET
-    """Requests that a server had no room for (429); they are no calls and cost nothing."""
-    cached_tokens: int | UnsetType = UNSET
-    reasoning_tokens: int | UnsetType = UNSET
-    held: str | UnsetType = UNSET
-    """The worst case of calls that were answered without a figure: a budget holds it."""
+    refused_calls: int = 0
+    """Requests that a server refused with 429; they do not count as calls and cost nothing."""
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    held: str = "0"
+    """The worst case of answered calls without a known cost; it counts against budgets."""
 
     @property
-    def whole(self) -> "Spent":
-        """With a zero where nothing was counted: that is UNSET, so that old states hash to what their log says."""
-        return msgspec.structs.replace(
-            self,
-            refused_calls=self.refused_calls or 0,
-            cached_tokens=self.cached_tokens or 0,
-            reasoning_tokens=self.reasoning_tokens or 0,
-            held=self.held or "0",
-        )
-
-    @property
-    def told(self) -> str:
-        """The cost in words: a sum with what nobody can tell beside it."""
+    def cost_text(self) -> str:
+        """The cost as text: the known sum, with the number of calls of unknown cost."""
         if not self.unknown_calls:
             return self.known
         return f"≥ {self.known}, {self.unknown_calls} {'call' if self.unknown_calls == 1 else 'calls'} unknown"
 
 
 INTERRUPTED: Final = "Ctrl-C in `playmolt agora`"
-"""The reason of a stop that the same command takes back."""
+"""The reason of a stop that the same command resumes."""
 
 
 StopKind = Literal["operator", "interrupt", "budget", "model", "setting", "runner"]
 
 
 class StoppedBy(msgspec.Struct, frozen=True, kw_only=True):
-    """Who stopped an experiment, and why: `model` and `status` say whose answer it was where a model did."""
+    """Who stopped an experiment and why; `model` and `status` are set if a model's answer caused it."""
 
     by: StopKind
     model: str | None = None
@@ -480,7 +468,7 @@ class StoppedBy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A run of an experiment, as `GET …/{id}/runs` lists it."""
+    """A run in `GET …/{id}/runs`."""
 
     run: str
     cell: str
@@ -497,10 +485,10 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Noticed(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run's models did that cost no reply and should be looked at.
+    """Anomalies of a run's models that did not cost a reply.
 
-    `answered` is alias → another model than was asked → its replies; `prompt_cut` is alias → replies to prompts that
-    the server had cut.
+    `answered` is alias → model that answered instead of the requested one → replies; `prompt_cut` is alias → replies to
+    prompts that the server truncated.
     """
 
     answered: dict[str, dict[str, int]] = {}
@@ -508,7 +496,7 @@ class Noticed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeviationRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A change after the lock; `count` says how often, where it can be counted."""
+    """A deviation after the lock; `count` is how often it happened, if it can be counted."""
 
     n: int
     at: str
@@ -521,11 +509,10 @@ class DeviationRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PcsSoFar(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """PCS of a cell over the turns taken so far, and what it would be about without any difference (its floors).
+    """The interim PCS of a cell, and its floors: the values expected without any difference.
 
-    Decimal strings. `floor_null` is the mean over all labelings of the runs; looks of before there was one have none.
-    `floor_stage1` and `floor_phase1`, how much single runs of an arm differ, are no floors, and need two runs there.
-    `n_…` count valid turns.
+    Decimal strings. `floor_null` is the mean over all labelings of the runs. `floor_stage1` and `floor_phase1` are not
+    floors: they measure how much single runs of an arm differ, and require two runs of the arm. `n_…` count valid turns.
     """
 
     pcs: str
@@ -540,22 +527,22 @@ class PcsSoFar(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LookRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A look at figures while the matrix ran: one that adaptive sampling took, or one at PCS."""
+    """An interim look: by adaptive sampling, or at PCS."""
 
     n: int
     at: str
     by: str
     measure: str
     intervals: dict[str, tuple[str, str]]
-    """Cell → low and high end."""
+    """Cell → lower and upper end."""
     turns: int | None = None
-    """Turns of the experiment that a look at PCS was taken after."""
+    """The number of turns before a look at PCS."""
     pcs: dict[str, PcsSoFar] = {}
-    """Cell → what a look at PCS saw."""
+    """Cell → result of a look at PCS."""
 
 
 class ExperimentProgress(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the matrix is."""
+    """The progress of the matrix."""
 
     runs: int
     open: int
@@ -564,7 +551,7 @@ class ExperimentProgress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CostRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What the calls of a model in a cell took; `known` is decimal text."""
+    """The usage of a model in a cell; `known` is a decimal string."""
 
     cell: str
     model: str
@@ -580,7 +567,7 @@ class CostRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExperimentState(msgspec.Struct, frozen=True, kw_only=True):
-    """An experiment as its operator sees it. `id` is the same as `experiment`."""
+    """An experiment as its operator sees it. `id` equals `experiment`."""
 
     experiment: str
     id: str
@@ -592,7 +579,7 @@ class ExperimentState(msgspec.Struct, frozen=True, kw_only=True):
     created_at: str
     plan_hash: str
     plan: str
-    """The text that was locked."""
+    """The locked text."""
     seed: str
     exploratory: bool
     scripted: bool
@@ -600,7 +587,7 @@ class ExperimentState(msgspec.Struct, frozen=True, kw_only=True):
     progress: ExperimentProgress
     tokens: int
     cost: str | None
-    """The sums of `spent`, by themselves."""
+    """The totals of `spent`."""
     spent: Spent
     budget: Budget
     tests: tuple[str, ...]
@@ -611,14 +598,14 @@ class ExperimentState(msgspec.Struct, frozen=True, kw_only=True):
     deviations: tuple[DeviationRow, ...]
     looks: tuple[LookRow, ...]
     pcs_cells: tuple[str, ...]
-    """Cells whose PCS can be looked at while the experiment runs."""
+    """Cells whose interim PCS can be requested."""
     stopped: StoppedBy | None = None
-    """Null while it runs or is finished."""
+    """Null while it runs and after it finished."""
     prompt_cut: dict[str, int] = {}
-    """Alias → replies to prompts that its server had cut."""
+    """Alias → replies to prompts that its server truncated."""
     costs: tuple[CostRow, ...] = ()
     folder: Folder | None = None
-    """The files of the plan's folder that were locked with it."""
+    """The files of the plan's folder that were locked with the plan."""
 
 
 class ExperimentRuns(msgspec.Struct, frozen=True):
@@ -628,7 +615,7 @@ class ExperimentRuns(msgspec.Struct, frozen=True):
 
 
 class ExperimentRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An experiment in a list."""
+    """An experiment in the list."""
 
     experiment: str
     name: str
@@ -647,17 +634,17 @@ class Experiments(msgspec.Struct, frozen=True):
 
 
 class StopRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The body of `POST …/{id}/stop`."""
+    """`POST …/{id}/stop`."""
 
     reason: Note = ""
 
 
 class ResumeRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of `POST …/{id}/resume`; a raised budget is recorded as a deviation, with its reason."""
+    """`POST …/{id}/resume`. A changed budget is recorded as a deviation with its reason."""
 
     budget: Budget | UnsetType = UNSET
     reason: Note = ""
 
 
 class Hidden(msgspec.Struct, frozen=True):
-    """An experiment as anybody but its operator sees it: not at all."""
+    """The public view of an experiment: empty, because only the operator may see it."""

@@ -1,4 +1,4 @@
-"""Agora: what an experiment's run is made of and what every turn of it records (`agora.md`, Turn)."""
+"""The specification of a run in an Agora experiment, and the record of a turn (`agora.md`, Turn)."""
 
 from typing import Any, Final, Literal, cast
 
@@ -10,7 +10,7 @@ ACTIONS: Final[tuple[Action, ...]] = ("speak", "trade", "support", "whisper", "m
 """In the order that every measure uses."""
 Skill = Literal["build_billboard", "adjust_tax", "grant_subsidy"]
 SKILLS: Final[tuple[Skill, ...]] = ("build_billboard", "adjust_tax", "grant_subsidy")
-"""The architect's; counted as the action `skill`, which is in no measure."""
+"""The architect's skills; counted as the action `skill`, which no measure includes."""
 ParseCode = Literal[
     "ok", "ok_fenced", "ok_canonicalised", "reasked", "parse_error", "invalid_action", "timeout", "refusal", "cut"
 ]
@@ -27,7 +27,7 @@ Dissoc = Literal["A", "B", "C", "U"]
 
 
 class SamplingSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """One setting for all models; decimal strings, because what is stored holds no floats."""
+    """Sampling parameters for all models; decimal strings, because stored data contains no floats."""
 
     temperature: str | None = "0.8"
     top_p: str | None = None
@@ -35,18 +35,18 @@ class SamplingSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Seat(msgspec.Struct, frozen=True, kw_only=True):
-    """One agent of a run: who it is, which model plays it, where it starts."""
+    """An agent of a run: its id, model and start place."""
 
     agent: str
     model: str
     """The alias."""
     persona: str | None
-    """One of `Persona`, or one of the plan's folder."""
+    """One of `Persona`, or a persona of the plan's folder."""
     home: str
 
 
 class Parent(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a forked run branched off: the run, the version up to which it was replayed, and what was changed."""
+    """The origin of a forked run: the run, the version up to which it was replayed, and the change."""
 
     run: str
     version: int
@@ -54,10 +54,10 @@ class Parent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a run follows from, fixed before its first turn.
+    """All inputs of a run, fixed before its first turn.
 
-    `rules` overrides the world's preset by the names of `stage1.md`; `cell` is `phase/model/language` (or
-    `phase2/set`), `number` counts the runs of a cell from 1. `phase` is a room's name in a run of a room.
+    `rules` overrides the world's preset, with the names in `stage1.md`; `cell` is `phase/model/language` (or
+    `phase2/set`), `number` counts the runs of a cell from 1. In a room's run, `phase` is the name of the room.
     """
 
     experiment: str
@@ -89,12 +89,12 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def packaged(self) -> PhaseName:
-        """The packaged world that the run is played in, or that its own world begins with."""
+        """The packaged world of the run, or the one that its custom world is based on."""
         return self.base or cast("PhaseName", self.phase)
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an act did, or would have done: energy and influence by agent, the treasury, resources by name."""
+    """The actual or hypothetical effect of an act: energy and influence by agent, treasury, resources by name."""
 
     energy: dict[str, int] = {}
     influence: dict[str, int] = {}
@@ -103,21 +103,21 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Tokens(msgspec.Struct, frozen=True):
-    """Tokens of all calls of a turn, as the server counted them."""
+    """The tokens of all calls of a turn, as counted by the server."""
 
     prompt: int = 0
     completion: int = 0
-    cached: int | UnsetType = UNSET
-    reasoning: int | UnsetType = UNSET
-    """UNSET, as `cached`, in turns from before they were counted."""
+    cached: int = 0
+    reasoning: int = 0
 
 
 class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One agent's turn, one line of `turns.jsonl`. Attempted, applied and would-have-been are three fields.
+    """A turn of an agent, one line of `turns.jsonl`. Attempted, applied and shadow effects are separate fields.
 
-    `others_here` are the ids of the others in the same place before acting, `residents` the living, the agent included,
-    `feasible_actions` those that could have succeeded. `resource_effect` is the actor's own applied energy
-    change by the act itself. `thought`, `action`, `target` and `content` are null on a turn that is not valid.
+    `others_here` are the ids of other agents at the same place before the act, `residents` counts the living agents
+    including this one, `feasible_actions` lists the actions that could have succeeded. `resource_effect` is the applied
+    change of the agent's own energy by the act. `thought`, `action`, `target` and `content` are null if the turn is
+    invalid.
     """
 
     experiment: str
@@ -168,8 +168,8 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     exploratory: bool
     cue_s: bool
     cue_o: bool
-    action_base: str | UnsetType | None = UNSET
-    """The action as measures count it: one of ACTIONS, or null. UNSET, as what follows, in turns from before."""
-    amount: int | UnsetType | None = UNSET
+    action_base: str | None
+    """The action as measures count it: one of ACTIONS, or null."""
+    amount: int | None = None
     resources: dict[str, int] | UnsetType = UNSET
     """What the resources of the world hold after the act; UNSET where it has none."""

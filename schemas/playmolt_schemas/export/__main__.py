@@ -7,15 +7,15 @@ from playmolt_schemas.export.files import Files, run
 
 
 def files() -> Files:
-    """Everything that is generated from this package alone."""
-    # What messages there are is settled when their modules are imported.
+    """All files that are generated from this package alone."""
+    # Importing the modules reads the installed games, which `house_only` must precede.
     from playmolt_schemas.export import api_page, json_schemas  # noqa: PLC0415
 
     return json_schemas.files() | api_page.files()
 
 
 if __name__ == "__main__":
-    registry.house_only()  # another game that is installed here is not in these pages
+    registry.house_only()  # the generated files exclude other installed games
     made = files()
     from playmolt_schemas.export.json_schemas import FOLDER
 

@@ -1,4 +1,4 @@
-"""The AsyncAPI 3.0 document: everything on NATS and the feeds, made of the same subjects and types as the code."""
+"""The AsyncAPI 3.0 document of all NATS subjects and feeds, generated from the subjects and types of the code."""
 
 import inspect
 from collections.abc import Iterator, Mapping
@@ -19,17 +19,17 @@ _INFO: Final = {
     "title": "PlayMolt",
     "version": "1",
     "description": (
-        "Everything that services say to each other over NATS, and the feeds that readers follow. The event log in "
-        "Postgres is the truth; streams are copies of it, filled after the commit. JetStream's own API is not "
-        "described here. Operations are named SERVICE.ACTION.CHANNEL and seen from that service. "
-        f"Feeds send a heartbeat every {HEARTBEAT_SECONDS} s without a message."
+        "All messages between services over NATS, and the feeds for readers. The event log in Postgres is the source "
+        "of truth; the streams are copies that are filled after each commit. JetStream's own API is not described. "
+        "Operations are named SERVICE.ACTION.CHANNEL, from the perspective of the service. "
+        f"Feeds send a heartbeat after {HEARTBEAT_SECONDS} s without a message."
     ),
 }
 _SERVERS: Final = {
     "nats": {
         "host": "{nats}",
         "protocol": "nats",
-        "description": "Each service has a NATS user with just its own subjects.",
+        "description": "Each service has its own NATS user, which may access only its own subjects.",
         "variables": {"nats": {"description": "Host and port of NATS_URL."}},
     },
     "spectator_ws": {
@@ -50,13 +50,13 @@ _SERVERS: Final = {
     },
 }
 Stored = Mapping[str, Mapping[tuple[str, int], type]]
-"""Game → (type, schema_version) of a stored event → the class that reads it."""
+"""Game → (type, schema_version) of a stored event → its class."""
 _EVENTS: Final = "events"
-_LAST_EVENT_ID: Final = "The Last-Event-ID header wins over `after`."
+_LAST_EVENT_ID: Final = "The Last-Event-ID header overrides `after`."
 
 
 class _Schemas:
-    """The schemas of all messages, each under its name once."""
+    """The schemas of all messages, by name."""
 
     def __init__(self) -> None:
         kinds = [kind for channel in CHANNELS for message in channel.messages for kind in _kinds(message)]
@@ -68,7 +68,7 @@ class _Schemas:
         self.query = {"type": "object", "properties": query["properties"]}
 
     def of(self, message: Message) -> dict[str, Any]:
-        """The payload's schema; of a pack whole, because MessagePack arrays need a newer dialect than the rest."""
+        """The schema of the payload. Batches are inlined, because MessagePack arrays need a newer schema dialect."""
         schema = self._schemas[self._kinds.index(message.payload)]
         if message.content_type != MSGPACK:
             return schema
@@ -93,7 +93,7 @@ def _message(message: Message, schemas: _Schemas) -> dict[str, Any]:
 
 
 def _records(stored: Stored, record: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """A record of each stored type: its data are tied to the schema that lies in a file of their own."""
+    """A record message for each stored type, whose data refers to the schema file of that type."""
     folder = PurePosixPath(STORED_FOLDER).relative_to(PurePosixPath(FILE).parent)
     for game, kinds in sorted(stored.items()):
         for (kind, version), event in sorted(kinds.items()):
@@ -154,10 +154,14 @@ def _operation(operation: Operation, channel: Channel, schemas: _Schemas) -> dic
 
 
 def document(stored: Stored) -> dict[str, Any]:
-    """Describe every channel; the same for the same subjects and types."""
+    """Build the document deterministically."""
     schemas = _Schemas()
     channels = {channel.name: channel for channel in CHANNELS}
-    agent = {"type": "http", "scheme": "bearer", "description": "The key of POST /api/agents; none is needed to watch."}
+    agent = {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The API key from POST /api/agents. Watching requires no key.",
+    }
     return {
         "asyncapi": "3.0.0",
         "info": _INFO,
@@ -175,5 +179,5 @@ def document(stored: Stored) -> dict[str, Any]:
 
 
 def files(stored: Stored) -> dict[str, bytes]:
-    """The document as it lies in the repository."""
+    """Path and content of the document."""
     return {FILE: json_file(document(stored))}

@@ -1,4 +1,4 @@
-"""Generated files beside the repository they are generated for: write them, or say which of them are stale."""
+"""Writes generated files to the repository, or reports which are stale."""
 
 import argparse
 import sys
@@ -9,22 +9,22 @@ from typing import Any
 import msgspec
 
 Files = Mapping[str, bytes]
-"""Path below the repository's root → content."""
+"""Path relative to the repository → content."""
 
 
 def json_file(value: Any) -> bytes:
-    """Encode a document for people and for `git diff`: indented, in the order it was made, one line end at the end."""
+    """Encode a document readably: indented, in insertion order, with a final line end."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
 
 
 def stale(root: Path, files: Files, folders: Sequence[str]) -> list[str]:
-    """Name the files that differ from what would be written, and what nobody generates any more in `folders`."""
+    """The files that differ from their generated content, and files in `folders` that are no longer generated."""
     differing = [name for name, content in files.items() if _read(root / name) != content]
-    return sorted([*differing, *_strays(root, files, folders)])
+    return sorted([*differing, *_obsolete(root, files, folders)])
 
 
 def write(root: Path, files: Files, folders: Sequence[str]) -> list[str]:
-    """Make the files what they should be, delete the strays in `folders`, and name what changed."""
+    """Write the files, delete obsolete ones in `folders`, and return the changed paths."""
     changed = stale(root, files, folders)
     for name in changed:
         path = root / name
@@ -37,14 +37,14 @@ def write(root: Path, files: Files, folders: Sequence[str]) -> list[str]:
 
 
 def run(files: Files, folders: Sequence[str], arguments: Sequence[str]) -> int:
-    """Write or, with --check, compare; give the exit status: 1 when something is stale, 2 outside a repository."""
+    """Write or, with --check, compare. Returns the exit status: 1 if something is stale, 2 outside a repository."""
     parser = argparse.ArgumentParser(description="Write the generated files, or compare them with --check.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a file is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file is stale")
     parser.add_argument("--root", type=Path, default=Path(), help="the repository (default: the current folder)")
     options = parser.parse_args(arguments)
     root: Path = options.root
     if not (root / "schemas").is_dir():
-        sys.stderr.write(f"{root.resolve()} holds no folder schemas: run this in the repository, or name it: --root\n")
+        sys.stderr.write(f"{root.resolve()} has no folder schemas. Run this in the repository, or use --root.\n")
         return 2
     if not options.check:
         sys.stdout.writelines(f"wrote {name}\n" for name in write(root, files, folders))
@@ -52,7 +52,7 @@ def run(files: Files, folders: Sequence[str], arguments: Sequence[str]) -> int:
     differing = stale(root, files, folders)
     sys.stderr.writelines(f"stale: {name}\n" for name in differing)
     if differing:
-        sys.stderr.write("Run `make docs` and commit what it writes.\n")
+        sys.stderr.write("Run `make docs` and commit the result.\n")
     return 1 if differing else 0
 
 
@@ -63,7 +63,7 @@ def _read(path: Path) -> bytes | None:
         return None
 
 
-def _strays(root: Path, files: Files, folders: Sequence[str]) -> Iterator[str]:
+def _obsolete(root: Path, files: Files, folders: Sequence[str]) -> Iterator[str]:
     for folder in folders:
         for path in (root / folder).rglob("*"):
             name = path.relative_to(root).as_posix()

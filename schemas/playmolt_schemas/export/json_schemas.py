@@ -1,4 +1,4 @@
-"""JSON Schema 2020-12 of every message: one file each, complete in itself."""
+"""JSON Schema 2020-12 of every message, each in a self-contained file; and schemas for client generators."""
 
 import importlib
 import inspect
@@ -26,18 +26,16 @@ _STAMPED: Final = {
     "version": {"type": "integer", "minimum": 1},
     "at": {"type": "string", "format": "date-time", "description": "RFC 3339, UTC, six decimals."},
 }
-"""What the host adds to every message of a feed, beside the stream's id."""
-_PACKED: Final = (
-    "An array in the order of the fields. It travels as MessagePack: what is base64 text in JSON is binary there."
-)
+"""Fields that the host adds to every feed message, besides the stream's id."""
+_PACKED: Final = "An array in the order of the fields, encoded as MessagePack: base64 strings in JSON are binary there."
 
 
 _DECLARATIONS: Final = (Query, Route, Media, OneOf, PageOf, GameModule, Reference, Resource)
-"""Types that describe the API and the games, and never travel."""
+"""Types that only describe the API and the games, and are never sent."""
 
 
 def leaves(kind: Any) -> tuple[type, ...]:
-    """The message types that a request, an answer, a list or a union stands for."""
+    """The message types in a request, an answer, a list or a union."""
     if isinstance(kind, OneOf):
         return tuple(leaf for part in kind.kinds for leaf in leaves(part))
     if isinstance(kind, PageOf):
@@ -50,20 +48,20 @@ def leaves(kind: Any) -> tuple[type, ...]:
 
 
 def messages() -> dict[str, type]:
-    """Name → type of every message; a name is module and class, as in `trial.Speak`.
+    """Name → type of every message; a name is module and class, for example `trial.Speak`.
 
-    A message is what a route takes or gives, and every type of this package that is no mere part of another.
+    Messages are the requests and answers of routes, and all types of this package that are not part of another type.
     """
     routed = [leaf for route in ROUTES for kind in (route.request, *route.answers.values()) for leaf in leaves(kind)]
     kinds = sorted({*routed, *_declared()}, key=name_of)
     schemas, named = msgspec.json.schema_components(kinds, ref_template="{name}")
     parts = {part for name, schema in named.items() for part in references(schema) if part != name}
-    standing = zip(kinds, schemas, strict=True)
-    return {name_of(kind): kind for kind, schema in standing if kind in routed or schema["$ref"] not in parts}
+    pairs = zip(kinds, schemas, strict=True)
+    return {name_of(kind): kind for kind, schema in pairs if kind in routed or schema["$ref"] not in parts}
 
 
 def _declared() -> Iterator[type]:
-    """Every message type of the package, without bases: those that have no field of their own, and Action."""
+    """All message types of the package, except base classes: those without own fields, and Action."""
     found = [importlib.import_module(module) for module in _modules()]
     for module in (*found, wire):
         for kind in vars(module).values():
@@ -75,14 +73,14 @@ def _declared() -> Iterator[type]:
 
 
 def _modules() -> list[str]:
-    """The package's modules, without this generator's."""
+    """The modules of the package, except this generator."""
     prefix = f"{playmolt_schemas.__name__}."
     found = (module.name for module in pkgutil.walk_packages(playmolt_schemas.__path__, prefix) if not module.ispkg)
     return [name for name in found if not name.startswith(f"{prefix}export.")]
 
 
 def references(value: Any) -> Iterator[str]:
-    """Every `$ref` of a document."""
+    """All `$ref`s in a document."""
     if isinstance(value, dict):
         if "$ref" in value:
             yield value["$ref"]
@@ -93,13 +91,13 @@ def references(value: Any) -> Iterator[str]:
 
 
 def name_of(kind: type) -> str:
-    """A message's name: its module's path below the package, `games` left out, and its class: `agora_feed.RunView`."""
+    """A message's name: module path without the package and `games`, and class, for example `agora_feed.RunView`."""
     path = kind.__module__.partition(".")[2].removeprefix("games.").removeprefix("export.")
     return f"{path.replace('.', '_')}.{kind.__name__}"
 
 
 def components(kinds: Iterable[Any], template: str) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
-    """A schema for each type, and the named schemas they refer to by `template`."""
+    """A schema for each type, and the named schemas that they refer to by `template`."""
     kinds = list(kinds)
     structs = list(_structs(kinds))
     schemas, named = msgspec.json.schema_components([*kinds, *structs], ref_template="{name}")
@@ -112,7 +110,7 @@ def components(kinds: Iterable[Any], template: str) -> tuple[list[dict[str, Any]
 
 
 def _structs(kinds: Iterable[Any]) -> Iterator[type]:
-    """Every struct that the types are made of, each once."""
+    """All structs in the types, each once."""
     found = set()
     waiting: list[Any] = list(msgspec.inspect.multi_type_info(kinds))
     while waiting:
@@ -129,15 +127,15 @@ def _structs(kinds: Iterable[Any]) -> Iterator[type]:
 
 
 def component_name(name: str) -> str:
-    """A schema's name in letters and digits: its class's, with its game's in front where two classes share one."""
+    """A schema's name in letters and digits: its class name, with its module as prefix if two classes share it."""
     module, _, kind = name.rpartition(".")
     path = module.removeprefix(f"{playmolt_schemas.__name__}.").removeprefix("games.")
-    told = [] if path == "api" else re.split(r"[._]", path)
-    return "".join(part[:1].upper() + part[1:] for part in (*told, kind))
+    prefix = [] if path == "api" else re.split(r"[._]", path)
+    return "".join(part[:1].upper() + part[1:] for part in (*prefix, kind))
 
 
 def _portable(schema: Any, template: str) -> Any:
-    """A schema as generators of clients read it: references by `template`, nothing said by a boolean."""
+    """A schema that client generators understand: references by `template`, no boolean subschemas."""
     if isinstance(schema, list):
         return [_portable(part, template) for part in schema]
     if not isinstance(schema, dict):
@@ -155,12 +153,12 @@ def _portable(schema: Any, template: str) -> Any:
         plain["type"] = "string"
     elif isinstance(choices, list) and all(isinstance(value, bool) for value in choices):
         plain |= {"type": "boolean", "const": plain.pop("enum")[0]}
-        plain.pop("default", None)  # which `const` says; beside it generators take it for no value of theirs
+        plain.pop("default", None)  # implied by `const`; generators reject it beside `const`
     return plain
 
 
 def document(kind: type, file: str) -> dict[str, Any]:
-    """The JSON Schema of a message as it lies in a file; `$id` is the file's name, so it resolves anywhere."""
+    """The JSON Schema of a message for a file; `$id` is the file name, so it resolves anywhere."""
     (schema,), named = components([kind], "#/$defs/{name}")
     own = named.pop(schema["$ref"].rpartition("/")[2])
     return {"$schema": _DIALECT, "$id": file, **own, **({"$defs": dict(sorted(named.items()))} if named else {})}
@@ -175,7 +173,7 @@ def stored_file(game: str, kind: str, version: int) -> str:
 
 
 def stored_files(events: Mapping[str, Mapping[tuple[str, int], type]]) -> dict[str, bytes]:
-    """The schema file of every stored event: game → (type, schema_version) → class."""
+    """The schema files of stored events, given game → (type, schema_version) → class."""
     named = {
         stored_file(game, kind, version): event
         for game, kinds in events.items()
@@ -185,7 +183,7 @@ def stored_files(events: Mapping[str, Mapping[tuple[str, int], type]]) -> dict[s
 
 
 def _complete(schema: dict[str, Any], kind: type | None) -> None:
-    """Add what msgspec does not know of a message."""
+    """Add what msgspec does not know about a message."""
     if "description" in schema:
         schema["description"] = inspect.cleandoc(schema["description"])
     if kind is None:
@@ -208,11 +206,11 @@ _OTHERS: Final = ["boolean", "number", "object"]
 
 
 def compiled(schema: Any) -> Any:
-    """The schema, of the same values: a list beside a text says no type, no default stands beside several types, and
-    an array of anything says so.
+    """An equivalent schema that client generators can compile: unions of list and string become untyped, unions have no
+    default, and arrays of anything have explicit `items`.
 
-    Generators name a class for each type of an `anyOf`, and a list has none; a default they give to the type of them
-    all; an array without `items` they leave out.
+    Generators name a class for each type in an `anyOf`, which a list does not have; they apply a default to the union
+    type; and they skip arrays without `items`.
     """
     if isinstance(schema, list):
         return [compiled(part) for part in schema]
@@ -233,13 +231,13 @@ def _type(schema: dict[str, Any]) -> str:
 
 
 def _untyped(schema: dict[str, Any], choices: list[dict[str, Any]]) -> dict[str, Any]:
-    """Bounds of texts say nothing of lists, nor those of lists of texts."""
-    untyped = {"description": "A list, or a text."}
+    """Combine both types: bounds of strings do not apply to lists, and vice versa."""
+    untyped = {"description": "A list or a string."}
     for choice in choices:
         untyped |= {key: value for key, value in choice.items() if key not in ("type", "enum", "description")}
         if "enum" in choice:
             untyped["pattern"] = f"^(?:{'|'.join(map(re.escape, choice['enum']))})$(?!\\n)"
     untyped |= {key: value for key, value in schema.items() if key != "anyOf"}
     nullable = _NULL in schema["anyOf"]
-    # A word of older documents, which generators read: without it they send null where nothing is given.
+    # `nullable` is from older OpenAPI versions; without it generators send null for an absent value.
     return untyped | {"not": {"type": _OTHERS if nullable else ["null", *_OTHERS]}, "nullable": nullable}

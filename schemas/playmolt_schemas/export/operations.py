@@ -1,4 +1,4 @@
-"""Who says what on which channel, and who listens."""
+"""The operations: which service sends or receives what on which channel."""
 
 from typing import Final, Literal
 
@@ -13,7 +13,7 @@ SPECTATOR: Final = "spectator"
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """One service's part on a channel. `reply` names the messages of the answer, on the asker's inbox."""
+    """A service's role on a channel. `reply` names the messages of the answer, on the requester's inbox."""
 
     service: str
     action: Literal["send", "receive"]
@@ -28,60 +28,70 @@ _POSITION: Final = ("wire.ProjectionsPosition",)
 
 OPERATIONS: Final = (
     Operation(GATEWAY, "send", "actions", "Call an engine; retried until the deadline.", _ANSWERS),
-    Operation(GATEWAY, "send", "replica", "Call the replica that the game prefers.", _ANSWERS),
-    Operation(GATEWAY, "receive", "spectate", "Wake long polls and streams of the game."),
-    Operation(GATEWAY, "send", "keys_revoked", "Tell that a key is void before the new one is told."),
-    Operation(GATEWAY, "receive", "keys_revoked", "Forget the key."),
-    Operation(GATEWAY, "receive", "speaking", "Pass it on to the session's owner."),
+    Operation(GATEWAY, "send", "replica", "Call the preferred replica of the game.", _ANSWERS),
+    Operation(GATEWAY, "receive", "spectate", "Wake up long polls and streams of the game."),
+    Operation(GATEWAY, "send", "keys_revoked", "Announce that a key is revoked, before the new key is returned."),
+    Operation(GATEWAY, "receive", "keys_revoked", "Remove the key from the cache."),
+    Operation(GATEWAY, "receive", "speaking", "Forward it to the session's owner."),
     Operation(
-        GATEWAY, "send", "projections_sync", "Wait for points that are committed.", ("wire.ProjectionsPosition",)
+        GATEWAY, "send", "projections_sync", "Wait until committed points are visible.", ("wire.ProjectionsPosition",)
     ),
-    Operation(GATEWAY, "send", "relay_lag", "Ask how far the copies are.", ("wire.Lag",)),
+    Operation(GATEWAY, "send", "relay_lag", "Request the positions of the copies.", ("wire.Lag",)),
     Operation(GATEWAY, "send", "relay_log", "Read the whole log.", ("routes_platform.AdminLog", "wire.LogRefused")),
-    Operation(GATEWAY, "send", "discovery", "Ask who was there before, and whoever falls silent.", _PRESENCE),
-    Operation(GATEWAY, "receive", "discovery", "Say that it is there.", _PRESENCE),
-    Operation(GATEWAY, "receive", "announced", "Learn which services and engines there are."),
-    Operation(GATEWAY, "send", "announced", "Show up."),
-    *(Operation(GATEWAY, "send", route.name, "Send what the caller may see.") for route in STREAMS),
-    Operation(ENGINE, "receive", "actions", "Decide and read; the queue group is `<game>-engine`.", _ANSWERS),
-    Operation(ENGINE, "receive", "replica", "The same, for this replica alone.", _ANSWERS),
-    Operation(ENGINE, "receive", "public", "Read what is public; the queue group is `<game>-engine`.", _ANSWERS),
-    Operation(ENGINE, "send", "committed", "Wake the relay."),
-    Operation(ENGINE, "send", "speaking", "Tell what a role says while it says it."),
-    Operation(ENGINE, "send", "discovery", "Ask whether it is alone when nothing is heard.", _PRESENCE),
-    Operation(ENGINE, "receive", "discovery", "Say that it is there.", _PRESENCE),
-    Operation(ENGINE, "receive", "announced", "Hear that it is not alone."),
-    Operation(ENGINE, "send", "announced", "Show up with game type and instance."),
-    Operation(RELAY, "receive", "committed", "Copy what is new."),
+    Operation(
+        GATEWAY, "send", "discovery", "Discover instances that started earlier, and check silent ones.", _PRESENCE
+    ),
+    Operation(GATEWAY, "receive", "discovery", "Answer with its presence.", _PRESENCE),
+    Operation(GATEWAY, "receive", "announced", "Track services and engines."),
+    Operation(GATEWAY, "send", "announced", "Announce itself."),
+    *(Operation(GATEWAY, "send", route.name, "Send the events that the caller may see.") for route in STREAMS),
+    Operation(
+        ENGINE, "receive", "actions", "Handle commands and queries; the queue group is `<game>-engine`.", _ANSWERS
+    ),
+    Operation(ENGINE, "receive", "replica", "Handle commands and queries sent to this replica.", _ANSWERS),
+    Operation(ENGINE, "receive", "public", "Handle public queries; the queue group is `<game>-engine`.", _ANSWERS),
+    Operation(ENGINE, "send", "committed", "Wake up the relay."),
+    Operation(ENGINE, "send", "speaking", "Send the text of a role while the model generates it."),
+    Operation(ENGINE, "send", "discovery", "Check for other replicas if no announcement is received.", _PRESENCE),
+    Operation(ENGINE, "receive", "discovery", "Answer with its presence.", _PRESENCE),
+    Operation(ENGINE, "receive", "announced", "Track other replicas."),
+    Operation(ENGINE, "send", "announced", "Announce itself with game type and instance."),
+    Operation(RELAY, "receive", "committed", "Copy new records."),
     Operation(RELAY, "send", "events", "Copy each record, fenced by the expected last sequence."),
     Operation(RELAY, "send", "spectate", "Copy each public message, fenced by the expected last sequence."),
-    Operation(RELAY, "send", "sealed", "Keep the place of a record without a public form."),
-    Operation(RELAY, "send", "lobby", "Say what the lobby shows once its record is in both streams."),
+    Operation(RELAY, "send", "sealed", "Publish a placeholder for a record without a public form."),
+    Operation(RELAY, "send", "lobby", "Publish a lobby change once its record is in both streams."),
     Operation(
         RELAY,
         "receive",
         "projections_sync",
-        "Answer when the projections have caught up.",
+        "Answer once the projections have caught up.",
         ("wire.ProjectionsPosition",),
     ),
-    Operation(RELAY, "receive", "relay_lag", "Say how far the copies are.", ("wire.Lag",)),
-    Operation(RELAY, "receive", "reader_calls", "Make a pull consumer for a reader."),
+    Operation(RELAY, "receive", "relay_lag", "Answer with the positions of the copies.", ("wire.Lag",)),
+    Operation(RELAY, "receive", "reader_calls", "Create a pull consumer for a reader."),
     Operation(
-        RELAY, "receive", "relay_log", "Give a page of the whole log.", ("routes_platform.AdminLog", "wire.LogRefused")
+        RELAY,
+        "receive",
+        "relay_log",
+        "Answer with a page of the whole log.",
+        ("routes_platform.AdminLog", "wire.LogRefused"),
     ),
-    Operation(RELAY, "receive", "relay_history", "Have NATS send what it holds of a game."),
-    Operation(RELAY, "receive", "discovery", "Say that it is there.", _PRESENCE),
-    Operation(RELAY, "send", "announced", "Show up, and say whether the feeds move."),
-    Operation(SPECTATOR, "send", "public", "Ask for what the stream does not hold, and for lists of games.", _ANSWERS),
-    Operation(SPECTATOR, "send", "relay_history", "Ask for what the stream holds."),
-    Operation(SPECTATOR, "receive", "spectate", "Fan a game's messages out to its readers."),
-    Operation(SPECTATOR, "receive", "lobby", "Fan the lobby out to its readers."),
-    Operation(SPECTATOR, "send", "discovery", "Ask who was there before.", _PRESENCE),
-    Operation(SPECTATOR, "receive", "discovery", "Say that it is there.", _PRESENCE),
-    Operation(SPECTATOR, "receive", "announced", "Learn which engines there are."),
-    Operation(SPECTATOR, "send", "announced", "Show up."),
-    Operation(SPECTATOR, "send", "game_socket", "Send a game's messages, and a heartbeat when there are none."),
-    Operation(SPECTATOR, "send", "lobby_socket", "Send the lobby, and a heartbeat when nothing changes."),
+    Operation(RELAY, "receive", "relay_history", "Let NATS send the stored messages of a game."),
+    Operation(RELAY, "receive", "discovery", "Answer with its presence.", _PRESENCE),
+    Operation(RELAY, "send", "announced", "Announce itself, and whether the feeds progress."),
+    Operation(
+        SPECTATOR, "send", "public", "Request messages that the stream no longer has, and lists of games.", _ANSWERS
+    ),
+    Operation(SPECTATOR, "send", "relay_history", "Request messages that the stream has."),
+    Operation(SPECTATOR, "receive", "spectate", "Forward a game's messages to its readers."),
+    Operation(SPECTATOR, "receive", "lobby", "Forward lobby messages to readers."),
+    Operation(SPECTATOR, "send", "discovery", "Discover instances that started earlier.", _PRESENCE),
+    Operation(SPECTATOR, "receive", "discovery", "Answer with its presence.", _PRESENCE),
+    Operation(SPECTATOR, "receive", "announced", "Track engines."),
+    Operation(SPECTATOR, "send", "announced", "Announce itself."),
+    Operation(SPECTATOR, "send", "game_socket", "Send a game's messages, and heartbeats in between."),
+    Operation(SPECTATOR, "send", "lobby_socket", "Send the lobby, and heartbeats in between."),
     Operation(SPECTATOR, "send", "game_events", "Send a game's messages; heartbeats are comments."),
     Operation(SPECTATOR, "send", "lobby_events", "Send the lobby; heartbeats are comments."),
 )

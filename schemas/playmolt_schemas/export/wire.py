@@ -1,4 +1,4 @@
-"""What travels beside the messages of games and routes: headers, heartbeats, answers between services."""
+"""Messages besides those of games and routes: headers, heartbeats, requests and answers between services."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -17,23 +17,23 @@ Empty = Annotated[str, Meta(max_length=0)]
 
 
 class ProgressMessage(PublicMessage, frozen=True, kw_only=True, tag="progress"):
-    """An event with nothing to tell to this viewer; it keeps the count of versions without a hole."""
+    """An event without content for this viewer; it keeps the versions of the feed contiguous."""
 
 
 class Heartbeat(msgspec.Struct, frozen=True, tag_field="type", tag="heartbeat"):
-    """Nothing happened. `version` is the newest one of the feed, 0 in the lobby."""
+    """Sent when there are no messages. `version` is the latest version of the feed; 0 in the lobby."""
 
     version: Count
 
 
 class ProjectionsPosition(msgspec.Struct, frozen=True):
-    """The position up to which the projections hold the log; of several shards the sum."""
+    """The position up to which the projections include the log; with several shards, the sum."""
 
     position: Count
 
 
 class ShardLag(msgspec.Struct, frozen=True):
-    """The position of a shard, of its two copies in NATS, and of the projections of it."""
+    """The positions of a shard, of its two copies in NATS, and of its projections."""
 
     shard: Count
     log: Count
@@ -43,7 +43,7 @@ class ShardLag(msgspec.Struct, frozen=True):
 
 
 class Lag(msgspec.Struct, frozen=True):
-    """The position of the log, of its two copies in NATS, and of the projections; of several shards the sums."""
+    """The positions of the log, of its two copies in NATS, and of the projections; with several shards, the sums."""
 
     log: Count
     events: Count
@@ -53,7 +53,7 @@ class Lag(msgspec.Struct, frozen=True):
 
 
 def lag_of(shards: list[ShardLag]) -> Lag:
-    """The lag of a log that has these shards."""
+    """The lag of a log with these shards."""
     return Lag(
         log=sum(each.log for each in shards),
         events=sum(each.events for each in shards),
@@ -64,7 +64,7 @@ def lag_of(shards: list[ShardLag]) -> Lag:
 
 
 class HistoryRequest(msgspec.Struct, frozen=True):
-    """Which public messages of a game are wanted: at most `limit` after a version; more may come, in order."""
+    """Request for public messages of a game: `limit` messages after a version; more may arrive, in order."""
 
     game: str
     game_id: str
@@ -73,27 +73,27 @@ class HistoryRequest(msgspec.Struct, frozen=True):
 
 
 class LogPageRequest(msgspec.Struct, frozen=True):
-    """Which records of the whole log are wanted: at most `limit` behind a place, as `shards.write_places` has it."""
+    """Request for records of the whole log: at most `limit` after a place, as formatted by `shards.write_places`."""
 
     after: str
     limit: Count
 
 
 class LogRefused(msgspec.Struct, frozen=True):
-    """Why there is no page behind that place."""
+    """Why the requested page does not exist."""
 
     after: str
 
 
 class ConsumerRequest(msgspec.Struct, frozen=True):
-    """A consumer of one of the two streams, as JetStream's own API has it; one that delivers by itself is refused."""
+    """A consumer of one of the two streams, as in the JetStream API; push consumers are refused."""
 
     stream_name: str
     config: dict[str, Any]
 
 
 class PresenceMetadata(msgspec.Struct, frozen=True):
-    """An engine's game type, its own name on the bus, and the event types it stores, comma separated."""
+    """An engine's game type, its instance name, and the event types that it stores, separated by commas."""
 
     game: str | UnsetType = UNSET
     instance: str | UnsetType = UNSET
@@ -101,7 +101,7 @@ class PresenceMetadata(msgspec.Struct, frozen=True):
 
 
 class Presence(msgspec.Struct, frozen=True):
-    """A service instance that is there (NATS services API, ping response). Only engines have metadata."""
+    """A running service instance (NATS services API, ping response). Only engines have metadata."""
 
     name: str
     id: str
@@ -111,13 +111,13 @@ class Presence(msgspec.Struct, frozen=True):
 
 
 class Announcement(Presence, frozen=True):
-    """A service instance that is there, or `leaving`: it takes no more requests and finishes what it took."""
+    """A running service instance. `leaving`: it accepts no more requests and finishes the accepted ones."""
 
     leaving: bool
 
 
 class FenceHeaders(msgspec.Struct, frozen=True):
-    """Stored behind the expected sequence or not at all; the batch headers stand on batches of more than one."""
+    """Stored only after the expected sequence. The batch headers are present on batches of more than one message."""
 
     expected: str | UnsetType = msgspec.field(name="Nats-Expected-Last-Sequence", default=UNSET)
     batch: str | UnsetType = msgspec.field(name="Nats-Batch-Id", default=UNSET)
@@ -126,8 +126,8 @@ class FenceHeaders(msgspec.Struct, frozen=True):
 
 
 class PublicHeaders(FenceHeaders, frozen=True):
-    """As for a full record; a message that closes the feed of its game says so, all others of a private game carry the
-    hash of its invite, one of a traced request names it."""
+    """As for a complete record. The last message of a feed is marked, the others of a private game have the hash of its
+    invite, and messages of a traced request have its trace context."""
 
     closes: Literal["1"] | UnsetType = msgspec.field(name=CLOSES_HEADER, default=UNSET)
     invite: str | UnsetType = msgspec.field(name=INVITE_HEADER, default=UNSET)

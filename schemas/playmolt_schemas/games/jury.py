@@ -1,4 +1,4 @@
-"""Messages of the AI jury: bodies, what the calls answer, the session, its stream (jury.md, shapes.md)."""
+"""Messages of the AI jury: requests, answers, the session and its stream (jury.md, shapes.md)."""
 
 from typing import Annotated, Any, ClassVar, Final, Literal
 
@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 from playmolt_schemas.api import ModelAlias, Request, Schema
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.game_messages import SessionMessage
-from playmolt_schemas.text import SPEECH, told
+from playmolt_schemas.text import SPEECH, text_schema
 
 Language = Literal["en", "zh", "ko"]
 PhaseName = Literal["prologue", "investigation", "persuasion", "deliberation", "vote", "ended", "aborted"]
@@ -32,11 +32,11 @@ class OpenJuryRequest(Request, frozen=True, kw_only=True):
 
     language: Language
     model: ModelAlias = "scripted"
-    case: Annotated[str, told(CASE_CHARS, description="The id of a case; left out: the shipped one.")] | None = None
+    case: Annotated[str, text_schema(CASE_CHARS, description="Id of a case. Default: the shipped case.")] | None = None
 
 
 class AddCaseRequest(Request, frozen=True, kw_only=True):
-    """`POST /api/jury/cases`: the files of a pack, path to text."""
+    """`POST /api/jury/cases`: the files of a case, as path → text."""
 
     files: Annotated[dict[str, str], Meta(min_length=1)]
 
@@ -48,7 +48,7 @@ class PhaseRequest(Request, frozen=True, kw_only=True):
 
 
 class TalkRequest(Request, frozen=True, kw_only=True, omit_defaults=True):
-    """`POST …/witnesses/{witness_id}/talk`: nothing shows where the talk stands; else one of the two."""
+    """`POST …/witnesses/{witness_id}/talk`. Without fields it returns the current state of the talk."""
 
     SCHEMA: ClassVar[Schema] = {
         "not": {
@@ -57,35 +57,41 @@ class TalkRequest(Request, frozen=True, kw_only=True, omit_defaults=True):
         }
     }
 
-    choice: Annotated[str, told(ID_CHARS, description="Goes without `evidence_id`.")] | None = None
-    evidence_id: Annotated[str, told(ID_CHARS, description="Goes without `choice`.")] | None = None
+    choice: (
+        Annotated[str, text_schema(ID_CHARS, description="Id of a choice. Cannot be combined with `evidence_id`.")]
+        | None
+    ) = None
+    evidence_id: (
+        Annotated[str, text_schema(ID_CHARS, description="Id of an item to show. Cannot be combined with `choice`.")]
+        | None
+    ) = None
 
 
 class ChatRequest(Request, frozen=True, kw_only=True):
     """`POST …/chat/{juror_id}`."""
 
-    text: Annotated[str, told(CHAT_CHARS, SPEECH)]
+    text: Annotated[str, text_schema(CHAT_CHARS, SPEECH)]
 
 
 class NoteRequest(Request, frozen=True, kw_only=True):
     """`POST …/notes`."""
 
-    juror_id: Annotated[str, told(ID_CHARS)]
-    text: Annotated[str, told(NOTE_CHARS, SPEECH)]
+    juror_id: Annotated[str, text_schema(ID_CHARS)]
+    text: Annotated[str, text_schema(NOTE_CHARS, SPEECH)]
 
 
-# What the calls answer
+# Answers of the routes
 
 
 class SpokenLine(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody says something."""
+    """A line of dialogue."""
 
     speaker: str
     text: str
 
 
 class JurorView(msgspec.Struct, frozen=True, kw_only=True):
-    """A juror as the overseer sees it; `stance` is there after the verdict, or where an operator shows it."""
+    """A juror as the overseer sees it; `stance` is present after the verdict, or if the operator enables it."""
 
     id: str
     name: str
@@ -96,8 +102,8 @@ class JurorView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FailedVote(msgspec.Struct, frozen=True, kw_only=True):
-    """The chain of a running vote began anew: the case that was opened is not on it. `POST …/retry` has it opened, and
-    the same votes cast, on the chain there is now. `attempts` counts the looks at the chain."""
+    """The chain of a running vote was reset and no longer has the case. `POST …/retry` opens the case again on the
+    current chain and casts the same votes. `attempts` counts the checks of the chain."""
 
     phase: PhaseName
     code: Literal["chain_changed"] = "chain_changed"
@@ -106,7 +112,7 @@ class FailedVote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JuryCase(msgspec.Struct, frozen=True, kw_only=True):
-    """Which case a session plays; `digest` names its very files."""
+    """The case of a session; `digest` identifies its exact files."""
 
     id: str
     title: str
@@ -114,9 +120,9 @@ class JuryCase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JurySession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session as its owner sees it. `round` is the deliberation round begun last, 0 before the first.
+    """A session as its owner sees it. `round` is the latest deliberation round, 0 before the first.
 
-    `rounds`, how many there are, is told where a case has not the usual four.
+    `rounds` is the number of rounds, present if the case does not have the usual four.
     """
 
     id: str
@@ -135,9 +141,9 @@ class JurySession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CaseView(msgspec.Struct, frozen=True, kw_only=True):
-    """A case that a session may name: how large it is, and nothing of what stands in it.
+    """A case that a session can use: its size, without its content.
 
-    `by` is who brought it: an agent's id, "operator", or null for the shipped one, which has no `created_at` either.
+    `by` is who uploaded it: an agent's id, "operator", or null for the shipped case, which has no `created_at`.
     """
 
     id: str
@@ -154,13 +160,13 @@ class CaseView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CasesView(msgspec.Struct, frozen=True):
-    """`GET /api/jury/cases`: the shipped case, the operator's, and the caller's own; the operator sees all."""
+    """`GET /api/jury/cases`: the shipped case, the operator's cases and the caller's own. The operator sees all."""
 
     cases: tuple[CaseView, ...]
 
 
 class CaseFault(FieldFault, frozen=True):
-    """What is wrong with a file of a case: `field` is `files.PATH`, `line` that of the table or key."""
+    """What is wrong with a file of a case: `field` is `files.PATH`, `line` is that of the table or key."""
 
     line: int = 1
     code: str = ""
@@ -176,13 +182,13 @@ class CaseAdded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JurySessions(msgspec.Struct, frozen=True):
-    """The caller's sessions, newest first, and what is left of erased ones."""
+    """The caller's sessions, newest first, including erased ones."""
 
     sessions: tuple[Any, ...]
 
 
 class UnseenJury(msgspec.Struct, frozen=True):
-    """A session as anybody but its owner sees it: not at all."""
+    """The public view of a session: empty, because only its owner may see it."""
 
 
 class DossierView(msgspec.Struct, frozen=True, kw_only=True):
@@ -193,7 +199,7 @@ class DossierView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvidenceListEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """An item of the list; a locked one has no title."""
+    """An item in the list of evidence; a locked item has no title."""
 
     id: str
     locked: bool
@@ -216,7 +222,7 @@ class EvidenceView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WitnessListEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A witness of the list."""
+    """A witness in the list."""
 
     id: str
     name: str
@@ -230,14 +236,14 @@ class WitnessList(msgspec.Struct, frozen=True):
 
 
 class ChoiceView(msgspec.Struct, frozen=True, kw_only=True):
-    """What the overseer may say to a witness now."""
+    """A choice of what the overseer can say to a witness now."""
 
     id: str
     text: str
 
 
 class TalkView(msgspec.Struct, frozen=True, kw_only=True):
-    """`POST …/talk`. `unlocked` are the ids that this step opened."""
+    """`POST …/talk`. `unlocked` lists the ids of evidence that this step unlocked."""
 
     witness_id: str
     node: str
@@ -250,9 +256,9 @@ class TalkView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
-    """`POST …/chat/…` and `…/present/…`: what the juror said and where it stands now.
+    """`POST …/chat/…` and `…/present/…`: the juror's reply and current band.
 
-    `repeats`: how many earlier messages to this juror it repeats.
+    `repeats` counts the earlier messages to this juror that this one repeats.
     """
 
     juror_id: str
@@ -272,14 +278,14 @@ class NoteReply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SpeechView(msgspec.Struct, frozen=True, kw_only=True):
-    """One speech of a round."""
+    """A speech in a round."""
 
     juror_id: str
     text: str
 
 
 class BandChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A juror before and after a round; every juror has one, moved or not."""
+    """A juror's band before and after a round; present for every juror."""
 
     juror_id: str
     band_before: Band
@@ -298,7 +304,7 @@ class RoundReply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VoteView(msgspec.Struct, frozen=True, kw_only=True):
-    """A juror's vote as the chain has it; `guilty` is null and `tx_hash` empty when the case closed without it."""
+    """A juror's vote on the chain; `guilty` is null and `tx_hash` empty if the case closed without it."""
 
     juror_id: str
     guilty: bool | None
@@ -308,8 +314,8 @@ class VoteView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerdictView(msgspec.Struct, frozen=True, kw_only=True):
-    """`GET …/verdict`, as read back from the chain. `explorer`, where the operator named one: the address of a block
-    explorer with pages `/tx/HASH` and `/address/ADDRESS`."""
+    """`GET …/verdict`, as read from the chain. `explorer` is the URL of a block explorer with pages `/tx/HASH` and
+    `/address/ADDRESS`, if the operator configured one."""
 
     verdict: VerdictName
     guilty: int
@@ -330,24 +336,24 @@ class EndingView(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-# What a model answers
+# Model replies
 
 
 class TopicImpact(msgspec.Struct, frozen=True, kw_only=True):
-    """How a text bears on a topic."""
+    """The effect of a text on a topic."""
 
     topic: str
     impact: Impact
 
 
 class Classification(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer of a `classify` turn."""
+    """The reply of a `classify` turn."""
 
     topics: tuple[TopicImpact, ...]
 
 
 class SpeechReply(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer of a `speech` turn."""
+    """The reply of a `speech` turn."""
 
     text: str
     topics: tuple[TopicImpact, ...]
@@ -357,25 +363,25 @@ class SpeechReply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JuryProgressMessage(SessionMessage, frozen=True, kw_only=True, tag="progress"):
-    """Something happened that has nothing to tell."""
+    """An event without public content."""
 
 
 class JuryOpenedMessage(SessionMessage, frozen=True, kw_only=True, tag="jury_opened"):
-    """The session is open."""
+    """The session was opened."""
 
     language: Language
     model: str
 
 
 class PhaseChangedMessage(SessionMessage, frozen=True, kw_only=True, tag="phase_changed"):
-    """The session went on, or back."""
+    """The session moved to another phase."""
 
     from_: PhaseName = msgspec.field(name="from")
     to: PhaseName
 
 
 class WitnessTalkedMessage(SessionMessage, frozen=True, kw_only=True, tag="witness_talked"):
-    """A step of a talk; `shown` is the node whose text was shown, `said` and `text` what was asked and answered."""
+    """A step of a talk. `shown` is the node of the answer; `said` and `text` are question and answer."""
 
     witness_id: str
     choice: str | None
@@ -388,7 +394,7 @@ class WitnessTalkedMessage(SessionMessage, frozen=True, kw_only=True, tag="witne
 
 
 class EvidenceUnlockedMessage(SessionMessage, frozen=True, kw_only=True, tag="evidence_unlocked"):
-    """A witness broke and opened an item."""
+    """A witness cracked and unlocked an item."""
 
     evidence_id: str
     witness_id: str
@@ -401,14 +407,14 @@ class EvidenceReadMessage(SessionMessage, frozen=True, kw_only=True, tag="eviden
 
 
 class JuryTurnStartedMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_started"):
-    """A model is asked; `turn` is chat, present, note, speech or vote."""
+    """A model was called; `turn` is chat, present, note, speech or vote."""
 
     turn: str
     juror_id: str
 
 
 class JuryTurnFailedMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_failed"):
-    """A model gave no usable answer; nothing is used up."""
+    """A model gave no usable reply; no round or note is consumed."""
 
     turn: str
     juror_id: str
@@ -425,7 +431,7 @@ class OverseerSaidMessage(SessionMessage, frozen=True, kw_only=True, tag="overse
 
 
 class EvidencePresentedMessage(SessionMessage, frozen=True, kw_only=True, tag="evidence_presented"):
-    """The overseer put an item before a juror."""
+    """The overseer showed an item to a juror."""
 
     juror_id: str
     evidence_id: str
@@ -433,7 +439,7 @@ class EvidencePresentedMessage(SessionMessage, frozen=True, kw_only=True, tag="e
 
 
 class JurorSaidMessage(SessionMessage, frozen=True, kw_only=True, tag="juror_said"):
-    """A juror answered the overseer."""
+    """A juror replied to the overseer."""
 
     juror_id: str
     text: str
@@ -457,7 +463,7 @@ class RoundStartedMessage(SessionMessage, frozen=True, kw_only=True, tag="round_
 
 
 class SpeechMessage(SessionMessage, frozen=True, kw_only=True, tag="speech"):
-    """A juror spoke to the others."""
+    """A juror spoke to the other jurors."""
 
     round: int
     juror_id: str
@@ -466,13 +472,13 @@ class SpeechMessage(SessionMessage, frozen=True, kw_only=True, tag="speech"):
 
 
 class RoundEndedMessage(SessionMessage, frozen=True, kw_only=True, tag="round_ended"):
-    """A round is over, and its influence applied."""
+    """A round ended and its influence was applied."""
 
     round: int
 
 
 class StanceChangedMessage(SessionMessage, frozen=True, kw_only=True, tag="stance_changed"):
-    """What a message did to a juror; the numbers are there where an operator shows them."""
+    """A message changed a juror's stance; `before` and `after` are present if the operator enables them."""
 
     juror_id: str
     cause: Cause
@@ -484,7 +490,7 @@ class StanceChangedMessage(SessionMessage, frozen=True, kw_only=True, tag="stanc
 
 
 class ToolCalledMessage(SessionMessage, frozen=True, kw_only=True, tag="tool_called"):
-    """A juror used a tool; what it looked up is there, how it meant to vote is not."""
+    """A juror used a tool. `input` is what it looked up; an intended vote is omitted."""
 
     juror_id: str
     tool: str
@@ -492,13 +498,13 @@ class ToolCalledMessage(SessionMessage, frozen=True, kw_only=True, tag="tool_cal
 
 
 class VoteDecidedMessage(SessionMessage, frozen=True, kw_only=True, tag="vote_decided"):
-    """A juror has made up its mind; its vote is on the way to the chain."""
+    """A juror decided; its vote is being sent to the chain."""
 
     juror_id: str
 
 
 class ContractDeployedMessage(SessionMessage, frozen=True, kw_only=True, tag="contract_deployed"):
-    """The case stands on the chain."""
+    """The contract of the case was deployed on the chain."""
 
     contract: str
     chain_id: int
@@ -507,7 +513,7 @@ class ContractDeployedMessage(SessionMessage, frozen=True, kw_only=True, tag="co
 
 
 class VoteCastMessage(SessionMessage, frozen=True, kw_only=True, tag="vote_cast"):
-    """A vote stands on the chain."""
+    """A vote was recorded on the chain."""
 
     juror_id: str
     guilty: bool
@@ -528,11 +534,11 @@ class ChainChangedMessage(SessionMessage, frozen=True, kw_only=True, tag="chain_
 
 
 class VoteRetriedMessage(SessionMessage, frozen=True, kw_only=True, tag="vote_retried"):
-    """The same votes are cast again, on the chain there is now."""
+    """The same votes are being cast again, on the current chain."""
 
 
 class VerdictReadMessage(SessionMessage, frozen=True, kw_only=True, tag="verdict_read"):
-    """The verdict, as read back from the chain; `explorer` as in `VerdictView`."""
+    """The verdict was read from the chain; `explorer` as in `VerdictView`."""
 
     verdict: VerdictName
     guilty: int
@@ -545,13 +551,13 @@ class VerdictReadMessage(SessionMessage, frozen=True, kw_only=True, tag="verdict
 
 
 class EndedMessage(SessionMessage, frozen=True, kw_only=True, tag="ended"):
-    """The story is over; the stream ends."""
+    """The story ended; the stream closes."""
 
     ending: str
 
 
 class JuryAbortedMessage(SessionMessage, frozen=True, kw_only=True, tag="game_aborted"):
-    """The operator ended the session; the stream ends."""
+    """The operator ended the session; the stream closes."""
 
     reason: str
 
@@ -584,4 +590,4 @@ JuryMessage = (
     | EndedMessage
     | JuryAbortedMessage
 )
-"""Every message of a session's stream."""
+"""All messages of a session's stream."""

@@ -1,4 +1,4 @@
-"""Messages of the legal simulation: bodies, forms, what the models answer, the session, its stream, its report."""
+"""Messages of the legal simulation: requests, forms, model replies, the session, its stream and its report."""
 
 from typing import Annotated, Any, ClassVar, Final, Literal
 
@@ -7,12 +7,12 @@ from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.api import ModelAlias, Request, Schema
 from playmolt_schemas.game_messages import SessionMessage
-from playmolt_schemas.text import BLANK, LINE, STORABLE, WORDS, told
+from playmolt_schemas.text import BLANK, LINE, STORABLE, WORDS, text_schema
 
 CaseType = Literal["criminal", "civil"]
 Language = Literal["ko", "en", "zh"]
 Side = Literal["claimant", "opposing", "neutral"]
-"""Whose side the person is on."""
+"""The side that the user is on."""
 Role = Literal["judge", "claimant", "opposing", "verifier"]
 GateName = Literal["facts", "round1", "round2", "end"]
 FactsChoice = Literal["add_facts", "proceed_unclear"]
@@ -29,10 +29,10 @@ FailureCode = Literal["model_unavailable", "invalid_reply", "refused", "budget_s
 Kind = Literal["ask", "repair", "rewrite"]
 FactState = Literal["proposed", "agreed", "disputed", "superseded", "withdrawn"]
 FactSource = Literal["agreed", "evidence", "person", "model"]
-"""What a fact came from: an entry of the timeline ticked as agreed, evidence, the person's own word, a model alone."""
+"""The source of a fact: an agreed timeline entry, evidence, the user, or only a model."""
 FactAction = Literal["confirm", "correct", "dispute", "withdraw"]
 FactChange = Literal["stipulated", "confirm", "correct", "dispute", "withdraw", "questioned"]
-"""What happens to a fact: what a person does, and `questioned` by a correction that names no fact."""
+"""A change of a fact: what a user does, and `questioned` by a correction that names no fact."""
 RefusalReason = Literal["quote_not_found", "particular_not_supplied"]
 EvidenceKind = Literal["evidence", "statute"]
 MediaType = Literal["text/plain", "application/pdf"]
@@ -40,24 +40,24 @@ MediaType = Literal["text/plain", "application/pdf"]
 TITLE_CHARS: Final = 200
 JURISDICTION_CHARS: Final = 100
 NOTE_CHARS: Final = 300
-"""Facts' corrections and instructions (legal.md, Gates)."""
+"""Corrections of facts and instructions (legal.md, Gates)."""
 FORM_TEXT_CHARS: Final = 1000
 NARRATIVE_CHARS: Final = 20_000
-"""Overview, acts, opposing claims, and the facts a person adds."""
+"""Overview, acts, opposing claims, and facts added by the user."""
 ENTRY_CHARS: Final = 2000
 ENTRIES: Final = 100
-"""Timeline entries, pieces of evidence, answers and list items of a body."""
+"""Timeline entries, pieces of evidence, answers and list items in a body."""
 FOCUS_ISSUES: Final = 2
 OPEN_QUESTIONS: Final = 3
-"""This many open questions open the facts gate."""
+"""The number of open questions from which the facts gate opens."""
 FACTS_ADDED: Final = 3
-"""How often `add_facts` is taken."""
+"""How many times `add_facts` is accepted."""
 QUESTION_ID_CHARS: Final = 16
 UPLOAD_BYTES: Final = 1024 * 1024
 UPLOAD_CHARS: Final = 20_000
 UPLOADS: Final = 20
 UPLOADS_CHARS: Final = 100_000
-"""One upload decoded, and its text; those of a session, and their texts together."""
+"""The decoded size and text of one upload; the number of uploads in a session and the total of their texts."""
 UPLOAD_BODY_BYTES: Final = 1536 * 1024
 _BASE64: Final = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$(?!\n)"
 
@@ -67,55 +67,55 @@ def _different(most: int, least: int = 0) -> Meta:
 
 
 _ENTRIES: Final = Meta(extra_json_schema={"maxItems": ENTRIES})
-_Line = Annotated[str, told(NARRATIVE_CHARS, STORABLE)]
+_Line = Annotated[str, text_schema(NARRATIVE_CHARS, STORABLE)]
 _Lines = Annotated[list[_Line], Meta(extra_json_schema={"minItems": 1, "contains": {"pattern": WORDS}})]
-_Texts = Annotated[tuple[Annotated[str, told(FORM_TEXT_CHARS)], ...], _different(ENTRIES, 1)]
+_Texts = Annotated[tuple[Annotated[str, text_schema(FORM_TEXT_CHARS)], ...], _different(ENTRIES, 1)]
 
 
 class TimelineEntry(Request, frozen=True, kw_only=True):
-    """What happened when; `agreed`: the person ticked it as agreed between the parties."""
+    """A timeline entry; `agreed`: the parties agree on it."""
 
-    when: Annotated[str, told(ENTRY_CHARS)]
-    what: Annotated[str, told(ENTRY_CHARS)]
+    when: Annotated[str, text_schema(ENTRY_CHARS)]
+    what: Annotated[str, text_schema(ENTRY_CHARS)]
     agreed: bool = False
 
 
 class EvidenceEntry(Request, frozen=True, kw_only=True):
     """A piece of evidence."""
 
-    title: Annotated[str, told(ENTRY_CHARS, LINE)]
-    description: Annotated[str, told(ENTRY_CHARS)]
+    title: Annotated[str, text_schema(ENTRY_CHARS, LINE)]
+    description: Annotated[str, text_schema(ENTRY_CHARS)]
 
 
 class OpenSessionRequest(Request, frozen=True, kw_only=True):
-    """`POST /api/sessions`. `exclusions` may be one text; `side` is the person's own."""
+    """`POST /api/sessions`. `exclusions` may be a single text; `side` is the user's own side."""
 
     case_type: CaseType
-    jurisdiction: Annotated[str, told(JURISDICTION_CHARS, LINE)]
-    title: Annotated[str, told(TITLE_CHARS, LINE)]
+    jurisdiction: Annotated[str, text_schema(JURISDICTION_CHARS, LINE)]
+    title: Annotated[str, text_schema(TITLE_CHARS, LINE)]
     language: Language
     exclusions: (
-        Annotated[tuple[Annotated[str, told(NOTE_CHARS)], ...], _different(ENTRIES)]
-        | Annotated[str, told(NOTE_CHARS, STORABLE)]
+        Annotated[tuple[Annotated[str, text_schema(NOTE_CHARS)], ...], _different(ENTRIES)]
+        | Annotated[str, text_schema(NOTE_CHARS, STORABLE)]
     ) = ()
     model: ModelAlias = "scripted"
     side: Side = "neutral"
 
 
 class FactsRequest(Request, frozen=True, kw_only=True):
-    """`POST /api/sessions/{id}/facts`: every field. A session that carries facts over keeps those left out."""
+    """`POST /api/sessions/{id}/facts`. All fields are required; a follow-up session keeps fields that are omitted."""
 
     SCHEMA: ClassVar[Schema] = {"required": ["overview", "acts", "timeline", "evidence", "opposing_claims"]}
 
-    overview: Annotated[str, told(NARRATIVE_CHARS)] | _Lines | UnsetType = UNSET
-    acts: Annotated[str, told(NARRATIVE_CHARS)] | _Lines | UnsetType = UNSET
+    overview: Annotated[str, text_schema(NARRATIVE_CHARS)] | _Lines | UnsetType = UNSET
+    acts: Annotated[str, text_schema(NARRATIVE_CHARS)] | _Lines | UnsetType = UNSET
     timeline: Annotated[list[TimelineEntry], _ENTRIES] | UnsetType = UNSET
     evidence: Annotated[list[EvidenceEntry], _ENTRIES] | UnsetType = UNSET
-    opposing_claims: Annotated[str, told(NARRATIVE_CHARS, STORABLE)] | list[_Line] | UnsetType = UNSET
+    opposing_claims: Annotated[str, text_schema(NARRATIVE_CHARS, STORABLE)] | list[_Line] | UnsetType = UNSET
 
 
 class FactChangeRequest(Request, frozen=True, kw_only=True):
-    """`POST …/facts/{fid}`: `text` goes with `correct`, and with nothing else."""
+    """`POST …/facts/{fid}`. `text` is required for `correct` and not allowed otherwise."""
 
     SCHEMA: ClassVar[Schema] = {
         "not": {
@@ -127,14 +127,14 @@ class FactChangeRequest(Request, frozen=True, kw_only=True):
     }
 
     action: FactAction
-    text: Annotated[str, told(ENTRY_CHARS)] | UnsetType = UNSET
-    reason: Annotated[str, told(NOTE_CHARS, STORABLE)] | UnsetType = UNSET
+    text: Annotated[str, text_schema(ENTRY_CHARS)] | UnsetType = UNSET
+    reason: Annotated[str, text_schema(NOTE_CHARS, STORABLE)] | UnsetType = UNSET
 
 
 class UploadRequest(Request, frozen=True, kw_only=True):
-    """`POST …/evidence`: a text or a PDF that has text, as base64."""
+    """`POST …/evidence`: a text or a PDF with a text layer, as base64."""
 
-    title: Annotated[str, told(TITLE_CHARS, LINE)]
+    title: Annotated[str, text_schema(TITLE_CHARS, LINE)]
     kind: EvidenceKind
     media_type: MediaType
     content: Annotated[
@@ -152,36 +152,36 @@ ReportSection = Literal[
     "answer", "facts", "issues", "burden", "findings", "risks", "strategy", "settlement", "matrix", "marks",
     "chronology", "steering", "citations", "appendix",
 ]  # fmt: skip
-"""The parts of a report that its owner may show or leave out."""
+"""The sections of a report that its owner may share."""
 
 
 class ShareRequest(Request, frozen=True, kw_only=True):
-    """`POST …/share`; left out: all sections."""
+    """`POST …/share`. Default: all sections."""
 
     sections: list[ReportSection] | UnsetType = UNSET
 
 
 class RedoRequest(Request, frozen=True, kw_only=True):
-    """`POST …/redo`: the numbers of stale turns; all that are stale where it is left out."""
+    """`POST …/redo`: the numbers of stale turns. Default: all stale turns."""
 
     turns: list[int] | UnsetType = UNSET
 
 
 class Form(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="gate", omit_defaults=True):
-    """What a person answers at a gate (`POST /api/sessions/{id}/steering`)."""
+    """The user's form at a gate (`POST /api/sessions/{id}/steering`)."""
 
-    missing_evidence_answers: dict[str, Annotated[str, told(FORM_TEXT_CHARS)]] = {}
+    missing_evidence_answers: dict[str, Annotated[str, text_schema(FORM_TEXT_CHARS)]] = {}
 
 
 class QuestionAnswer(Request, frozen=True, kw_only=True):
     """An answer to an open question, by the question's id."""
 
-    id: Annotated[str, told(QUESTION_ID_CHARS)]
-    text: Annotated[str, told(ENTRY_CHARS)]
+    id: Annotated[str, text_schema(QUESTION_ID_CHARS)]
+    text: Annotated[str, text_schema(ENTRY_CHARS)]
 
 
 class MoreFacts(Request, frozen=True, kw_only=True, omit_defaults=True):
-    """Facts that a person adds at the facts gate; at least one field holds something."""
+    """Facts added at the facts gate; at least one field must not be empty."""
 
     SCHEMA: ClassVar[Schema] = {
         "not": {
@@ -194,14 +194,14 @@ class MoreFacts(Request, frozen=True, kw_only=True, omit_defaults=True):
         }
     }
 
-    text: Annotated[str, told(NARRATIVE_CHARS, STORABLE)] = ""
+    text: Annotated[str, text_schema(NARRATIVE_CHARS, STORABLE)] = ""
     answers: Annotated[tuple[QuestionAnswer, ...], _ENTRIES] = ()
     timeline: Annotated[tuple[TimelineEntry, ...], _ENTRIES] = ()
     evidence: Annotated[tuple[EvidenceEntry, ...], _ENTRIES] = ()
 
 
 class FactsForm(Form, frozen=True, kw_only=True, tag="facts"):
-    """Add facts, or go on with open questions as an accepted risk."""
+    """Add facts, or proceed with open questions and accept the risk."""
 
     SCHEMA: ClassVar[Schema] = {
         "not": {
@@ -224,38 +224,38 @@ class FactsForm(Form, frozen=True, kw_only=True, tag="facts"):
 
 
 class Round1Form(Form, frozen=True, kw_only=True, tag="round1"):
-    """What is at issue, to what end, how hard."""
+    """Focus issues, goal and stance."""
 
-    focus_issues: Annotated[tuple[Annotated[str, told(FORM_TEXT_CHARS)], ...], _different(FOCUS_ISSUES, 1)]
+    focus_issues: Annotated[tuple[Annotated[str, text_schema(FORM_TEXT_CHARS)], ...], _different(FOCUS_ISSUES, 1)]
     goal: Goal
     stance: Stance
-    fact_corrections: Annotated[str, told(NOTE_CHARS, STORABLE)] = ""
+    fact_corrections: Annotated[str, text_schema(NOTE_CHARS, STORABLE)] = ""
 
 
 class Round2Form(Form, frozen=True, kw_only=True, tag="round2"):
-    """What is to be proven with what, under which constraints; settlement in civil cases only."""
+    """What to prove with which evidence and under which constraints; settlement applies to civil cases only."""
 
-    proof_priority: Annotated[str, told(FORM_TEXT_CHARS)]
+    proof_priority: Annotated[str, text_schema(FORM_TEXT_CHARS)]
     evidence_level: EvidenceLevel
     obtainable_evidence: _Texts
     settlement_interest: bool | None = None
-    concession_range: Annotated[str, told(FORM_TEXT_CHARS, STORABLE)] = ""
+    concession_range: Annotated[str, text_schema(FORM_TEXT_CHARS, STORABLE)] = ""
     constraints: _Texts
-    instructions: Annotated[str, told(NOTE_CHARS, STORABLE)] = ""
+    instructions: Annotated[str, text_schema(NOTE_CHARS, STORABLE)] = ""
 
 
 class EndForm(Form, frozen=True, kw_only=True, tag="end"):
-    """How it ends and how the report reads."""
+    """How the session ends, and the style of the report."""
 
     resolution: Resolution
     report_style: ReportStyle
-    final_instructions: Annotated[str, told(FORM_TEXT_CHARS, STORABLE)] = ""
+    final_instructions: Annotated[str, text_schema(FORM_TEXT_CHARS, STORABLE)] = ""
 
 
 AnyForm = FactsForm | Round1Form | Round2Form | EndForm
 
 
-# What a model answers
+# Model replies
 
 Text = Annotated[str, Meta(min_length=1, max_length=16_000, pattern=r"\S")]
 Id = Annotated[str, Meta(min_length=1, max_length=16)]
@@ -264,16 +264,16 @@ UNKNOWN: Final = "Unknown"
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """JSON that a model gives."""
+    """JSON in a model's reply."""
 
 
 Quote = Annotated[str, Meta(min_length=1, max_length=500, pattern=r"\S")]
 
 
 class ProposedFact(Reply, frozen=True, kw_only=True):
-    """A fact that a model takes to be confirmed, with the words of one input that it stands in, copied.
+    """A fact that a model considers confirmed, with a verbatim quote from one input.
 
-    It is confirmed when it names evidence; one that names an agreed entry of the timeline only words that entry.
+    It is confirmed if it names evidence; if it names an agreed timeline entry, it only rewords that entry.
     """
 
     text: Text
@@ -283,7 +283,7 @@ class ProposedFact(Reply, frozen=True, kw_only=True):
 
 
 class QuotedText(Reply, frozen=True, kw_only=True):
-    """A text with the words of one input that it stands in, copied."""
+    """A text with a verbatim quote from one input."""
 
     text: Text
     quote: Quote | None = None
@@ -296,7 +296,7 @@ class PlainText(Reply, frozen=True, kw_only=True):
 
 
 class Stipulation(Reply, frozen=True, kw_only=True, rename="pascal"):
-    """The answer of FACTS_STIPULATE."""
+    """The reply of FACTS_STIPULATE."""
 
     confirmed_facts: list[ProposedFact]
     disputed_facts: list[QuotedText]
@@ -304,7 +304,7 @@ class Stipulation(Reply, frozen=True, kw_only=True, rename="pascal"):
 
 
 class Statement(Reply, frozen=True, kw_only=True):
-    """What is asserted, the ids it rests on, the issue it belongs to, and the points of the other side it answers."""
+    """An assertion, the ids that support it, its issue, and the points of the other side that it answers."""
 
     text: Text
     basis: list[Id] | Literal["Unknown"] = []
@@ -313,7 +313,7 @@ class Statement(Reply, frozen=True, kw_only=True):
 
 
 class PlannedEvidence(Reply, frozen=True, kw_only=True):
-    """What a piece of evidence is to show; `Unknown` is evidence that has yet to be found."""
+    """What a piece of evidence should prove; `Unknown` is evidence that is still to be found."""
 
     evidence: Id
     purpose: Text
@@ -325,7 +325,7 @@ Statements = Annotated[list[Statement], Meta(min_length=1)]
 
 
 class OpeningJudgeOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
-    """The judge in round 1: nothing has been argued yet, so nothing is decided."""
+    """The judge's output in round 1; nothing has been argued, so the decision is reserved."""
 
     issues: Texts
     findings: list[Statement]
@@ -339,11 +339,11 @@ class OpeningJudgeOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
 LIKELIHOOD_LEAST: Final = 5
 LIKELIHOOD_MOST: Final = 95
 LIKELIHOOD_WIDTH: Final = 10
-"""Bounds of an estimate in per cent, and how wide it is at least."""
+"""Bounds of an estimate in percent, and its minimum width."""
 
 
 class Likelihood(Reply, frozen=True, kw_only=True):
-    """How likely the person's side wins, in per cent, and what that rests on."""
+    """How likely the user's side wins, in percent, and the ids that support the estimate."""
 
     low: Annotated[int, Meta(ge=LIKELIHOOD_LEAST, le=LIKELIHOOD_MOST)]
     high: Annotated[int, Meta(ge=LIKELIHOOD_LEAST, le=LIKELIHOOD_MOST)]
@@ -352,7 +352,7 @@ class Likelihood(Reply, frozen=True, kw_only=True):
 
 
 class JudgeOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
-    """The judge from round 2 on. Any `Likelihood` is taken: one that is none is left out."""
+    """The judge's output from round 2 on. An invalid `Likelihood` is accepted and omitted."""
 
     issues: Texts
     findings: Statements
@@ -365,7 +365,7 @@ class JudgeOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
 
 
 class ClaimantOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
-    """The prosecutor or the plaintiff's counsel."""
+    """The output of the prosecutor or the plaintiff's counsel."""
 
     claims: Statements
     legal_elements: Statements
@@ -375,7 +375,7 @@ class ClaimantOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
 
 
 class DefenceOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
-    """The defence counsel of a criminal case."""
+    """The output of the defence counsel in a criminal case."""
 
     counter_arguments: Statements
     disproof_plan: Statements
@@ -384,7 +384,7 @@ class DefenceOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
 
 
 class DefendantOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
-    """The defendant's counsel of a civil case."""
+    """The output of the defendant's counsel in a civil case."""
 
     counter_arguments: Statements
     disproof_plan: Statements
@@ -394,7 +394,7 @@ class DefendantOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
 
 
 class VerifierOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
-    """The verifier. Any `GateStatus` is taken: one that does not parse counts as Conditional."""
+    """The verifier's output. An invalid `GateStatus` is accepted and counts as Conditional."""
 
     gate_status: Any
     steering_compliance: Compliance
@@ -405,7 +405,7 @@ class VerifierOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
 
 
 class FinalOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
-    """The answer to the instructions that end a session, and what of them cannot be followed."""
+    """The answer to the final instructions, and which of them cannot be followed."""
 
     answer: Statements
     not_followed: list[Text]
@@ -416,10 +416,10 @@ class FinalOutput(Reply, frozen=True, kw_only=True, rename="pascal"):
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact with its state and source. The letter of its id says where it began.
+    """A fact with its state and source. The first letter of its id shows its origin.
 
-    `text` is an agreed entry's own words, `wording` a model's for the same; `quote` are the words of an input that a
-    proposal stands in. `replaces` and `replaced_by` are ids, `reason` says why it was changed last.
+    `text` is the wording of the input, `wording` a model's version of it; `quote` is the passage of an input that
+    supports a proposal. `replaces` and `replaced_by` are ids; `reason` explains the latest change.
     """
 
     id: str
@@ -436,7 +436,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefusedItem(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model proposed and no input holds: `particular` is the date, sum, name or law that nobody supplied."""
+    """A model's proposal that no input supports. `particular` is the date, sum, name or law that no input contains."""
 
     text: str
     quote: str | None
@@ -452,9 +452,9 @@ class NumberedText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of evidence, or a statute, with its id. What was typed has no `media_type`, an upload no `description`.
+    """A piece of evidence, or a statute, with its id. Typed evidence has no `media_type`, an upload no `description`.
 
-    A session shows every field; what is stored of one that was typed has the first three alone.
+    A session shows all fields; the stored form of typed evidence has only the first three.
     """
 
     id: str
@@ -473,7 +473,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Upload(msgspec.Struct, frozen=True, kw_only=True):
-    """What was uploaded, by its id: `chars` counts its text, `pages` a PDF's pages."""
+    """An upload: `chars` is the length of its text, `pages` the number of pages of a PDF."""
 
     id: str
     kind: EvidenceKind
@@ -492,7 +492,7 @@ class UploadText(Upload, frozen=True, kw_only=True):
 
 
 class ReadUpload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An upload as the gateway has read it: what an engine is handed of it."""
+    """An upload after the gateway extracted its text, as passed to the engine."""
 
     title: Annotated[str, Meta(min_length=1, max_length=TITLE_CHARS)]
     kind: EvidenceKind
@@ -504,7 +504,7 @@ class ReadUpload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class TimelineItem(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry of the timeline with its id."""
+    """A timeline entry with its id."""
 
     id: str
     when: str
@@ -513,7 +513,7 @@ class TimelineItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FactRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened to a fact, with both texts where it was corrected. `by` is None where a model proposed it."""
+    """A change of a fact, with old and new text if it was corrected. `by` is null for a model's proposal."""
 
     n: int
     id: str
@@ -529,7 +529,7 @@ class FactRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Correction(msgspec.Struct, frozen=True, kw_only=True):
-    """What the person corrected, who and when."""
+    """A correction by the user."""
 
     id: str = ""
     text: str
@@ -538,17 +538,17 @@ class Correction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RiskAccepted(msgspec.Struct, frozen=True, kw_only=True):
-    """Who went on with open questions, and when."""
+    """Who accepted the risk of open questions, and when."""
 
     by: str
     at: str
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """The facts of a session; `questions` are those still open.
+    """The facts of a session; `questions` are still open.
 
-    `confirmed` is what is agreed or backed by evidence, `past` what is superseded or withdrawn, `refused` what a model
-    proposed and no input holds.
+    `confirmed` facts are agreed or supported by evidence, `past` ones are superseded or withdrawn, and `refused` ones
+    were proposed by a model without support in any input.
     """
 
     confirmed: tuple[Fact, ...] = ()
@@ -564,7 +564,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SteeringSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the person wants, merged field by field; null and empty are not set."""
+    """The user's instructions, merged field by field; null and empty values are unset."""
 
     focus_issues: tuple[str, ...] = ()
     goal: Goal | None = None
@@ -580,7 +580,7 @@ class SteeringSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SteeringVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """A version of the steering, who made it and when."""
+    """A version of the steering: who set it, and when."""
 
     version: int
     steering: SteeringSettings
@@ -589,7 +589,7 @@ class SteeringVersion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
-    """What a guardrail found: the field of the answer and the sentence."""
+    """A guardrail violation: the field of the output and the sentence."""
 
     check: Check
     field: str
@@ -597,14 +597,14 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Citation(msgspec.Struct, frozen=True, kw_only=True):
-    """A citation; `unverified`: the person did not supply it."""
+    """A citation; `unverified`: the user did not supply it."""
 
     text: str
     unverified: bool
 
 
 class EarlierOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """What a turn said before it was done again, the facts it was stale by, and when it was replaced."""
+    """The previous output of a redone turn, the facts that made it stale, and when it was replaced."""
 
     output: Any
     stale: tuple[str, ...]
@@ -612,11 +612,11 @@ class EarlierOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """A recorded turn. `draft` is the first answer when it was rewritten, `hits` what was found in it.
+    """A recorded turn. `draft` is the first output if it was rewritten, `hits` are the violations in it.
 
-    `unverified`, where there is any: statutes and case numbers in it that the person did not supply. `stale` are the
-    facts it relied on that stand no more; `redone` counts how often it was asked again, `earlier` keeps what it said.
-    `points` are what the other side has to answer.
+    `unverified` lists statutes and case numbers that the user did not supply; absent if there are none. `stale` lists
+    facts that it relied on and that are no longer valid; `redone` counts the repetitions, and `earlier` contains the
+    previous outputs. `points` are what the other side has to answer.
     """
 
     n: int
@@ -639,7 +639,7 @@ class SessionTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
-    """The open gate; `schema` is the JSON Schema of its form, `focus` what the verifier would ask about."""
+    """The open gate; `schema` is the JSON Schema of its form, `focus` what the verifier suggests to address."""
 
     name: GateName
     banner: str | None
@@ -653,7 +653,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
-    """The turn that failed, and why; `POST …/retry` asks it again."""
+    """A failed turn and the reason; `POST …/retry` repeats it."""
 
     phase: str
     code: FailureCode
@@ -662,7 +662,7 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FinalTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """The last turn, asked by the end form's instructions. One that failed can be asked again."""
+    """The last turn, which answers the instructions of the end form. It can be retried if it failed."""
 
     instructions: str
     status: Literal["asked", "done", "failed"]
@@ -694,30 +694,30 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sessions(msgspec.Struct, frozen=True):
-    """`GET /api/sessions`: sessions, and what is left of erased ones."""
+    """`GET /api/sessions`: the caller's sessions, including erased ones."""
 
     sessions: list[Any]
 
 
 class Unseen(msgspec.Struct, frozen=True):
-    """A session as anybody but its owner sees it: not at all."""
+    """The public view of a session: empty, because only its owner may see it."""
 
 
 # The stream
 
 
 class LegalProgressMessage(SessionMessage, frozen=True, kw_only=True, tag="progress"):
-    """Something happened that has nothing to tell."""
+    """An event without public content."""
 
 
 class LegalTurnStartedMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_started"):
-    """A turn is asked of the model."""
+    """A turn started: the model was called."""
 
     phase: str
 
 
 class TurnDoneMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_done"):
-    """A turn is recorded; `unverified` as in the turn."""
+    """A turn was recorded; `unverified` as in `SessionTurn`."""
 
     phase: str
     output: Any
@@ -725,7 +725,7 @@ class TurnDoneMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_done"
 
 
 class LegalTurnFailedMessage(SessionMessage, frozen=True, kw_only=True, tag="turn_failed"):
-    """A turn failed, and why; it can be asked again."""
+    """A turn failed; it can be retried."""
 
     phase: str
     code: FailureCode | UnsetType = UNSET
@@ -734,14 +734,14 @@ class LegalTurnFailedMessage(SessionMessage, frozen=True, kw_only=True, tag="tur
 
 
 class GuardrailHitMessage(SessionMessage, frozen=True, kw_only=True, tag="guardrail_hit"):
-    """An answer broke a rule and is rewritten once."""
+    """An output violated a guardrail and is rewritten once."""
 
     phase: str
     check: Check
 
 
 class FactChangedMessage(SessionMessage, frozen=True, kw_only=True, tag="fact_changed"):
-    """A fact was confirmed, corrected, disputed, withdrawn or questioned; `new_id` takes its place."""
+    """A fact was confirmed, corrected, disputed, withdrawn or questioned; `new_id` replaces it."""
 
     fact_id: str
     action: FactChange
@@ -750,31 +750,31 @@ class FactChangedMessage(SessionMessage, frozen=True, kw_only=True, tag="fact_ch
 
 
 class TurnsStaleMessage(SessionMessage, frozen=True, kw_only=True, tag="turns_stale"):
-    """Turns rely on a fact that stands no more."""
+    """Turns rely on a fact that is no longer valid."""
 
     turns: tuple[int, ...]
 
 
 class EvidenceAddedMessage(SessionMessage, frozen=True, kw_only=True, tag="evidence_added"):
-    """Something was uploaded."""
+    """Evidence was uploaded."""
 
     evidence_id: str
 
 
 class GateOpenedMessage(SessionMessage, frozen=True, kw_only=True, tag="gate_opened"):
-    """The person is asked."""
+    """A gate opened and waits for the user."""
 
     gate: GateName
 
 
 class SessionDoneMessage(SessionMessage, frozen=True, kw_only=True, tag="session_done"):
-    """The session is over; the stream ends."""
+    """The session ended; the stream closes."""
 
 
 class SpeakingMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="speaking"):
-    """What a role is saying, as it comes: no event, stored nowhere, and some may be lost; `turn_done` follows whole.
+    """Text of a role while the model generates it. It is not stored, parts may be lost; `turn_done` has the whole text.
 
-    `n` counts from 1 in one answer; another `kind` or a new attempt begins again.
+    `n` counts from 1 within one output and restarts with another `kind` or attempt.
     """
 
     session_id: str
@@ -796,21 +796,21 @@ LegalMessage = (
     | GateOpenedMessage
     | SessionDoneMessage
 )
-"""Every message of a session's stream."""
+"""All messages of a session's stream."""
 
 
 # The report
 
 
 class Parties(msgspec.Struct, frozen=True, kw_only=True):
-    """Who speaks for whom."""
+    """Who represents each side."""
 
     claimant: str
     opposing: str
 
 
 class ReportCase(msgspec.Struct, frozen=True, kw_only=True):
-    """What the report is about."""
+    """The case of a report."""
 
     title: str
     case_type: CaseType
@@ -819,7 +819,7 @@ class ReportCase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The facts by what is known of them, and what happened to them."""
+    """The facts by state, and their history."""
 
     confirmed: tuple[Fact, ...]
     disputed: tuple[Fact, ...]
@@ -836,7 +836,7 @@ class BestCases(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvidenceMatrixRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact, what backs it (an id of evidence or timeline), and the roles that rely on either."""
+    """A fact, the evidence or timeline id that supports it, and the roles that rely on either."""
 
     fact: str | None
     evidence: str
@@ -844,7 +844,7 @@ class EvidenceMatrixRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GateEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A gate, the form it was answered with, and what it had shown."""
+    """A gate, the submitted form, and what the gate showed."""
 
     gate: GateName
     form: AnyForm
@@ -856,7 +856,7 @@ class GateEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportedHit(msgspec.Struct, frozen=True, kw_only=True):
-    """A guardrail hit; `unresolved`: it still stands after the rewrite."""
+    """A guardrail violation; `unresolved`: the rewrite did not fix it."""
 
     phase: str
     check: Check
@@ -866,27 +866,27 @@ class ReportedHit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NoGo(msgspec.Struct, frozen=True, kw_only=True):
-    """Why round 3 was skipped, and exactly two ways on."""
+    """Why round 3 was skipped, and exactly two alternatives."""
 
     reasons: tuple[str, ...]
     alternatives: tuple[str, str]
 
 
 class StaleTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn that relied on facts that stand no more, and was not done again."""
+    """A turn that relied on facts that are no longer valid, and was not redone."""
 
     phase: str
     facts: tuple[str, ...]
 
 
 class SideLikelihood(Likelihood, frozen=True, kw_only=True):
-    """An estimate, and whose side it is for."""
+    """An estimate and the side that it is for."""
 
     side: Side
 
 
 class PageOne(msgspec.Struct, frozen=True, kw_only=True):
-    """What the report comes to: `decisive` are ids of facts."""
+    """The summary on page one; `decisive` contains ids of facts."""
 
     question: str
     outcome: str
@@ -897,7 +897,7 @@ class PageOne(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Argument(msgspec.Struct, frozen=True, kw_only=True):
-    """What each side says to an issue."""
+    """The statements of each side on an issue."""
 
     issue: str
     claimant: tuple[Statement, ...]
@@ -905,7 +905,7 @@ class Argument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Burden(msgspec.Struct, frozen=True, kw_only=True):
-    """The standard of proof, what the judge says of the burden, and the ids that rests on."""
+    """The standard of proof, the judge's finding on the burden, and the ids that support it."""
 
     standard: str
     text: str
@@ -913,7 +913,7 @@ class Burden(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerifiedRound(msgspec.Struct, frozen=True, kw_only=True):
-    """What the verifier marked in a round."""
+    """The verifier's findings in a round."""
 
     round: int
     status: GateStatus
@@ -924,7 +924,7 @@ class VerifiedRound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChronologyEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened when, oldest first; what has no date that can be read comes last."""
+    """An entry of the chronology, oldest first; entries without a readable date come last."""
 
     id: str
     when: str
@@ -932,7 +932,7 @@ class ChronologyEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportedTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn word for word; `draft` is the answer that was set aside."""
+    """The full text of a turn; `draft` is the discarded first output."""
 
     phase: str
     title: str
@@ -941,16 +941,16 @@ class ReportedTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FinalAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What the last turn said to the instructions that ended the session."""
+    """The answer of the last turn to the final instructions."""
 
     answer: tuple[Statement, ...]
     not_followed: tuple[str, ...]
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """`GET /api/sessions/{id}/report`. `unverified` lists the statutes and case numbers in it that nobody supplied.
+    """`GET /api/sessions/{id}/report`. `unverified` lists statutes and case numbers that no input contains.
 
-    `evidence`, `timeline` and `corrections` are what the person told, so that a reader knows what an id stands for.
+    `evidence`, `timeline` and `corrections` are the user's input, so that a reader can resolve ids.
     """
 
     language: Language
@@ -987,6 +987,6 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     steering: SteeringSettings
     final: FinalAnswer | None
     final_failed: bool
-    """Whether instructions were given that the last turn did not answer."""
+    """Whether the last turn failed to answer the final instructions."""
     appendix: tuple[ReportedTurn, ...]
     ended_at: str

@@ -51,7 +51,7 @@ AGORA: Final = GameModule(
     messages=Reference("playmolt_schemas.agora.feed:MESSAGES"),
     watch=Resource(_GATEWAY, "web/games/agora"),
     drawing=Reference("playmolt_gateway.pictures.agora:draw"),
-    archived=False,  # an experiment reads its runs for ever
+    archived=False,  # an experiment keeps reading its runs
     place=5,
 )
 EXPERIMENT: Final = GameModule(

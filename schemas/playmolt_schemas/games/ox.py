@@ -1,4 +1,4 @@
-"""Messages of the O/X arena: actions, public messages, the view."""
+"""Messages of the O/X arena: actions, public messages, view."""
 
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal
@@ -27,7 +27,7 @@ from playmolt_schemas.game_messages import (
 )
 from playmolt_schemas.identity import Identity
 from playmolt_schemas.limits import COMMENT_CHARS
-from playmolt_schemas.text import SPEECH, SPOKEN, told
+from playmolt_schemas.text import SPEECH, SPOKEN, text_schema
 
 Choice = Literal["O", "X"]
 Phase = Literal["waiting", "first_choice", "switch", "end", "aborted"]
@@ -36,31 +36,31 @@ ROUNDS: Final = 5
 
 
 class FirstChoice(Action, frozen=True, kw_only=True, tag="first_choice"):
-    """The first choice of a round, secret until all are in."""
+    """Make the first choice of a round; secret until all choices are received."""
 
-    choice: Annotated[Choice, Meta(description="The side you take.")]
-    comment: Annotated[str, told(COMMENT_CHARS, SPEECH, "Why; all read it at the reveal.")]
+    choice: Annotated[Choice, Meta(description="Your choice.")]
+    comment: Annotated[str, text_schema(COMMENT_CHARS, SPEECH, "Your reason; everyone sees it at the reveal.")]
 
 
 class Switch(Action, frozen=True, kw_only=True, tag="switch"):
-    """Keep the choice (false) or flip it (true, once in the whole game); public at once."""
+    """Keep your choice (false) or switch it (true, once per game); public immediately."""
 
-    use_switch: Annotated[bool, Meta(description="true flips your choice, once in a game; false keeps it.")]
-    comment: Annotated[str, told(COMMENT_CHARS, SPOKEN, "Why, or nothing.")] = ""
+    use_switch: Annotated[bool, Meta(description="true switches your choice (once per game); false keeps it.")]
+    comment: Annotated[str, text_schema(COMMENT_CHARS, SPOKEN, "Your reason; optional.")] = ""
 
 
 ACTIONS: Final[Mapping[str, type[Action]]] = {"first_choice": FirstChoice, "switch": Switch}
 
 
 class Player(Identity, frozen=True, kw_only=True):
-    """Who sits in the game."""
+    """A player."""
 
     id: str
     name: str
 
 
 class OxParticipant(Player, frozen=True, kw_only=True):
-    """A seat as all see it; `submitted` says that what the phase asks of it is in."""
+    """A seat as everyone sees it; `submitted`: it has submitted what the phase requires."""
 
     submitted: bool
     away: bool
@@ -68,14 +68,14 @@ class OxParticipant(Player, frozen=True, kw_only=True):
 
 
 class Distribution(msgspec.Struct, frozen=True, kw_only=True, rename="upper"):
-    """How many chose what."""
+    """The number of players per choice."""
 
     o: int
     x: int
 
 
 class PublicChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """A first choice, revealed."""
+    """A revealed first choice."""
 
     agent_id: str
     name: str
@@ -84,7 +84,7 @@ class PublicChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScoreRow(Identity, frozen=True, kw_only=True):
-    """A line of the scoreboard; `monopolies` counts the rounds won alone."""
+    """A row of the scoreboard; `monopolies` counts the rounds won alone."""
 
     id: str
     name: str
@@ -96,7 +96,7 @@ class ScoreRow(Identity, frozen=True, kw_only=True):
 
 
 class OxResult(Identity, frozen=True, kw_only=True):
-    """What a player got out of the game: `points` on the platform, `game_points` in the game."""
+    """A player's result: `points` count on the platform, `game_points` within the game."""
 
     agent_id: str
     name: str
@@ -112,20 +112,20 @@ class OxResult(Identity, frozen=True, kw_only=True):
 
 
 class OxStartedMessage(PublicMessage, frozen=True, kw_only=True, tag="game_started"):
-    """Five agents sit."""
+    """Five agents are seated and the game starts."""
 
     participants: tuple[Player, ...]
 
 
 class QuestionOpenMessage(PublicMessage, frozen=True, kw_only=True, tag="question_open"):
-    """A round begins."""
+    """A round began."""
 
     round: int
     question: str
 
 
 class FirstChoiceSubmittedMessage(PublicMessage, frozen=True, kw_only=True, tag="first_choice_submitted"):
-    """A first choice is in. `choice` and `comment` are there for its owner only. `forfeit`: the deadline passed."""
+    """A first choice was received. Only its owner sees `choice` and `comment`. `forfeit`: the deadline passed."""
 
     agent_id: str
     name: str
@@ -135,7 +135,7 @@ class FirstChoiceSubmittedMessage(PublicMessage, frozen=True, kw_only=True, tag=
 
 
 class RevealMessage(PublicMessage, frozen=True, kw_only=True, tag="reveal"):
-    """All first choices are in and public."""
+    """All first choices were received and are now public."""
 
     round: int
     choices: tuple[PublicChoice, ...]
@@ -143,7 +143,7 @@ class RevealMessage(PublicMessage, frozen=True, kw_only=True, tag="reveal"):
 
 
 class SwitchSubmittedMessage(PublicMessage, frozen=True, kw_only=True, tag="switch_submitted"):
-    """Somebody switched or kept. `forfeit`: the deadline passed, which keeps."""
+    """A player switched or kept its choice. `forfeit`: the deadline passed, which keeps the choice."""
 
     agent_id: str
     name: str
@@ -153,7 +153,7 @@ class SwitchSubmittedMessage(PublicMessage, frozen=True, kw_only=True, tag="swit
 
 
 class RoundResultMessage(PublicMessage, frozen=True, kw_only=True, tag="round_result"):
-    """A round is counted; `minority` is null and `points_awarded` 0 when all chose the same."""
+    """A round was scored; `minority` is null and `points_awarded` 0 if all players chose the same."""
 
     round: int
     final_distribution: Distribution
@@ -164,7 +164,7 @@ class RoundResultMessage(PublicMessage, frozen=True, kw_only=True, tag="round_re
 
 
 class OxEndMessage(ClosingMessage, frozen=True, kw_only=True, tag="game_end"):
-    """The game is over; the scoreboard stands in the order of the ranks."""
+    """The game ended; the scoreboard is ordered by rank."""
 
     winner_id: str
     final_scoreboard: tuple[ScoreRow, ...]
@@ -189,11 +189,11 @@ OxMessage = (
     | SeatResignedMessage
     | GameAbortedMessage
 )
-"""Every public message of an O/X game."""
+"""All public messages of an O/X game."""
 
 
 class OxSelf(msgspec.Struct, frozen=True, kw_only=True):
-    """The viewer's own seat; `final_choice` is null until the round's switch decision is in."""
+    """The viewer's own seat; `final_choice` is null until its switch decision in this round."""
 
     id: str
     name: str
@@ -205,7 +205,7 @@ class OxSelf(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RevealRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A first choice of the present round, once revealed."""
+    """A revealed first choice of the current round."""
 
     id: str
     name: str
@@ -214,7 +214,7 @@ class RevealRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RoundChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """What a player did in a finished round."""
+    """A player's choices in a finished round."""
 
     id: str
     first_choice: Choice
@@ -237,7 +237,7 @@ class FinishedRound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SwitchDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """A switch decision that is in."""
+    """A switch decision of the current round."""
 
     id: str
     switched: bool
@@ -245,7 +245,7 @@ class SwitchDecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OxState(msgspec.Struct, frozen=True, kw_only=True):
-    """An O/X game as a viewer may see it. A spectator's has no `self`; `deadline` is null while none runs."""
+    """An O/X game as a viewer sees it. Spectators have no `self`; `deadline` is null if no deadline is running."""
 
     game_id: str
     gameType: Literal["ox"] = "ox"  # noqa: N815 -- the wire's spelling
@@ -270,7 +270,7 @@ class OxState(msgspec.Struct, frozen=True, kw_only=True):
     private: bool | UnsetType = UNSET
     rated: bool | UnsetType = UNSET
     invite: str | UnsetType = UNSET
-    """What a private game is shared by, to who sits there while it waits."""
+    """The invite token, shown to participants while a private game waits."""
     turn_id: str | None = None
 
 

@@ -1,4 +1,4 @@
-"""Messages of the mock trial: actions, public messages, the view."""
+"""Messages of the mock trial: actions, public messages, view."""
 
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal
@@ -27,7 +27,7 @@ from playmolt_schemas.game_messages import (
 )
 from playmolt_schemas.identity import Identity
 from playmolt_schemas.limits import SPEAK_CHARS
-from playmolt_schemas.text import SPEECH, told
+from playmolt_schemas.text import SPEECH, text_schema
 
 Role = Literal["PROSECUTOR", "DEFENSE", "JUDGE", "JUROR"]
 Verdict = Literal["GUILTY", "NOT_GUILTY"]
@@ -38,22 +38,22 @@ ARGUMENT_ROUNDS: Final = 3
 
 
 class Speak(Action, frozen=True, kw_only=True, tag="speak"):
-    """One sentence, public as soon as it is accepted."""
+    """Say one sentence; it is public as soon as it is accepted."""
 
-    text: Annotated[str, told(SPEAK_CHARS, SPEECH, "What you say; all hear it at once.")]
+    text: Annotated[str, text_schema(SPEAK_CHARS, SPEECH, "What you say; everyone sees it immediately.")]
 
 
 class Vote(Action, frozen=True, kw_only=True, tag="vote"):
-    """A juror's vote, secret until the tally."""
+    """Vote as a juror; secret until the tally."""
 
-    verdict: Annotated[Verdict, Meta(description="How you vote.")]
+    verdict: Annotated[Verdict, Meta(description="Your verdict.")]
 
 
 ACTIONS: Final[Mapping[str, type[Action]]] = {"speak": Speak, "vote": Vote}
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """A case that is tried: an entry of `cases.json`."""
+    """A case: an entry of `cases.json`."""
 
     case_id: str
     title: str
@@ -63,7 +63,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Party(Identity, frozen=True, kw_only=True):
-    """Who sits in the trial, and as what."""
+    """A participant and its role."""
 
     id: str
     name: str
@@ -71,14 +71,14 @@ class Party(Identity, frozen=True, kw_only=True):
 
 
 class JurorVote(msgspec.Struct, frozen=True, kw_only=True):
-    """How a juror voted; `verdict` is null for one who abstained by missing the deadline."""
+    """A juror's vote; `verdict` is null if the juror missed the deadline."""
 
     agent_id: str
     verdict: Verdict | None
 
 
 class Tally(msgspec.Struct, frozen=True, kw_only=True):
-    """The jury's votes, counted."""
+    """The count of the jury's votes."""
 
     guilty: int = msgspec.field(name="GUILTY")
     not_guilty: int = msgspec.field(name="NOT_GUILTY")
@@ -86,7 +86,7 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TrialResult(Identity, frozen=True, kw_only=True):
-    """What a seat got out of the trial. The judge, and a juror who abstained, have no team and neither won nor lost."""
+    """The result of a seat. The judge and abstaining jurors have no team; `won` is null for them."""
 
     agent_id: str
     name: str
@@ -98,20 +98,20 @@ class TrialResult(Identity, frozen=True, kw_only=True):
 
     @property
     def place(self) -> Place:
-        """The prosecutor and the defender compete; a juror stands where the team it voted for does."""
+        """Prosecutor and defender compete; a juror has the rank of the team that it voted for."""
         rank = None if self.won is None else 1 if self.won else 2
         return Place(rank, competes=self.role in ("PROSECUTOR", "DEFENSE"))
 
 
 class TrialStartedMessage(PublicMessage, frozen=True, kw_only=True, tag="game_started"):
-    """Six agents sit, the roles are dealt; stands for waiting → opening."""
+    """Six agents are seated and the roles are assigned; implies the phase change from waiting to opening."""
 
     case: Case
     participants: tuple[Party, ...]
 
 
 class SpeakMessage(PublicMessage, frozen=True, kw_only=True, tag="speak"):
-    """Somebody spoke. `forfeit`: the deadline passed instead, and the text is empty."""
+    """A participant spoke. `forfeit`: the deadline passed, and the text is empty."""
 
     agent_id: str
     name: str
@@ -123,7 +123,7 @@ class SpeakMessage(PublicMessage, frozen=True, kw_only=True, tag="speak"):
 
 
 class VoteSubmittedMessage(PublicMessage, frozen=True, kw_only=True, tag="vote_submitted"):
-    """A juror voted. `verdict` is there for that juror only."""
+    """A juror voted. `verdict` is present only in that juror's own feed."""
 
     agent_id: str
     role: Role
@@ -132,7 +132,7 @@ class VoteSubmittedMessage(PublicMessage, frozen=True, kw_only=True, tag="vote_s
 
 
 class PhaseChangeMessage(PublicMessage, frozen=True, kw_only=True, tag="phase_change"):
-    """The next phase, or the next round of the argument; `round` is that of the phase entered."""
+    """The next phase, or the next argument round, began; `round` belongs to the new phase."""
 
     left: Phase = msgspec.field(name="from")
     entered: Phase = msgspec.field(name="to")
@@ -140,7 +140,7 @@ class PhaseChangeMessage(PublicMessage, frozen=True, kw_only=True, tag="phase_ch
 
 
 class JuryTallyMessage(PublicMessage, frozen=True, kw_only=True, tag="jury_tally"):
-    """The votes become public, and the verdict that follows from them."""
+    """The votes and the resulting verdict became public."""
 
     guilty: int = msgspec.field(name="GUILTY")
     not_guilty: int = msgspec.field(name="NOT_GUILTY")
@@ -149,7 +149,7 @@ class JuryTallyMessage(PublicMessage, frozen=True, kw_only=True, tag="jury_tally
 
 
 class TrialEndMessage(ClosingMessage, frozen=True, kw_only=True, tag="game_end"):
-    """The judge has spoken; stands for verdict → end."""
+    """The judge spoke and the game ended; implies the phase change from verdict to end."""
 
     verdict: Verdict
     winner_team: Team
@@ -173,11 +173,11 @@ TrialMessage = (
     | SeatResignedMessage
     | GameAbortedMessage
 )
-"""Every public message of a trial."""
+"""All public messages of a trial."""
 
 
 class TrialSelf(msgspec.Struct, frozen=True, kw_only=True):
-    """The viewer's own seat; `role` is null while the game waits."""
+    """The viewer's own seat; `role` is null before the game starts."""
 
     id: str
     role: Role | None
@@ -186,7 +186,7 @@ class TrialSelf(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TrialParticipant(Identity, frozen=True, kw_only=True):
-    """A seat as all see it; `submitted` is false where the phase requires nothing of it."""
+    """A seat as everyone sees it; `submitted` is false if the phase requires nothing of it."""
 
     id: str
     name: str
@@ -197,7 +197,7 @@ class TrialParticipant(Identity, frozen=True, kw_only=True):
 
 
 class Utterance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A line of the trial's history."""
+    """A statement in the trial's history."""
 
     phase: Phase
     round: int
@@ -209,7 +209,7 @@ class Utterance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TrialState(msgspec.Struct, frozen=True, kw_only=True):
-    """A trial as a viewer may see it. A spectator's has no `self`; `deadline` is null while none runs."""
+    """A trial as a viewer sees it. Spectators have no `self`; `deadline` is null if no deadline is running."""
 
     game_id: str
     gameType: Literal["trial"] = "trial"  # noqa: N815 -- the wire's spelling
@@ -233,7 +233,7 @@ class TrialState(msgspec.Struct, frozen=True, kw_only=True):
     private: bool | UnsetType = UNSET
     rated: bool | UnsetType = UNSET
     invite: str | UnsetType = UNSET
-    """What a private game is shared by, to who sits there while it waits."""
+    """The invite token, shown to participants while a private game waits."""
     turn_id: str | None = None
 
 

@@ -1,4 +1,4 @@
-"""The calls of the AI jury (`jury.md`, API)."""
+"""The routes of the AI jury (`jury.md`, API)."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Literal
@@ -32,7 +32,7 @@ _JURORS: Final = (Code.SESSION_PHASE, Code.BUSY)
 
 TranscriptFormat = Literal["md", "html"]
 TRANSCRIPT_MEDIA: Final[Mapping[TranscriptFormat, str]] = {"md": MARKDOWN, "html": HTML}
-"""Format of a transcript → its content type."""
+"""Transcript format → content type."""
 
 
 class TranscriptQuery(Query, frozen=True):
@@ -49,42 +49,47 @@ def _route(method: str, path: str, name: str, summary: str, answers: dict[int, A
 
 
 OPEN: Final[Route[jury.JurySession]] = _route(
-    "POST", _PATH, "jury_open", "Open a session of the AI jury.", {201: jury.JurySession},
+    "POST", _PATH, "jury_open", "Open an AI jury session.", {201: jury.JurySession},
     request=jury.OpenJuryRequest, errors=(Code.BUDGET_SPENT,),
 )  # fmt: skip
 LIST: Final[Route[jury.JurySessions]] = _route(
     "GET",
     _PATH,
     "jury_list",
-    "My sessions, newest first.",
+    "List your sessions, newest first.",
     {200: PageOf(jury.JurySessions, "sessions", OneOf((jury.JurySession, api.ErasedSession)))},
 )
 READ: Final[Route[jury.JurySession]] = _route(
-    "GET", _ONE, "jury_read", "A session: phase, jurors by band, what is left.", {200: jury.JurySession}
+    "GET",
+    _ONE,
+    "jury_read",
+    "Get a session: phase, the jurors' bands, remaining rounds and notes.",
+    {200: jury.JurySession},
 )
 PHASE: Final[Route[jury.JurySession]] = _route(
-    "POST", _ONE + "/phase", "jury_phase", "Go on to a phase, or back to the investigation.",
+    "POST", _ONE + "/phase", "jury_phase", "Move to the next phase, or back to the investigation.",
     {200: jury.JurySession}, request=jury.PhaseRequest, errors=_JURORS,
 )  # fmt: skip
 DOSSIER: Final[Route[jury.DossierView]] = _route(
-    "GET", _ONE + "/dossier", "jury_dossier", "The case.", {200: jury.DossierView}
+    "GET", _ONE + "/dossier", "jury_dossier", "Get the case.", {200: jury.DossierView}
 )
 EVIDENCE_LIST: Final[Route[jury.EvidenceList]] = _route(
-    "GET", _ONE + "/evidence", "jury_evidence_list", "The evidence.", {200: jury.EvidenceList}
+    "GET", _ONE + "/evidence", "jury_evidence_list", "List the evidence.", {200: jury.EvidenceList}
 )
 EVIDENCE: Final[Route[jury.EvidenceView]] = _route(
-    "GET", _ONE + "/evidence/{evidence_id}", "jury_evidence", "An item of evidence.", {200: jury.EvidenceView},
+    "GET", _ONE + "/evidence/{evidence_id}", "jury_evidence", "Read an item of evidence.", {200: jury.EvidenceView},
     errors=(Code.LOCKED,), writes=True,
 )  # fmt: skip
 WITNESSES: Final[Route[jury.WitnessList]] = _route(
-    "GET", _ONE + "/witnesses", "jury_witnesses", "The witnesses.", {200: jury.WitnessList}
+    "GET", _ONE + "/witnesses", "jury_witnesses", "List the witnesses.", {200: jury.WitnessList}
 )
 TALK: Final[Route[jury.TalkView]] = _route(
-    "POST", _ONE + "/witnesses/{witness_id}/talk", "jury_talk", "Talk to a witness, or show it an item.",
+    "POST",
+    _ONE + "/witnesses/{witness_id}/talk", "jury_talk", "Talk to a witness, or show the witness an item of evidence.",
     {200: jury.TalkView}, request=jury.TalkRequest, errors=(Code.LOCKED, Code.SESSION_PHASE),
 )  # fmt: skip
 CHAT: Final[Route[jury.ChatReply | jury.JurySession]] = _route(
-    "POST", _ONE + "/chat/{juror_id}", "jury_chat", "Talk to a juror; 202 while it still thinks after 20 seconds.",
+    "POST", _ONE + "/chat/{juror_id}", "jury_chat", "Talk to a juror; 202 if the reply takes longer than 20 seconds.",
     {200: jury.ChatReply, 202: jury.JurySession}, request=jury.ChatRequest,
     errors=(*_JURORS, Code.NO_ROUNDS_LEFT),
 )  # fmt: skip
@@ -94,73 +99,76 @@ PRESENT: Final[Route[jury.ChatReply | jury.JurySession]] = _route(
     errors=(*_JURORS, Code.NO_ROUNDS_LEFT, Code.LOCKED),
 )  # fmt: skip
 NEXT: Final[Route[jury.RoundReply | jury.JurySession]] = _route(
-    "POST", _ONE + "/deliberation/next", "jury_next", "Let the jurors deliberate for a round.",
+    "POST", _ONE + "/deliberation/next", "jury_next", "Start the next round of deliberation.",
     {200: jury.RoundReply, 202: jury.JurySession}, request=NoFields, errors=_JURORS,
 )  # fmt: skip
 NOTES: Final[Route[jury.NoteReply | jury.JurySession]] = _route(
-    "POST", _ONE + "/notes", "jury_notes", "Slip a juror a secret note between rounds.",
+    "POST", _ONE + "/notes", "jury_notes", "Send a juror a secret note between rounds.",
     {200: jury.NoteReply, 202: jury.JurySession}, request=jury.NoteRequest,
     errors=(*_JURORS, Code.NO_NOTES_LEFT),
 )  # fmt: skip
 VOTE: Final[Route[jury.VerdictView | jury.JurySession]] = _route(
-    "POST", _ONE + "/vote", "jury_vote", "Have the jurors vote on the chain; 202 when that takes longer.",
+    "POST", _ONE + "/vote", "jury_vote", "Let the jurors vote on the chain; 202 if that takes longer than 20 seconds.",
     {200: jury.VerdictView, 202: jury.JurySession}, request=NoFields, errors=_JURORS,
 )  # fmt: skip
 RETRY: Final[Route[jury.JurySession]] = _route(
-    "POST", _ONE + "/retry", "jury_retry", "Have the vote that a chain lost cast on the chain there is now.",
+    "POST", _ONE + "/retry", "jury_retry", "Cast a vote again that the chain lost, on the current chain.",
     {200: jury.JurySession}, request=NoFields, errors=(Code.NOTHING_TO_RETRY,),
 )  # fmt: skip
 VERDICT: Final[Route[jury.VerdictView]] = _route(
-    "GET", _ONE + "/verdict", "jury_verdict", "The verdict as read from the chain.", {200: jury.VerdictView},
+    "GET", _ONE + "/verdict", "jury_verdict", "Get the verdict as read from the chain.", {200: jury.VerdictView},
     errors=(Code.NOT_FINISHED,),
 )  # fmt: skip
 ENDING: Final[Route[jury.EndingView]] = _route(
-    "GET", _ONE + "/ending", "jury_ending", "How the story ended.", {200: jury.EndingView},
+    "GET", _ONE + "/ending", "jury_ending", "Get the ending of the story.", {200: jury.EndingView},
     errors=(Code.NOT_FINISHED,),
 )  # fmt: skip
 STREAM: Final[Route[bytes | None]] = _route(
-    "GET", _ONE + "/stream", "jury_stream", "What happens in the session, as it happens; ends after ended.",
+    "GET", _ONE + "/stream", "jury_stream", "Stream the events of the session; the stream ends after ended.",
     {200: Media(EVENT_STREAM, jury.JuryMessage), 204: None}, query=StreamQuery,
 )  # fmt: skip
 LOG: Final[Route[list[OpenedRecord]]] = _route(
-    "GET", _ONE + "/log", "jury_log", "The whole log of a session that is over, one record a line.",
+    "GET", _ONE + "/log", "jury_log", "Download the log of a finished session, one record per line.",
     {200: Media(NDJSON, OpenedRecord)}, errors=(Code.LOG_NOT_FINISHED,),
 )  # fmt: skip
 TRANSCRIPT: Final[Route[bytes]] = _route(
     "GET", _ONE + "/transcript", "jury_transcript",
-    "A session that is over as a text: case, talks, speeches, moves, the verdict vote by vote.",
+    "Get the transcript of a finished session: case, talks, speeches, opinion changes, and the verdict vote by vote.",
     {200: Media(MARKDOWN)}, query=TranscriptQuery, other_media=(HTML,), errors=(Code.NOT_FINISHED,),
 )  # fmt: skip
 PICTURE: Final[Route[bytes]] = _route(
-    "GET", _ONE + "/picture.svg", "jury_picture", "The session drawn at a moment.", {200: Media(SVG)},
+    "GET", _ONE + "/picture.svg", "jury_picture", "Get a picture of the session at a version.", {200: Media(SVG)},
     query=PictureQuery,
 )  # fmt: skip
 SHARE: Final[Route[Share]] = _route(
-    "POST", _ONE + "/share", "jury_share", "Show a session that is over to whoever has the address.", {201: Share},
+    "POST",
+    _ONE + "/share", "jury_share", "Create a share link to a finished session. Anyone with the link may read it.",
+    {201: Share},
     request=NoFields, errors=(Code.NOT_FINISHED,),
 )  # fmt: skip
 UNSHARE: Final[Route[None]] = _route(
-    "DELETE", _ONE + "/share", "jury_unshare", "Take the address back: its page is gone.", {204: None}
+    "DELETE", _ONE + "/share", "jury_unshare", "Revoke the share link; its page no longer exists.", {204: None}
 )
 
 ERASE: Final[Route[api.SessionErased]] = Route(
     method="DELETE", path=_ONE, name="jury_erase", tag="jury", auth=Auth.ANY, service="jury",
-    summary="Erase a session for good; said again, it says the same.", answers={200: api.SessionErased},
+    summary="Erase a session permanently. Repeating the call returns the same answer.",
+    answers={200: api.SessionErased},
 )  # fmt: skip
 _CASES: Final = "/api/jury/cases"
 CASES: Final[Route[jury.CasesView]] = Route(
     method="GET", path=_CASES, name="jury_cases", tag="jury", auth=Auth.ANY, service="jury",
-    summary="The cases that a session may name.", answers={200: jury.CasesView},
+    summary="List the cases that a session can use.", answers={200: jury.CasesView},
 )  # fmt: skip
 BRING_CASE: Final[Route[jury.CaseAdded]] = Route(
     method="POST", path=_CASES, name="jury_bring_case", tag="jury", auth=Auth.ANY, service="jury",
-    summary="Bring a case of one's own; the same files again change nothing.",
+    summary="Upload your own case. Uploading the same files again changes nothing.",
     request=jury.AddCaseRequest, body_bytes=PACK_BODY_BYTES, patient=True,
     answers={201: jury.CaseAdded, 200: jury.CaseAdded}, errors=(Code.OPERATOR_ONLY, Code.INVALID_FORM),
 )  # fmt: skip
 DROP_CASE: Final[Route[None]] = Route(
     method="DELETE", path=_CASES + "/{case}", name="jury_drop_case", tag="jury", auth=Auth.ANY, service="jury",
-    summary="Offer a case no more; sessions that play it go on.", answers={204: None},
+    summary="Withdraw a case; sessions that already use it continue.", answers={204: None},
 )  # fmt: skip
 
 JURY: Final = (

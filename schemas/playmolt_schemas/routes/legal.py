@@ -1,4 +1,4 @@
-"""The calls of the legal simulation (`legal.md`, API)."""
+"""The routes of the legal simulation (`legal.md`, API)."""
 
 from collections.abc import Mapping
 from typing import Final, Literal
@@ -38,7 +38,7 @@ REPORT_MEDIA: Final[Mapping[ReportFormat, str]] = {
     "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     "pdf": "application/pdf",
 }
-"""Format of a report → its content type."""
+"""Report format → content type."""
 
 
 class ReportQuery(Query, frozen=True):
@@ -49,37 +49,37 @@ class ReportQuery(Query, frozen=True):
 
 OPEN_SESSION: Final[Route[legal.Session]] = Route(
     method="POST", path=_PATH, name="open_session", tag="legal", auth=Auth.AGENT, idempotent=True, service="legal",
-    summary="Open a session of the legal simulation.",
+    summary="Open a legal simulation session.",
     request=legal.OpenSessionRequest, answers={201: legal.Session}, errors=(Code.BUDGET_SPENT,),
 )  # fmt: skip
 LIST_SESSIONS: Final[Route[legal.Sessions]] = Route(
     method="GET", path=_PATH, name="list_sessions", tag="legal", auth=Auth.AGENT, service="legal",
-    summary="My sessions, newest first.",
+    summary="List your sessions, newest first.",
     answers={200: PageOf(legal.Sessions, "sessions", OneOf((legal.Session, api.ErasedSession)))},
 )  # fmt: skip
 READ_SESSION: Final[Route[legal.Session]] = Route(
     method="GET", path=_PATH + "/{id}", name="read_session", tag="legal", auth=Auth.AGENT, service="legal",
-    summary="A session with its facts, turns and open gate; gate.schema is the form it waits for.",
+    summary="Get a session with its facts, turns and open gate; gate.schema describes the form to submit.",
     answers={200: legal.Session},
 )  # fmt: skip
 POST_FACTS: Final[Route[legal.Session]] = Route(
     method="POST", path=_PATH + "/{id}/facts", name="post_facts", tag="legal", auth=Auth.AGENT, idempotent=True,
-    service="legal", summary="Tell the facts.", request=legal.FactsRequest, answers={200: legal.Session},
+    service="legal", summary="Submit the facts of the case.", request=legal.FactsRequest, answers={200: legal.Session},
     errors=(Code.SESSION_PHASE,),
 )  # fmt: skip
 ADD_EVIDENCE: Final[Route[legal.Upload]] = Route(
     method="POST", path=_PATH + "/{id}/evidence", name="add_evidence", tag="legal", auth=Auth.AGENT, idempotent=True,
-    service="legal", summary="Upload a text or a PDF that has text, as evidence or as a statute.",
+    service="legal", summary="Upload a text file or a PDF with a text layer, as evidence or as a statute.",
     request=legal.UploadRequest, body_bytes=legal.UPLOAD_BODY_BYTES, answers={201: legal.Upload},
     errors=(Code.SESSION_PHASE,),
 )  # fmt: skip
 READ_EVIDENCE: Final[Route[legal.UploadText]] = Route(
     method="GET", path=_PATH + "/{id}/evidence/{eid}", name="read_evidence", tag="legal", auth=Auth.AGENT,
-    service="legal", summary="An upload with its text.", answers={200: legal.UploadText},
+    service="legal", summary="Get an upload with its text.", answers={200: legal.UploadText},
 )  # fmt: skip
 POST_STEERING: Final[Route[legal.Session]] = Route(
     method="POST", path=_PATH + "/{id}/steering", name="post_steering", tag="legal", auth=Auth.AGENT,
-    idempotent=True, service="legal", summary="Answer the open gate.", request=FORMS,
+    idempotent=True, service="legal", summary="Submit the form of the open gate.", request=FORMS,
     answers={200: legal.Session}, errors=(Code.WRONG_GATE, Code.INVALID_FORM),
 )  # fmt: skip
 CHANGE_FACT: Final[Route[legal.Session]] = Route(
@@ -90,47 +90,50 @@ CHANGE_FACT: Final[Route[legal.Session]] = Route(
 )  # fmt: skip
 REDO_TURNS: Final[Route[legal.Session]] = Route(
     method="POST", path=_PATH + "/{id}/redo", name="redo_turns", tag="legal", auth=Auth.AGENT, idempotent=True,
-    service="legal", summary="Ask for stale turns again, with the facts that stand now.",
+    service="legal", summary="Redo stale turns with the current facts.",
     request=legal.RedoRequest, answers={200: legal.Session}, errors=(Code.SESSION_PHASE, Code.NOTHING_TO_REDO),
 )  # fmt: skip
 RETRY_TURN: Final[Route[legal.Session]] = Route(
     method="POST", path=_PATH + "/{id}/retry", name="retry_turn", tag="legal", auth=Auth.AGENT, idempotent=True,
-    service="legal", summary="Ask for a failed turn again.", request=NoFields, answers={200: legal.Session},
+    service="legal", summary="Retry a failed turn.", request=NoFields, answers={200: legal.Session},
     errors=(Code.NOTHING_TO_RETRY,),
 )  # fmt: skip
 READ_REPORT: Final[Route[bytes]] = Route(
     method="GET", path=_PATH + "/{id}/report", name="read_report", tag="legal", auth=Auth.AGENT, service="legal",
-    summary="The report, as JSON or in another format.", query=ReportQuery, patient=True,
+    summary="Get the report as JSON or in another format.", query=ReportQuery, patient=True,
     answers={200: legal.Report}, other_media=tuple(kind for kind in REPORT_MEDIA.values() if kind != JSON),
     errors=(Code.NOT_FINISHED,),
 )  # fmt: skip
 STREAM_SESSION: Final[Route[bytes | None]] = Route(
     method="GET", path=_PATH + "/{id}/stream", name="stream_session", tag="legal", auth=Auth.AGENT,
-    service="legal", summary="What happens in the session, as it happens; ends after session_done.",
+    service="legal", summary="Stream the events of the session; the stream ends after session_done.",
     query=StreamQuery, answers={200: Media(EVENT_STREAM, legal.LegalMessage), 204: None},
 )  # fmt: skip
 READ_LOG: Final[Route[list[OpenedRecord]]] = Route(
     method="GET", path=_PATH + "/{id}/log", name="read_session_log", tag="legal", auth=Auth.AGENT, service="legal",
-    summary="The whole log of a session that is over, one record a line.", answers={200: Media(NDJSON, OpenedRecord)},
+    summary="Download the log of a finished session, one record per line.", answers={200: Media(NDJSON, OpenedRecord)},
     errors=(Code.LOG_NOT_FINISHED,),
 )  # fmt: skip
 DRAW_SESSION: Final[Route[bytes]] = Route(
     method="GET", path=_PATH + "/{id}/picture.svg", name="draw_session", tag="legal", auth=Auth.AGENT, service="legal",
-    summary="The session drawn as it is now.", answers={200: Media(SVG)}, query=PictureQuery,
+    summary="Get a picture of the current state of the session.", answers={200: Media(SVG)}, query=PictureQuery,
 )  # fmt: skip
 SHARE_SESSION: Final[Route[Share]] = Route(
     method="POST", path=_PATH + "/{id}/share", name="share_session", tag="legal", auth=Auth.AGENT, idempotent=True,
-    service="legal", summary="Show the report of a session that is over to whoever has the address.",
+    service=
+    "legal",
+    summary="Create a share link to the report of a finished session. Anyone with the link may read it.",
     request=legal.ShareRequest, answers={201: Share}, errors=(Code.NOT_FINISHED,),
 )  # fmt: skip
 UNSHARE_SESSION: Final[Route[None]] = Route(
     method="DELETE", path=_PATH + "/{id}/share", name="unshare_session", tag="legal", auth=Auth.AGENT,
-    service="legal", summary="Take the address back: its page is gone.", answers={204: None},
+    service="legal", summary="Revoke the share link; its page no longer exists.", answers={204: None},
 )  # fmt: skip
 
 ERASE_SESSION: Final[Route[api.SessionErased]] = Route(
     method="DELETE", path=_PATH + "/{id}", name="erase_session", tag="legal", auth=Auth.ANY, service="legal",
-    summary="Erase a session for good; said again, it says the same.", answers={200: api.SessionErased},
+    summary="Erase a session permanently. Repeating the call returns the same answer.",
+    answers={200: api.SessionErased},
 )  # fmt: skip
 
 LEGAL: Final = (

@@ -1,4 +1,4 @@
-"""The pages for people (api.md, Web pages): HTML, and the files that it loads from this server alone."""
+"""The web pages (api.md, Web pages): HTML and the files that it loads, all from this server."""
 
 from collections.abc import Sequence
 from typing import Annotated, Final, Literal
@@ -16,7 +16,7 @@ _Id = Annotated[str, Meta(max_length=64)]
 
 
 class PageWords(Query, frozen=True):
-    """What an address may say to a page. The page reads it; the server does not, and lets anything else be said."""
+    """Query parameters of a page. The page's script reads them; the server ignores all parameters."""
 
     unread = True
 
@@ -29,42 +29,45 @@ class PageWords(Query, frozen=True):
 
 
 class WatchWords(Query, frozen=True):
-    """What an address may say to a page, a picture or a file of a game."""
+    """Query parameters of a page, picture or file of a game."""
 
     unread = True
 
     lang: Literal["ko", "en", "zh"] | None = None
     v: (
-        Annotated[str, Meta(max_length=20, description="A moment; the last one where there is none of that number.")]
+        Annotated[
+            str, Meta(max_length=20, description="The version to show; the latest one if this version does not exist.")
+        ]
         | None
     ) = None
     seat: _Id | None = None
-    url: Annotated[str, Meta(description="`/oembed`: the address of a game's page.")] | None = None
+    url: Annotated[str, Meta(description="`/oembed`: the URL of a game's page.")] | None = None
     invite: _Id | None = None
     theme: Literal["light", "dark"] | None = None
     tall: Literal["1"] | None = None
 
 
 class CheckWords(Query, frozen=True):
-    """What an address may say to the page that checks a verdict."""
+    """Query parameters of the page that checks a verdict."""
 
     unread = True
 
     lang: Literal["ko", "en", "zh"] | None = None
     node: (
-        Annotated[str, Meta(max_length=500, description="The origin of the node, the one host it may call.")] | None
+        Annotated[str, Meta(max_length=500, description="The origin of the node; the page may call no other host.")]
+        | None
     ) = None
 
 
 class RowsQuery(GamesQuery, frozen=True):
-    """The filters of `GET /api/games`; `over` leaves out what waits or runs, `runs` lists experiments' runs."""
+    """The filters of `GET /api/games`. `over` selects finished games only, `runs` lists the runs of experiments."""
 
     over: bool = False
     runs: bool = False
 
 
 class RowPlayer(msgspec.Struct, frozen=True):
-    """Who sat in a game, as a list names them."""
+    """A player as shown in a list of games."""
 
     id: str
     name: str
@@ -73,7 +76,7 @@ class RowPlayer(msgspec.Struct, frozen=True):
 
 
 class GameListRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the lobby or the archive. `about` is the case, the question or the run's own name."""
+    """A game in the lobby or the archive. `about` is the case, the question or the name of the run."""
 
     game_id: str
     gameType: str  # noqa: N815 -- the wire's spelling
@@ -94,14 +97,14 @@ class GameListRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RowsPage(msgspec.Struct, frozen=True):
-    """Games as the pages list them."""
+    """A page of games as the web pages list them."""
 
     rows: Sequence[GameListRow]
     next_cursor: str | None
 
 
 class OEmbedResponse(msgspec.Struct, frozen=True):
-    """How a game is put into a page elsewhere (oembed.com)."""
+    """An oEmbed response (oembed.com): how to embed a game in another web page."""
 
     version: Literal["1.0"]
     type: Literal["rich"]
@@ -123,62 +126,64 @@ PAGES_WEB: Final = (
     ),
     Route(
         method="GET", path="/games", name="page_games", tag="pages", auth=Auth.NONE, alone=True,
-        summary="The games that are over, to be searched; the address is the search.", answers=_PAGE, query=PageWords,
+        summary="Search finished games; the URL contains the search.", answers=_PAGE, query=PageWords,
     ),
     Route(
         method="GET", path="/games/rows", name="page_rows", tag="pages", auth=Auth.NONE,
-        summary="Games as the pages list them.", answers={200: RowsPage}, query=RowsQuery,
+        summary="List games for the web pages.", answers={200: RowsPage}, query=RowsQuery,
     ),
     Route(
         method="GET", path="/agents/{id}", name="page_agent", tag="pages", auth=Auth.NONE, alone=True,
-        summary="An agent: its rating, games and rivals.", answers={**_PAGE, 404: Media(HTML)}, query=PageWords,
+        summary="An agent with its rating, games and rivals.", answers={**_PAGE, 404: Media(HTML)}, query=PageWords,
     ),
     Route(
         method="GET", path="/watch/{id}", name="page_watch", tag="pages", auth=Auth.NONE, alone=True,
-        summary="A game or run, live and back through its whole time; ?v=17 is a moment of it.",
+        summary="Watch a game or run, live or at any past version (?v=17).",
         answers={**_PAGE, 404: Media(HTML)}, query=WatchWords,
     ),
     Route(
         method="GET", path="/embed/{id}", name="page_embed", tag="pages", auth=Auth.NONE, alone=True,
-        summary="A game or run to be put into a page elsewhere.", answers={**_PAGE, 404: Media(HTML)}, query=WatchWords,
+        summary="A game or run for embedding in another web page.",
+        answers={**_PAGE, 404: Media(HTML)}, query=WatchWords,
     ),
     Route(
         method="GET", path="/watch/{id}/{picture}", name="page_picture", tag="pages", auth=Auth.NONE,
-        summary="A game drawn at a moment: `picture.svg` or `picture.png`.",
+        summary="A picture of a game at a version: `picture.svg` or `picture.png`.",
         answers={200: Media("image/svg+xml")}, other_media=("image/png",), errors=(Code.NOT_FOUND,), query=WatchWords,
     ),
     Route(
         method="GET", path="/oembed", name="oembed", tag="pages", auth=Auth.NONE,
-        summary="How a game is put into a page elsewhere (oembed.com).", answers={200: OEmbedResponse},
+        summary="oEmbed: how to embed a game in another web page (oembed.com).", answers={200: OEmbedResponse},
         errors=(Code.NOT_FOUND,), query=WatchWords,
     ),
     Route(
         method="GET", path="/api/games/{id}/replay.html", name="read_replay", tag="pages", auth=Auth.NONE,
-        summary="A finished game as one file that plays without a network.", answers={200: Media(HTML)},
+        summary="A finished game as one HTML file that replays offline.", answers={200: Media(HTML)},
         errors=(Code.LOG_NOT_FINISHED,), query=WatchWords,
     ),
     Route(
         method="GET", path="/shared/{token}", name="page_shared", tag="pages", auth=Auth.NONE,
-        summary="What its owner shows of a session or an experiment; gone when it is taken back.",
+        summary="A shared session or experiment; 404 after the owner revokes the link.",
         answers={**_PAGE, 404: Media(HTML)}, query=PageWords,
     ),
     Route(
         method="GET", path="/shared/{token}/check", name="page_check", tag="pages", auth=Auth.NONE,
-        summary="Compares a shared verdict with its chain, in the browser, through a node that its reader names.",
+        summary="Check a shared verdict against its chain in the browser, through a node that you choose.",
         answers={**_PAGE, 404: Media(HTML)}, query=CheckWords,
     ),
     Route(
         method="GET", path="/shared/{token}/{file}", name="shared_file", tag="pages", auth=Auth.NONE,
-        summary="Its picture (`picture.svg`, `picture.png`) or, of a jury, its log (`log.jsonl`).",
+        summary="A picture of the shared page (`picture.svg`, `picture.png`) or, for a jury session, its log "
+        "(`log.jsonl`).",
         answers={200: Media(ANY_FILE)}, errors=(Code.NOT_FOUND,), query=WatchWords,
     ),
     Route(
         method="GET", path="/favicon.ico", name="page_icon", tag="pages", auth=Auth.NONE, alone=True,
-        summary="The mark.", answers={200: Media("image/svg+xml")},
+        summary="The site icon.", answers={200: Media("image/svg+xml")},
     ),
     Route(
         method="GET", path="/game", name="page_game", tag="pages", auth=Auth.NONE, alone=True,
-        summary="The AI jury, to be played by a person.", answers=_PAGE, query=PageWords,
+        summary="Play the AI jury as a person.", answers=_PAGE, query=PageWords,
     ),
     Route(
         method="GET", path="/legal", name="page_legal", tag="pages", auth=Auth.NONE, alone=True,
@@ -190,20 +195,22 @@ PAGES_WEB: Final = (
     ),
     Route(
         method="GET", path="/privacy", name="page_privacy", tag="pages", auth=Auth.NONE, alone=True,
-        summary="What is stored of whom, for how long, and how it is erased.", answers=_PAGE, query=PageWords,
+        summary="Privacy: which data is stored, for how long, and how to erase it.", answers=_PAGE, query=PageWords,
     ),
     Route(
         method="GET", path="/assets/{version}/{file}", name="page_asset", tag="pages", auth=Auth.NONE, alone=True,
-        summary="A file that the pages load.", answers={200: Media(ANY_FILE)}, errors=(Code.NOT_FOUND,),
+        summary="A file that the web pages load.", answers={200: Media(ANY_FILE)}, errors=(Code.NOT_FOUND,),
     ),
     Route(
         method="GET", path="/assets/{version}/{folder}/{file}", name="page_folder_asset", tag="pages", auth=Auth.NONE,
-        alone=True, summary="A file of a page's own folder.", answers={200: Media(ANY_FILE)}, errors=(Code.NOT_FOUND,),
+        alone=True,
+        summary="A file from the folder of a web page.",
+        answers={200: Media(ANY_FILE)}, errors=(Code.NOT_FOUND,),
     ),
     Route(
         method="GET", path="/assets/{version}/games/{game}/{file}", name="page_game_asset", tag="pages", auth=Auth.NONE,
-        alone=True, summary="A file with which a game is watched.", answers={200: Media(ANY_FILE)},
+        alone=True, summary="A file of a game's watch page.", answers={200: Media(ANY_FILE)},
         errors=(Code.NOT_FOUND,),
     ),
 )  # fmt: skip
-"""Their texts are data: a person reads them in Korean, English or Chinese."""
+"""The texts of the pages are data, in Korean, English and Chinese."""

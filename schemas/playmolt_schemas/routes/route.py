@@ -1,4 +1,4 @@
-"""What a route of the HTTP API is: its path, who may call it, what it takes and what it answers."""
+"""Declaration of an HTTP route: path, authorization, request, answers; and the query types that routes share."""
 
 import re
 from collections.abc import Mapping
@@ -16,31 +16,31 @@ from playmolt_schemas.identifiers import SEALED_TYPES
 from playmolt_schemas.registry import bot_games
 
 LARGEST: Final = 2**53
-"""Versions and positions on the wire stay integers that every JSON reader holds exactly."""
+"""The largest version or position on the wire: every JSON reader represents integers up to here exactly."""
 
-After = Annotated[int, Meta(ge=0, le=LARGEST, description="Only what comes after this version.")]
+After = Annotated[int, Meta(ge=0, le=LARGEST, description="Return only events after this version.")]
 LastEventId = Annotated[
     str,
     Meta(
         pattern=r"^[0-9]{0,16}$(?!\n)",
-        description="The id of the last event that the reader has.",
-        extra={"is": "the id of an event of this feed: a version, as in 17"},
+        description="The id of the last event that you received.",
+        extra={"is": "the id of an event in this feed, which is its version, for example 17"},
     ),
 ]
-Limit = Annotated[int, Meta(ge=1, le=limits.PAGE_MAX, description="How many at most.")]
+Limit = Annotated[int, Meta(ge=1, le=limits.PAGE_MAX, description="Maximum number of items to return.")]
 Cursor = Annotated[
     str,
     Meta(
-        description="`next_cursor` of the page before, unchanged.",
+        description="`next_cursor` of the previous page, unchanged.",
         extra_json_schema={"pattern": "^eyJ[A-Za-z0-9_-]{1,997}$"},  # the base64url of a JSON object
     ),
 ]
 
 
 class Auth(Enum):
-    """Whose key a route asks for. A key that is sent must be valid everywhere but on `NONE`.
+    """The API key that a route requires. A key that is sent must be valid, except on `NONE` routes.
 
-    `ANY`: some key; to whoever it is not that of, there is nothing.
+    `ANY`: any valid key; the resource does not exist for a key that has no access to it.
     """
 
     NONE = "none"
@@ -51,7 +51,7 @@ class Auth(Enum):
 
 
 class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The query values of a route; one that is not declared is refused, unless the server leaves them all unread."""
+    """The query parameters of a route. Undeclared parameters are refused, unless the server ignores them all."""
 
     unread: ClassVar[bool] = False
 
@@ -64,16 +64,16 @@ class PageQuery(Query, frozen=True):
 
 
 class EventsQuery(Query, frozen=True):
-    """A page of what has an order of its own."""
+    """A page of events, in order."""
 
     after: After = 0
     limit: Limit = limits.PAGE_DEFAULT
 
 
 class StreamQuery(Query, frozen=True):
-    """`GET /api/games/{id}/stream`; the `Last-Event-ID` header goes before `lastEventId`, that before `after`.
+    """`GET /api/games/{id}/stream`. The `Last-Event-ID` header overrides `lastEventId`, which overrides `after`.
 
-    Polyfills of EventSource cannot set headers.
+    `lastEventId` exists because EventSource polyfills cannot set headers.
     """
 
     after: After = 0
@@ -84,30 +84,35 @@ class StreamQuery(Query, frozen=True):
 class PictureQuery(Query, frozen=True):
     """`GET …/picture.svg` of a session."""
 
-    v: Annotated[int, Meta(ge=1, le=LARGEST, description="A moment; left out: the last one.")] | None = None
+    v: (
+        Annotated[
+            int, Meta(ge=1, le=LARGEST, description="Draw the session after this event. Default: the latest state.")
+        ]
+        | None
+    ) = None
     lang: Literal["ko", "en", "zh"] | None = None
     tall: Literal["1"] | None = None
 
 
 class NoFields(api.Request, frozen=True):
-    """A body without fields: `{}`, or none at all."""
+    """A request without fields: send `{}` or no body."""
 
 
 class Media(msgspec.Struct, frozen=True):
-    """An answer that is no single JSON document; `item` is the type of one line or one event's data."""
+    """An answer that is not a single JSON document; `item` is the type of one line or of one event's data."""
 
     content_type: str
     item: Any = None
 
 
 class OneOf(msgspec.Struct, frozen=True):
-    """JSON of one of several types, told apart by a field that all of them have."""
+    """JSON of one of several types, distinguished by a field that they all have."""
 
     kinds: tuple[Any, ...]
 
 
 class PageOf(msgspec.Struct, frozen=True):
-    """JSON of type `kind`, whose list `field` holds items of `item`: bytes that its maker passes on unread."""
+    """JSON of type `kind` whose list `field` holds items of type `item`, passed through as bytes."""
 
     kind: type
     field: str
@@ -129,11 +134,10 @@ Answer_co = TypeVar("Answer_co", covariant=True, default=Any)
 
 
 class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
-    """One call of the API. `answers` maps a status to a type, to a Media, or to None for no body.
+    """One route of the API. `answers` maps a status to a type, to a Media, or to None for no body.
 
-    `Route[Answer]` says what a client makes of `answers`: the type of a JSON document, a list of the lines of NDJSON,
-    a dict for what is `OneOf` several types, the bytes of other media. `errors` are the refusals of this route alone:
-    `refusals` gives all.
+    `Route[Answer]` is the type that a client returns: that of a JSON document, a list of NDJSON lines, a dict for
+    `OneOf`, bytes for other media. `errors` lists the refusals that are specific to this route; `refusals` lists all.
     """
 
     method: str
@@ -145,23 +149,23 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
     query: Any = Query
     answers: Mapping[int, Any]
     other_media: tuple[str, ...] = ()
-    """Content types that the answers come in as well, where the query asks for it."""
+    """Additional content types of the answer, selected by a query parameter."""
     errors: tuple[Code, ...] = ()
     auth: Auth = Auth.OPTIONAL
     idempotent: bool = False
     body_bytes: int = limits.BODY_BYTES
     alone: bool = False
-    """Whether it answers without an engine, NATS and Postgres."""
+    """Whether it works without an engine, NATS and Postgres."""
     patient: bool = False
-    """Whether its answer may take long to make, so that the gateway waits longer for it."""
+    """Whether the answer may take long to produce, so that the gateway applies a longer timeout."""
     writes: bool = False
-    """Whether a GET changes something: the log notes what was read. It has no HEAD, which must change nothing."""
+    """Whether a GET appends an event, for example that something was read. Such a route has no HEAD."""
     service: str = ""
-    """The type of session or run whose engine answers; "" for the gateway's own. Its rules check the body."""
+    """The session or run type whose engine answers and validates the body; "" for routes that the gateway answers."""
 
     @property
     def game(self) -> bool:
-        """Whether it is about one game or run, named in the path."""
+        """Whether the path identifies a game or run."""
         return "/games/{id}" in self.path or self.run
 
     @property
@@ -171,53 +175,53 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
 
     @property
     def shares(self) -> bool:
-        """Whether it gives or takes back the address of a read-only page."""
+        """Whether it creates or revokes a share link."""
         return self.path.endswith("/share")
 
     @property
     def draws(self) -> bool:
-        """Whether it is a drawing of a session for its owner."""
+        """Whether it returns a picture of a session to its owner."""
         return bool(self.service) and self.path.endswith("/picture.svg")
 
     @property
     def speaks(self) -> bool:
-        """Whether its feed tells what is said while it is said."""
+        """Whether its feed includes text while a model generates it."""
         return self.streams and self.service == "legal"
 
     @property
     def uploads(self) -> bool:
-        """Whether its body holds a file."""
+        """Whether its body contains a file."""
         return self.method == "POST" and self.service == "legal" and self.path.endswith("/evidence")
 
     @property
     def brings(self) -> bool:
-        """Whether its body holds the files of a case."""
+        """Whether its body contains the files of a case."""
         return self.method == "POST" and self.path.endswith("/cases")
 
     @property
     def run(self) -> bool:
-        """Whether it is about one run of an experiment, named in the path."""
+        """Whether the path identifies a run of an experiment."""
         return "/runs/{id}" in self.path
 
     @property
     def streams(self) -> bool:
-        """Whether it is a feed of server-sent events."""
+        """Whether it answers with server-sent events."""
         return any(
             isinstance(answer, Media) and answer.content_type == EVENT_STREAM for answer in self.answers.values()
         )
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The names of the parts of the path that a caller gives, in order."""
+        """The names of the path parameters, in order."""
         return tuple(_PARAMETER.findall(self.path))
 
     def address(self, *values: object) -> str:
-        """The path with a value for each of its parameters, in order, each escaped to one segment."""
+        """The path with its parameters replaced by values, in order, each escaped to one path segment."""
         given = dict(zip(self.parameters, values, strict=True))
         return _PARAMETER.sub(lambda found: _segment(str(given[found[1]])), self.path)
 
     def refusals(self) -> tuple[Code, ...]:
-        """Every code the route can answer with, in the order of the table of codes."""
+        """Every error code of the route, in the order of `Code`."""
         codes = {Code.INVALID_REQUEST, *self.errors}
         if self.auth is not Auth.NONE:
             codes |= {Code.UNAUTHORIZED, Code.RATE_LIMITED}
@@ -240,7 +244,7 @@ _PARAMETER: Final = re.compile(r"{(\w+)}")
 
 
 def _segment(text: str) -> str:
-    """Escape a text; an empty one, "." and ".." would lead to another path."""
+    """Escape a text as one path segment. An empty text, "." and ".." would otherwise change the path."""
     escaped = quote(text, safe="") or "-"
     return escaped if escaped.strip(".") else escaped.replace(".", "%2E")
 
@@ -252,12 +256,13 @@ else:
 """A phase of any bot game."""
 _TIME: Final = r"^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$"
 _Time = Annotated[
-    str, Meta(pattern=_TIME, description="A time of its end, RFC 3339.", extra={"is": "a time as 2026-01-31T12:00:00Z"})
+    str,
+    Meta(pattern=_TIME, description="When the game ended, RFC 3339.", extra={"is": "a time like 2026-01-31T12:00:00Z"}),
 ]
 
 
 class GamesQuery(Query, frozen=True):
-    """`GET /api/games`; `agent` keeps those in which that agent sits or sat to the end."""
+    """`GET /api/games`. `agent` selects games in which that agent has a seat, or had one when the game ended."""
 
     gameType: api.GameType | None = None  # noqa: N815 -- the wire's spelling
     phase: Phase | None = None
@@ -268,7 +273,7 @@ class GamesQuery(Query, frozen=True):
             Meta(
                 min_length=1,
                 max_length=limits.SEARCH_CHARS,
-                description="Part of a name, a handle, the case or a question.",
+                description="Search text: part of an agent's name or handle, of the case or of a question.",
             ),
         ]
         | None

@@ -1,4 +1,4 @@
-"""What owners show of a session or an experiment to whoever has the address (arena.md, Sharing)."""
+"""Share links of sessions and experiments: anyone with the link may read the page (arena.md, Sharing)."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Literal
@@ -6,9 +6,8 @@ from typing import Any, Final, Literal
 import msgspec
 
 ASK: Final = "share"
-"""Names by which a gateway asks the engine of a session, beside the routes that anybody may call: whether it may be
-shared now (`Terms`), whether it may be taken back, what its page shows (`SharedPage`), its log, and what a drawing of a
-moment of it shows."""
+"""Internal queries from the gateway to a session's engine, in addition to the public routes: may it be shared now
+(`Terms`), may the link be revoked, the content of the page (`SharedPage`), its log, and the state for a picture."""
 TAKE_BACK: Final = "unshare"
 PICTURE: Final = "picture"
 PAGE: Final = "shared_page"
@@ -16,21 +15,21 @@ LOG: Final = "shared_log"
 
 
 class Share(msgspec.Struct, frozen=True):
-    """The address of the read-only page, the same as long as it stands."""
+    """The URL of the read-only page. It stays the same until the link is revoked."""
 
     url: str
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """What is shown; `sections` None: all of it."""
+    """The sections to show; None for all of them."""
 
     sections: tuple[str, ...] | None = None
 
 
 class SharedPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A read-only page, as its game makes it: the gateway puts its own head and frame around it.
+    """The content of a read-only page; the gateway adds the HTML head and the page frame.
 
-    `state` is what the game's drawing draws, None where there is none. `body` is HTML in which every text is escaped.
+    `state` is the input of the game's picture, or None if it has no picture. `body` is HTML with all text escaped.
     """
 
     title: str
@@ -40,6 +39,6 @@ class SharedPage(msgspec.Struct, frozen=True, kw_only=True):
     style: str = ""
     state: Mapping[str, Any] | None = None
     log: bool = False
-    """Whether its log can be taken along."""
+    """Whether the log can be downloaded."""
     ready: bool = True
-    """Whether it is whole; one that is still being made asks to be looked at again."""
+    """Whether the page is complete; an incomplete page asks the reader to reload it."""

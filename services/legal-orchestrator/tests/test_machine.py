@@ -10,14 +10,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from playmolt_core.game.decider import Accepted, Command, EndGame, Refused, Viewer, read_event
 from playmolt_core.game.fold import state_hash
 from playmolt_legal import commands, effects
-from playmolt_legal.facts.changing import ACTIONS
+from playmolt_legal.facts.fact_changes import ACTIONS
 from playmolt_legal.report import report
 from playmolt_legal.roles import prompts, scripted
 from playmolt_legal.rules import Legal
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.games.legal import Report
 from playmolt_schemas.limits import RECORD_BYTES
-from playmolt_schemas.text import unfit
+from playmolt_schemas.text import has_line_breaks_or_controls
 
 RULES = Legal()
 OWNER = Viewer("agent-1")
@@ -71,8 +71,12 @@ def good_form(state: Any, texts: list[str], pick: int) -> dict[str, Any]:
     return form
 
 
-SAFE = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20).filter(lambda text: not unfit(text))
-PAIR = st.lists(SAFE | TEXTS.filter(lambda text: not unfit(text, lines=True)), min_size=2, max_size=2)
+SAFE = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20).filter(
+    lambda text: not has_line_breaks_or_controls(text)
+)
+PAIR = st.lists(
+    SAFE | TEXTS.filter(lambda text: not has_line_breaks_or_controls(text, lines=True)), min_size=2, max_size=2
+)
 
 
 def shown(state: Any) -> list[bytes]:
@@ -177,7 +181,7 @@ class Sessions(RuleBasedStateMachine):
 
     @rule()
     def fail_and_retry(self) -> None:
-        failed = commands.TurnFailed(effect_id=effects.effect_id(self.state), code="refused", detail="no", attempts=1)
+        failed = commands.FailTurn(effect_id=effects.effect_id(self.state), code="refused", detail="no", attempts=1)
         assert self.when(failed)
         if self.state.failed:
             assert self.when(commands.Retry(agent_id="agent-1"))

@@ -11,7 +11,7 @@ import pytest
 from playmolt_legal import effects, outputs, texts
 from playmolt_legal.roles import prompts, scripted
 from playmolt_legal.state import State
-from playmolt_schemas.text import unfit
+from playmolt_schemas.text import has_line_breaks_or_controls
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -83,7 +83,7 @@ ATTACKS = [
 
 def titled(typed: str) -> str:
     """What of it a title or a jurisdiction takes: one line."""
-    return "제목" if unfit(typed) else typed
+    return "제목" if has_line_breaks_or_controls(typed) else typed
 
 
 @pytest.mark.parametrize("typed", ATTACKS)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from playmolt_schemas.text import on_one_line
+from playmolt_schemas.text import escape_line_ends
 
 _TEXT = 0x81  # FIN and opcode 1
 _PING = b"\x89\x00"  # FIN and opcode 9, empty
@@ -39,13 +39,13 @@ def text_frame(payload: bytes) -> bytes:
 
 WEBSOCKET = Dialect(
     "websocket",
-    lambda message: text_frame(on_one_line(message.raw)),
+    lambda message: text_frame(escape_line_ends(message.raw)),
     lambda version: text_frame(b'{"type":"heartbeat","version":%d}' % version) + _PING,
 )
 EVENTS = Dialect(
     "sse",
-    lambda message: b"id: %d\ndata: %b\n\n" % (message.version, on_one_line(message.raw)),
+    lambda message: b"id: %d\ndata: %b\n\n" % (message.version, escape_line_ends(message.raw)),
     lambda version: b": heartbeat %d\n\n" % version,
 )
-LOBBY_EVENTS = Dialect("sse", lambda message: b"data: %b\n\n" % on_one_line(message.raw), EVENTS.heartbeat)
+LOBBY_EVENTS = Dialect("sse", lambda message: b"data: %b\n\n" % escape_line_ends(message.raw), EVENTS.heartbeat)
 """Lobby messages have no version, so no id that a watcher could resume from."""

@@ -11,8 +11,7 @@ from typing import Final
 import msgspec
 from playmolt_schemas.limits import CALLBACKS_IN_ALL, CALLBACKS_OF_AN_AGENT
 
-from playmolt_core.db.pool import Pool
-from playmolt_core.db.queries import queries
+from playmolt_core.db.pool import Pool, queries
 
 HELD_SECONDS: Final = 15.0
 """How long a seat is a gateway's own after it said so last."""

@@ -9,7 +9,7 @@ from playmolt_schemas.api import GameRow
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import RUN_TYPES, rfc3339
 from playmolt_schemas.limits import PAGE_DEFAULT, PAGE_MAX
-from playmolt_schemas.text import on_one_line
+from playmolt_schemas.text import escape_line_ends
 
 from playmolt_core.engine.messages import message
 from playmolt_core.engine.pending_call import NO_GAME, PendingCall
@@ -48,7 +48,7 @@ class FeedReads:
         page, stream = msgspec.json.decode(pending.call.body, type=Page), pending.call.target
         if await self._sources.shown(pending.call) is None:
             return refusal(NO_GAME)
-        messages = fitting(map(on_one_line, await self._log.public(stream, page.after, page.most)))
+        messages = fitting(map(escape_line_ends, await self._log.public(stream, page.after, page.most)))
         return 200, b'{"events":[%b],"next_after":%d}' % (b",".join(messages), page.after + len(messages))
 
     async def feed(self, pending: PendingCall) -> Reply:
@@ -67,7 +67,7 @@ class FeedReads:
         if page.after >= snapshot.version:
             return []
         if viewer == PUBLIC:
-            return fitting(map(on_one_line, await self._log.public(stream, page.after, page.most)))
+            return fitting(map(escape_line_ends, await self._log.public(stream, page.after, page.most)))
         moments = await self._sources.histories.of(stream, snapshot.version)
         last = min(len(moments), page.after + page.most)
         return fitting(
@@ -126,7 +126,7 @@ class FeedReads:
             return refusal(refused)
         stored = await self._log.load(stream, after=page.after)
         records = [] if stored is None else stored.records[: page.most]
-        taken = fitting(on_one_line(_encode(record)) for record in records)
+        taken = fitting(escape_line_ends(_encode(record)) for record in records)
         next_after = page.after + len(taken)
         more = b"true" if next_after < snapshot.version else b"false"
         return 200, b'{"records":[%b],"next_after":%d,"more":%b}' % (b",".join(taken), next_after, more)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.records import Record
-from playmolt_schemas.text import on_one_line
+from playmolt_schemas.text import escape_line_ends
 
 from playmolt_core.game.decider import Decider
 from playmolt_core.log.copies.manifest import Listing
@@ -60,7 +60,7 @@ async def json_lines(
     """
     async for records in exported(log, deciders, running=running, shard=shard):
         _list(records, deciders, listing)
-        yield b"".join(on_one_line(_encode(record)) + b"\n" for record in records)
+        yield b"".join(escape_line_ends(_encode(record)) + b"\n" for record in records)
 
 
 def _list(records: Iterable[Record], deciders: Deciders | None, listing: Listing | None) -> None:

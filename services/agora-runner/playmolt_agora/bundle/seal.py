@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.records import Record
-from playmolt_schemas.text import on_one_line
+from playmolt_schemas.text import escape_line_ends
 
 from playmolt_agora.bundle import verify
 
@@ -98,7 +98,7 @@ def packed(bundle: Path, archive: Path) -> Path:
 def _bodies(contents: Contents) -> Iterator[tuple[str, Iterable[bytes]]]:
     """What is written, a log in pieces: it may be larger than memory."""
     for records in (contents.experiment, *contents.runs.values()):
-        yield _events(records), (on_one_line(_encode(record)) + b"\n" for record in records)
+        yield _events(records), (escape_line_ends(_encode(record)) + b"\n" for record in records)
     preregistered = msgspec.json.decode(contents.experiment[0].data)
     ours = files("playmolt_agora.bundle")
     yield "plan.txt", (str(preregistered.get("text", "")).encode(),)

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 from playmolt_schemas.agora.plan import FaultCode, PlanFault
-from playmolt_schemas.text import unfit
+from playmolt_schemas.text import has_line_breaks_or_controls
 
 Kind = Literal["str", "int", "float", "bool"]
 _KINDS: Final = ("str", "int", "float", "bool")
@@ -161,7 +161,7 @@ def _labels(found: Any, columns: Mapping[str, Kind], keys: tuple[str, ...], line
 
 def _is_label(label: Any) -> bool:
     texts = [label.get(language) for language in ("ko", "en")] if isinstance(label, dict) else [None]
-    return all(isinstance(text, str) and text.strip() and not unfit(text) for text in texts)
+    return all(isinstance(text, str) and text.strip() and not has_line_breaks_or_controls(text) for text in texts)
 
 
 def _whole(name: str, values: Mapping[str, Any], lines: Mapping[str, int], usual: int, most: int) -> int:

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import UNSET
 from playmolt_schemas.agora.plan import RUNS, Arm, PhasePlan, Plan, PlanFault, RoomPlan, Stage1Import
-from playmolt_schemas.text import trimmed, unfit
+from playmolt_schemas.text import has_line_breaks_or_controls, trimmed
 
 from playmolt_agora.measures.data.arms import ARMS
 from playmolt_agora.plan import plan as plans
@@ -31,7 +31,7 @@ def faults_of(plan: Plan) -> Iterator[PlanFault]:
 def _name_faults(plan: Plan) -> Iterator[PlanFault]:
     if not trimmed(plan.name):
         yield PlanFault("name", "must hold a character besides white space")
-    if unfit(plan.name):
+    if has_line_breaks_or_controls(plan.name):
         yield PlanFault("name", "holds a control, line separator or bidi control character")
     yield from _twice("models", plan.models)
     yield from _twice("languages", plan.languages)

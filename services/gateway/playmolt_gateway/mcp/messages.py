@@ -1,30 +1,30 @@
-"""The messages of `/mcp` before a library reads them: one of JSON-RPC's requests, in the form that its caller wants."""
+"""Checks and adapters around the MCP library: one JSON-RPC message per request, answers as JSON or as an event."""
 
 from asyncio import Task
 from typing import Any, Final
 
 import msgspec
 from playmolt_schemas.routes.route import EVENT_STREAM, JSON
-from playmolt_schemas.text import on_one_line
+from playmolt_schemas.text import escape_line_ends
 from starlette.types import Message, Receive, Scope, Send
 
 from playmolt_gateway.http.bodies import SMALL_BYTES, costly
 
 _PARSE_ERROR: Final = -32700
 _INVALID_REQUEST: Final = -32600
-_NO_JSON: Final = "The body is no JSON. Send one JSON-RPC 2.0 message."
+_NO_JSON: Final = "The body is not valid JSON. Send one JSON-RPC 2.0 message."
 _MEMBERS: Final = {"jsonrpc", "id", "method", "params", "result", "error"}
 _BOTH: Final = (b"accept", f"{JSON}, {EVENT_STREAM}".encode())
 
 
-class NoMessage(msgspec.Struct, frozen=True):
-    """A body is not one message of JSON-RPC 2.0; `answer` is the error that says so."""
+class InvalidMessage(msgspec.Struct, frozen=True):
+    """A body that is not one JSON-RPC 2.0 message; `answer` is the error response."""
 
     answer: bytes
 
 
-def message_of(body: bytes) -> bytes | NoMessage:
-    """The message as a library reads it: an id such as 1.0 is a whole number."""
+def message_of(body: bytes) -> bytes | InvalidMessage:
+    """The message for the library; an id such as 1.0 becomes an integer."""
     if len(body) > SMALL_BYTES and (costs := costly(body)):
         return _error(_INVALID_REQUEST, costs.detail)
     try:
@@ -39,23 +39,23 @@ def message_of(body: bytes) -> bytes | NoMessage:
     return msgspec.json.encode({**message, "id": int(identity)}) if isinstance(identity, float) else body
 
 
-def _error(code: int, text: str) -> NoMessage:
-    return NoMessage(msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": text}}))
+def _error(code: int, text: str) -> InvalidMessage:
+    return InvalidMessage(msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": text}}))
 
 
 def _fault(message: Any) -> str:
     if isinstance(message, list):
-        return "Send one message a request."
+        return "Send one message per request."
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-        return 'A message is a JSON object with "jsonrpc": "2.0".'
+        return 'A message must be a JSON object with "jsonrpc": "2.0".'
     if not message.keys() <= _MEMBERS:
-        return f"A message has no members but {', '.join(sorted(_MEMBERS))}."
+        return f"Unknown member. A message may have {', '.join(sorted(_MEMBERS))}."
     if "id" in message and not _is_id(message["id"]):
-        return "id is a text or a whole number."
+        return "id must be a string or an integer."
     if not isinstance(message.get("params"), dict | None):
-        return "params is a JSON object."
+        return "params must be a JSON object."
     answers = "id" in message and ("result" in message or "error" in message)
-    return "" if answers or isinstance(message.get("method"), str) else "method is a text."
+    return "" if answers or isinstance(message.get("method"), str) else "method must be a string."
 
 
 def _is_id(value: object) -> bool:
@@ -65,33 +65,33 @@ def _is_id(value: object) -> bool:
 
 
 def takes_events_alone(accept: bytes) -> bool:
-    """Whether a caller takes events and no JSON; what says neither gets JSON."""
+    """Whether a caller accepts event streams but not JSON."""
     taken = [part.partition(";")[0].strip().lower() for part in accept.decode("latin-1").split(",")]
     return EVENT_STREAM in taken and not {JSON, "application/*", "*/*"} & set(taken)
 
 
 def for_the_library(scope: Scope) -> Scope:
-    """A request that takes both forms, as the library demands; it gives JSON."""
+    """The request with an Accept header of both types, which the library requires; it answers with JSON."""
     return {**scope, "headers": [_BOTH, *(pair for pair in scope["headers"] if pair[0] != b"accept")]}
 
 
 def replayed(body: bytes, gone: "Task[None]") -> Receive:
-    """Give a body that was read, then that the client has gone once it has."""
-    told = False
+    """A `receive` that replays a body that was read, and then the disconnect."""
+    sent = False
 
     async def again() -> Message:
-        nonlocal told
-        if told:
+        nonlocal sent
+        if sent:
             await gone
             return {"type": "http.disconnect"}
-        told = True
+        sent = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again
 
 
 def as_event(send: Send) -> Send:
-    """Send a whole JSON answer as one event of a stream."""
+    """Send a JSON answer as a stream of one event."""
     start: Message = {}
     body = b""
 
@@ -103,7 +103,7 @@ def as_event(send: Send) -> Send:
         body += message.get("body", b"")
         if message.get("more_body"):
             return
-        sent = b"event: message\ndata: " + on_one_line(body) + b"\n\n" if body else b""
+        sent = b"event: message\ndata: " + escape_line_ends(body) + b"\n\n" if body else b""
         kept = [pair for pair in start["headers"] if pair[0].lower() not in (b"content-type", b"content-length")]
         headers = [*kept, (b"content-type", EVENT_STREAM.encode()), (b"content-length", b"%d" % len(sent))]
         await send({**start, "headers": headers})

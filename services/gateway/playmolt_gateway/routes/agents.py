@@ -1,4 +1,4 @@
-"""Agents: register, say who one is, keys, own page, leaderboard."""
+"""Agents: registration, keys, profiles, callbacks and the leaderboard."""
 
 import asyncio
 import secrets
@@ -18,11 +18,11 @@ from playmolt_schemas import api, subjects
 from playmolt_schemas.codes import Code, FieldFault, faults
 from playmolt_schemas.identifiers import GAME_TYPES, rfc3339
 from playmolt_schemas.routes.platform import AgentsQuery, LeaderboardQuery
-from playmolt_schemas.text import shows, unfit, unstorable
+from playmolt_schemas.text import has_line_breaks_or_controls, has_visible_character, unstorable
 from starlette.responses import Response
 
 from playmolt_gateway.access.auth import CACHED_SECONDS, UNKNOWN_KEY, Caller, hash_of, new_key
-from playmolt_gateway.http.problems import Refusal, bad_request
+from playmolt_gateway.http.problems import HttpProblem, bad_request
 from playmolt_gateway.http.responses import json_response
 from playmolt_gateway.request.checked_request import CheckedRequest, Reply
 from playmolt_gateway.request.services import Services
@@ -32,15 +32,15 @@ _SYNC_SECONDS = 2.0
 
 
 def _line_fault(text: str) -> str | None:
-    if unfit(text):
-        return "must be free of control, surrogate, line separator and bidi control characters"
-    return None if shows(text) else "must hold at least one character that shows"
+    if has_line_breaks_or_controls(text):
+        return "must not contain control, surrogate, line separator or bidi control characters"
+    return None if has_visible_character(text) else "must contain a visible character"
 
 
 def _about_fault(text: str) -> str | None:
-    if unfit(text, lines=True):
-        return "must be free of control characters but line feeds, surrogates, line separators and bidi controls"
-    return None if shows(text) else "must hold at least one character that shows"
+    if has_line_breaks_or_controls(text, lines=True):
+        return "must not contain control characters other than line feeds, surrogates, line separators or bidi controls"
+    return None if has_visible_character(text) else "must contain a visible character"
 
 
 _CHECKS: Final[Mapping[str, Callable[[str], str | None]]] = {
@@ -48,8 +48,8 @@ _CHECKS: Final[Mapping[str, Callable[[str], str | None]]] = {
 }  # fmt: skip
 
 
-def _refused_texts(body: api.RegisterRequest | api.UpdateMeRequest) -> Refusal | None:
-    """Refuse the texts of a body that no page may show, naming every field at fault."""
+def _refused_texts(body: api.RegisterRequest | api.UpdateMeRequest) -> HttpProblem | None:
+    """Refuse texts that pages must not show, naming every field at fault."""
     found = {
         field: fault
         for field, check in _CHECKS.items()
@@ -58,36 +58,38 @@ def _refused_texts(body: api.RegisterRequest | api.UpdateMeRequest) -> Refusal |
     return _refused(found) if found else None
 
 
-def _refused(found: dict[str, str]) -> Refusal:
-    told = "; ".join(f"{field} {fault}" for field, fault in found.items())
-    return bad_request(f"Mend the body and send it again: {told}.", *faults(found))
+def _refused(found: dict[str, str]) -> HttpProblem:
+    listed = "; ".join(f"{field} {fault}" for field, fault in found.items())
+    return bad_request(f"Fix the request body and retry: {listed}.", *faults(found))
 
 
-def _refused_kind(body: api.RegisterRequest, caller: Caller) -> Refusal | None:
-    """Refuse a kind that is not the caller's to register, and a model of an agent that has none."""
+def _refused_kind(body: api.RegisterRequest, caller: Caller) -> HttpProblem | None:
+    """Refuse kinds the caller may not register, and a model for agents that are not house agents."""
     house = body.kind == "house"
     if body.model is not None and not house:
-        return _refused({"model": 'goes with kind "house" alone'})
+        return _refused({"model": 'requires kind "house"'})
     if house and not (caller.operator or caller.house):
-        return Refusal(Code.OPERATOR_ONLY, "House agents are the operator's: register as a bot or a person.")
+        return HttpProblem(Code.OPERATOR_ONLY, "Only the operator may register house agents. Use kind bot or person.")
     if caller.house and not house:
-        return Refusal(Code.OPERATOR_ONLY, "The house's key registers agents of kind house alone.")
+        return HttpProblem(Code.OPERATOR_ONLY, "The house key may register agents of kind house only.")
     return None
 
 
 async def register_agent(services: Services, request: CheckedRequest) -> Reply:
     if not services.settings.registration_open and not request.caller.house:
-        return Refusal(Code.REGISTRATION_CLOSED, "Registration is closed on this server. Ask its operator for a key.")
+        return HttpProblem(
+            Code.REGISTRATION_CLOSED, "Registration is closed on this server. Ask the operator for a key."
+        )
     body: api.RegisterRequest = request.body
     if refused := _refused_texts(body):
         return refused
     if refused := _refused_kind(body, request.caller):
         return refused
-    if limited := await services.soon(services.rates.registration_refusal(request.caller, request.scope)):
+    if limited := await services.within_deadline(services.rates.registration_refusal(request.caller, request.scope)):
         return limited
     agent_id, key = f"agent-{uuid.uuid4()}", new_key()
     new = NewAgent(body.name, body.kind, body.version, body.about, body.model)
-    handle = await services.soon(services.accounts.create_agent(agent_id, new, hash_of(key)))
+    handle = await services.within_deadline(services.accounts.create_agent(agent_id, new, hash_of(key)))
     made = api.Registered(
         id=agent_id, handle=handle, name=new.name, kind=new.kind, version=new.version, about=new.about,
         model=new.model, api_key=key,
@@ -96,13 +98,15 @@ async def register_agent(services: Services, request: CheckedRequest) -> Reply:
 
 
 async def update_me(services: Services, request: CheckedRequest) -> Reply:
-    """Change what the caller says of itself, and have every gateway forget who it was before that is answered."""
+    """Change the caller's profile. Every gateway drops the cached agent before the answer is sent."""
     body: api.UpdateMeRequest = request.body
     if refused := _refused_texts(body):
         return refused
     if body.version is not UNSET and not services.bus.connected():
-        raise BusUnavailable("a version is changed only while all gateways can be told")
-    profile = await services.soon(services.accounts.update_agent(request.caller.id, body.version, body.about))
+        raise BusUnavailable("changing a version requires NATS")
+    profile = await services.within_deadline(
+        services.accounts.update_agent(request.caller.id, body.version, body.about)
+    )
     if profile is None:
         return UNKNOWN_KEY
     if body.version is not UNSET:
@@ -112,11 +116,11 @@ async def update_me(services: Services, request: CheckedRequest) -> Reply:
 
 
 async def rotate_key(services: Services, request: CheckedRequest) -> Reply:
-    """Replace the caller's key, and have every gateway forget the old one before the new one is told."""
+    """Replace the caller's key. Every gateway drops the old key before the new one is sent."""
     if not services.bus.connected():
-        raise BusUnavailable("a key is replaced only while all gateways can be told")
+        raise BusUnavailable("replacing a key requires NATS")
     key, void = new_key(), request.caller.key_hash
-    if not await services.soon(services.accounts.rotate_key(request.caller.id, void, hash_of(key))):
+    if not await services.within_deadline(services.accounts.rotate_key(request.caller.id, void, hash_of(key))):
         services.keys.drop(void)
         return UNKNOWN_KEY
     services.keys.drop(void)
@@ -125,7 +129,7 @@ async def rotate_key(services: Services, request: CheckedRequest) -> Reply:
 
 
 async def _publish_void_key(services: Services, void: str) -> None:
-    """Publish that a key is void. Where that fails, wait until no gateway can remember it: the new key must be told."""
+    """Publish that a key is void. If that fails, wait until it has expired in every gateway's cache."""
     try:
         await services.bus.publish(subjects.KEYS_REVOKED, void.encode())
     except ConnectionError:
@@ -134,19 +138,19 @@ async def _publish_void_key(services: Services, void: str) -> None:
 
 
 async def _synced(services: Services) -> None:
-    """Have the projections catch up; what is there is served when that cannot be had."""
+    """Wait for the projections to catch up; on failure serve what they have."""
     with suppress(ConnectionError, TimeoutError):
         await services.bus.request(subjects.PROJECTED, timeout=_SYNC_SECONDS)
 
 
 async def _points(services: Services, agent_id: str) -> Points:
     await _synced(services)
-    return await services.soon(services.projections.points_of(agent_id))
+    return await services.within_deadline(services.projections.points_of(agent_id))
 
 
 async def _shown(services: Services, profile: Profile, row: Points) -> dict[str, Any]:
-    """What everybody may see of an agent, but its recent games."""
-    ratings = await services.soon(services.projections.ratings_of(profile.id, profile.version))
+    """The public fields of an agent, without its recent games."""
+    ratings = await services.within_deadline(services.projections.ratings_of(profile.id, profile.version))
     return {
         "id": profile.id,
         "handle": profile.handle,
@@ -176,19 +180,19 @@ async def _me(services: Services, profile: Profile) -> api.Me:
 
 
 async def read_me(services: Services, request: CheckedRequest) -> Reply:
-    profile = await services.soon(services.accounts.profile(request.caller.id))
+    profile = await services.within_deadline(services.accounts.profile(request.caller.id))
     return UNKNOWN_KEY if profile is None else json_response(200, msgspec.json.encode(await _me(services, profile)))
 
 
 async def read_agent(services: Services, request: CheckedRequest) -> Reply:
     wanted = request.params["id"]
-    profile = None if unstorable(wanted) else await services.soon(services.accounts.profile(wanted))
+    profile = None if unstorable(wanted) else await services.within_deadline(services.accounts.profile(wanted))
     if profile is None:
-        return Refusal(Code.NOT_FOUND, "There is no such agent. GET /api/agents finds those there are.")
+        return HttpProblem(Code.NOT_FOUND, "Agent does not exist. Search with GET /api/agents.")
     shown = await _shown(services, profile, await _points(services, profile.id))
     recent = [
         api.RecentGame(game.game_id, game.game_type, rfc3339(game.ended_at), game.rank, game.points, game.rated)
-        for game in await services.soon(services.projections.recent(wanted))
+        for game in await services.within_deadline(services.projections.recent(wanted))
     ]
     return json_response(200, msgspec.json.encode(api.Agent(**shown, recent=recent)))
 
@@ -198,7 +202,7 @@ async def list_agents(services: Services, request: CheckedRequest) -> Reply:
     if unstorable(query.q or ""):
         return json_response(200, msgspec.json.encode(api.Agents([], None)))
     await _synced(services)
-    rows, cursor = await services.soon(services.accounts.agents(query.limit, query.cursor, query.q or ""))
+    rows, cursor = await services.within_deadline(services.accounts.agents(query.limit, query.cursor, query.q or ""))
     lines = [
         api.AgentRow(
             row.id, row.handle, row.name, row.kind, row.model, row.version, rfc3339(row.created_at), row.games,
@@ -213,11 +217,11 @@ async def read_leaderboard(services: Services, request: CheckedRequest) -> Reply
     query: LeaderboardQuery = request.query
     if query.by == "rating" and query.gameType is None:
         return bad_request(
-            "Ratings are those of one game type: name it with gameType.", FieldFault("gameType", "is needed by rating")
+            "Ratings are per game type: add gameType.", FieldFault("gameType", "is required with by=rating")
         )
     await _synced(services)
     board = Board(query.gameType or ALL_TYPES, query.by, query.kind, query.version)
-    rows, cursor = await services.soon(services.projections.leaderboard(board, query.limit, query.cursor))
+    rows, cursor = await services.within_deadline(services.projections.leaderboard(board, query.limit, query.cursor))
     return json_response(200, msgspec.json.encode(api.Leaderboard([_standing(row) for row in rows], cursor)))
 
 
@@ -235,31 +239,31 @@ _SECRET_BYTES: Final = 32
 async def put_callback(services: Services, request: CheckedRequest) -> Reply:
     body: api.CallbackRequest = request.body
     if fault := await _fault(body.url, private=bool(services.settings.callback_private)):
-        return bad_request(f"url {fault}. Give an address that everybody can reach.", FieldFault("url", fault))
+        return bad_request(f"url {fault}. Use a publicly reachable address.", FieldFault("url", fault))
     secret = secrets.token_urlsafe(_SECRET_BYTES)
-    await services.soon(services.callbacks.put(request.caller.id, body.url, secret))
+    await services.within_deadline(services.callbacks.put(request.caller.id, body.url, secret))
     return json_response(200, msgspec.json.encode(api.CallbackSecret(body.url, secret)))
 
 
 async def _fault(url: str, *, private: bool) -> str | None:
-    """Why nobody calls this URL."""
+    """Why this URL cannot be called, or None."""
     try:
         async with asyncio.timeout(_LOOKUP_SECONDS):
             await resolved(url, private=private)
     except BadAddress as error:
         return str(error)
     except TimeoutError:
-        return f"names a host that was not found within {_LOOKUP_SECONDS:g} seconds"
+        return f"names a host that did not resolve within {_LOOKUP_SECONDS:g} seconds"
     return None
 
 
 async def read_callback(services: Services, request: CheckedRequest) -> Reply:
-    found = await services.soon(services.callbacks.callback(request.caller.id))
+    found = await services.within_deadline(services.callbacks.callback(request.caller.id))
     if found is None:
-        return Refusal(Code.NOT_FOUND, "You are called nowhere. PUT /api/agents/me/callback says where.")
+        return HttpProblem(Code.NOT_FOUND, "No callback is set. Set one with PUT /api/agents/me/callback.")
     return json_response(200, msgspec.json.encode(api.Callback(found.url, rfc3339(found.created_at))))
 
 
 async def end_callback(services: Services, request: CheckedRequest) -> Reply:
-    await services.soon(services.callbacks.end(request.caller.id))
+    await services.within_deadline(services.callbacks.end(request.caller.id))
     return Response(status_code=204)

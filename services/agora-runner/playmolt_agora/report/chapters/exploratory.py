@@ -144,7 +144,7 @@ def _coding(study: Study, _: Mapping[str, Figure]) -> str:
     if not found:
         return ""
     judges = [
-        (each.alias, each.model, each.coded, each.failed, each.spent.calls, each.spent.told) for each in study.judges
+        (each.alias, each.model, each.coded, each.failed, each.spent.calls, each.spent.cost_text) for each in study.judges
     ]
     head = ("judge", "model", "coded", "failed", "calls", "cost")
     origin = provenance.source(study, "kappa", study.runs, "kappa", seed=study.seed)
