@@ -1,4 +1,4 @@
-"""What a large installation comes to, by arithmetic on measured figures and by a simulation of commits;
+"""Estimates for a large installation, by arithmetic on measured figures and by a simulation of commits;
 `python -m bench.scale` prints the tables of docs/scaling.md. Nothing here was tried at this size."""
 
 import heapq
@@ -8,8 +8,8 @@ from collections import deque
 from math import ceil
 from typing import Final, NamedTuple
 
-from playmolt_core.bus.presence import ANNOUNCE_SECONDS
 from playmolt_core.bus.roster import QUIET_SECONDS
+from playmolt_core.bus.service import ANNOUNCE_SECONDS
 
 from deploy.capacity import (
     BUSY,
@@ -111,19 +111,19 @@ def commits_table() -> str:
 
 
 class Limit(NamedTuple):
-    """What is bounded by what, at the target, and what moves the bound."""
+    """A limit at the target size, its basis, and the remedy."""
 
     what: str
-    comes_to: str
-    measure: str
-    lever: str
+    estimate: str
+    basis: str
+    remedy: str
 
 
 def discovery(gateways: int, spectators: int, engines: int, relays: int) -> tuple[float, float]:
-    """What NATS delivers a second so that services know of each other: announcements, and questions with answers.
+    """Messages that NATS delivers per second for discovery: announcements, and questions with answers.
 
-    Nobody hears its own name, and relays hear nobody. A gateway asks a name from which nothing came for some seconds;
-    of n instances that tell at random times none speaks for so long with the chance (1 - quiet / period) ** n.
+    No service receives its own name, and relays receive none. A gateway asks a name that was silent for some seconds;
+    n instances that announce at random times are all silent for that long with probability (1 - quiet / period) ** n.
     """
     period = sum(ANNOUNCE_SECONDS) / 2
     all_others = gateways + spectators + engines + relays
@@ -140,31 +140,31 @@ def limits() -> list[Limit]:
     deliveries = WATCHERS * events / GAMES
     cores = {name: ACTIONS * cost / 1e6 / BUSY for name, cost in CPU_MICROSECONDS.items()}
     connections = GATEWAYS * CONNECTIONS_A_PROCESS["gateway"] + ENGINES * CONNECTIONS_A_PROCESS["ox-engine"]
-    told, asked = discovery(GATEWAYS, spectators, ENGINES, RELAYS)
+    announced, asked = discovery(GATEWAYS, spectators, ENGINES, RELAYS)
     return [
         Limit(
             "processor time, cores, half of each left free",
             ", ".join(f"{name} {amount:.1f}" for name, amount in cores.items()),
-            "µs an action, `docs/performance.md`",
+            "µs per action, `docs/performance.md`",
             "more pods; Postgres and NATS by shards",
         ),
         Limit(
             "memory of the engines",
             f"{GAMES / GAMES_AN_ENGINE * ENGINE_MEGABYTES / 1000:.1f} GB, {GAMES // ENGINES:,} games each",
             f"{ENGINE_MEGABYTES} MB with {GAMES_AN_ENGINE:,} games",
-            "more engines, or games that wait put out of memory sooner",
+            "more engines, or waiting games evicted from memory earlier",
         ),
         Limit(
             "the relay of one shard",
-            f"{events:,.0f} records/s, {events / RELAYED_A_SECOND:.0%} of what one copies",
+            f"{events:,.0f} records/s, {events / RELAYED_A_SECOND:.0%} of a relay's capacity",
             f"{CPU_MICROSECONDS['relay']} µs an action",
-            "a relay a shard",
+            "one relay per shard",
         ),
         Limit(
-            "what NATS keeps of the log",
+            "the part of the log in NATS",
             f"the newest {STREAM_EVENTS / events:.1f} s",
             f"`PLAYMOLT_STREAM_EVENTS` {STREAM_EVENTS:,}",
-            "that setting, or N streams of a shard each",
+            "that setting, or N streams, one per shard",
         ),
         Limit(
             "connections to Postgres",
@@ -174,10 +174,10 @@ def limits() -> list[Limit]:
         ),
         Limit(
             "discovery",
-            f"{told:,.0f} announcements/s delivered, {asked:,.0f} questions and answers/s",
-            f"each of {GATEWAYS + spectators + ENGINES + RELAYS} services tells those of other names every "
-            f"{sum(ANNOUNCE_SECONDS) / 2:g} s; who has heard none of a name for {QUIET_SECONDS:g} s asks",
-            "announcements further apart, or a NATS account for each group of services",
+            f"{announced:,.0f} announcements/s delivered, {asked:,.0f} questions and answers/s",
+            f"each of {GATEWAYS + spectators + ENGINES + RELAYS} services announces itself to services of other names every "
+            f"{sum(ANNOUNCE_SECONDS) / 2:g} s; a service that received none from a name for {QUIET_SECONDS:g} s asks",
+            "less frequent announcements, or a NATS account for each group of services",
         ),
         Limit(
             "the disk a day",
@@ -193,21 +193,21 @@ def limits() -> list[Limit]:
         ),
         Limit(
             "archiving",
-            f"{events / ARCHIVED_A_SECOND:.1f} archivers at work all day",
+            f"{events / ARCHIVED_A_SECOND:.1f} archivers working all day",
             f"{ARCHIVED_A_SECOND:,} records/s each",
-            "an archiver a shard, or a copy of whole tables",
+            "one archiver per shard, or copies of whole tables",
         ),
         Limit(
             "watchers, one game each",
             f"{spectators} spectators, {deliveries:,.0f} messages/s in all",
             f"{READERS_PER_SPECTATOR:,} readers and {DELIVERY_MICROSECONDS} µs a message",
-            "NATS leaf nodes near the spectators, so that a message crosses once to each site",
+            "NATS leaf nodes near the spectators, so that a message is sent once to each site",
         ),
     ]
 
 
 def limits_table() -> str:
-    rows = ["| limit | comes to | measure | lever |", "|---|---|---|---|"]
+    rows = ["| limit | estimate | basis | remedy |", "|---|---|---|---|"]
     return "\n".join([*rows, *(f"| {' | '.join(limit)} |" for limit in limits()), ""])
 
 
