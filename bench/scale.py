@@ -176,7 +176,8 @@ def limits() -> list[Limit]:
             "discovery",
             f"{announced:,.0f} announcements/s delivered, {asked:,.0f} questions and answers/s",
             f"each of {GATEWAYS + spectators + ENGINES + RELAYS} services announces itself to services of other names "
-            f"every {sum(ANNOUNCE_SECONDS) / 2:g} s; a service that received none from a name for {QUIET_SECONDS:g} s asks",
+            f"every {sum(ANNOUNCE_SECONDS) / 2:g} s; a service that received none from a name "
+            f"for {QUIET_SECONDS:g} s asks",
             "less frequent announcements, or a NATS account for each group of services",
         ),
         Limit(
