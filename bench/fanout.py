@@ -24,7 +24,7 @@ import uvicorn
 import uvloop
 from playmolt_core.ops.connections import CONNECTIONS, Bounds
 from playmolt_core.ops.metrics import Sample
-from playmolt_core.ops.sockets import listening
+from playmolt_core.ops.process import listening
 from playmolt_schemas.envelopes import Answer, Op
 from playmolt_spectator.backfill import Backfill
 from playmolt_spectator.frames import text_frame

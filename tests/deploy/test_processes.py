@@ -15,7 +15,7 @@ from nats.aio.client import Client
 from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import child
 from playmolt_core.bus.connection import delivered
-from playmolt_core.ops.sockets import ANY
+from playmolt_core.ops.process import ANY
 from playmolt_schemas.identifiers import ENGINES
 
 from tests.deploy.cluster import Cluster, command, run, until

@@ -10,7 +10,7 @@ import pytest
 from playmolt_cli.local.embedded import binaries
 from playmolt_cli.local.embedded.nats import USERS, users
 from playmolt_cli.local.services import _MODULES, service_settings
-from playmolt_core.ops.sockets import ANY
+from playmolt_core.ops.process import ANY
 from playmolt_core.ops.tracing import ENDPOINTS, SHARE_VARIABLE
 from playmolt_core.settings import Settings, from_environment, variables
 

@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import asyncpg
 import nats
@@ -22,8 +22,9 @@ from nats.js.errors import NotFoundError
 from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import Nats, Postgres
 from playmolt_cli.local.folder import Run
-from playmolt_cli.local.stack import Stack
 from playmolt_schemas import subjects
+
+from tests.platforms import TEMPLATES, Stack, copied_cluster, on_database
 
 SECONDS = 60
 OPT_IN = "real_model"
@@ -87,25 +88,22 @@ def postgres_url(docker_answers: bool, session_folder: Path) -> Iterator[str]:
         with PostgresContainer("postgres:18", driver=None) as container:
             yield container.get_connection_url()
     else:
-        with Postgres(session_folder / "postgres") as server:
-            asyncio.run(_wait_for_no_disk(server.url))
+        with Postgres(copied_cluster(session_folder / "postgres", TEMPLATES)) as server:
             yield server.url
-
-
-async def _wait_for_no_disk(url: str) -> None:
-    """Nobody kills this server, and each database that is made or dropped would be written to the disk in whole."""
-    await _statement(url, "ALTER SYSTEM SET fsync = off")
-    await _statement(url, "SELECT pg_reload_conf()")
-
-
-def _on_database(url: str, database: str) -> str:
-    return urlunsplit(urlsplit(url)._replace(path=f"/{database}"))
 
 
 async def _statement(url: str, statement: str) -> None:
     connection = await asyncpg.connect(url, timeout=SECONDS)
     try:
         await connection.execute(statement, timeout=SECONDS)
+    finally:
+        await connection.close(timeout=SECONDS)
+
+
+async def _has_database(url: str, name: str) -> bool:
+    connection = await asyncpg.connect(url, timeout=SECONDS)
+    try:
+        return bool(await connection.fetchval("SELECT count(*) FROM pg_database WHERE datname = $1", name))
     finally:
         await connection.close(timeout=SECONDS)
 
@@ -125,9 +123,12 @@ def sharded_template(postgres_url: str) -> Iterator[str]:
 def _template(postgres_url: str, shards: int) -> Iterator[str]:
     from playmolt_core.db.migrate import migrate
 
+    if asyncio.run(_has_database(postgres_url, f"template_{shards}")):
+        yield f"template_{shards}"
+        return
     name = f"template_{uuid.uuid4().hex}"
     asyncio.run(_statement(postgres_url, f"CREATE DATABASE {name}"))
-    asyncio.run(migrate(_on_database(postgres_url, name), "all", shards=shards))
+    asyncio.run(migrate(on_database(postgres_url, name), "all", shards=shards))
     yield name
     asyncio.run(_statement(postgres_url, f"DROP DATABASE {name} WITH (FORCE)"))
 
@@ -161,8 +162,8 @@ async def _fresh(server: str, template: str) -> AsyncIterator[str]:
 
 async def make_database(server: str, template: str) -> str:
     name = f"test_{uuid.uuid4().hex}"
-    await _statement(server, f"CREATE DATABASE {name} TEMPLATE {template}")
-    return _on_database(server, name)
+    await _statement(server, f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
+    return on_database(server, name)
 
 
 async def drop_database(server: str, url: str) -> None:

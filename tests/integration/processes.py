@@ -4,7 +4,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from playmolt_cli.local.stack import Stack
+from tests.platforms import Stack
 
 SECONDS = 60
 

@@ -3,9 +3,10 @@
 import asyncio
 from contextlib import suppress
 
-from playmolt_cli.local.stack import Stack
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
+
+from tests.platforms import Stack
 
 
 async def watch(stack: Stack, game_id: str) -> list[bytes]:

@@ -39,25 +39,25 @@ READY_SECONDS = 60.0
 TICK_SECONDS = 0.1
 LOOK_SECONDS = 1.0
 STOP_SECONDS = 15.0
-"""More than the gateway takes to let requests under way finish."""
+"""Longer than the gateway needs to finish requests in flight."""
 STEADY_SECONDS = 10.0
-"""A child that lived this long has recovered: its next death is again its first."""
+"""A child that ran this long counts as recovered: its next exit restarts it without a delay."""
 STALLED_SECONDS = 10.0
-"""A server that has been stalled for so long is ended, and started again as after any death."""
+"""A server that is stalled for this long is ended and restarted."""
 BACKOFF_FIRST = 0.25
 BACKOFF_MOST = 5.0
 QUIET_SECONDS = 10.0
 DAY_SECONDS = 86_400
 FILL_SECONDS = 20
-"""How long somebody waits for others on one machine before house bots come."""
+"""How long an agent waits for others on one machine before house bots fill the game."""
 _SERVER_RANK = {"nats": 4, "postgres": 5}
 
 Announce = Callable[[str, str], None]
-"""Tells a person a line: the service's name and what is to be said."""
+"""Prints a line: the name of the service and the message."""
 
 
 class NotReadyError(ExpectedError):
-    """Something did not become ready in time; the message says what and where to look."""
+    """Something did not become ready in time; the message names it and its log."""
 
 
 class ManagedProcess:
@@ -89,7 +89,7 @@ class ManagedProcess:
             self.process.send_signal(signum)
 
     def stalls(self) -> bool:
-        """Whether the process has been stalled for long; it is looked at every second."""
+        """Whether the process has been stalled for STALLED_SECONDS; checked every LOOK_SECONDS."""
         now = time.monotonic()
         if self.program.stalled is None or now < self._looked + LOOK_SECONDS:
             return False
@@ -99,7 +99,7 @@ class ManagedProcess:
         return now > self._works + STALLED_SECONDS
 
     def died(self) -> bool:
-        """Whether the process has ended since the last look; then it is to be started at `start_at`."""
+        """Whether the process has ended since the last call; if so, restart it at `start_at`."""
         if self.process is None or self.process.poll() is None:
             return False
         now = time.monotonic()
@@ -109,18 +109,20 @@ class ManagedProcess:
 
 
 class Supervisor:
-    """The platform on this machine: embedded servers where no URL is given, and every service as a process."""
+    """The platform on this machine: every service as a process, with embedded servers where no URL is set."""
 
-    def __init__(self, folder: Folder, settings: Settings, counts: Counts, tell: Announce) -> None:
+    def __init__(
+        self, folder: Folder, settings: Settings, counts: Counts, announce: Announce, forks: socket.socket | None = None
+    ) -> None:
         self._folder = folder
         self._settings = settings
         self._counts = counts
-        self._tell = tell
+        self._announce = announce
         self._children: list[ManagedProcess] = []
         self._gateway: socket.socket | None = None
         self._spectator: socket.socket | None = None
         self._chain: Path | None = None
-        self._told: dict[tuple[str, str], float] = {}
+        self._announced: dict[tuple[str, str], float] = {}
         self._passwords: dict[str, str] = {}
         self._logins: dict[str, str] = {}
         self._ready = False
@@ -128,17 +130,17 @@ class Supervisor:
         self._stop = threading.Event()
         self._hurry = False
         self._chores: list[Chore] = []
-        self._forks = fork_server(folder.log("forkserver"))
+        self._forks = fork_server(folder.log("forkserver"), forks)
 
     def start(self, prepare: Callable[[str], int]) -> None:
-        """Start everything. `prepare` is given the database's URL before any service starts (migrations), and gives how
-        many shards the log has.
+        """Start everything. `prepare` gets the database's URL before any service starts (for migrations) and returns the
+        number of shards.
 
-        The folder has to be locked; `stop` gives it back, also after this has failed halfway. Raises ServerError,
-        OSError for a port that is taken, and whatever `prepare` raises.
+        The folder must be locked; `stop` unlocks it, also after a failed start. Raises ServerError, OSError if a port
+        is taken, and anything that `prepare` raises.
         """
         self._open_ports()
-        self._forks.begin()  # it imports while the servers start
+        self._forks.begin()  # imports run while the servers start
         settings = self._with_database()
         settings = self._with_servers(replace(settings, log_shards=prepare(settings.database_url)))
         if not self._settings.database_url:
@@ -159,7 +161,7 @@ class Supervisor:
             port = wanted.spectator_port
             self._spectator = listening(wanted.host, port)
         except OSError as error:
-            raise OSError(f"cannot listen on {wanted.host}:{port} ({error.strerror}): choose another port") from error
+            raise OSError(f"cannot listen on {wanted.host}:{port} ({error.strerror}). Choose another port") from error
 
     def _fleet(self) -> Fleet:
         if self._gateway is None or self._spectator is None:
@@ -192,7 +194,7 @@ class Supervisor:
             settings = replace(settings, nats_url=self._serve(nats).url)
         if not settings.evm_rpc_url:
             self._chain = self._folder.chain
-            # Its blocks come with transactions alone, and none is ever taken back.
+            # It makes a block per transaction and never reorganizes.
             settings = replace(
                 settings,
                 evm_rpc_url=f"http://127.0.0.1:{free_port()}",
@@ -202,7 +204,7 @@ class Supervisor:
         return settings
 
     def _draw_logins(self, url: str) -> dict[str, str]:
-        """A login of its own for each process: the superuser's stays here and with the migrations."""
+        """Create a login for each service; only this process and the migrations use the superuser."""
         passwords = self._folder.database_passwords(LOGINS)
         logins = [Login(name, password, roles_of(name)) for name, password in passwords.items()]
         asyncio.run(settle_logins(url, logins))
@@ -229,29 +231,29 @@ class Supervisor:
         self._children.append(managed)
         server.start()
         managed.process = server.process
-        self._tell(server.name, f"127.0.0.1:{server.port}, process {managed.pid}")
+        self._announce(server.name, f"127.0.0.1:{server.port}, process {managed.pid}")
         return server
 
     def tend(self) -> None:
-        """Start again what has died and tell errors. Call it ten times a second or so; it does not wait."""
+        """Restart processes that ended and print errors. Call it about ten times a second; it does not block."""
         for managed in self._children:
             if managed.died():
-                self._tell_death(managed)
+                self._announce_exit(managed)
                 managed.process = None
             if managed.stalls():
-                self._tell_error(managed.program.name, f"has not worked for {STALLED_SECONDS:.0f} s and is ended")
-                managed.signal(signal.SIGQUIT)  # what Postgres takes as: at once, without a checkpoint
+                self._announce_error(managed.program.name, f"stalled for {STALLED_SECONDS:.0f} s; ending it")
+                managed.signal(signal.SIGQUIT)  # Postgres: immediate shutdown, without a checkpoint
             if managed.process is None and time.monotonic() >= managed.start_at:
                 self._start_again(managed)
             for line in managed.log.errors():
-                self._tell_error(managed.program.name, line)
+                self._announce_error(managed.program.name, line)
         if self._run_is_old:
             self._renew_run()
         for chore in self._chores:
-            chore.tend(self._tell_error)
+            chore.tend(self._announce_error)
 
     def _make_chores(self) -> list[Chore]:
-        """What is done from time to time: heads signed, keys of sessions wrapped anew, what is past its time erased."""
+        """Periodic commands: anchor the log, rotate sealing keys, erase expired data."""
         settings, data, forks = self._settings, ["--data", str(self._folder.path)], self._forks
         return [
             Chore(
@@ -271,9 +273,9 @@ class Supervisor:
     def _start_again(self, managed: ManagedProcess) -> None:
         try:
             managed.start()
-        except OSError as error:  # no room for its log, no process to be had: that passes, the platform goes on
+        except OSError as error:  # disk full or no process available: temporary, so the platform keeps running
             managed.start_at = time.monotonic() + BACKOFF_MOST
-            self._tell_error(managed.program.name, f"cannot be started: {error}")
+            self._announce_error(managed.program.name, f"cannot be started: {error}")
         else:
             self._run_is_old = True
 
@@ -281,30 +283,30 @@ class Supervisor:
         try:
             self._write_run()
         except OSError as error:
-            self._tell_error("up", f"run.json cannot be written: {error}")
+            self._announce_error("up", f"run.json cannot be written: {error}")
         else:
             self._run_is_old = False
 
-    def _tell_death(self, managed: ManagedProcess) -> None:
+    def _announce_exit(self, managed: ManagedProcess) -> None:
         code = (managed.process.returncode if managed.process is not None else None) or 0
         how = signal.Signals(-code).name if code < 0 else f"status {code}"
         wait = max(0.0, managed.start_at - time.monotonic())
         last = f" ({managed.log.last_line()})" if code > 0 else ""
-        self._tell(
-            managed.program.name, f"ended with {how}{last}; starting it again{f' in {wait:.1f} s' if wait else ''}"
+        self._announce(
+            managed.program.name, f"ended with {how}{last}; restarting it{f' in {wait:.1f} s' if wait else ''}"
         )
 
-    def _tell_error(self, name: str, line: str) -> None:
+    def _announce_error(self, name: str, line: str) -> None:
         event = line.split(" ", 1)[0]
         now = time.monotonic()
-        if now - self._told.get((name, event), -QUIET_SECONDS) >= QUIET_SECONDS:
-            self._told[name, event] = now
-            self._tell(name, line)
+        if now - self._announced.get((name, event), -QUIET_SECONDS) >= QUIET_SECONDS:
+            self._announced[name, event] = now
+            self._announce(name, line)
 
     def await_ready(self, seconds: float = READY_SECONDS) -> None:
-        """Wait until every service is ready, telling each as it is; raises NotReadyError after `seconds`.
+        """Wait until every service is ready and print each one; raises NotReadyError after `seconds`.
 
-        Returns early when a stop was asked for.
+        Returns early after `ask_stop`.
         """
         until = time.monotonic() + seconds
         waiting = {managed.program.name: managed for managed in self._children}
@@ -313,7 +315,7 @@ class Supervisor:
             for name, managed in list(waiting.items()):
                 answer = managed.program.ready()
                 if answer.ready:
-                    self._tell(name, f"ready, process {managed.pid}")
+                    self._announce(name, f"ready, process {managed.pid}")
                     del waiting[name]
                 elif time.monotonic() > until:
                     raise NotReadyError(self._missing(waiting.values(), seconds))
@@ -326,23 +328,23 @@ class Supervisor:
 
     def _missing(self, waiting: Iterable[ManagedProcess], seconds: float) -> str:
         lines = [
-            f"  {managed.program.name}: {managed.program.ready().missing or 'late'}; log: {managed.program.log}"
+            f"  {managed.program.name}: {managed.program.ready().missing or 'not ready'}; log: {managed.program.log}"
             for managed in waiting
         ]
         return "\n".join([f"not ready after {seconds:.0f} s:", *lines])
 
     def run(self) -> None:
-        """Tend until a stop is asked for."""
+        """Supervise until `ask_stop`."""
         while not self._stop.wait(TICK_SECONDS):
             self.tend()
 
     def ask_stop(self) -> None:
-        """Let `await_ready` and `run` return. TurnRequest twice, `stop` no longer waits for anybody."""
+        """Make `await_ready` and `run` return. After a second call `stop` kills processes without waiting."""
         self._hurry = self._stop.is_set()
         self._stop.set()
 
     def stop(self) -> None:
-        """End everything in order: who takes requests first, the servers last; each kind at once, bounded."""
+        """Stop everything, gateways first and servers last; processes of one rank together, within STOP_SECONDS."""
         self._folder.remove_run()
         for chore in self._chores:
             chore.end(STOP_SECONDS)
@@ -364,10 +366,10 @@ class Supervisor:
         for managed in alive:
             if managed.pid is not None:
                 managed.signal(signal.SIGKILL)
-                self._tell(managed.program.name, "did not stop in time and was killed")
+                self._announce(managed.program.name, "did not stop in time and was killed")
 
     def describe(self) -> Run:
-        """Say where everything is, as run.json does."""
+        """URLs, credentials and processes, as stored in run.json."""
         settings = self._settings
         return Run(
             pid=os.getpid(),
@@ -387,6 +389,6 @@ class Supervisor:
 
     def _write_run(self) -> None:
         self._folder.write_run(self.describe())
-        if self._logins and self._passwords:  # both servers are ours: their readers are, too
+        if self._logins and self._passwords:  # with both servers embedded, a reader login exists on both
             nats = NatsLogin(self._settings.nats_url, READER, self._passwords[READER])
             self._folder.write_reader(Reader(self._logins[READER], nats))

@@ -18,8 +18,7 @@ from playmolt_schemas.shards import shard_of
 
 from playmolt_core.bus.connection import answers_inbox
 from playmolt_core.bus.nats_client import NatsClient
-from playmolt_core.bus.presence import ANNOUNCE_SECONDS, RETURN_SECONDS, Presence
-from playmolt_core.bus.service import CUT, FEEDS, MOVING, SHARDS
+from playmolt_core.bus.service import ANNOUNCE_SECONDS, CUT, FEEDS, MOVING, RETURN_SECONDS, SHARDS, Presence
 
 SERVICES: Final = ("gateway", "spectator", *ENGINES, "relay")
 REMEMBERED_SECONDS: Final = 600.0

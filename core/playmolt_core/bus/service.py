@@ -6,6 +6,7 @@ import random
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Final
 
 import msgspec
 import nats.errors
@@ -17,8 +18,22 @@ from playmolt_schemas.envelopes import Answer, Call, decode_calls, encode_pack
 
 from playmolt_core.bus.connection import delivered
 from playmolt_core.bus.nats_client import NatsClient
-from playmolt_core.bus.presence import ANNOUNCE_SECONDS, RETURN_SECONDS, Presence
 from playmolt_core.ops.telemetry import log
+
+ANNOUNCE_SECONDS: Final = (12.0, 15.0)
+"""At random between these, so that services that started together do not stay together."""
+RETURN_SECONDS: Final = 1.0
+"""Within this long after a lost connection: a server that ends sends all its clients away at once."""
+
+
+class Presence(msgspec.Struct):
+    name: str
+    id: str
+    version: str = ""
+    type: str = "io.nats.micro.v1.ping_response"
+    metadata: dict[str, str] = {}
+    leaving: bool = False
+
 
 _log = log("service")
 _VERSION = "1.0.0"

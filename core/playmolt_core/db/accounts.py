@@ -10,8 +10,7 @@ from msgspec import UNSET, UnsetType
 from playmolt_schemas.identity import Kind, folded
 
 from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
-from playmolt_core.db.pool import Pool
-from playmolt_core.db.queries import queries
+from playmolt_core.db.pool import Pool, queries
 
 _SQL = queries("accounts")
 _STORABLE = (datetime(2000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC))

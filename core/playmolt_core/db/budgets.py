@@ -5,8 +5,7 @@ from decimal import Decimal
 
 import msgspec
 
-from playmolt_core.db.pool import Pool
-from playmolt_core.db.queries import queries
+from playmolt_core.db.pool import Pool, queries
 
 _SQL = queries("budgets")
 

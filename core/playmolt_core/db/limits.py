@@ -7,8 +7,7 @@ from typing import Literal, cast
 import msgspec
 from playmolt_schemas.limits import SESSION_DAYS
 
-from playmolt_core.db.pool import Pool
-from playmolt_core.db.queries import queries
+from playmolt_core.db.pool import Pool, queries
 
 _SQL = queries("limits")
 

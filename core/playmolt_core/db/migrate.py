@@ -13,9 +13,8 @@ import asyncpg
 import msgspec
 
 from playmolt_core.db.errors import LogUnavailable
-from playmolt_core.db.memberships import GROUP_ROLES, settle_memberships
-from playmolt_core.db.pool import Connection, close, connect, unavailable
-from playmolt_core.db.queries import queries
+from playmolt_core.db.logins import GROUP_ROLES, settle_memberships
+from playmolt_core.db.pool import Connection, close, connect, queries, unavailable
 from playmolt_core.settings import OtherShards
 
 Phase = Literal["pre", "post", "all"]

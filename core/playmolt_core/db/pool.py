@@ -1,15 +1,30 @@
 """Connections to Postgres. Only this folder and log/ import asyncpg; everybody else sees LogUnavailable."""
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
 from typing import Any, Final
 
 import asyncpg
 from asyncpg.connect_utils import SessionAttribute
 
 from playmolt_core.db.errors import LogUnavailable, NotMigrated, ReadOnly
+
+_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+
+
+@cache
+def queries(file: str) -> MappingProxyType[str, str]:
+    """Read a file's statements, name → SQL."""
+    source = files(__package__).joinpath("sql", "queries", f"{file}.sql").read_text("utf-8")
+    _, *parts = _NAME.split(source)
+    return MappingProxyType(dict(zip(parts[::2], (part.strip() for part in parts[1::2]), strict=True)))
+
 
 POOL_SIZE: Final = 4
 CONNECT_SECONDS = 5.0

@@ -9,8 +9,7 @@ from playmolt_schemas.identity import BoardKind, Kind, Ranking, Versions
 from playmolt_schemas.shards import Places
 
 from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
-from playmolt_core.db.pool import Connection, Pool
-from playmolt_core.db.queries import queries
+from playmolt_core.db.pool import Connection, Pool, queries
 from playmolt_core.db.ratings import Line, next_version
 
 _SQL = queries("projections")
@@ -205,3 +204,18 @@ async def stored_scores(connection: Connection) -> Mapping[tuple[str, str], tupl
     """Points and games by agent and game type."""
     rows = await connection.fetch(_SQL["scores"])
     return {(agent, game_type): (points, games) for agent, game_type, points, games in rows}
+
+
+class PgGameCounts:
+    """Counts over all games in Postgres. Every method raises LogUnavailable when the database is away."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def phases(self) -> dict[tuple[str, str], int]:
+        """(game type, phase) -> games and sessions that are not over."""
+        return {(game, phase): count for game, phase, count in await self._pool.fetch(_SQL["phases"])}
+
+    async def pending(self) -> dict[str, int]:
+        """Game type -> games and sessions that an effect is due of now, by the database's clock."""
+        return {row["game"]: row["count"] for row in await self._pool.fetch(_SQL["pending"])}

@@ -6,8 +6,7 @@ from typing import Final
 
 import msgspec
 
-from playmolt_core.db.pool import Connection
-from playmolt_core.db.queries import queries
+from playmolt_core.db.pool import Connection, queries
 
 _SQL = queries("ratings")
 FIRST_MU: Final = 25.0

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from playmolt_core.db.pool import Pool
-from playmolt_core.db.queries import queries
+from playmolt_core.db.pool import Pool, queries
 
 _SQL = queries("shares")
 _TOKEN_BYTES = 16

@@ -12,8 +12,7 @@ from playmolt_schemas.records import ZERO_HASH, Metadata
 from playmolt_schemas.shards import Places, shard_of
 
 from playmolt_core.db.logins import VAULT_ROLE
-from playmolt_core.db.pool import Connection, NotPermitted, Pool
-from playmolt_core.db.queries import queries
+from playmolt_core.db.pool import Connection, NotPermitted, Pool, queries
 from playmolt_core.game.erasures import STREAM, ErasedBy, Erasures, SessionErased, SessionKind
 from playmolt_core.game.fold import state_hash
 from playmolt_core.log.chain import chain_record

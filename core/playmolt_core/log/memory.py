@@ -15,6 +15,7 @@ from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Record
 from playmolt_schemas.shards import shard_of
 
+from playmolt_core.log.batch import check, follows
 from playmolt_core.log.port import (
     ARCHIVED,
     GAME_END,
@@ -35,7 +36,6 @@ from playmolt_core.log.port import (
     StreamAppend,
     Unit,
 )
-from playmolt_core.log.units import check, follows
 from playmolt_core.vault.stream_key import StreamKey
 
 

@@ -1,7 +1,7 @@
 """The event log in Postgres: the source of truth."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -13,9 +13,8 @@ from playmolt_schemas.records import Record
 from playmolt_schemas.shards import Places, shard_of
 
 from playmolt_core.db.migrate import counted_shards
-from playmolt_core.db.pool import Pool, UniqueViolation
-from playmolt_core.db.queries import queries
-from playmolt_core.log.batch import arguments, extends, rounds
+from playmolt_core.db.pool import Pool, UniqueViolation, queries
+from playmolt_core.log.batch import arguments, check, extends, rounds
 from playmolt_core.log.port import (
     AppendStatus,
     Archived,
@@ -32,8 +31,6 @@ from playmolt_core.log.port import (
     StoredStream,
     Unit,
 )
-from playmolt_core.log.register import Register
-from playmolt_core.log.units import check
 from playmolt_core.vault.stream_key import StreamKey
 from playmolt_core.vault.vault import Erased
 
@@ -307,3 +304,45 @@ def _game(
         phase=phase, round=round, seated=seated, needed=needed, over=over, language=language, invite=invite
     )
     return ListedGame(stream=stream, summary=summary, created_at=created_at, updated_at=updated_at, version=version)
+
+
+Gap = tuple[int, int]
+"""First and last of the positions that are not there."""
+
+
+class Gone(msgspec.Struct, frozen=True):
+    """An archived stream: where it ended, and the file that holds its records."""
+
+    version: int
+    hash: str
+    file: str
+
+
+class Totals(msgspec.Struct, frozen=True):
+    """How many streams were archived, with how many records."""
+
+    streams: int
+    events: int
+
+
+class Register:
+    """Every method raises LogUnavailable when the database is away."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def of(self, streams: Iterable[str]) -> Mapping[str, Gone]:
+        rows = await self._pool.fetch(_SQL["gone"], list(streams))
+        return {stream: Gone(version, end.hex(), file) for stream, version, end, file in rows}
+
+    async def unaccounted(self, gaps: Sequence[Gap], shard: int = 0) -> Sequence[Gap]:
+        """What is left of a shard's gaps without the positions of archived records."""
+        if not gaps:
+            return ()
+        ranges = ",".join(f"[{first},{last}]" for first, last in gaps)
+        rows = await self._pool.fetch(_SQL["unaccounted"], f"{{{ranges}}}", shard)
+        return [(first, last) for first, last in rows]
+
+    async def totals(self) -> Totals:
+        found = await self._pool.row(_SQL["totals"])
+        return Totals(*found) if found else Totals(0, 0)

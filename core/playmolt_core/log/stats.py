@@ -6,8 +6,8 @@ import msgspec
 
 from playmolt_core.game.erasures import SessionErased
 from playmolt_core.log.port import EventLog
+from playmolt_core.log.postgres import Register, Totals
 from playmolt_core.log.reading import chunks
-from playmolt_core.log.register import Register, Totals
 
 
 class Amount(msgspec.Struct):

@@ -2,7 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
+from multiprocessing import get_context
+from multiprocessing.sharedctypes import SynchronizedArray
 from typing import Any, Final, Literal
 
 import msgspec
@@ -16,8 +19,8 @@ from playmolt_core.log.chain import recomputed
 from playmolt_core.log.erasing import ErasedHeads
 from playmolt_core.log.opened_log import is_sealed
 from playmolt_core.log.port import ARCHIVED, ERASED, GAME_END, WHOLE, Archived, EventLog, LastRecord, Part
+from playmolt_core.log.postgres import Gap, Gone, Register
 from playmolt_core.log.reading import CHUNK, chunks_of
-from playmolt_core.log.register import Gap, Gone, Register
 from playmolt_core.vault.stream_key import StreamKey, hash_of_state
 from playmolt_core.vault.vault import Erased
 
@@ -405,3 +408,33 @@ async def _went_on(log: EventLog, end: Ended, said: int) -> bool:
 
 def _gaps(seen: int, found: Sequence[int]) -> list[Gap]:
     return [(before + 1, after - 1) for before, after in pairwise([seen, *found]) if after > before + 1]
+
+
+VerifyPart = Callable[[Part, Callable[[int], None]], Verification]
+"""Verifies a part of the streams, and tells how many positions it has come through."""
+
+_TELL_SECONDS: Final = 0.2
+_seen: "SynchronizedArray[int]"
+"""In each process the same: how far each part is."""
+
+
+def _begin(seen: "SynchronizedArray[int]") -> None:
+    global _seen  # noqa: PLW0603 -- a process is given work by name, and keeps what it knows here
+    _seen = seen
+
+
+def _verified(verify: VerifyPart, part: Part) -> Verification:
+    return verify(part, lambda position: _seen.__setitem__(part.number, position))
+
+
+async def verified_by(processes: int, verify: VerifyPart, progress: Callable[[int], None]) -> Verification:
+    """What all parts come to; `verify` is called once in each of so many new processes."""
+    # Not forked: a loop and its threads are running here.
+    context, loop = get_context("spawn"), asyncio.get_running_loop()
+    seen = context.Array("q", processes)
+    with ProcessPoolExecutor(processes, context, initializer=_begin, initargs=(seen,)) as pool:
+        parts = [Part(number, processes) for number in range(processes)]
+        waiting = [loop.run_in_executor(pool, _verified, verify, part) for part in parts]
+        while (await asyncio.wait(waiting, timeout=_TELL_SECONDS))[1]:
+            progress(min(seen[:]))
+        return together([one.result() for one in waiting])

@@ -7,15 +7,58 @@ sender nothing and the server a descriptor. A server tells a `Held` where its co
 import asyncio
 import resource
 from collections import OrderedDict
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from math import inf
 from typing import Final, cast
 
 import msgspec
 from playmolt_schemas.limits import READER_STALL_SECONDS
 
-from playmolt_core.ops.addresses import bucket_of, read_address
 from playmolt_core.settings import Network, Settings, parse_networks
+
+Address = IPv4Address | IPv6Address
+Headers = Iterable[tuple[bytes, bytes]]
+_NET_OF_ONE: Final = 64
+"""An IPv6 address counts with its /64: whoever has one address has them all."""
+
+
+def address_of(peer: str | None, headers: Headers, trusted: Iterable[Network]) -> Address | None:
+    """The nearest address that is no trusted proxy; None when the socket has none.
+
+    Every proxy appends whom it heard, so X-Forwarded-For is read from its end, and only as far as who wrote it is
+    trusted.
+    """
+    address = read_address(peer) if peer else None
+    nets = tuple(trusted)
+    if not nets or address is None or not any(address in net for net in nets):
+        return address
+    said = b",".join(value for name, value in headers if name == b"x-forwarded-for").decode("latin-1")
+    hops = [hop.strip() for hop in said.split(",")] if said else []
+    while hops and any(address in net for net in nets):
+        before = read_address(hops.pop())
+        if before is None:
+            break
+        address = before
+    return address
+
+
+def bucket_of(address: Address | None) -> str:
+    """The name under which an address is counted."""
+    if isinstance(address, IPv6Address):
+        return str(ip_network((address, _NET_OF_ONE), strict=False))
+    return str(address or "unknown")
+
+
+def read_address(text: str) -> Address | None:
+    """An address as text, one of IPv4 also where it is written as one of IPv6; None for what is none."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address
+
 
 HEAD_BYTES: Final = 16 * 1024
 HEADER_LINES: Final = 100
@@ -242,3 +285,47 @@ def _address(transport: asyncio.BaseTransport) -> str:
     if not isinstance(peer, tuple):
         return ""
     return bucket_of(read_address(str(peer[0]).partition("%")[0]))
+
+
+class Quota:
+    """A bound for each name. Who holds nothing takes no memory."""
+
+    def __init__(self, kind: str, most: int) -> None:
+        self.kind = kind
+        self.most = most
+        self._held: dict[str, int] = {}
+
+    def take(self, name: str) -> bool:
+        """Whether there was room for one more."""
+        held = self._held.get(name, 0)
+        if held >= self.most:
+            return False
+        self._held[name] = held + 1
+        return True
+
+    def give_back(self, name: str) -> None:
+        left = self._held[name] - 1
+        if left:
+            self._held[name] = left
+        else:
+            del self._held[name]
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+
+Claim = tuple[Quota, str]
+
+
+def take_all(claims: Sequence[Claim]) -> Claim | None:
+    """Take one under each claim, or under none; gives the claim that had no room."""
+    for number, (quota, name) in enumerate(claims):
+        if not quota.take(name):
+            give_all_back(claims[:number])
+            return quota, name
+    return None
+
+
+def give_all_back(claims: Sequence[Claim]) -> None:
+    for quota, name in claims:
+        quota.give_back(name)

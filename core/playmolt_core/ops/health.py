@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 import msgspec
 
-from playmolt_core.ops.sockets import listening
+from playmolt_core.ops.process import listening
 
 Readiness = Callable[[], Awaitable[Mapping[str, bool | str]]]
 _REQUEST_SECONDS = 5

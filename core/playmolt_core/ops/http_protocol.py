@@ -3,17 +3,51 @@
 One parser for every server that speaks through uvicorn, so that none has bounds of its own.
 """
 
+import asyncio
 import re
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
 import httptools
+import uvicorn
 from playmolt_schemas.codes import Code, problem_bytes
 from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from playmolt_core.ops.connections import HEAD_BYTES, HEAD_TOO_LARGE, HEADER_LINES, Door, Held
+
+_TICK_SECONDS: Final = 1.0
+"""How often the date of answers is renewed."""
+
+
+class HttpServer(uvicorn.Server):
+    """Leaves signals to who runs it: uvicorn's own handling ends the process before it has put its things in order."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        """Take no more connections, let requests under way finish, and have `serve` return."""
+        self.should_exit = True
+        self._stopping.set()
+
+    @contextmanager
+    @override
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+    @override
+    async def main_loop(self) -> None:
+        """uvicorn looks ten times a second whether it is to stop: the better part of what an idle server did."""
+        while not await self.on_tick(0):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_TICK_SECONDS):
+                    await self._stopping.wait()
+
 
 BREAK_OFF: Final = "playmolt.break_off"
 """The extension of an ASGI scope that ends an answer without its end: no message of ASGI says so."""

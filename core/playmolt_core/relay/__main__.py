@@ -6,9 +6,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from decimal import Decimal
 
 import msgspec
 import uvloop
+from msgspec.structs import asdict
 from playmolt_schemas import subjects
 from playmolt_schemas.export.wire import Lag, LogPageRequest, ShardLag, lag_of
 from playmolt_schemas.limits import PAGE_MAX
@@ -16,22 +19,47 @@ from playmolt_schemas.shards import BadPlaces, read_places, write_places
 
 from playmolt_core.bus.jetstream import JetStream, open_jetstream
 from playmolt_core.db.errors import LogUnavailable
-from playmolt_core.db.game_counts import PgGameCounts
 from playmolt_core.db.limits import PgLimits
 from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.db.projections import PgGameCounts
 from playmolt_core.engine.reads.sources import fitting
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.postgres import PostgresLog, shards_of
 from playmolt_core.log.reading import page, places_behind
-from playmolt_core.ops import garbage, health, tracing
+from playmolt_core.ops import health, tracing
 from playmolt_core.ops.metrics import Sample, label, render
-from playmolt_core.ops.stopping import done_before
+from playmolt_core.ops.process import done_before, settle_garbage
 from playmolt_core.ops.telemetry import configure, log
-from playmolt_core.relay.day_figures import DayFigures
 from playmolt_core.relay.projector import Projector
 from playmolt_core.relay.relay import Relay
 from playmolt_core.settings import InvalidSettings, OtherShards, Settings, from_environment
+
+
+class DayFigures:
+    """Shares of the budgets that are set; of a key's, the share of the key that spent most."""
+
+    def __init__(self, limits: PgLimits, settings: Settings) -> None:
+        self._limits = limits
+        most = {
+            "tokens": Decimal(settings.day_tokens),
+            "money": Decimal(settings.day_money),
+            "key_tokens": Decimal(settings.key_day_tokens),
+            "key_money": Decimal(settings.key_day_money),
+            "key_sessions": Decimal(settings.key_day_sessions),
+        }
+        self._most: Mapping[str, Decimal] = {scope: limit for scope, limit in most.items() if limit}
+
+    async def samples(self) -> list[Sample]:
+        """Raises LogUnavailable."""
+        if not self._most:
+            return []
+        spent = asdict(await self._limits.day_spent(datetime.now(UTC).date()))
+        return [
+            Sample("playmolt_budget_spent_ratio", float(spent[scope] / limit), label("scope", scope))
+            for scope, limit in self._most.items()
+        ]
+
 
 SERVICE = "relay"
 SYNC_SECONDS = 2.0
@@ -228,7 +256,7 @@ async def run(settings: Settings) -> None:
         service = Service(settings, pool, bus, shards)
         await service.listen()
         services.append(service)
-        garbage.settle()
+        settle_garbage()
         _log.info("relay_up", health_port=server.port)
         work = asyncio.create_task(service.run())
         stopped = asyncio.create_task(stop.wait())

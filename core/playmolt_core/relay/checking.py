@@ -21,9 +21,8 @@ from playmolt_core.db.ratings import (
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.reading import places, results_to
 from playmolt_core.log.verify import Break
-from playmolt_core.relay.ladder import Ladder, by_game
 from playmolt_core.relay.results import FinishedGame, finished_games
-from playmolt_core.relay.standings import BEFORE_ALL, results_of
+from playmolt_core.relay.standings import BEFORE_ALL, Ladder, by_game, results_of
 
 _GAMES: Final = 500
 K = TypeVar("K")

@@ -7,8 +7,7 @@ from datetime import datetime
 import msgspec
 
 from playmolt_core.db.logins import VAULT_ROLE
-from playmolt_core.db.pool import Connection, Pool
-from playmolt_core.db.queries import queries
+from playmolt_core.db.pool import Connection, Pool, queries
 
 _SQL = queries("vault")
 

@@ -16,10 +16,9 @@ from playmolt_core.game.fold import state_hash
 from playmolt_core.log.chain import chain_record, recomputed
 from playmolt_core.log.copies.export import json_lines, parquet
 from playmolt_core.log.memory import MemoryLog
-from playmolt_core.log.parts import verified_by
 from playmolt_core.log.port import LogEntry, NewRecord, Part, StoredStream, StreamAppend, Unit
 from playmolt_core.log.stats import stats
-from playmolt_core.log.verify import Break, Verification, verify, verify_streams
+from playmolt_core.log.verify import Break, Verification, verified_by, verify, verify_streams
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import ZERO_HASH, Metadata
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from playmolt_core.game.decider import Accepted, Act
-from playmolt_core.ops import garbage
+from playmolt_core.ops.process import GARBAGE_THRESHOLDS, settle_garbage
 
 
 @pytest.fixture
@@ -20,10 +20,10 @@ def thresholds() -> Iterator[None]:
 def test_what_is_there_at_the_start_is_set_apart() -> None:
     mine: list[list[int]] = [[]]
     assert any(found is mine for found in gc.get_objects())
-    garbage.settle()
+    settle_garbage()
     assert gc.get_freeze_count() > 0
     assert not any(found is mine for found in gc.get_objects())
-    assert gc.get_threshold() == garbage.THRESHOLDS
+    assert gc.get_threshold() == GARBAGE_THRESHOLDS
 
 
 def test_values_of_the_rules_are_not_tracked() -> None:

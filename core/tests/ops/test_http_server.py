@@ -4,8 +4,8 @@ import asyncio
 from typing import Any
 
 import uvicorn
-from playmolt_core.ops.http_server import HttpServer
-from playmolt_core.ops.sockets import listening
+from playmolt_core.ops.http_protocol import HttpServer
+from playmolt_core.ops.process import listening
 
 
 async def _answer(_: Any, __: Any, send: Any) -> None:

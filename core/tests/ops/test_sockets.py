@@ -3,7 +3,7 @@
 import socket
 
 import pytest
-from playmolt_core.ops.sockets import ANY, listening
+from playmolt_core.ops.process import ANY, listening
 
 V4, V6 = "127.0.0.1", "::1"
 

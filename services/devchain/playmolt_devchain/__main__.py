@@ -20,9 +20,8 @@ from eth_utils.address import is_hex_address
 from eth_utils.conversions import to_bytes
 from eth_utils.exceptions import ValidationError
 from playmolt_core.ops.connections import Bounds, Door
-from playmolt_core.ops.http_protocol import BoundedProtocol
-from playmolt_core.ops.http_server import HttpServer
-from playmolt_core.ops.sockets import listening
+from playmolt_core.ops.http_protocol import BoundedProtocol, HttpServer
+from playmolt_core.ops.process import listening
 
 from playmolt_devchain.ledger import CHAIN_ID, Ledger
 from playmolt_devchain.methods import Methods

@@ -20,13 +20,13 @@ from playmolt_core.db.projections import PgProjections
 from playmolt_core.db.shares import PgShares
 from playmolt_core.effects.callbacks.client import CallbackClient
 from playmolt_core.effects.callbacks.seats import PgCallbacks
-from playmolt_core.ops import garbage, tracing
+from playmolt_core.ops import tracing
 from playmolt_core.ops.connections import allow_many_files, bounds
-from playmolt_core.ops.stopping import stopping_process
+from playmolt_core.ops.process import settle_garbage, stopping_process
 from playmolt_core.ops.telemetry import configure, log
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
 
-from playmolt_gateway.callbacks.calling import Calling
+from playmolt_gateway.callbacks.seat_scheduler import SeatScheduler
 from playmolt_gateway.server.app import build
 from playmolt_gateway.server.serving import listening, serve
 
@@ -49,8 +49,8 @@ async def run(settings: Settings, fd: int | None) -> None:
         await gateway.listen()
         caller = CallbackClient(private=bool(settings.callback_private))
         stack.push_async_callback(caller.close)
-        await stack.enter_async_context(Calling(bus, accounts, callbacks, caller).under_way())
-        garbage.settle()
+        await stack.enter_async_context(SeatScheduler(bus, accounts, callbacks, caller).under_way())
+        settle_garbage()
         shards = stopping_process(asyncio.create_task(bus.same_shards()))
         await serve(gateway, settings, sock, bounds(settings, allow_many_files()))
         if shards.done():

@@ -11,10 +11,9 @@ import sys
 import uvloop
 from playmolt_core.bus.client import connect
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.ops import garbage, tracing
+from playmolt_core.ops import tracing
 from playmolt_core.ops.connections import allow_many_files, bounds
-from playmolt_core.ops.sockets import listening
-from playmolt_core.ops.stopping import stopping_process
+from playmolt_core.ops.process import listening, settle_garbage, stopping_process
 from playmolt_core.ops.telemetry import configure, log
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
 
@@ -41,7 +40,7 @@ async def run(settings: Settings, fd: int | None) -> None:
     background = [asyncio.create_task(lobby.run()), asyncio.create_task(hub.beat()), asyncio.create_task(stop.wait())]
     shards = stopping_process(asyncio.create_task(bus.same_shards()))
     port = await server.listen(listening(settings.host, settings.spectator_port, fd))
-    garbage.settle()
+    settle_garbage()
     _log.info("ready", host=settings.host, port=port)
     done, _ = await asyncio.wait(background, return_when=asyncio.FIRST_COMPLETED)
     _log.info("stopping", watchers=len(server.watchers))

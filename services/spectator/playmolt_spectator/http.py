@@ -13,10 +13,18 @@ from urllib.parse import parse_qs
 import h11
 import msgspec
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.ops import sockets
-from playmolt_core.ops.addresses import address_of, bucket_of
-from playmolt_core.ops.connections import HEAD_BYTES, HEAD_TOO_LARGE, HEADER_LINES, Bounds, Door, Held
-from playmolt_core.ops.quotas import Quota
+from playmolt_core.ops.connections import (
+    HEAD_BYTES,
+    HEAD_TOO_LARGE,
+    HEADER_LINES,
+    Bounds,
+    Door,
+    Held,
+    Quota,
+    address_of,
+    bucket_of,
+)
+from playmolt_core.ops.process import BACKLOG
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas import limits
 from playmolt_schemas.codes import Code, problem_bytes
@@ -145,7 +153,7 @@ class Server:
     async def listen(self, sock: socket.socket) -> int:
         """Start to accept on a listening socket; gives its port."""
         self._listener = await asyncio.get_running_loop().create_server(
-            lambda: Connection(self), sock=sock, backlog=sockets.BACKLOG
+            lambda: Connection(self), sock=sock, backlog=BACKLOG
         )
         return int(sock.getsockname()[1])
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from playmolt_core.ops.connections import Bounds
-from playmolt_core.ops.sockets import listening
+from playmolt_core.ops.process import listening
 from playmolt_spectator.backfill import Backfill
 from playmolt_spectator.http import Server
 from playmolt_spectator.hub import Hub

@@ -13,13 +13,13 @@ from typing import Any, Self
 import httpx
 import msgspec
 from playmolt_cli.games import deciders
-from playmolt_cli.local.stack import Stack
 from playmolt_core.db.pool import open_pool
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import verify
 
 from core.tests.llm.fake_server import Canned, FakeServer, ReceivedRequest, reply
 from tests.integration.contract import judged
+from tests.platforms import Stack
 
 OWN = {**os.environ, "DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": ""}
 EXPERIMENTS = "/api/agora/experiments"

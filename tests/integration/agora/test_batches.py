@@ -6,12 +6,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from playmolt_cli.local.stack import Stack
 from playmolt_core.db.pool import open_pool
 
 from core.tests.llm.batch_server import BatchServer
 from core.tests.llm.fake_server import Canned, FakeServer, reply
 from tests.integration.agora.experiment_operator import Operator, calls_of, said, turns_of
+from tests.platforms import Stack
 
 StackFactory = Callable[..., Stack]
 STEPS = 4

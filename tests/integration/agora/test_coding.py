@@ -14,11 +14,11 @@ from typing import Any
 import playmolt_agora
 import pytest
 from playmolt_agora.coding.thoughts import key_of
-from playmolt_cli.local.stack import Stack
 from playmolt_schemas.agora.turn import ACTIONS
 
 from core.tests.llm.fake_server import Canned, FakeServer, ReceivedRequest, reply
 from tests.integration.agora.experiment_operator import OWN, Operator, plan, turns_of
+from tests.platforms import Stack
 
 StackFactory = Callable[..., Stack]
 

@@ -15,7 +15,6 @@ from typing import Any
 import httpx
 import pytest
 from click.testing import CliRunner
-from playmolt_cli.local.stack import Stack
 from playmolt_cli.main import cli
 
 from core.tests.llm.fake_server import FakeServer, fenced, hang, reply, status
@@ -34,6 +33,7 @@ from tests.integration.agora.experiment_operator import (
     turns_of,
 )
 from tests.integration.contract import judged
+from tests.platforms import Stack
 
 COMMONS = Path(__file__).parents[3] / "docs" / "examples" / "commons"
 UNKNOWN = "experiment-00000000-0000-0000-0000-000000000000"

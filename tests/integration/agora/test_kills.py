@@ -9,10 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from playmolt_cli.local.stack import Stack
-
 from core.tests.llm.fake_server import FakeServer
 from tests.integration.agora.experiment_operator import Numbered, Operator, calls_of, plan, turns_asked, turns_of
+from tests.platforms import Stack
 
 StackFactory = Callable[..., Stack]
 

@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from playmolt_cli.local.stack import Stack
-
 from core.tests.llm.fake_server import Canned, FakeServer, ReceivedRequest, reply, status
 from tests.integration.agora.experiment_operator import Operator, calls_of, plan, said, turns_of
+from tests.platforms import Stack
 
 StackFactory = Callable[..., Stack]
 CAPACITY = 2

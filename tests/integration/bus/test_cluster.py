@@ -14,10 +14,10 @@ from nats.js.api import StreamInfo
 from nats.js.client import JetStreamContext
 from nats.js.errors import Error as JetStreamError
 from playmolt_cli.local.embedded import Nats, free_port
-from playmolt_cli.local.stack import Stack
 from playmolt_schemas import subjects
 
 from tests.integration.platform.test_play import Table, check, watch
+from tests.platforms import Stack
 
 StackFactory = Callable[..., Stack]
 STREAMS = (subjects.EVENTS_STREAM, subjects.SPECTATE_STREAM)

@@ -9,11 +9,11 @@ import pytest
 from nats.js import JetStreamContext
 from nats.js.api import StorageType, StreamConfig
 from nats.js.errors import APIError
-from playmolt_cli.local.stack import Stack
 
 from tests.integration.bus.test_standing_feeds import TOLD_SECONDS, figures, until_it_says
 from tests.integration.conftest import StackFactory
 from tests.integration.faults.game import SEATS, Game
+from tests.platforms import Stack
 
 SECONDS = 60
 STRAY = "STRAY"

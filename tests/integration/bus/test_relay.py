@@ -21,9 +21,8 @@ from playmolt_cli.local.embedded import Nats
 from playmolt_core.bus.connection import delivered
 from playmolt_core.bus.jetstream import Fenced, Held, JetStream, Message, open_jetstream
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.db.pool import Pool, open_pool
+from playmolt_core.db.pool import Pool, open_pool, queries
 from playmolt_core.db.projections import PgProjections
-from playmolt_core.db.queries import queries
 from playmolt_core.log.batch import arguments
 from playmolt_core.log.port import Unit
 from playmolt_core.log.postgres import PostgresLog

@@ -13,7 +13,7 @@ from playmolt_core.bus import roster
 from playmolt_core.bus.client import NatsBus, connect
 from playmolt_core.bus.connection import delivered
 from playmolt_core.bus.engine_bus import EngineBus, Respond
-from playmolt_core.bus.presence import Presence
+from playmolt_core.bus.service import Presence
 from playmolt_core.settings import Settings
 from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call

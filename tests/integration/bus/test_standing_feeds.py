@@ -11,10 +11,10 @@ import nats
 from playmolt.bots import run_house_bots
 from playmolt_cli.games import deciders
 from playmolt_cli.local.embedded.nats import USERS
-from playmolt_cli.local.stack import Stack
 from playmolt_schemas import subjects
 
 from tests.integration.conftest import StackFactory
+from tests.platforms import Stack
 
 TOLD_SECONDS = 10.0
 ID = "ox-00000000-0000-7000-8000-000000000001"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from playmolt_cli.local.embedded import Postgres
-from playmolt_cli.local.stack import Stack
 
 from tests.integration.conftest import OWN_SERVERS
 from tests.integration.faults.proxy import Proxy
+from tests.platforms import MIGRATED, Stack, copied_cluster
 
 
 class Platform:
@@ -35,7 +35,7 @@ def platform(request: pytest.FixtureRequest) -> Iterator[Platform]:
     with tempfile.TemporaryDirectory(prefix="playmolt-test-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         folder.chmod(0o755)
-        with Postgres(folder / "postgres") as postgres, Proxy(postgres.port) as proxy:
+        with Postgres(copied_cluster(folder / "postgres", MIGRATED)) as postgres, Proxy(postgres.port) as proxy:
             url = postgres.url.replace(f":{postgres.port}/", f":{proxy.port}/")
             variables = {**OWN_SERVERS, **getattr(request, "param", {}), "DATABASE_URL": url}
             with Stack(folder / "up", ("--engines", "2"), variables) as stack:

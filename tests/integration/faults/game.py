@@ -8,7 +8,6 @@ from typing import Any, Self
 import httpx
 import msgspec
 from playmolt_cli.games import deciders
-from playmolt_cli.local.stack import Stack
 from playmolt_core.db.pool import open_pool
 from playmolt_core.log.postgres import log_of
 from playmolt_core.log.verify import verify
@@ -16,6 +15,7 @@ from playmolt_schemas.records import Record
 
 from tests.integration.faults.history import Act, History, Read, Stored, faults
 from tests.integration.watching import watch
+from tests.platforms import Stack
 
 SECONDS = 60.0
 """What a call may take with all its repeats, however slow the machine is."""

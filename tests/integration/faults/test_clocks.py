@@ -4,10 +4,10 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from playmolt_cli.local.stack import Stack
 
 from tests.integration.faults.game import SEATS, Game
 from tests.integration.platform.replica import Replica
+from tests.platforms import Stack
 
 CLOCK = """
 import os

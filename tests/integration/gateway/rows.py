@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import httpx
-from playmolt_cli.local.stack import Stack
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
+
+from tests.platforms import Stack
 
 Game = Literal["ox", "trial"]
 Json = dict[str, Any]

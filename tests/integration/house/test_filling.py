@@ -12,8 +12,9 @@ from playmolt import calls
 from playmolt.bots import seats
 from playmolt.client import AsyncClient
 from playmolt.errors import Refused
-from playmolt_cli.local.stack import Stack
 from playmolt_cli.main import cli
+
+from tests.platforms import Stack
 
 SETTINGS = {"PLAYMOLT_FILL_SECONDS": "1", "PLAYMOLT_HOUSE_MODELS": "scripted", "PLAYMOLT_REGISTRATION_LIMIT": "30/3600"}
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner
-from playmolt_cli.local.stack import Stack
 from playmolt_cli.main import cli
 from playmolt_jury.chain.contract import vote_call
 
 from tests.integration.jury.person import Overseer
+from tests.platforms import Stack
 
 _CHAIN = Path(__file__).parents[3] / "services" / "trial-engine" / "tests" / "chain" / "conftest.py"
 

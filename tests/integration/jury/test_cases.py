@@ -12,7 +12,6 @@ import psutil
 import pytest
 from click.testing import CliRunner
 from playmolt_cli.content import packs as template
-from playmolt_cli.local.stack import Stack
 from playmolt_cli.main import cli
 from playmolt_core.db.content.packs import PgPacks
 from playmolt_core.db.pool import open_pool
@@ -22,6 +21,7 @@ from playmolt_schemas.limits import CASES_PER_KEY, PACK_BODY_BYTES
 
 from tests.integration.conftest import OWN_SERVERS, StackFactory
 from tests.integration.jury.person import Overseer
+from tests.platforms import Stack
 
 FERRY = "my-jury"
 SECRETS = ("clerk", "pilot", "conclusion")
@@ -109,9 +109,9 @@ async def test_a_case_is_played_to_the_end_through_a_restart_and_its_deletion(
     table: Table, ferry: dict[str, str]
 ) -> None:
     running, owner, stranger, _ = table
-    brought = await _bring(owner, ferry)
+    uploaded = await _bring(owner, ferry)
     told = {"id": FERRY, "title": "My jury pack", "digest": files_digest(_bytes(ferry)), "languages": ["zh", "ko"]}
-    assert (brought.status_code, brought.json()) == (201, told)
+    assert (uploaded.status_code, uploaded.json()) == (201, told)
     again = await _bring(owner, ferry)
     assert (again.status_code, again.json()) == (200, told)
     row = (await _cases(owner))[FERRY]

@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 import pytest
 from click.testing import CliRunner
-from playmolt_cli.local.stack import Stack
 from playmolt_cli.main import cli
 
 from tests.integration.jury.person import SECRETS, Overseer
 from tests.integration.jury.pleas import ACQUIT, CONVICT
+from tests.platforms import Stack
 
 Found = Literal["everything", "something", "nothing"]
 STEPS_MOST = 120

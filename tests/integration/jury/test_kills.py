@@ -10,13 +10,13 @@ from typing import Any
 import httpx
 import pytest
 from click.testing import CliRunner
-from playmolt_cli.local.stack import Stack
 from playmolt_cli.main import cli
 from playmolt_schemas.codes import Code
 
 from core.tests.llm.fake_server import Canned, FakeServer, ReceivedRequest
 from tests.integration.jury.person import JURORS, Bench, Overseer, cast, kind_of, turn_of
 from tests.integration.models.fake_model import fake_model
+from tests.platforms import Stack
 
 StackFactory = Callable[..., Stack]
 

@@ -20,7 +20,6 @@ import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
 from playmolt_cli.jury.overseer import ARGUMENTS
-from playmolt_cli.local.stack import Stack
 from playmolt_cli.main import cli
 from playmolt_core.db.pool import open_pool
 from playmolt_core.engine.messages import message
@@ -49,6 +48,7 @@ from tests.integration.jury.person import (
     turn_of,
 )
 from tests.integration.models.fake_model import fake_model, platform_with
+from tests.platforms import Stack
 
 OPEN_ITEMS = [f"E{number}" for number in range(1, 9)]
 LOCKED_ITEMS = [f"E{number}" for number in range(9, 16)]

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from playmolt_cli.local.stack import Stack
+from tests.platforms import Stack
 
 
 def playmolt(running: Stack, *words: str, **told: str) -> bytes:

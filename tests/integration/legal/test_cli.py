@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from playmolt_cli.local.stack import Stack
 from playmolt_cli.main import cli
 
 from core.tests.llm.fake_server import FakeServer, reply
 from tests.integration.legal.person import LEASE, Roles
 from tests.integration.models.fake_model import fake_model, platform_with
+from tests.platforms import Stack
 
 SECONDS = 60
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playmolt_cli.local.stack import Stack
 from playmolt_core.db.pool import open_pool
 
 from core.tests.llm.fake_server import FakeServer, reply
@@ -17,6 +16,7 @@ from tests.integration.jury.person import Bench, Overseer
 from tests.integration.legal.person import Person, Roles, in_role
 from tests.integration.models.fake_model import fake_model, platform_with
 from tests.integration.platform.replica import Replica
+from tests.platforms import Stack
 
 DAY_TOKENS = 200_000
 DAY_SESSIONS = 1

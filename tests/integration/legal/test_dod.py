@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playmolt_cli.local.stack import Stack
 
 from core.tests.llm.fake_server import FakeServer, reply
 from tests.integration.legal.person import Person, Roles, in_role, round1, round2, said
 from tests.integration.models.fake_model import fake_model, platform_with
+from tests.platforms import Stack
 
 ROUNDS = [
     "JUDGE_R1", "CLAIMANT_R1", "OPPOSING_R1", "VERIFIER_R1",

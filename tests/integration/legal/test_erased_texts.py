@@ -16,7 +16,6 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from playmolt_cli.local.stack import Stack
 from playmolt_schemas import subjects
 
 from tests.integration.conftest import OWN_SERVERS
@@ -26,6 +25,7 @@ from tests.integration.legal.person import Person as Counsel
 from tests.integration.legal.person import round1, round2
 from tests.integration.log.object_store import ACCESS_KEY, BUCKET, SECRET_KEY, ObjectStore
 from tests.integration.platform.otlp_collector import Collector
+from tests.platforms import Stack
 
 TOLD = "qzjxkvwqfpzgxjqk"
 """A text that nothing else holds. Packed, some run of six letters of it stays whole."""

@@ -11,11 +11,11 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
-from playmolt_cli.local.stack import Stack
 from playmolt_schemas.routes import jury, legal
 
 from tests.integration.legal.command import playmolt
 from tests.integration.legal.person import Person as Counsel
+from tests.platforms import Stack
 
 MARKER = "xylograph-quandary"
 UPLOAD = {"title": "a letter", "kind": "evidence", "media_type": "text/plain", "content": "YQ=="}

@@ -12,7 +12,6 @@ import msgspec
 import pytest
 import rfc8785
 from click.testing import CliRunner
-from playmolt_cli.local.stack import Stack
 from playmolt_cli.log import verifying
 from playmolt_cli.main import cli
 from playmolt_core.vault.stream_key import from_text, open_record, record_place
@@ -21,6 +20,7 @@ from playmolt_schemas.records import record_hash
 
 from tests.integration.jury.person import Overseer
 from tests.integration.legal.person import Person
+from tests.platforms import Stack
 
 CLEAR = {"stream", "version", "position", "type", "schema_version", "metadata", "at", "salt", "prev_hash", "hash"}
 

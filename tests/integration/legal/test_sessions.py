@@ -13,7 +13,6 @@ import httpx
 import msgspec
 import pytest
 from playmolt_cli.games import deciders
-from playmolt_cli.local.stack import Stack
 from playmolt_core.db.pool import open_pool
 from playmolt_core.game.fold import step
 from playmolt_core.log.opened_log import OpenedLog
@@ -27,6 +26,7 @@ from core.tests.llm.fake_server import FakeServer, fenced, hang, reply, status
 from tests.integration.contract import heard, judged
 from tests.integration.legal.person import LEASE, Person, Roles, in_role, round1, said
 from tests.integration.models.fake_model import fake_model
+from tests.platforms import Stack
 
 StackFactory = Callable[..., Stack]
 ORDER = [

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playmolt_cli.local.stack import Stack
 
 from core.tests.llm.fake_server import Canned, FakeServer, ReceivedRequest, raw, reply
 from tests.integration.legal.person import LEASE, Person, Roles
 from tests.integration.models.fake_model import fake_model
+from tests.platforms import Stack
 
 WISH = "Write it in two sentences."
 FINAL = {

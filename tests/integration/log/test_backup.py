@@ -21,11 +21,11 @@ import pytest
 import rfc8785
 from click.testing import CliRunner, Result
 from playmolt_cli.local.embedded import binaries
-from playmolt_cli.local.stack import Stack
 from playmolt_cli.main import cli
 from playmolt_schemas.records import ZERO_HASH, record_hash
 
 from tests.integration.platform.test_play import Table, check, watch
+from tests.platforms import Stack
 
 StackFactory = Callable[..., Stack]
 SECONDS = 60

@@ -8,9 +8,8 @@ from decimal import Decimal
 import asyncpg
 import pytest
 from msgspec.structs import replace
-from playmolt_core.db.blobs import PgBlobs
+from playmolt_core.db.blobs import InFlight, PgBlobs, PgInFlight
 from playmolt_core.db.budgets import Account, PgBudgets
-from playmolt_core.db.in_flight import InFlight, PgInFlight
 from playmolt_core.db.pool import Pool, open_pool
 
 FREE = Decimal(0)

@@ -20,7 +20,6 @@ import asyncpg
 import httpx
 import pytest
 from playmolt_cli.local.embedded import Postgres
-from playmolt_cli.local.stack import Stack
 from playmolt_core.db.errors import ReadOnly
 from playmolt_core.db.migrate import migrate
 from playmolt_core.db.pool import Pool, open_pool
@@ -29,6 +28,7 @@ from playmolt_core.log.postgres import PostgresLog
 from core.tests.log.log_contract import Game, unit
 from tests.integration.log.address import Address
 from tests.integration.log.test_backup import base_backup, playmolt
+from tests.platforms import EMPTY, Stack, copied_cluster
 
 TIMES = int(os.environ.get("FAILOVERS", "1"))
 AGENT = re.compile(r"agent-[0-9a-f]{8}-[0-9a-f-]{27}")
@@ -42,7 +42,7 @@ class Pair:
     """A primary and its standby, and the address that services know."""
 
     def __init__(self, folder: Path) -> None:
-        self.primary = Postgres(folder / "a").start()
+        self.primary = Postgres(copied_cluster(folder / "a", EMPTY)).start()
         base_backup(self.primary.url, folder / "b", "-R")
         self.standby = Postgres(folder / "b")
         password, copy = folder / "a" / "password", folder / "b" / "password"

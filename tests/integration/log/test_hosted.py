@@ -12,13 +12,13 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 from playmolt_cli.local.embedded import Postgres, binaries
-from playmolt_cli.local.stack import Stack
 from playmolt_core.db.errors import LogUnavailable, NotMigrated
-from playmolt_core.db.memberships import ROLES
+from playmolt_core.db.logins import ROLES
 from playmolt_core.db.migrate import MigrationRefused, migrate
 from playmolt_core.db.pool import open_pool
 
 from tests.integration.platform.test_play import Table
+from tests.platforms import EMPTY, Stack, copied_cluster
 
 SYSTEM = Path("/usr/local/bin")
 INSTALLED = ["wheel", *(["system"] if (SYSTEM / "initdb").exists() else [])]
@@ -29,6 +29,8 @@ def server(request: pytest.FixtureRequest, folder: Path, monkeypatch: pytest.Mon
     """Every Postgres that is installed here."""
     if request.param == "system":
         monkeypatch.setattr(binaries, "postgres_bin", lambda _: SYSTEM)
+    else:
+        copied_cluster(folder / "postgres", EMPTY)
     with Postgres(folder / "postgres") as server:
         yield server
 

@@ -7,8 +7,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 from playmolt_core.db.logins import LOGINS, Login, login_url, roles_of, settle_logins
-from playmolt_core.db.pool import Pool, open_pool
-from playmolt_core.db.queries import queries
+from playmolt_core.db.pool import Pool, open_pool, queries
 from playmolt_core.log.batch import arguments
 from playmolt_core.log.port import Unit
 from playmolt_core.log.postgres import PostgresLog

@@ -9,8 +9,7 @@ import asyncpg
 import msgspec
 import pytest
 from playmolt_core.db.errors import LogUnavailable
-from playmolt_core.db.pool import Pool, open_pool
-from playmolt_core.db.queries import queries
+from playmolt_core.db.pool import Pool, open_pool, queries
 from playmolt_core.log.batch import arguments
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.postgres import PostgresLog

@@ -15,6 +15,7 @@ from playmolt_core.db.pool import open_pool
 from playmolt_core.log.postgres import PostgresLog
 
 from core.tests.log.log_contract import Game, unit
+from tests.platforms import EMPTY, copied_cluster
 
 PAGE = (Path(__file__).parents[3] / "docs" / "event-log.md").read_text("utf-8")
 PUBLICATION = re.findall(r"```sql\n(CREATE PUBLICATION .*?)```", PAGE, re.DOTALL)
@@ -24,13 +25,13 @@ EVENTS = "SELECT * FROM log.event ORDER BY position"
 
 @pytest.fixture
 def publisher(folder: Path) -> Iterator[Postgres]:
-    with Postgres(folder / "publisher") as server:
+    with Postgres(copied_cluster(folder / "publisher", EMPTY)) as server:
         yield server
 
 
 @pytest.fixture
 def subscriber(folder: Path) -> Iterator[Postgres]:
-    with Postgres(folder / "subscriber") as server:
+    with Postgres(copied_cluster(folder / "subscriber", EMPTY)) as server:
         yield server
 
 

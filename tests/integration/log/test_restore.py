@@ -33,6 +33,7 @@ from playmolt_schemas import subjects
 from core.tests.log.log_contract import Game, unit
 from tests.integration.log.sessions import store_key
 from tests.integration.log.test_backup import base_backup
+from tests.platforms import EMPTY, copied_cluster
 
 LIMIT = 1_000
 SEALED = b'{"sealed":"v1.' + b"A" * 48 + b'"}'
@@ -62,7 +63,7 @@ class Archived:
         self._wal.mkdir()
         if os.geteuid() == 0:
             shutil.chown(self._wal, pwd.getpwnam("nobody").pw_name)
-        self.first = Postgres(folder / "first")
+        self.first = Postgres(copied_cluster(folder / "first", EMPTY))
 
     async def start(self) -> None:
         await asyncio.to_thread(self.first.start)

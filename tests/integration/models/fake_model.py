@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playmolt_cli.local.stack import Stack
-
 from core.tests.llm.fake_server import FakeServer
+from tests.platforms import Stack
 
 _SECONDS = 10
 

@@ -13,7 +13,6 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
-from playmolt_cli.local.stack import Stack
 from playmolt_core.db.pool import open_pool
 from playmolt_core.llm.parsing import Parsed, parse_object
 from playmolt_core.log.opened_log import OpenedLog
@@ -25,6 +24,7 @@ from playmolt_legal import outputs
 from tests.integration.jury.person import JURORS, Overseer
 from tests.integration.legal.person import Person
 from tests.integration.models.small_model import install, serving
+from tests.platforms import Stack
 
 ROUND = ["JUDGE_R1", "CLAIMANT_R1", "OPPOSING_R1", "VERIFIER_R1"]
 RETRIES = 2

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
-from playmolt_cli.local.stack import Stack
 
 from tests.integration.conftest import whole
+from tests.platforms import Stack
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,9 @@ from typing import Self
 
 from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import free_port
-from playmolt_cli.local.stack import Stack
 
 from tests.integration.processes import environment_of
+from tests.platforms import Stack
 
 SECONDS = 90
 

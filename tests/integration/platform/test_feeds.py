@@ -13,11 +13,12 @@ from playmolt.bots import run_house_bots
 from playmolt.client import AsyncClient
 from playmolt.loop import Turn
 from playmolt_cli.games import deciders
-from playmolt_cli.local.stack import Stack
 from playmolt_schemas.api import Events, GameType
 from playmolt_schemas.identifiers import rfc3339
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
+
+from tests.platforms import Stack
 
 GAME_SECONDS = 90
 

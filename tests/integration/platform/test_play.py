@@ -16,7 +16,6 @@ from playmolt.calls import Request
 from playmolt.client import AsyncClient
 from playmolt.retries import Retry
 from playmolt_cli.games import deciders
-from playmolt_cli.local.stack import Stack
 from playmolt_core.db.pool import open_pool
 from playmolt_core.log.postgres import log_of
 from playmolt_core.log.verify import verify
@@ -24,6 +23,7 @@ from playmolt_schemas.api import ActionAccepted, Events, GameType
 
 from tests.integration.conftest import OWN_SERVERS
 from tests.integration.watching import watch
+from tests.platforms import Stack
 
 StackFactory = Callable[..., Stack]
 SIZE: dict[GameType, int] = {"ox": 5, "trial": 6}

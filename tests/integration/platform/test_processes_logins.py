@@ -12,11 +12,11 @@ import pytest
 from playmolt.bots import run_house_bots
 from playmolt_cli.games import deciders
 from playmolt_cli.local.embedded.nats import SERVICES
-from playmolt_cli.local.stack import Stack
 from playmolt_core.db.logins import LOGINS, roles_of
 
 from tests.integration.conftest import SECONDS, StackFactory
 from tests.integration.processes import environment_of
+from tests.platforms import Stack
 
 
 @pytest.mark.parametrize("service", SERVICES)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playmolt_cli.local.stack import Stack
 
 from tests.integration.gateway.rows import OPERATOR_KEY, Platform, Table, eventually
+from tests.platforms import Stack
 
 DEADLINE_SECONDS = 15
 SOON = timedelta(seconds=5)

@@ -8,11 +8,11 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx
 import msgspec
 from playmolt.client import AsyncClient
-from playmolt_cli.local.stack import Stack
 from playmolt_core.db.pool import open_pool
 from playmolt_core.log.postgres import PostgresLog
 
 from tests.integration.platform.twin import told_in_sessions
+from tests.platforms import Stack
 
 SECONDS = 60
 SAID = "a-comment-that-nobody-else-would-write"

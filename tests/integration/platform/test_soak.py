@@ -7,8 +7,8 @@ from tempfile import mkdtemp
 
 import pytest
 from playmolt_cli.local.folder import Folder
-from playmolt_cli.local.stack import Stack
 
+from tests.platforms import Stack
 from tests.soak.course import REPLICAS, figures, soak
 from tests.soak.findings import different, doubled, leaked, logs_of, lost, seeds
 

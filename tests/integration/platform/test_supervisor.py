@@ -15,8 +15,9 @@ import pytest
 from playmolt.client import Client
 from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import free_port
-from playmolt_cli.local.stack import Stack
 from playmolt_schemas.identifiers import ENGINES
+
+from tests.platforms import Stack
 
 StackFactory = Callable[..., Stack]
 RESTART_SECONDS = 60.0

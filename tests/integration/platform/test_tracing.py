@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import httpx
 import pytest
-from playmolt_cli.local.stack import Stack
 from playmolt_core.ops.metrics import METRICS
 from websockets.sync.client import connect
 
@@ -18,6 +17,7 @@ from tests.integration.conftest import OWN_SERVERS
 from tests.integration.platform.otlp_collector import Collector, Seen
 from tests.integration.platform.replica import Replica
 from tests.integration.platform.twin import told_in_sessions
+from tests.platforms import Stack
 
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 ACT = {"type": "first_choice", "choice": "O", "comment": "a word that no span may hold"}

@@ -9,9 +9,9 @@ from typing import Any
 
 import httpx
 import pytest
-from playmolt_cli.local.stack import Stack
 
 from tests.integration.platform.twin import JuryTwin, LegalTwin, OxTwin, SessionTwin, TrialTwin
+from tests.platforms import Stack
 
 LONG = "a much longer text, in which somebody says at length what nobody else is to know: " + "x" * 60
 TWINS: list[tuple[type[Any], Any, Any]] = [

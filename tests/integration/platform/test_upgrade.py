@@ -14,7 +14,6 @@ import httpx
 from playmolt.calls import Request
 from playmolt.errors import Unavailable
 from playmolt.retries import Retry
-from playmolt_cli.local.stack import Stack
 from playmolt_core.db.migrate import migrate, pending
 from playmolt_schemas.api import ActionAccepted, GameType
 from websockets.asyncio.client import connect
@@ -25,6 +24,7 @@ from tests.integration.legal.person import Person
 from tests.integration.log.later_release import POST, PRE, later_release
 from tests.integration.platform.replica import Replica
 from tests.integration.platform.test_play import Table, Witness, check
+from tests.platforms import Stack
 
 StackFactory = Callable[..., Stack]
 SECONDS = 240

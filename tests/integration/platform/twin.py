@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import httpx
-from playmolt_cli.local.stack import Stack
+
+from tests.platforms import Stack
 
 SECONDS = 60
 _DRAWN = (

@@ -8,8 +8,7 @@ import msgspec
 from playmolt_schemas.canonical import Files, files_digest
 from playmolt_schemas.limits import CASES_PER_KEY
 
-from playmolt_core.db.pool import Pool
-from playmolt_core.db.queries import queries
+from playmolt_core.db.pool import Pool, queries
 
 _SQL = queries("packs")
 OPERATOR: Final = ""

@@ -24,8 +24,7 @@ from cryptography.hazmat.primitives.serialization import (
 from playmolt_schemas.records import ZERO_HASH
 from playmolt_schemas.shards import Places, write_places
 
-from playmolt_core.db.pool import Pool
-from playmolt_core.db.queries import queries
+from playmolt_core.db.pool import Pool, queries
 from playmolt_core.game.erasures import ErasedBy
 from playmolt_core.log.copies.anchor_places import AnchorPlace
 from playmolt_core.log.erasing import Erasure, erasures_between

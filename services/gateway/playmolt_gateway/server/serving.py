@@ -1,4 +1,4 @@
-"""The gateway on a socket: listen, serve, drain."""
+"""Listen, serve and drain."""
 
 import asyncio
 import signal
@@ -6,9 +6,9 @@ import socket
 from typing import Final
 
 import uvicorn
-from playmolt_core.ops import sockets
+from playmolt_core.ops import process
 from playmolt_core.ops.connections import Bounds, Door
-from playmolt_core.ops.http_server import HttpServer
+from playmolt_core.ops.http_protocol import HttpServer
 from playmolt_core.ops.telemetry import log
 from playmolt_core.settings import Settings
 from playmolt_schemas.limits import READER_STALL_SECONDS
@@ -18,20 +18,20 @@ from playmolt_gateway.server.fast_http import protocol_for
 
 _log = log("gateway")
 DRAIN_SECONDS: Final = 3
-"""Beyond the deadline of calls to engines: what a stop grants to requests under way."""
+"""Grace for requests in flight at shutdown, in addition to the deadline of engine calls."""
 
 
 def listening(settings: Settings, fd: int | None) -> socket.socket:
     """The listening socket: the inherited one, or a new one on the configured address."""
-    sock = sockets.listening(settings.host, settings.port, fd)
-    # Connections inherit it: a client that stops reading cannot hold a broken stream's buffers for hours.
+    sock = process.listening(settings.host, settings.port, fd)
+    # Accepted sockets inherit it: otherwise a client that stops reading could hold buffers for hours.
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 3 * READER_STALL_SECONDS * 1000)
     return sock
 
 
 async def serve(gateway: Gateway, settings: Settings, sock: socket.socket, within: Bounds) -> None:
-    """Serve until SIGTERM or SIGINT; then let waiting requests answer, streams end, and the rest finish."""
+    """Serve until SIGTERM or SIGINT; then answer long polls, end streams and finish the other requests."""
     config = uvicorn.Config(
         gateway,
         http=protocol_for(gateway.action_route, Door(within)),

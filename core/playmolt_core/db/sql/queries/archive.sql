@@ -1,18 +1,3 @@
--- name: gone
-SELECT stream, version, hash, file FROM log.archived WHERE stream = ANY ($1)
-
--- name: unaccounted
-SELECT lower(gap), upper(gap) - 1
-FROM unnest($1::text::int8multirange - coalesce(
-  (
-    SELECT range_agg(taken) FROM log.archived AS a CROSS JOIN unnest(a.positions) AS taken
-    WHERE a.positions && $1::text::int8multirange AND a.shard = $2
-  ), '{}'
-)) AS gap ORDER BY gap
-
--- name: totals
-SELECT count(*), coalesce(sum(version), 0) FROM log.archived
-
 -- name: finished
 SELECT s.stream, s.version, s.hash, s.created_at
 FROM log.stream AS s JOIN log.event AS e ON e.stream = s.stream AND e.version = s.version AND e.shard = s.shard

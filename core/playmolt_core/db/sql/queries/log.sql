@@ -191,3 +191,18 @@ SELECT lease.note_fault($1, $2, $3, $4)
 
 -- name: report_faults
 SELECT agent, kind, what, count FROM lease.report_faults($1)
+
+-- name: gone
+SELECT stream, version, hash, file FROM log.archived WHERE stream = ANY ($1)
+
+-- name: unaccounted
+SELECT lower(gap), upper(gap) - 1
+FROM unnest($1::text::int8multirange - coalesce(
+  (
+    SELECT range_agg(taken) FROM log.archived AS a CROSS JOIN unnest(a.positions) AS taken
+    WHERE a.positions && $1::text::int8multirange AND a.shard = $2
+  ), '{}'
+)) AS gap ORDER BY gap
+
+-- name: totals
+SELECT count(*), coalesce(sum(version), 0) FROM log.archived

@@ -105,3 +105,9 @@ FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS u (agent_id, 
 CROSS JOIN LATERAL (VALUES (u.game_type), ('')) AS t (game_type)
 GROUP BY u.agent_id, t.game_type ORDER BY u.agent_id, t.game_type
 ON CONFLICT (agent_id, game_type) DO UPDATE SET points = s.points + excluded.points, games = s.games + excluded.games
+
+-- name: phases
+SELECT game, phase, count(*) FROM log.stream WHERE NOT over AND phase IS NOT NULL AND invite IS NULL GROUP BY game, phase
+
+-- name: pending
+SELECT game, count(*) FROM log.stream WHERE due <= now() GROUP BY game

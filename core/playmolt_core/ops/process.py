@@ -1,0 +1,65 @@
+"""The process of a service: its listening socket, its stop, and its garbage collection."""
+
+import asyncio
+import gc
+import signal
+import socket
+from collections.abc import Coroutine
+from typing import Any, Final
+
+BACKLOG: Final = 4096
+ANY: Final = "::"
+"""Every address of the machine, of both families where it has both."""
+
+
+def listening(host: str, port: int, fd: int | None = None) -> socket.socket:
+    """The listening socket: the one inherited as `fd`, or a new one (port 0: a free one); raises OSError."""
+    sock = _bound(host, port) if fd is None else socket.socket(fileno=fd)
+    sock.setblocking(False)
+    return sock
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    if host == ANY and not socket.has_dualstack_ipv6():
+        host = "0.0.0.0"  # noqa: S104 -- what `::` says on a machine without IPv6
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family, backlog=BACKLOG, dualstack_ipv6=host == ANY)
+
+
+async def done_before(stopping: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
+    """Do the work; whether it was done before the word to stop came, which cancels it. What it raises is raised."""
+    task, stopped = asyncio.ensure_future(work), asyncio.ensure_future(stopping.wait())
+    try:
+        await asyncio.wait((task, stopped), return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            task.result()
+        return task.done()
+    finally:
+        task.cancel()
+        stopped.cancel()
+
+
+def stopping_process(task: "asyncio.Task[None]") -> "asyncio.Task[None]":
+    """Have this process told to stop when a task of it fails, as from outside: what is under way is finished first."""
+
+    def ended(task: "asyncio.Task[None]") -> None:
+        if not task.cancelled() and task.exception():
+            signal.raise_signal(signal.SIGTERM)
+
+    task.add_done_callback(ended)
+    return task
+
+
+GARBAGE_THRESHOLDS: Final = (2_000, 20, 100)
+"""Of the three generations. Long-lived objects here are states that get replaced; they are part of no cycle.
+
+A full collection stops the process while it visits every object: 50 ms in an engine with 3,000 games, under load every
+two seconds. States, records and messages are declared with `gc=False`, which halves that: no cycle contains them.
+"""
+
+
+def settle_garbage() -> None:
+    """Collect what the start left behind and exclude the rest from collection. Call it once, when ready."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GARBAGE_THRESHOLDS)
