@@ -1,4 +1,4 @@
-"""`playmolt doctor`: what is wrong with a deployment, and what to do."""
+"""`playmolt doctor`: checks a deployment and advises on each fault."""
 
 import asyncio
 import json
@@ -34,16 +34,14 @@ SELECT coalesce((SELECT pg_has_role(current_user, oid, 'MEMBER') FROM pg_roles W
 """
 _ROLES = ("playmolt_engine", "playmolt_relay", "playmolt_gateway", "playmolt_reader")
 _LAG = 10_000
-"""Events that NATS may be behind the log before it counts as a fault: a relay copies as many in well under a second."""
+"""Maximum lag of NATS behind the log, in events; a relay copies that many in well under a second."""
 _BUS_SECONDS = 8.0
 _ROSTER_SECONDS = 1.5
-"""Three questions after who is there."""
+"""Time for three discovery requests."""
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing that was looked at; `seen` is false where this login may not look. `advice` says what to do then, or
-    when it is not well.
-    """
+    """Result of one check. `seen` is false if this login lacks the permission; `advice` applies then and on a fault."""
 
     name: str
     well: bool
@@ -56,10 +54,10 @@ class Finding(msgspec.Struct, frozen=True):
 @data_option
 @json_option
 def doctor(data: Path | None, as_json: bool) -> None:
-    """Look at everything a deployment needs and say what to do about each fault. Exit status 1 when there is one.
+    """Check everything a deployment needs and advise on each fault. Exit status 1 if there is a fault.
 
-    It looks at the `up` on the data folder if one runs, else at what DATABASE_URL, NATS_URL, PLAYMOLT_HOST and
-    PLAYMOLT_PORT name.
+    Checks the `up` on the data folder if one is running, else the servers in DATABASE_URL, NATS_URL, PLAYMOLT_HOST and
+    PLAYMOLT_PORT.
 
     Example: playmolt doctor --json
     """
@@ -99,7 +97,7 @@ def _programs(settings: Settings, run: Run | None) -> Iterator[Finding]:
         yield _found("postgres program", binaries.postgres_bin)
     if not settings.nats_url:
         yield _found("nats program", binaries.nats_server)
-    where = f"process {run.pid}, {'ready' if run.ready else 'starting'}" if run else "none runs on the data folder"
+    where = f"process {run.pid}, {'ready' if run.ready else 'starting'}" if run else "not running on the data folder"
     outside = bool(settings.database_url and settings.nats_url)
     yield Finding(
         "up", run is not None or outside, where, "start one with `playmolt up`, or set DATABASE_URL and NATS_URL"
@@ -129,7 +127,7 @@ async def _services(settings: Settings, run: Run | None) -> list[Finding]:
 def _readyz(name: str, url: str) -> Finding:
     answer = probe.ready(url)
     detail = "ready" if answer.ready else f"not ready: {answer.missing}"
-    return Finding(name, answer.ready, f"{url} {detail}", "look into its log; what it names is missing or starting")
+    return Finding(name, answer.ready, f"{url} {detail}", "see its log; a dependency is missing or still starting")
 
 
 async def _database(url: str) -> tuple[list[Finding], Places | None]:
@@ -137,7 +135,7 @@ async def _database(url: str) -> tuple[list[Finding], Places | None]:
         migrations = await _migrations(url)
         await _takes_writes(url)
     except ReadOnly:
-        advice = "a standby, after a failover perhaps: let the address lead to the primary, or promote this one"
+        advice = "this is a standby, perhaps after a failover: point DATABASE_URL to the primary, or promote this server"
         return [Finding("database", False, "postgres: read-only", advice)], None
     except LogUnavailable as error:
         return [Finding("database", False, str(error), "is Postgres running, and is DATABASE_URL right?")], None
@@ -151,7 +149,7 @@ async def _database(url: str) -> tuple[list[Finding], Places | None]:
         roles = (
             await _roles(pool)
             if await pool.value(_MIGRATES)
-            else _unchecked("roles", "a login that does not migrate takes few")
+            else _unchecked("roles", "this login does not run migrations, so it holds few roles")
         )
         log, ends = await _log(pool)
         return [*findings, roles, log], ends
@@ -181,7 +179,7 @@ async def _log(pool: Pool) -> tuple[Finding, Places | None]:
 
 
 def _unchecked(name: str, reason: str) -> Finding:
-    return Finding(name, True, reason, "not looked at: use the login that migrates", seen=False)
+    return Finding(name, True, reason, "not checked: use the login that runs migrations", seen=False)
 
 
 async def _roles(pool: Pool) -> Finding:
@@ -193,7 +191,7 @@ async def _roles(pool: Pool) -> Finding:
     return Finding(
         "roles",
         not missing,
-        f"not usable: {', '.join(missing)}" if missing else "all there",
+        f"not usable: {', '.join(missing)}" if missing else "all present",
         "run `playmolt migrate`, and grant them to the services' users",
     )
 
@@ -222,25 +220,25 @@ async def _nats(settings: Settings, ends: Places | None) -> list[Finding]:
 class _ServerProbe(msgspec.Struct, frozen=True):
     finding: Finding
     heard: frozenset[str] = frozenset()
-    """The services that are reached through this server."""
+    """Services reachable through this server."""
     cut: frozenset[tuple[str, str]] = frozenset()
-    """What they say of models: who asks, and whose prompts were cut."""
+    """(service, model) pairs whose prompts were truncated."""
 
 
 def _cut_off(looked: _ServerProbe, missing: frozenset[str]) -> Finding:
     if not looked.finding.well or not missing:
         return looked.finding
     return Finding(
-        looked.finding.name, False, f"reaches no {', '.join(sorted(missing))}, which other servers reach",
-        "it lost its routes to the others: look at the network between them, or restart it",
+        looked.finding.name, False, f"cannot reach {', '.join(sorted(missing))}, which other servers reach",
+        "it lost its routes to the other servers: check the network between them, or restart it",
     )  # fmt: skip
 
 
 def _cut_prompts(seen: tuple[str, str]) -> Finding:
     service, model = seen
     return Finding(
-        f"model {model}", False, f"{PROMPT_CUT}: its server read part of the prompts that {service} sent it",
-        f"give the model a longer context there, or take another one; then start {service} anew",
+        f"model {model}", False, f"{PROMPT_CUT}: its server truncated prompts from {service}",
+        f"increase the model's context length, or use another model; then restart {service}",
     )  # fmt: skip
 
 
@@ -258,10 +256,10 @@ async def _server(name: str, settings: Settings) -> _ServerProbe:
             await check_server(settings)
             bus = await connect(settings, "doctor")
     except UnsuitableServer as error:
-        return _ServerProbe(Finding(name, False, str(error), "install another nats-server, and turn JetStream on"))
+        return _ServerProbe(Finding(name, False, str(error), "install a supported nats-server and enable JetStream"))
     except (BusUnavailable, TimeoutError) as error:
-        advice = "does it stand still, or are PLAYMOLT_NATS_USER and PLAYMOLT_NATS_PASSWORD wrong?"
-        detail = str(error) or f"did not let us in within {_BUS_SECONDS:g} s"
+        advice = "is the server stalled, or are PLAYMOLT_NATS_USER and PLAYMOLT_NATS_PASSWORD wrong?"
+        detail = str(error) or f"no connection within {_BUS_SECONDS:g} s"
         return _ServerProbe(Finding(name, False, detail, advice))
     try:
         await asyncio.sleep(_ROSTER_SECONDS)
@@ -276,14 +274,14 @@ async def _streams(bus: NatsBus, ends: Places, *, known: bool) -> AsyncIterator[
     for place, stream in enumerate(streams(len(ends))):
         name = f"stream {stream}"
         try:
-            told = json.loads(await bus.request(f"$JS.API.STREAM.INFO.{stream}"))
+            info = json.loads(await bus.request(f"$JS.API.STREAM.INFO.{stream}"))
         except BusUnavailable as error:
-            yield Finding(name, False, str(error), "is JetStream on, and may this user ask about streams?")
+            yield Finding(name, False, str(error), "is JetStream enabled, and may this user read stream info?")
             continue
-        if "error" in told:
-            yield Finding(name, False, told["error"]["description"], "the relay makes it: is the relay running?")
+        if "error" in info:
+            yield Finding(name, False, info["error"]["description"], "the relay creates this stream; is the relay running?")
             continue
-        last = int(told["state"]["last_seq"])
+        last = int(info["state"]["last_seq"])
         lag = ends[place % len(ends)] - last if known else 0
-        detail = f"{told['state']['messages']} messages, {lag} behind the log"
-        yield Finding(name, lag <= _LAG, detail, "the relay does not keep up: look into its log")
+        detail = f"{info['state']['messages']} messages, {lag} behind the log"
+        yield Finding(name, lag <= _LAG, detail, "the relay falls behind; see its log")

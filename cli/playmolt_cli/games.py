@@ -1,4 +1,4 @@
-"""The rules of every game that the log may hold."""
+"""The rules of every game type in the log."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -16,19 +16,19 @@ from playmolt_cli.terminal.options import read_settings
 
 
 def deciders() -> dict[str, Decider[Any]]:
-    """Id prefix → rules, lobbies and erasures included.
+    """Id prefix → rules, including lobbies and erasures.
 
-    Rules are imported here and not before: a command that reads no log, `up` before all, need not wait for them.
+    Rules are imported on this call, so that commands without a log, such as `up`, start faster.
     """
     return {"lobby": LobbyRules(), "erasure": ErasureRules(), **{game: decider_of(game) for game in games()}}
 
 
 async def with_packs(rules: Mapping[str, Decider[Any]], pool: Pool) -> None:
-    """Have the packs of a database's sessions in the rules of the jury, as far as this login may read them."""
+    """Add the packs of a database's sessions to the jury rules, as far as this login may read them."""
     jury: Any = rules.get("jury")
     if jury is None:
         return
-    from playmolt_jury.content.pack import assembled  # noqa: PLC0415 -- as late as the rules themselves
+    from playmolt_jury.content.pack import assembled  # noqa: PLC0415 -- imported with the rules
 
     packs = PgPacks(pool)
     with suppress(NotPermitted):
@@ -39,10 +39,10 @@ async def with_packs(rules: Mapping[str, Decider[Any]], pool: Pool) -> None:
 
 
 def decider_of(game: str) -> Decider[Any]:
-    """The rules of one game, without the import of the others'. Those of the jury have the packs of the settings."""
+    """The rules of one game, without importing the others. Jury rules include the packs of the settings."""
     rules: Any = engines()[games()[game].service].deciders[game].load()()
     if game == "jury" and (folders := read_settings().packs):
-        from playmolt_jury.content.pack_folder import packs  # noqa: PLC0415 -- as late as the rules themselves
+        from playmolt_jury.content.pack_folder import packs  # noqa: PLC0415 -- imported with the rules
 
         for pack in packs(folders):
             rules.cases.offer(pack)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import socket
 from functools import partial
 from pathlib import Path
 
@@ -25,24 +26,24 @@ _REPLICAS = click.IntRange(1, 64)
 
 
 def _report(line: str) -> None:
-    """Print a line; one that has no room where the output goes is dropped, and nothing with it."""
+    """Print a line; drop it if the output has no space left."""
     try:
         click.echo(line)
-    except BrokenPipeError:  # nobody listens any more
+    except BrokenPipeError:  # the reader has closed the pipe
         raise
     except OSError:
         return
 
 
-def tell(name: str, text: str) -> None:
+def announce(name: str, text: str) -> None:
     """Print a line about a service."""
     _report(f"{name:<16} {text}")
 
 
 def _migrate(url: str, shards: int | None) -> int:
-    """Bring the database up to date, and give how many shards its log has."""
+    """Apply migrations; returns the number of shards."""
     applied, present = asyncio.run(_migrated(url, shards))
-    tell("migrations", f"{len(applied)} applied" if applied else "up to date")
+    announce("migrations", f"{len(applied)} applied" if applied else "up to date")
     return present
 
 
@@ -55,8 +56,8 @@ async def _migrated(url: str, shards: int | None) -> tuple[list[str], int]:
         await close(connection)
 
 
-def _sound_packs(named: str, further: tuple[Path, ...]) -> str:
-    """The folders of packs, each checked: an engine would say the faults again and again."""
+def _checked_packs(named: str, further: tuple[Path, ...]) -> str:
+    """Check the packs before engines start; returns their folders."""
     folders = [*map(Path, filter(None, named.split(os.pathsep))), *further]
     faults = [f"{folder}/{fault}" for folder in folders for fault in check_folder(folder)]
     if faults:
@@ -65,16 +66,17 @@ def _sound_packs(named: str, further: tuple[Path, ...]) -> str:
 
 
 @click.command()
-@click.option("--port", type=PORT, help="Port of the gateway; 0 takes a free one. Default: PLAYMOLT_PORT, else 8080.")
+@click.option("--port", type=PORT, help="Port of the gateway; 0 picks a free one. Default: PLAYMOLT_PORT, else 8080.")
 @click.option("--spectator-port", type=PORT, help="Port of the spectator. Default: PLAYMOLT_SPECTATOR_PORT, else 8081.")
 @data_option
-@click.option("--engines", type=_REPLICAS, default=1, show_default=True, help="Engines of each game type.")
+@click.option("--engines", type=_REPLICAS, default=1, show_default=True, help="Engines per game type.")
 @click.option("--gateways", type=_REPLICAS, default=1, show_default=True, help="Gateways that share the port.")
 @click.option("--spectators", type=_REPLICAS, default=1, show_default=True, help="Spectators that share the port.")
 @click.option(
     "--pack", "packs", type=click.Path(path_type=Path, exists=True, file_okay=False), multiple=True, metavar="FOLDER",
-    help="A pack of cases or questions to offer, beside those of PLAYMOLT_PACKS; give it again for each.",
+    help="Folder of a pack of cases or questions to offer, in addition to PLAYMOLT_PACKS. Repeatable.",
 )  # fmt: skip
+@click.option("--forks", type=int, hidden=True, help="A descriptor that leads to a fork server.")
 def up(
     port: int | None,
     spectator_port: int | None,
@@ -83,26 +85,28 @@ def up(
     gateways: int,
     spectators: int,
     packs: tuple[Path, ...],
+    forks: int | None,
 ) -> None:
     """Run the whole platform on this machine until Ctrl-C.
 
-    Real Postgres and NATS are started from wheels unless DATABASE_URL and NATS_URL are set. What dies is started
-    again. Everything is kept in the data folder; the next `up` on it takes up every game.
+    Starts Postgres and NATS unless DATABASE_URL and NATS_URL are set, and restarts processes that fail. All data is
+    stored in the data folder; the next `up` on that folder continues every game.
 
     Example: playmolt up --port 8080 --data playmolt-data
     """
     settings = read_settings(port=port, spectator_port=spectator_port, data=str(data) if data else None)
-    settings = replace(settings, packs=_sound_packs(settings.packs, packs))
+    settings = replace(settings, packs=_checked_packs(settings.packs, packs))
     if settings.nats_url:
         asyncio.run(check_server(settings))
-    load(settings.models, os.environ)  # a faulty one would keep engines starting again and again
+    load(settings.models, os.environ)  # an invalid catalogue would make engines restart in a loop
     try:
         deployer_key(settings.evm_rpc_url, settings.evm_deployer_key)
-    except ValueError as error:  # else the engine would say it again and again
+    except ValueError as error:  # otherwise the engine would restart in a loop
         raise Failure(str(error)) from error
     folder = Folder(settings.data)
     folder.lock()
-    supervisor = Supervisor(folder, settings, Counts(engines, gateways, spectators), tell)
+    channel = None if forks is None else socket.socket(fileno=forks)
+    supervisor = Supervisor(folder, settings, Counts(engines, gateways, spectators), tell, channel)
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, lambda *_: supervisor.ask_stop())
     try:
@@ -110,10 +114,10 @@ def up(
         supervisor.await_ready()
         run = supervisor.describe()
         if run.ready:
-            tell("spectator", run.spectator)
-            tell("operator key", "PLAYMOLT_OPERATOR_KEY" if settings.operator_key else str(folder.operator_key_file))
+            announce("spectator", run.spectator)
+            announce("operator key", "PLAYMOLT_OPERATOR_KEY" if settings.operator_key else str(folder.operator_key_file))
             _report(f"ready {run.gateway}")
         supervisor.run()
     finally:
         supervisor.stop()
-    tell("stopped", f"the data stays in {folder.path}")
+    announce("stopped", f"data is in {folder.path}")

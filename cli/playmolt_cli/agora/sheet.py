@@ -1,4 +1,4 @@
-"""The sheet on which people code thoughts: drawn from the log, and taken back into it."""
+"""Coding sheets for human coders: sampled from the log, imported when filled."""
 
 import asyncio
 from pathlib import Path
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 
 
 CODER: Final = NAME
-"""What a coder may be called."""
+"""Pattern of coder names."""
 
 
 class InvalidSheet(Exception):
-    """A sheet with faults; each is a line of the message."""
+    """A sheet with errors; the message has one line per error."""
 
 
 def write(experiment: str, file: Path, data: Path | None) -> int:
-    """Write the sheet of an experiment; gives the number of its rows. Raises Failure."""
-    from playmolt_agora.coding import sheet, thoughts  # noqa: PLC0415 -- numeric libraries, which take a second
+    """Write the sheet of an experiment; returns its number of rows. Raises Failure."""
+    from playmolt_agora.coding import sheet, thoughts  # noqa: PLC0415 -- imports numeric libraries
 
     found, seed = asyncio.run(_thoughts(experiment, data))
     drawn = thoughts.sample(found, seed)
     if not drawn:
-        raise Failure(f"no valid turn of {experiment} has a thought yet: there is nothing to code")
+        raise Failure(f"No valid turn of {experiment} has a thought yet, so there is nothing to code.")
     file.write_bytes(sheet.written(drawn).encode())
     return len(drawn)
 
 
 def take(experiment: str, file: Path, coder: str, data: Path | None) -> CoderRow:
-    """Have the experiment take a filled sheet. Raises InvalidSheet with every fault, and Failure."""
+    """Import a filled sheet. Raises InvalidSheet with all errors, and Failure."""
     from playmolt_agora.coding import sheet  # noqa: PLC0415 -- as above
 
     body = file.read_bytes()
@@ -53,7 +53,7 @@ def take(experiment: str, file: Path, coder: str, data: Path | None) -> CoderRow
 
 
 async def _thoughts(experiment: str, data: Path | None) -> "tuple[list[Thought], str]":
-    """What can be coded of an experiment, and its seed."""
+    """The codable thoughts of an experiment, and its seed."""
     from playmolt_agora.coding import thoughts  # noqa: PLC0415 -- as above
     from playmolt_agora.report import assembly, experiment_study  # noqa: PLC0415 -- as above
 
@@ -62,7 +62,7 @@ async def _thoughts(experiment: str, data: Path | None) -> "tuple[list[Thought],
         try:
             gathered = await experiment_study.gather(await log_of(pool), experiment)
         except experiment_study.UnknownExperiment as error:
-            raise Failure(f"{error}: `playmolt log tail --running` shows the streams there are") from error
+            raise Failure(f"{error}. `playmolt log tail --running` lists the streams.") from error
         finally:
             await pool.close()
     notes = [assembly.run_note(records) for records in gathered.runs.values()]

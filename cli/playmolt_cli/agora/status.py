@@ -1,4 +1,4 @@
-"""Where the runs of an experiment stand, straight from the log: beside an `up` and without one."""
+"""Status of an experiment's runs, read from the log with or without a running `up`."""
 
 import asyncio
 from pathlib import Path
@@ -16,7 +16,7 @@ from playmolt_cli.terminal.failures import Failure
 
 
 class RunPause(msgspec.Struct, frozen=True):
-    """Why a run pauses, and until when at least; null where something else than time ends the pause."""
+    """Why a run is paused, and until when at the earliest; null if the pause has no time limit."""
 
     reason: str
     until: str | None
@@ -35,7 +35,7 @@ class ExperimentStatus(msgspec.Struct, frozen=True):
 
 
 def read_status(experiment: str, data: Path | None) -> ExperimentStatus:
-    """Read an experiment and those of its runs that are open. Raises Failure."""
+    """Read an experiment and its open runs. Raises Failure."""
     return asyncio.run(_read(experiment, data))
 
 
@@ -49,13 +49,13 @@ async def _read(experiment: str, data: Path | None) -> ExperimentStatus:
 
 
 async def of_log(log: EventLog, experiment: str) -> ExperimentStatus:
-    """As `read_status`, of a log. Raises LogUnavailable, too."""
-    from playmolt_agora.experiment.rules import Experiment  # noqa: PLC0415 -- no other command of the group needs it
+    """As `read_status`, from an open log. Also raises LogUnavailable."""
+    from playmolt_agora.experiment.rules import Experiment  # noqa: PLC0415 -- slow import
 
     stored = await log.facts(experiment) if experiment.startswith("experiment-") else None
     if stored is None:
         raise Failure(
-            f"there is no experiment {experiment} in this log: `playmolt log tail --running` shows the streams"
+            f"No experiment {experiment} in this log. `playmolt log tail --running` lists the streams."
         )
     state = fold(Experiment(), experiment, stored)
     return ExperimentStatus(tuple([await _run(log, run.run, run.status) for run in state.runs]))

@@ -1,4 +1,4 @@
-"""An experiment's study, straight from the log."""
+"""Analyses, bundles and transcripts of experiments, read from the log."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -26,7 +26,7 @@ Report = Callable[[str], None]
 
 
 class AnalysisResult(msgspec.Struct, frozen=True):
-    """The report that was written, and what the measures of one's own came to."""
+    """Path of the report, and the results of the plan's own measures."""
 
     report: Path
     measures: tuple[dict[str, Any], ...] = ()
@@ -35,7 +35,7 @@ class AnalysisResult(msgspec.Struct, frozen=True):
 def analyse(experiment: str, out: Path, data: Path | None, say: Report) -> AnalysisResult:
     """Write turns, tables and report into a folder. Raises Failure.
 
-    `experiment` may be a path instead: of a bundle, the folder of an analysis, a `turns.jsonl`.
+    `experiment` may also be the path of a bundle, an analysis folder or a `turns.jsonl`.
     """
     if Path(experiment).exists():
         return _of_files(Path(experiment), out, say)
@@ -43,7 +43,7 @@ def analyse(experiment: str, out: Path, data: Path | None, say: Report) -> Analy
 
 
 def export(experiment: str, out: Path, data: Path | None, say: Report) -> Path:
-    """Write the sealed bundle into a folder of its own; gives its manifest. Raises Failure."""
+    """Write the sealed bundle into a folder; returns the path of its manifest. Raises Failure."""
     return asyncio.run(_with_pool(experiment, out, data, partial(_exported, out, say)))
 
 
@@ -82,22 +82,22 @@ async def _with_pool(
 
 
 async def _gathered(pool: Pool, experiment: str) -> "Gathered":
-    # Numeric libraries that take seconds to load, and no other command needs.
+    # Numeric libraries that take seconds to import.
     from playmolt_agora.report import experiment_study  # noqa: PLC0415
 
     try:
         gathered = await experiment_study.gather(await log_of(pool), experiment)
     except experiment_study.UnknownExperiment as error:
-        raise Failure(f"{error}: `playmolt log tail --running` shows the streams there are") from error
+        raise Failure(f"{error}. `playmolt log tail --running` lists the streams.") from error
     if not gathered.runs:
-        raise Failure(f"no run of {experiment} has been opened yet: there is nothing to measure")
+        raise Failure(f"No run of {experiment} has been opened yet, so there is nothing to analyze.")
     return gathered
 
 
 async def _analysed(out: Path, say: Report, pool: Pool, gathered: "Gathered") -> AnalysisResult:
     from playmolt_agora.report import experiment_study  # noqa: PLC0415 -- as above
 
-    say(f"{len(gathered.runs)} runs read; measuring")
+    say(f"{len(gathered.runs)} runs read; analyzing")
     texts = await experiment_study.folder_texts(gathered, PgBlobs(pool))
     study = await asyncio.to_thread(experiment_study.analysed, gathered, None, texts)
     files = experiment_study.write(study, out, printed=True)
@@ -110,7 +110,7 @@ async def _exported(out: Path, say: Report, pool: Pool, gathered: "Gathered") ->
     from playmolt_agora.bundle.seal import Unsealable  # noqa: PLC0415
     from playmolt_agora.report import experiment_study  # noqa: PLC0415
 
-    say(f"{len(gathered.runs)} runs read; measuring")
+    say(f"{len(gathered.runs)} runs read; analyzing")
     try:
         digest = await experiment_study.export(gathered, PgBlobs(pool), out)
     except Unsealable as error:
@@ -120,7 +120,7 @@ async def _exported(out: Path, say: Report, pool: Pool, gathered: "Gathered") ->
 
 
 def run_transcript(run: str, agent: str | None, kind: "Format", data: Path | None, *, prompts: bool) -> str:
-    """The transcript of a run, of one agent where it is named. Raises Failure for a run or an agent there is not."""
+    """The transcript of a run, or of one agent in it. Raises Failure if either does not exist."""
     return asyncio.run(_transcribed(run, agent, kind, data, prompts=prompts))
 
 
@@ -133,12 +133,12 @@ async def _transcribed(run: str, agent: str | None, kind: "Format", data: Path |
         try:
             stored = await (await log_of(pool)).load(run)
             if stored is None or stored.records[0].type != "run_opened":
-                raise Failure(f"there is no run {run} in this log: `playmolt agora status EXPERIMENT` lists its runs")
+                raise Failure(f"No run {run} in this log. `playmolt agora status EXPERIMENT` lists the runs of an experiment.")
             turns = assembly.turns_of({run: stored.records})
             kept = [turn for turn in turns if agent in (None, turn.agent)]
             if agent is not None and not kept:
                 there = ", ".join(sorted({turn.agent for turn in turns}))
-                raise Failure(f"{run} has no agent {agent} that took a turn; there are {there}")
+                raise Failure(f"No agent {agent} took a turn in {run}. Choose from {there}.")
             shown = await PgBlobs(pool).texts(sorted({turn.prompt_hash for turn in kept})) if prompts else {}
         finally:
             await pool.close()

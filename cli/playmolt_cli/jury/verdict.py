@@ -9,7 +9,16 @@ import msgspec
 from playmolt_core.log.opened_log import is_sealed
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.vault.vault import Erased
-from playmolt_jury.chain import ChainAway, ChainFault, NoVerdict, Verdict, compare, contract_of, read_chain, withheld
+from playmolt_jury.chain import (
+    ChainFault,
+    ChainUnavailable,
+    NoVerdict,
+    Verdict,
+    compare,
+    contract_of,
+    read_chain,
+    withheld,
+)
 from playmolt_jury.content import pack
 from playmolt_jury.transcript.shared_log import SharedRecord
 from playmolt_schemas.records import Record
@@ -107,7 +116,7 @@ def verified(session_id: str, records: Sequence[Record], node: str) -> VerdictCh
         differences = compare(records, chain, endings)
     except NoVerdict as early:
         raise Failure(f"{session_id}: {early}") from early
-    except (ChainAway, ChainFault) as fault:
+    except (ChainUnavailable, ChainFault) as fault:
         raise Failure(f"{fault}; name the node it voted on with --rpc or EVM_RPC_URL") from fault
     except msgspec.MsgspecError as error:
         raise Failure(f"the log of {session_id} holds a record that is none of a jury's: {error}") from error

@@ -1,4 +1,4 @@
-"""Which processes make up the platform, and what each is told."""
+"""The processes of the platform, and the settings and commands of each."""
 
 import math
 import os
@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from subprocess import Popen
 from types import MappingProxyType
+from typing import Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -28,7 +29,7 @@ Announce = Callable[[str, str], None]
 
 
 class Chore:
-    """`playmolt ARGUMENTS`, every `seconds` from `begin` on; 0: never."""
+    """A command, `playmolt ARGUMENTS`, that `up` runs every `seconds` after `begin`; 0 disables it. Runs never overlap."""
 
     def __init__(
         self, name: str, arguments: Sequence[str], seconds: float, log: Path, environment: Mapping[str, str],
@@ -44,28 +45,28 @@ class Chore:
         self._process: Fork | None = None
 
     def begin(self) -> None:
-        """Run it at the next `tend`, if ever."""
+        """Make it due at the next `tend`."""
         if self._seconds:
             self._at = time.monotonic()
 
-    def tend(self, tell: Announce) -> None:
-        """Start it when it is time."""
+    def tend(self, announce: Announce) -> None:
+        """Start it if it is due."""
         if time.monotonic() < self._at:
             return
         self._at = time.monotonic() + self._seconds
         if self._process is not None and self._process.poll() is None:
             return
         if self._process is not None and self._process.returncode:
-            tell(self.name, f"failed; log: {self._log}")
+            announce(self.name, f"failed; log: {self._log}")
         try:
             self._process = self._forks.start(
                 self.name, "playmolt_cli", self._arguments, log=self._log, environment=self._environment
             )
         except OSError as error:
-            tell(self.name, f"cannot be started: {error}")
+            announce(self.name, f"cannot be started: {error}")
 
     def end(self, seconds: float) -> None:
-        """Have it end within `seconds`."""
+        """Stop it; kill it after `seconds`."""
         if self._process is not None:
             child.end(self._process, signal.SIGTERM, seconds)
 
@@ -82,7 +83,7 @@ class Counts(msgspec.Struct, frozen=True):
 
 
 class Program(msgspec.Struct, frozen=True):
-    """A process to keep alive: how it is started and how one sees that it is ready.
+    """A process to keep alive: how to start it and how to check that it is ready.
 
     Programs stop in the order of `rank`, the lowest first.
     """
@@ -93,10 +94,10 @@ class Program(msgspec.Struct, frozen=True):
     ready: Callable[[], Readiness]
     log: Path
     health: str = ""
-    """URL of its /readyz; empty for a server that has none."""
+    """URL of its /readyz; empty for servers without one."""
     stop_signal: int = signal.SIGTERM
     stalled: Callable[[], bool] | None = None
-    """Whether it lives and will never work again by itself."""
+    """Whether the process runs but cannot recover by itself."""
 
 
 _MODULES = {
@@ -114,7 +115,7 @@ _CHAIN_RANK = 3
 
 
 def anchor_settings(common: Settings) -> Settings:
-    """What `log anchor` is told besides its data folder: where to."""
+    """The settings that `log anchor` needs."""
     return Settings(
         anchor_url=common.anchor_url,
         anchor_endpoint=common.anchor_endpoint,
@@ -125,14 +126,14 @@ def anchor_settings(common: Settings) -> Settings:
 
 
 def seal_settings(common: Settings) -> Settings:
-    """What `seal rotate` is told besides its data folder."""
+    """The settings that `seal rotate` needs."""
     return Settings(
         seal_keys=common.seal_keys, seal_keep_days=common.seal_keep_days, seal_rotate_days=common.seal_rotate_days
     )
 
 
 def retention_settings(common: Settings) -> Settings:
-    """What `erase --due` is told besides its data folder."""
+    """The settings that `erase --due` needs."""
     return Settings(
         keep_legal_days=common.keep_legal_days,
         keep_jury_days=common.keep_jury_days,
@@ -147,7 +148,7 @@ def retention_settings(common: Settings) -> Settings:
 
 
 def has_retention(settings: Settings) -> bool:
-    """Whether anything is past its time some day."""
+    """Whether any retention period is set."""
     return any(
         (settings.keep_legal_days, settings.keep_jury_days, settings.keep_blobs_days, settings.keep_archive_days)
     )
@@ -156,10 +157,10 @@ def has_retention(settings: Settings) -> bool:
 def service_settings(
     service: str, common: Settings, passwords: Mapping[str, str], logins: Mapping[str, str] = MappingProxyType({})
 ) -> Settings:
-    """Give a service its part of the settings: its own NATS user, database login and role, and no secret of another's.
+    """The settings of one service: its own NATS user, database login and role, and no other service's secrets.
 
-    `logins`: service → URL of the database. Without them, or without `passwords`, which is with servers from outside,
-    what the environment says stays. The spectator gets no database, the house neither database nor NATS.
+    `logins` maps a service to its database URL. Without `logins` or `passwords` (external servers) the values of the
+    environment stay. The spectator gets no database; the house gets neither database nor NATS.
     """
     common = replace(common, anchor_access_key="", anchor_secret_key="")
     if service == _HOUSE:
@@ -188,27 +189,31 @@ def chain_arguments(folder: Path, port: int) -> list[str]:
 
 
 def environment(settings: Settings) -> dict[str, str]:
-    """A child's environment: this process's own, with exactly the given settings."""
+    """A child's environment: that of this process, with exactly the given settings."""
     known = {variable for variable, _, _ in variables().values()}
     kept = {name: value for name, value in os.environ.items() if name not in known}
     return kept | to_environment(settings)
 
 
 def address(host: str, port: int) -> str:
-    """The URL at which what listens on `host` is reached from this machine."""
+    """The URL at which this machine reaches a server that listens on `host`."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 -- compared, not bound
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def fork_server(log: Path) -> ForkServer:
-    """What starts the services; it is told no secret."""
-    return ForkServer([*_MODULES.values(), _HOUSE_MODULE, CHAIN_MODULE], log, environment(Settings()))
+FORKED: Final = (*_MODULES.values(), _HOUSE_MODULE, CHAIN_MODULE)
+"""The modules that the fork server imports."""
+
+
+def fork_server(log: Path, channel: socket.socket | None = None) -> ForkServer:
+    """Create the fork server of the services, without any secret. `channel` leads to one that runs already."""
+    return ForkServer(FORKED, log, environment(Settings()), channel)
 
 
 class Fleet(msgspec.Struct, frozen=True):
-    """Everything that the services of one `up` share.
+    """What the services of one `up` share.
 
-    Replicas share a listening socket, so that no caller is refused while one of them restarts: `gateway`, `spectator`.
+    Replicas of `gateway` and `spectator` share a listening socket, so that no connection is refused while one restarts.
     """
 
     settings: Settings
@@ -220,10 +225,10 @@ class Fleet(msgspec.Struct, frozen=True):
     spectator: socket.socket
     log_of: Callable[[str], Path]
     chain: Path | None = None
-    """Where the embedded chain keeps its blocks; None when the chain is elsewhere."""
+    """Folder of the embedded chain's blocks; None for an external chain."""
 
     def programs(self) -> list[Program]:
-        """The services in the order in which they are started."""
+        """The services in start order."""
         numbers = {"relay": 1, **dict.fromkeys(ENGINES, self.counts.engines)}
         numbers |= {"gateway": self.counts.gateways, "spectator": self.counts.spectators, _HOUSE: 1}
         chain = [self._chain(self.chain)] if self.chain else []
@@ -231,10 +236,10 @@ class Fleet(msgspec.Struct, frozen=True):
 
     def _chain(self, folder: Path) -> Program:
         port = urlsplit(self.settings.evm_rpc_url).port or 0
-        told = environment(Settings()) | {"EVM_FUNDED_KEY": self.settings.evm_deployer_key}
+        env = environment(Settings()) | {"EVM_FUNDED_KEY": self.settings.evm_deployer_key}
         log, health = self.log_of("evm-1"), f"{self.settings.evm_rpc_url}/healthz"
         start = partial(
-            self.forks.start, "evm-1", CHAIN_MODULE, chain_arguments(folder, port), log=log, environment=told
+            self.forks.start, "evm-1", CHAIN_MODULE, chain_arguments(folder, port), log=log, environment=env
         )
         return Program("evm-1", _CHAIN_RANK, start, partial(probe.ready, health), log, health)
 

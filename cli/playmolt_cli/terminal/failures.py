@@ -1,4 +1,4 @@
-"""Failures that a person can do something about: one line and exit status 2, no traceback."""
+"""Expected failures: one line on standard error and exit status 2, without a traceback."""
 
 import logging
 import os
@@ -21,7 +21,7 @@ from playmolt_core.settings import InvalidSettings
 
 
 class ExpectedError(RuntimeError):
-    """Goes wrong on a person's machine now and then; the message says what to do."""
+    """An error the user can fix; the message says how."""
 
 
 _EXPECTED: Final = (
@@ -30,16 +30,15 @@ _EXPECTED: Final = (
 
 
 class Failure(click.ClickException):
-    """What went wrong and what to do next."""
+    """An error message with the next step; exit status 2."""
 
     exit_code = 2
 
 
 class CommandGroup(click.Group):
-    """A group whose commands may raise what is expected to go wrong now and then.
+    """A command group that prints expected failures, including usage errors, as one line with exit status 2.
 
-    Every failure is one line on standard error and exit status 2, a fault of the command line included. A command of
-    `imported` (name → "module:name") costs its import when it is asked for, and the help of all when that is.
+    Commands in `imported` (name → "module:name") are imported on first use; the group's help imports all of them.
     """
 
     def __init__(self, *arguments: Any, imported: Mapping[str, str] = MappingProxyType({}), **keywords: Any) -> None:
@@ -78,13 +77,13 @@ class CommandGroup(click.Group):
             click.echo("stopped", err=True)
             sys.exit(130)
         except BrokenPipeError:
-            # Whoever read our output has gone (`| head`); the interpreter shall not complain about it at exit.
+            # The reader closed the pipe (`| head`); avoid the interpreter's complaint at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
         sys.exit(status if isinstance(status, int) else 0)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; turns expected failures into Failure."""
+        """Run a command; expected errors become Failure."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -94,13 +93,13 @@ class CommandGroup(click.Group):
 
 
 def _is_no_broken_pipe(record: logging.LogRecord) -> bool:
-    """Of several tasks that write, the first ends the command; a loop would tell of the others, which end the same."""
+    """Drop asyncio's reports of further broken pipes: the first one already ends the command."""
     return not (record.exc_info and isinstance(record.exc_info[1], BrokenPipeError))
 
 
 @contextmanager
 def stopping() -> Iterator[None]:
-    """Let SIGTERM unwind as Ctrl-C does, so that nothing is left behind."""
+    """Treat SIGTERM like Ctrl-C, so that cleanup runs."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

@@ -1,8 +1,7 @@
 """The Agora runner's process."""
 
-from playmolt_core.db.blobs import PgBlobs
+from playmolt_core.db.blobs import PgBlobs, PgInFlight
 from playmolt_core.db.budgets import PgBudgets
-from playmolt_core.db.in_flight import PgInFlight
 from playmolt_core.effects.leased_effect import LeasedEffect, Worker
 from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.llm.batch_calls import PgBatchCalls

@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playmolt_core.ops.addresses import address_of, bucket_of
+from playmolt_core.ops.connections import address_of, bucket_of
 from playmolt_core.settings import InvalidSettings, from_environment, parse_networks
 
 TRUSTED = parse_networks("10.0.0.0/8,2001:db8::1")

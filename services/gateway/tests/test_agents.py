@@ -10,7 +10,7 @@ from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.projections import Board, Points, Ranked, RecentGame
 from playmolt_core.db.ratings import Line
 from playmolt_gateway.access import auth
-from playmolt_gateway.access.auth import Keys, hash_of, new_key
+from playmolt_gateway.access.auth import KeyCache, hash_of, new_key
 from playmolt_gateway.routes import agents
 from playmolt_schemas import subjects
 
@@ -231,10 +231,10 @@ async def test_a_notice_that_fails_is_waited_out(platform: Any, monkeypatch: pyt
     assert waited == [5.0]
 
 
-async def remembered(platform: Any) -> tuple[list[float], Keys, str]:
+async def remembered(platform: Any) -> tuple[list[float], KeyCache, str]:
     """The time, keys that go by it, and the hash of one that they remember."""
     now = [100.0]
-    keys = Keys(platform.store, platform.bus, clock=lambda: now[0])
+    keys = KeyCache(platform.store, platform.bus, clock=lambda: now[0])
     _, key = platform.agent()
     key_hash = hash_of(key["Authorization"][7:])
     await keys.agent(key_hash)
@@ -244,7 +244,7 @@ async def remembered(platform: Any) -> tuple[list[float], Keys, str]:
 class TestKeyCache:
     async def test_a_key_is_looked_up_once_in_the_time_it_is_remembered(self, platform: Any) -> None:
         now = [100.0]
-        keys = Keys(platform.store, platform.bus, clock=lambda: now[0])
+        keys = KeyCache(platform.store, platform.bus, clock=lambda: now[0])
         agent_id, key = platform.agent()
         key_hash = hash_of(key["Authorization"][7:])
         for _ in range(3):
@@ -258,7 +258,7 @@ class TestKeyCache:
 
     async def test_keys_in_use_stay_known_while_none_of_them_became_void(self, platform: Any) -> None:
         now = [100.0]
-        keys = Keys(platform.store, platform.bus, clock=lambda: now[0])
+        keys = KeyCache(platform.store, platform.bus, clock=lambda: now[0])
         _, first = platform.agent()
         _, second = platform.agent()
         hashes = [hash_of(key["Authorization"][7:]) for key in (first, second)]
@@ -314,7 +314,7 @@ class TestKeyCache:
         assert len(keys) == 0
 
     async def test_many_callers_share_one_lookup(self, platform: Any) -> None:
-        keys = Keys(platform.store, platform.bus)
+        keys = KeyCache(platform.store, platform.bus)
         _, key = platform.agent()
         platform.store.slow = asyncio.Event()
         callers = [asyncio.create_task(keys.agent(hash_of(key["Authorization"][7:]))) for _ in range(50)]
@@ -326,7 +326,7 @@ class TestKeyCache:
         assert platform.store.lookups == 1
 
     async def test_keys_asked_for_while_a_query_is_under_way_share_the_next(self, platform: Any) -> None:
-        keys = Keys(platform.store, platform.bus)
+        keys = KeyCache(platform.store, platform.bus)
         agents_of_keys = [platform.agent() for _ in range(50)]
         platform.store.slow = asyncio.Event()
         hashes = [hash_of(key["Authorization"][7:]) for _, key in agents_of_keys]
@@ -341,7 +341,7 @@ class TestKeyCache:
         assert len(keys) == 50
 
     async def test_a_query_that_fails_is_told_to_those_who_waited_and_to_no_one_else(self, platform: Any) -> None:
-        keys = Keys(platform.store, platform.bus)
+        keys = KeyCache(platform.store, platform.bus)
         _, key = platform.agent()
         key_hash = hash_of(key["Authorization"][7:])
         platform.store.away = True
@@ -354,7 +354,7 @@ class TestKeyCache:
         self, platform: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(auth, "WAITING_KEYS", 2)
-        keys = Keys(platform.store, platform.bus)
+        keys = KeyCache(platform.store, platform.bus)
         platform.store.slow = asyncio.Event()
         callers = [asyncio.create_task(keys.agent(hash_of("first")))]
         await asyncio.sleep(0.01)
@@ -367,7 +367,7 @@ class TestKeyCache:
 
     async def test_a_look_up_has_an_end(self, platform: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(auth, "LOOKUP_SECONDS", 0.02)
-        keys = Keys(platform.store, platform.bus)
+        keys = KeyCache(platform.store, platform.bus)
         _, key = platform.agent()
         key_hash = hash_of(key["Authorization"][7:])
         platform.store.slow = asyncio.Event()
@@ -378,7 +378,7 @@ class TestKeyCache:
         assert await keys.agent(key_hash), "the query has an end too, and the next caller starts another"
 
     async def test_a_lookup_that_a_revocation_overtakes_is_not_remembered(self, platform: Any) -> None:
-        keys = Keys(platform.store, platform.bus)
+        keys = KeyCache(platform.store, platform.bus)
         _, key = platform.agent()
         key_hash = hash_of(key["Authorization"][7:])
         platform.store.slow = asyncio.Event()
@@ -391,7 +391,7 @@ class TestKeyCache:
         assert await keys.agent(key_hash) is None
 
     async def test_nothing_is_remembered_while_nats_is_away(self, platform: Any) -> None:
-        keys = Keys(platform.store, platform.bus)
+        keys = KeyCache(platform.store, platform.bus)
         _, key = platform.agent()
         key_hash = hash_of(key["Authorization"][7:])
         await keys.agent(key_hash)
@@ -410,7 +410,7 @@ class TestKeyCache:
         assert len(platform.gateway.services.keys) == 0
 
     async def test_the_cache_is_bounded(self, platform: Any) -> None:
-        keys = Keys(platform.store, platform.bus, size=10)
+        keys = KeyCache(platform.store, platform.bus, size=10)
         for _ in range(20):
             _, key = platform.agent()
             await keys.agent(hash_of(key["Authorization"][7:]))

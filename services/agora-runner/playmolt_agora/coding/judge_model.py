@@ -5,8 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import msgspec
-from playmolt_core.db.blobs import PgBlobs
-from playmolt_core.db.in_flight import InFlight, PgInFlight
+from playmolt_core.db.blobs import InFlight, PgBlobs, PgInFlight
 from playmolt_core.llm import port
 from playmolt_core.llm.attempts import recorded
 from playmolt_core.llm.catalogue import Catalogue, is_scripted

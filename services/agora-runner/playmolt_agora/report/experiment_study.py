@@ -102,7 +102,7 @@ def _own(gathered: Gathered, texts: Mapping[str, str], turns: Sequence[TurnRecor
         return None
     return Own(
         folder=preregistered.folder,
-        rooms=preregistered.rooms or (),
+        rooms=preregistered.rooms,
         texts=texts,
         measures=results.of(texts, turns),
     )

@@ -20,7 +20,7 @@ from playmolt_agora.experiment.commands import EndJudging, RecordJudgement
 from playmolt_agora.experiment.events import PinnedModel
 from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.experiment.state import State
-from playmolt_core.db.in_flight import InFlight
+from playmolt_core.db.blobs import InFlight
 from playmolt_core.game.decider import Command, Event, Refused
 from playmolt_core.game.snapshot import Snapshot
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry

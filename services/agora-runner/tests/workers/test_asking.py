@@ -13,8 +13,8 @@ from playmolt_agora.turn.reply import TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.workers.asking import Asking, Halt, Lost
 from playmolt_agora.workers.budget_reservations import BudgetReservations
+from playmolt_core.db.blobs import InFlight
 from playmolt_core.db.budgets import Short
-from playmolt_core.db.in_flight import InFlight
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.port import (
     TRANSPORT_FAULTS,

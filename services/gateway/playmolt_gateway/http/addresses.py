@@ -1,10 +1,10 @@
-"""Under which address a request came, and under which ones this gateway is known."""
+"""The public addresses of the gateway and the spectator."""
 
 import re
 from typing import Final
 from urllib.parse import urlsplit
 
-from playmolt_core.ops.addresses import read_address
+from playmolt_core.ops.connections import read_address
 from playmolt_core.settings import Settings, parse_address, parse_networks
 from starlette.types import Scope
 
@@ -14,7 +14,7 @@ _PORTS: Final = {"http": ":80", "https": ":443"}
 
 
 class PublicAddress:
-    """Under which addresses others reach this gateway and its spectator."""
+    """The addresses under which clients reach this gateway and its spectator."""
 
     def __init__(self, settings: Settings) -> None:
         self._gateway = parse_address(settings.public_url)
@@ -25,11 +25,11 @@ class PublicAddress:
         self._hosts = frozenset(name.strip() for name in named if name.strip())
 
     def gateway(self, scope: Scope) -> str:
-        """The one that is set, else scheme and host of the request."""
+        """The configured address, or scheme and host of the request."""
         return self._gateway or f"{self._scheme(scope)}://{self._host(scope)}"
 
     def spectator(self, scope: Scope) -> str:
-        """The one that is set, else the gateway's host with the spectator's port; without a port the gateway itself."""
+        """The configured address, or the gateway's host with the spectator's port, or (port 0) the gateway's."""
         if self._spectator:
             return self._spectator
         if not self._spectator_port:
@@ -39,13 +39,13 @@ class PublicAddress:
         return f"{own.scheme}://{name}:{self._spectator_port}"
 
     def expects(self, host: str) -> bool:
-        """Whether a Host is this machine's own or a configured name. Another one may be a page's that was led here."""
+        """Whether a Host header is a loopback or configured name. Others may come from DNS rebinding."""
         name, _, port = host.lower().rpartition(":")
         bare = name if port.isdigit() and name else host.lower()
         return bare in _OWN_NAMES or bool({bare, host.lower()} & self._hosts)
 
     def is_own(self, origin: str, host: str) -> bool:
-        """Whether a page of this origin is ours: it has the Host that was asked, or a configured one."""
+        """Whether an origin is this server's: it matches the requested or a configured host."""
         scheme, _, name = origin.lower().partition("://")
         asked = host.lower().removesuffix(_PORTS.get(scheme, ""))
         return scheme in _PORTS and (name.removesuffix(_PORTS[scheme]) == asked or name in self._hosts)
@@ -62,7 +62,7 @@ class PublicAddress:
         return f"{name}:{port}"
 
     def _forwarded(self, scope: Scope, header: bytes) -> str:
-        """What the nearest proxy says, where it is a trusted one."""
+        """A forwarding header's last value if the peer is a trusted proxy, otherwise ""."""
         client = scope.get("client")
         address = read_address(client[0]) if client else None
         if address is None or not any(address in net for net in self._trusted):
@@ -72,5 +72,5 @@ class PublicAddress:
 
 
 def _is_host(text: str) -> bool:
-    """Whether a header's text is a name and perhaps a port: nothing that a text for shells could be ended with."""
+    """Whether a text is a host with an optional port. Guides put it into shell commands, so nothing else may pass."""
     return bool(_HOST.fullmatch(text))

@@ -1,4 +1,4 @@
-"""Request bodies: bounded, JSON, and of the declared type."""
+"""Request bodies: bounded in size, time and cost, parsed as JSON."""
 
 import asyncio
 import codecs
@@ -14,71 +14,70 @@ from playmolt_schemas.codes import Code
 from playmolt_schemas.limits import BODY_BYTES, BODY_VALUES, EXPONENT_DIGITS, NUMBER_CHARS
 from starlette.types import Receive
 
-from playmolt_gateway.http.problems import Refusal, bad_request
+from playmolt_gateway.http.problems import HttpProblem, bad_request
 
 BODY_SECONDS: Final = 30
 _SWEEP_SECONDS: Final = 1.0
 NESTED: Final = 100
-"""Arrays and objects inside each other: what every later step can walk through without running out of stack."""
+"""Maximum nesting of arrays and objects, safe for recursive code."""
 
-_TOO_DEEP: Final = bad_request(f"The body is nested too deeply; {NESTED} levels are taken.")
-_TOO_MANY: Final = bad_request(f"The body holds too many values; {BODY_VALUES} are taken, of all levels together.")
+_TOO_DEEP: Final = bad_request(f"The body is nested too deeply. Use at most {NESTED} levels.")
+_TOO_MANY: Final = bad_request(f"The body has too many values. Send at most {BODY_VALUES}, counting all levels.")
 _TOO_LONG: Final = bad_request(
-    f"The body holds a number that is too long; {NUMBER_CHARS} digits and {EXPONENT_DIGITS} of an exponent are taken."
+    f"The body has a number that is too long. Use at most {NUMBER_CHARS} digits and {EXPONENT_DIGITS} exponent digits."
 )
 SMALL_BYTES: Final = 512
-"""A body up to this length cannot cost much, whatever it holds."""
+"""A body up to this length is cheap to decode whatever its content."""
 _TEXTS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
-"""The texts of a body. One without an end goes to the body's: else each quote in it would be tried as a beginning."""
+"""The strings of a body. An unterminated one extends to the end of the body; otherwise matching would be quadratic."""
 _LONG_NUMBER: Final = re.compile(rb"(?<![\d.])[\d.]{%d}|[eE]\+?\d{%d}" % (NUMBER_CHARS + 1, EXPONENT_DIGITS + 1))
-_EMPTY: Final = bad_request("The body is empty. Send a JSON object; /openapi.json describes what this call takes.")
-CUT_SHORT: Final = bad_request("The connection ended before the body was complete. Send the request again.")
+_EMPTY: Final = bad_request("The body is empty. Send a JSON object; see /openapi.json.")
+CUT_SHORT: Final = bad_request("The connection ended before the body was complete. Retry.")
 _decode = msgspec.json.Decoder().decode
 
 
-def too_large(length: int | None, most: int = BODY_BYTES) -> Refusal:
-    """A body beyond what a connection may send, or one that does not tell its length, ends the connection instead of
-    being read to its end."""
-    return Refusal(
+def too_large(length: int | None, most: int = BODY_BYTES) -> HttpProblem:
+    """Refuse a body. The connection is closed if the rest is too long, or of unknown length, to be read and dropped."""
+    return HttpProblem(
         Code.BODY_TOO_LARGE,
-        f"A body may have {most} bytes. Send a shorter one.",
+        f"The body is too large. Send at most {most} bytes.",
         close=length is None or length > MESSAGE_BYTES,
     )
 
 
-def _encoded(length: int | None) -> Refusal:
-    return Refusal(
+def _encoded(length: int | None) -> HttpProblem:
+    return HttpProblem(
         Code.UNSUPPORTED_ENCODING,
-        "A body is read as it is sent. Send it without Content-Encoding.",
+        "Content-Encoding is not supported. Send the body uncompressed.",
         close=length is None or length > MESSAGE_BYTES,
     )
 
 
-def overdue_body() -> Refusal:
-    return bad_request(f"The body did not arrive within {BODY_SECONDS} seconds. Send the request again.")
+def overdue_body() -> HttpProblem:
+    return bad_request(f"The body did not arrive within {BODY_SECONDS} seconds. Retry.")
 
 
 def length_of(header: bytes | None) -> int | None:
-    """The value of a Content-Length header; None when it says no length."""
+    """The value of a Content-Length header; None when it is missing or invalid."""
     return int(header) if header is not None and header.isdigit() and len(header) < 19 else None
 
 
-_STOPPING: Final = Refusal(
-    Code.UNAVAILABLE, "This server stops, and the body was not whole. Send the request again.", close=True
+_STOPPING: Final = HttpProblem(
+    Code.UNAVAILABLE, "The server is stopping and the body was incomplete. Retry.", close=True
 )
 _MARK: Final = codecs.BOM_UTF8
 
-GiveUp = Callable[[Refusal], object]
-"""What answers a request whose body does not come."""
+GiveUp = Callable[[HttpProblem], object]
+"""Answers a request without waiting any longer for its body."""
 
 
-def unmarked(body: bytes) -> bytes:
+def without_bom(body: bytes) -> bytes:
     """A body without its byte order mark."""
     return body.removeprefix(_MARK)
 
 
-class Arrivals:
-    """Gives up on bodies that do not arrive; one timer for all: one each is a tenth of what an action costs."""
+class BodyDeadlines:
+    """Times out bodies that do not arrive. One timer serves all: one per body adds a tenth to an action's cost."""
 
     def __init__(self) -> None:
         self._awaited: dict[object, tuple[float, GiveUp]] = {}
@@ -86,7 +85,7 @@ class Arrivals:
         self._timer: TimerHandle | None = None
 
     def expect(self, body: object, give_up: GiveUp) -> None:
-        """Call `give_up` once unless `arrived` is called within BODY_SECONDS and before the gateway stops."""
+        """Call `give_up` unless `arrived` is called within BODY_SECONDS and before the gateway stops."""
         loop = asyncio.get_running_loop()
         if self._closed:
             loop.call_soon(self._give_up_at_close, body)
@@ -101,7 +100,7 @@ class Arrivals:
         return len(self._awaited)
 
     def close(self) -> None:
-        """The gateway stops: a body that is not whole holds it no longer than an idle connection does."""
+        """Time out all bodies, now and later: the gateway is stopping."""
         self._closed = True
         for body in tuple(self._awaited):
             self._give_up_at_close(body)
@@ -120,11 +119,11 @@ class Arrivals:
         self._timer = loop.call_later(_SWEEP_SECONDS, self._sweep, loop) if self._awaited else None
 
 
-class Bodies:
-    """Reads bodies of ASGI requests, each in bounded time."""
+class BodyReader:
+    """Reads bodies of ASGI requests within BODY_SECONDS."""
 
     def __init__(self) -> None:
-        self.arrivals = Arrivals()
+        self.arrivals = BodyDeadlines()
 
     async def read(
         self,
@@ -132,8 +131,8 @@ class Bodies:
         content_length: bytes | None,
         content_encoding: bytes | None = None,
         most: int = BODY_BYTES,
-    ) -> bytes | Refusal:
-        """Read a body of at most `most` bytes; a larger or an encoded one is refused without being read on."""
+    ) -> bytes | HttpProblem:
+        """Read a body of at most `most` bytes. Larger or encoded ones are refused without reading the rest."""
         length = length_of(content_length)
         if length is not None and length > most:
             return too_large(length, most)
@@ -141,10 +140,10 @@ class Bodies:
             return _encoded(length)
         task = asyncio.current_task()
         if task is None:
-            raise RuntimeError("a body is read by a task")
-        given_up: Refusal | None = None
+            raise RuntimeError("read() must run in a task")
+        given_up: HttpProblem | None = None
 
-        def give_up(why: Refusal) -> None:
+        def give_up(why: HttpProblem) -> None:
             nonlocal given_up
             given_up = why
             task.cancel()
@@ -152,7 +151,7 @@ class Bodies:
         self.arrivals.expect(task, give_up)
         try:
             body = await _collect(receive, length, most)
-            return body if isinstance(body, Refusal) else unmarked(body)
+            return body if isinstance(body, HttpProblem) else without_bom(body)
         except asyncio.CancelledError:
             if given_up is None:
                 raise
@@ -162,7 +161,7 @@ class Bodies:
             self.arrivals.arrived(task)
 
 
-async def _collect(receive: Receive, length: int | None, most: int) -> bytes | Refusal:
+async def _collect(receive: Receive, length: int | None, most: int) -> bytes | HttpProblem:
     message = await receive()
     body: bytes = message.get("body", b"")
     while message.get("more_body"):
@@ -175,8 +174,8 @@ async def _collect(receive: Receive, length: int | None, most: int) -> bytes | R
     return too_large(length, most) if len(body) > most else body
 
 
-def parse(body: bytes) -> Any | Refusal:
-    """Parse JSON. Lone surrogates pass: they are JSON, and it is the field's check that refuses them by name."""
+def parse(body: bytes) -> Any | HttpProblem:
+    """Parse JSON. Lone surrogates pass: they are valid JSON, and field checks refuse them by name."""
     if not body:
         return _EMPTY
     if len(body) > SMALL_BYTES and (refusal := costly(body)):
@@ -187,8 +186,8 @@ def parse(body: bytes) -> Any | Refusal:
     return value
 
 
-def costly(body: bytes) -> Refusal | None:
-    """Refuse what costs more to decode than its length says, here and at whoever decodes it after us."""
+def costly(body: bytes) -> HttpProblem | None:
+    """Refuse a body that is expensive to decode for its length, here or in later services."""
     bare = _TEXTS.sub(b"", body)
     if bare.count(b",") + bare.count(b"[") + bare.count(b"{") > BODY_VALUES:
         return _TOO_MANY
@@ -196,7 +195,7 @@ def costly(body: bytes) -> Refusal | None:
 
 
 def _nested(value: Any) -> int:
-    """Count the levels of a value, level by level: recursion is what deep values break."""
+    """The nesting depth of a value, computed without recursion."""
     depth, level = 0, [value]
     while level:
         inner = [item for item in level if isinstance(item, (dict, list))]
@@ -205,7 +204,7 @@ def _nested(value: Any) -> int:
     return depth
 
 
-def _parse(body: bytes) -> Any | Refusal:
+def _parse(body: bytes) -> Any | HttpProblem:
     try:
         return _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -214,10 +213,10 @@ def _parse(body: bytes) -> Any | Refusal:
         return _TOO_DEEP
 
 
-def _parse_slowly(body: bytes) -> Any | Refusal:
-    """Parse what the fast reader does not take; what is no JSON is told in words of our own.
+def _parse_slowly(body: bytes) -> Any | HttpProblem:
+    """Parse what the fast decoder refuses, with our own error messages.
 
-    A longer body holds no exponent that leads out of range, and asking each of its floats would double its cost.
+    Only short bodies can overflow: `expensive_fault` limits the exponents of longer ones.
     """
     read = _finite if len(body) <= SMALL_BYTES else float
     try:
@@ -225,27 +224,25 @@ def _parse_slowly(body: bytes) -> Any | Refusal:
     except RecursionError:
         return _TOO_DEEP
     except UnicodeDecodeError as error:
-        return bad_request(
-            f"The body is no UTF-8: its byte {error.start + 1} is 0x{body[error.start]:02X}. Send UTF-8."
-        )
+        return bad_request(f"The body is not UTF-8: byte {error.start + 1} is 0x{body[error.start]:02X}. Send UTF-8.")
     except json.JSONDecodeError as error:
         return bad_request(
-            f"The body is no JSON from line {error.lineno}, character {error.colno} on. Send one JSON text."
+            f"The body is not valid JSON at line {error.lineno}, column {error.colno}. Send one JSON value."
         )
-    except _NoNumber as error:
-        return bad_request(f"The body is no JSON: {error} is no number that can be told. Send a finite one.")
+    except _NonFiniteNumber as error:
+        return bad_request(f"The body is not valid JSON: {error} is not a finite number. Send a finite number.")
 
 
-class _NoNumber(ValueError):
-    """A word or a number that stands for no finite number; the message is its beginning."""
+class _NonFiniteNumber(ValueError):
+    """NaN, Infinity or a number out of range; the message is its beginning."""
 
 
 def _no_constant(name: str) -> None:
-    raise _NoNumber(name)
+    raise _NonFiniteNumber(name)
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if number in (float("inf"), float("-inf")):
-        raise _NoNumber(text[:NUMBER_CHARS])
+        raise _NonFiniteNumber(text[:NUMBER_CHARS])
     return number

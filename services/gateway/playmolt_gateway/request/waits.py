@@ -1,4 +1,4 @@
-"""Waits: how many may be open, and that they end early when the client goes or the gateway is told to stop."""
+"""Open waits (long polls and streams): their quotas, and their early end on disconnect or shutdown."""
 
 import asyncio
 from asyncio import Future, Task
@@ -9,20 +9,21 @@ from typing import Any, Final, Self
 
 import msgspec
 from playmolt_core.bus.port import Watch
-from playmolt_core.ops.addresses import address_of, bucket_of
-from playmolt_core.ops.quotas import Claim, Quota, give_all_back, take_all
+from playmolt_core.ops.connections import Claim, Quota, address_of, bucket_of, give_all_back, take_all
 from playmolt_core.settings import Settings, parse_networks
 from playmolt_schemas.codes import Code, RateLimit
 from playmolt_schemas.limits import WAIT_SECONDS
 from starlette.types import Receive, Scope
 
 from playmolt_gateway.access.auth import Caller
-from playmolt_gateway.http.problems import Refusal
+from playmolt_gateway.http.problems import HttpProblem
 
 OPEN_WAITS: Final = 10_000
-"""Long polls and streams that one gateway keeps open; more are told to come back."""
+"""The maximum of open waits of one gateway; more are refused with 503."""
 _RETRY_SECONDS: Final = 5
-_FULL: Final = Refusal(Code.UNAVAILABLE, "Too many requests wait on this server. Repeat after Retry-After seconds.")
+_FULL: Final = HttpProblem(
+    Code.UNAVAILABLE, "Too many waiting requests on this server. Retry after Retry-After seconds."
+)
 
 
 class _Versioned(msgspec.Struct):
@@ -30,11 +31,27 @@ class _Versioned(msgspec.Struct):
 
 
 version_of: Final = msgspec.json.Decoder(_Versioned).decode
-"""Reads the version of a state or a public message."""
+"""Decodes the version of a state or a public message."""
+
+
+class SeatedGame(msgspec.Struct):
+    """A game in which an agent has a seat."""
+
+    game_id: str
+    version: int
+
+
+class _Turns(msgspec.Struct):
+    turn: msgspec.Raw
+    games: list[SeatedGame]
+
+
+turns_of: Final = msgspec.json.Decoder(_Turns).decode
+"""Decodes an engine's answer to `turn`."""
 
 
 async def wait_for_newer(watch: Watch, version: int, seconds: float) -> None:
-    """Return when a watch tells of something newer than `version`, or of a gap, or after `seconds`."""
+    """Return after a message newer than `version`, a gap, or `seconds`."""
     clock = asyncio.get_running_loop().time
     end = clock() + seconds
     while message := await watch.next(end - clock()):
@@ -43,10 +60,10 @@ async def wait_for_newer(watch: Watch, version: int, seconds: float) -> None:
 
 
 class Waits:
-    """What waits in this gateway, until it stops.
+    """The open waits of this gateway.
 
-    A key may hold so many waits, and an address so many without a key; event streams and calls of `/mcp` are counted by
-    address whoever asks. The operator is not counted.
+    Waits are limited per key, and per address without a key. Event streams and calls of `/mcp` are also limited per
+    address. The operator is not limited.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -58,19 +75,19 @@ class Waits:
         self._open: set[Future[None]] = set()
         self.closed = False
 
-    def poll(self, caller: Caller, scope: Scope, receive: Receive, *, stream: bool = False) -> "LongPoll | Refusal":
-        """Count a wait in: it is to be entered at once, and is given back when it is left."""
+    def poll(self, caller: Caller, scope: Scope, receive: Receive, *, stream: bool = False) -> "LongPoll | HttpProblem":
+        """Claim a wait, which the caller must enter at once; leaving it releases the claim."""
         if len(self._open) >= OPEN_WAITS:
             return _FULL
         claims = [] if caller.operator else self._claims(caller, scope, stream=stream)
         full = take_all(claims)
         return _too_many(full) if full else LongPoll(self, receive, claims)
 
-    def call(self, scope: Scope) -> "Counted | Refusal":
-        """Count a call of `/mcp` in, likewise."""
+    def call(self, scope: Scope) -> "ClaimScope | HttpProblem":
+        """Claim a call of `/mcp`."""
         claims = [(self._calls, self._address(scope))]
         full = take_all(claims)
-        return _too_many(full) if full else Counted(claims)
+        return _too_many(full) if full else ClaimScope(claims)
 
     def _claims(self, caller: Caller, scope: Scope, *, stream: bool) -> list[Claim]:
         address = self._address(scope)
@@ -82,7 +99,7 @@ class Waits:
         return bucket_of(address_of(client[0] if client else None, scope["headers"], self._trusted))
 
     def close(self) -> None:
-        """End what waits now, and what will."""
+        """End all waits, open and future."""
         self.closed = True
         for wait in self._open:
             if not wait.done():
@@ -104,18 +121,18 @@ class Waits:
         return len(self._open)
 
 
-def _too_many(claim: Claim) -> Refusal:
+def _too_many(claim: Claim) -> HttpProblem:
     quota, name = claim
-    return Refusal(
+    return HttpProblem(
         Code.RATE_LIMITED,
-        f"{quota.most} requests wait here already for this key or address, and no more may. End one of them first.",
+        f"This key or address has {quota.most} waiting requests, the maximum. End one first.",
         ratelimit=RateLimit(key=f"{quota.kind}:{name}", limit=quota.most, seconds=WAIT_SECONDS),
         retry_after=_RETRY_SECONDS,
     )
 
 
-class Counted:
-    """What is held until it is left."""
+class ClaimScope:
+    """Releases claims on exit."""
 
     def __init__(self, claims: list[Claim]) -> None:
         self._claims = claims
@@ -130,17 +147,17 @@ class Counted:
 
 
 class LongPoll:
-    """One client's wait. `over` is set once nobody waits any more or the gateway stops."""
+    """One client's wait. `over` becomes true when the client disconnects or the gateway stops."""
 
     def __init__(self, waits: Waits, receive: Receive, claims: list[Claim]) -> None:
         self._receive = receive
         self._waits = waits
         self._claims = claims
         self.gone = False
-        """Whether the client has gone."""
+        """Whether the client has disconnected."""
 
     def until_answered(self) -> ExitStack:
-        """Give it back at the end of a block, unless the block keeps it (`pop_all`) to be entered later."""
+        """Release the claims at the end of a block, unless it calls `pop_all` to enter the wait later."""
         stack = ExitStack()
         stack.callback(give_all_back, self._claims)
         return stack
@@ -172,7 +189,7 @@ class LongPoll:
         return self._end.done()
 
     async def first(self, waits: Iterable[Awaitable[Any]], seconds: float) -> None:
-        """Return when the first of the waits is done, the time is up, or `over`. The other waits are cancelled."""
+        """Return when one of the awaitables is done, after `seconds`, or when `over`. Cancels the others."""
         tasks = [asyncio.ensure_future(wait) for wait in waits]
         try:
             await asyncio.wait([*tasks, self._end], timeout=max(0.0, seconds), return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""Answers that last: whose turn it is, a game's events as they happen, and its log."""
+"""Long polls and streams: the caller's next turn, a game's events as they happen, and its log."""
 
 import asyncio
 import re
@@ -18,32 +18,22 @@ from playmolt_schemas.routes.route import EVENT_STREAM, LARGEST, NDJSON
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from playmolt_gateway.http.problems import Refusal, bad_request
+from playmolt_gateway.http.problems import HttpProblem, bad_request
 from playmolt_gateway.http.responses import answer_response, json_response
-from playmolt_gateway.ports import AWAY
+from playmolt_gateway.ports import UNAVAILABLE_ERRORS
 from playmolt_gateway.request.checked_request import CheckedRequest, Reply, reason
 from playmolt_gateway.request.services import Services
-from playmolt_gateway.request.waits import LongPoll, version_of, wait_for_newer
+from playmolt_gateway.request.waits import LongPoll, SeatedGame, turns_of, version_of, wait_for_newer
 from playmolt_gateway.routes.games import ask_engine
 
 _log = log("gateway")
 TURN_SECONDS: Final = 1.0
-"""A game that starts for the agent while it waits is found within this time."""
+"""A game that starts while the agent waits is found within this time."""
 FEED_MESSAGES: Final = 100
 ERASED_SECONDS: Final = 2.0
-"""How soon a feed of a session looks whether the session is still there: nothing is said in one that was erased."""
+"""How often a session's feed checks that the session still exists; erasing publishes no event."""
 _OVER: Final = frozenset(("end", "aborted"))
 _VERSION: Final = re.compile(r"[0-9]{1,16}", re.ASCII)
-
-
-class _Place(msgspec.Struct):
-    game_id: str
-    version: int
-
-
-class _Turns(msgspec.Struct):
-    turn: msgspec.Raw
-    games: list[_Place]
 
 
 class _Phase(msgspec.Struct):
@@ -63,18 +53,17 @@ class _LogPage(msgspec.Struct):
 
 
 _state_of = msgspec.json.Decoder(_Phase).decode
-_turns_of = msgspec.json.Decoder(_Turns).decode
 _feed_of = msgspec.json.Decoder(_FeedPage).decode
 _log_of = msgspec.json.Decoder(_LogPage).decode
 
 Chunks = AsyncIterator[bytes]
 
 
-class Lasting(Response):
-    """A response that is written as it arises.
+class StreamedResponse(Response):
+    """A response sent in chunks as they are produced.
 
-    It ends early when the client goes or the gateway stops. A client that takes nothing for 10 seconds is dropped. When
-    the source fails, the connection breaks: a cut answer never looks like a whole one.
+    It ends when the client disconnects or the gateway stops. A client that reads nothing for 10 seconds is
+    disconnected. If the source fails, the connection is aborted, so that a truncated body never looks complete.
     """
 
     def __init__(self, media_type: str, poll: LongPoll, chunks: Callable[[LongPoll], Chunks]) -> None:
@@ -84,14 +73,14 @@ class Lasting(Response):
         self._chunks = chunks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Write until the end, or break the connection without one."""
-        del receive  # the poll has it
+        """Send all chunks, or abort the connection."""
+        del receive  # the poll reads it
         try:
             async with self._poll as poll:
                 await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
                 if scope["method"] != "HEAD":
                     await self._write(poll, send)
-        except AWAY as error:
+        except UNAVAILABLE_ERRORS as error:
             _log.warning("stream_broken", detail=reason(error))
             scope["extensions"][BREAK_OFF]["now"]()
             return
@@ -105,51 +94,51 @@ class Lasting(Response):
 
 
 async def wait_for_turn(services: Services, request: CheckedRequest) -> Reply:
-    """Answer as soon as a game wants something of the caller; 204 when none did in time."""
+    """Answer as soon as the caller has a turn; 204 on timeout."""
     poll = request.poll(services.waits)
-    if isinstance(poll, Refusal):
+    if isinstance(poll, HttpProblem):
         return poll
     clock = asyncio.get_running_loop().time
     end = clock() + min(request.query.wait, WAIT_SECONDS)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(poll)
         watches: dict[str, Watch] = {}
-        looked: set[str] | None = None
-        """The games that ran when those were looked at that do not."""
+        checked: set[str] | None = None
+        """The running games at the last check for finished ones."""
         while True:
             found = await _turn(services, request)
             if isinstance(found, Response):
                 return found
             running = {place.game_id for place in found}
-            if running != looked and not poll.gone:
-                looked = running
-                with suppress(*AWAY):
+            if running != checked and not poll.gone:
+                checked = running
+                with suppress(*UNAVAILABLE_ERRORS):
                     if over := await _over(services, request, running):
                         return over
             remaining = end - clock()
             if poll.over or remaining <= 0:
                 return Response(status_code=204)
             if await _watch_new(services, watches, found, stack):
-                continue  # Subscribed first, read again: what happened in between is seen.
+                continue  # Read again after subscribing, or events in between would be missed.
             pause = min(TURN_SECONDS, remaining)
             await poll.first([wait_for_newer(watches[g.game_id], g.version, pause) for g in found], pause)
 
 
 async def _over(services: Services, request: CheckedRequest, running: set[str]) -> Response | None:
-    """Tell of a game of the caller's that is over, once; None when there is none that it does not know of."""
+    """Report one finished game of the caller, once per game; None when there is none left to report."""
     agent, accounts = request.caller.id, services.accounts
-    untold = await services.soon(accounts.untold(agent))
+    untold = await services.within_deadline(accounts.untold(agent))
     for game_id in running.difference(untold):
-        await services.soon(accounts.keep_seat(agent, game_id))
+        await services.within_deadline(accounts.keep_seat(agent, game_id))
     for game_id in untold:
         if game_id in running:
             continue
         game = game_id.partition("-")[0]
         answer = await services.bus.submit(game, "state", game_id, agent=agent, trace=request.trace)
         if answer.status == 200 and _state_of(answer.body).phase not in _OVER:
-            continue  # It gave that game up and sits in another one.
+            continue  # The agent resigned; the game goes on without it.
         if answer.status in (200, 404):
-            await services.soon(accounts.told(agent, game_id))
+            await services.within_deadline(accounts.told(agent, game_id))
         if answer.status == 200:
             turn = {
                 "game_id": game_id,
@@ -162,7 +151,9 @@ async def _over(services: Services, request: CheckedRequest, running: set[str]) 
     return None
 
 
-async def _watch_new(services: Services, watches: dict[str, Watch], games: list[_Place], stack: AsyncExitStack) -> bool:
+async def _watch_new(
+    services: Services, watches: dict[str, Watch], games: list[SeatedGame], stack: AsyncExitStack
+) -> bool:
     new = [place.game_id for place in games if place.game_id not in watches]
     for game in new:
         watches[game] = await services.bus.watch(game.partition("-")[0], game)
@@ -170,15 +161,15 @@ async def _watch_new(services: Services, watches: dict[str, Watch], games: list[
     return bool(new)
 
 
-async def _turn(services: Services, request: CheckedRequest) -> Response | list[_Place]:
-    """Ask every game type; gives the first turn there is, else the games the caller sits in.
+async def _turn(services: Services, request: CheckedRequest) -> Response | list[SeatedGame]:
+    """The first turn of any game type, or the games in which the caller has a seat.
 
-    A type whose engine is away holds no other's turn back; it is told (by raising) only when there is no turn.
+    Raises BusUnavailable only if an engine is unavailable and no other engine has a turn.
     """
     waiting = {
         services.bus.submit(game, "turn", "", agent=request.caller.id, trace=request.trace) for game in GAME_TYPES
     }
-    games: list[_Place] = []
+    games: list[SeatedGame] = []
     failed: BusUnavailable | None = None
     while waiting:
         done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
@@ -190,7 +181,7 @@ async def _turn(services: Services, request: CheckedRequest) -> Response | list[
                 continue
             if answer.status != 200:
                 return answer_response(answer)
-            turns = _turns_of(answer.body)
+            turns = turns_of(answer.body)
             if bytes(turns.turn) != b"null":
                 for other in waiting:
                     other.cancel()
@@ -202,7 +193,7 @@ async def _turn(services: Services, request: CheckedRequest) -> Response | list[
 
 
 def _after(request: CheckedRequest) -> int | None:
-    """Where to go on: the header goes before the query's ids, those before `after`; None when it is no version."""
+    """The version to resume from: Last-Event-ID header, then query id, then `after`; None when it is not a version."""
     query = request.query
     given = request.last_event_id or query.last_event_id or query.spelt_as_the_header
     if not given:
@@ -213,24 +204,24 @@ def _after(request: CheckedRequest) -> int | None:
 
 
 async def stream_events(services: Services, request: CheckedRequest) -> Reply:
-    """Open a feed of the game as the caller sees it. What is unknown is told before anything is sent."""
+    """Stream a game's events as the caller may see them. Refusals are sent before the stream starts."""
     after = _after(request)
     if after is None:
-        return bad_request("Last-Event-ID must be the id of an event of this feed: a version, as in 17.")
+        return bad_request("Last-Event-ID must be the id of an event of this feed, such as 17.")
     opened = request.poll(services.waits, stream=True)
-    if isinstance(opened, Refusal):
+    if isinstance(opened, HttpProblem):
         return opened
     with opened.until_answered() as kept:
         first = await _feed(services, request, after)
         if first.status == Code.UNAVAILABLE.status:
-            raise BusUnavailable("the engine cannot read the feed now")
+            raise BusUnavailable("the engine cannot read the feed")
         if first.status != 200:
             return answer_response(first)
         page = _feed_of(first.body)
         if after and page.closed and after >= page.version:
             return Response(status_code=204)
         kept.pop_all()
-    return Lasting(EVENT_STREAM, opened, lambda poll: _events(services, request, after, poll))
+    return StreamedResponse(EVENT_STREAM, opened, lambda poll: _events(services, request, after, poll))
 
 
 def _feed(services: Services, request: CheckedRequest, after: int) -> "asyncio.Future[Answer]":
@@ -238,7 +229,7 @@ def _feed(services: Services, request: CheckedRequest, after: int) -> "asyncio.F
 
 
 async def _events(services: Services, request: CheckedRequest, after: int, poll: LongPoll) -> Chunks:
-    """Everything after a version, then what comes; a comment with the head when nothing does."""
+    """All events after a version, then new ones; a heartbeat comment with the version when idle."""
     clock = asyncio.get_running_loop().time
     beat = clock() + HEARTBEAT_SECONDS
     most = ERASED_SECONDS if request.game in SESSION_TYPES else HEARTBEAT_SECONDS
@@ -267,7 +258,7 @@ async def _events(services: Services, request: CheckedRequest, after: int, poll:
             try:
                 while not newer.done() and not poll.over and clock() < until:
                     said: list[bytes] = []
-                    await poll.first([asyncio.shield(newer), _hear(speech, said)], until - clock())
+                    await poll.first([asyncio.shield(newer), _next_speech(speech, said)], until - clock())
                     for message in said:
                         yield b"event: speaking\ndata: %b\n\n" % message
             finally:
@@ -282,12 +273,12 @@ async def _events(services: Services, request: CheckedRequest, after: int, poll:
 
 
 async def _speech(services: Services, request: CheckedRequest) -> Watch | None:
-    """What roles say while they say it, on the streams that tell it."""
+    """The live text of roles, for streams that carry it."""
     return await services.bus.watch_speech(request.game, request.params["id"]) if request.route.speaks else None
 
 
-async def _hear(speech: Watch | None, said: list[bytes]) -> None:
-    """Wait for what is said, for ever where nothing is; an empty message only says that some was missed."""
+async def _next_speech(speech: Watch | None, said: list[bytes]) -> None:
+    """Append the next live text; wait forever without a source. An empty message only marks a gap."""
     while speech is None or not (message := await speech.next(HEARTBEAT_SECONDS)):
         if speech is None:
             await asyncio.sleep(HEARTBEAT_SECONDS)
@@ -299,14 +290,14 @@ def _event(message: msgspec.Raw) -> bytes:
 
 
 async def read_log(services: Services, request: CheckedRequest) -> Reply:
-    """Write a game's whole log, one record a line. Who may not read it is told before anything is sent."""
+    """Stream a game's log as NDJSON. Refusals are sent before the stream starts."""
     first = await _log_page(services, request, 0)
     if first.status != 200:
         return answer_response(first)
     opened = request.poll(services.waits)
-    if isinstance(opened, Refusal):
+    if isinstance(opened, HttpProblem):
         return opened
-    return Lasting(NDJSON, opened, lambda poll: _lines(services, request, first, poll))
+    return StreamedResponse(NDJSON, opened, lambda poll: _lines(services, request, first, poll))
 
 
 def _log_page(services: Services, request: CheckedRequest, after: int) -> "asyncio.Future[Answer]":

@@ -1,10 +1,10 @@
 """uvicorn's protocol, with actions served from the parser's callbacks (docs/decisions).
 
-uvicorn's request cycle (a task, an event, scope and messages for each request) costs more than everything the gateway
-does for an action. So an action of a caller who is known is gathered as httptools parses it and submitted when its
-body is complete. Whatever would have to wait or to be treated apart (a key to look up, a chunked or too large body, a
-request behind one that is under way) is uvicorn's, and comes to the same route as an ASGI request. One parser reads
-both, so they cannot disagree on where a request ends; tests hold both to the same bytes.
+uvicorn's request cycle (task, event, scope and messages per request) costs more than all the gateway's work for an
+action. So an action of a cached caller is collected while httptools parses it and submitted when its body is complete.
+All other requests (key not cached, chunked or large body, pipelined behind a request in flight) take uvicorn's way and
+reach the same route through ASGI. One parser serves both ways, so they agree on where a request ends; tests compare
+their bytes.
 """
 
 import asyncio
@@ -22,24 +22,24 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from playmolt_gateway.access.auth import Caller
 from playmolt_gateway.http.bodies import CUT_SHORT, length_of
-from playmolt_gateway.http.problems import Headers, Refusal
+from playmolt_gateway.http.problems import Headers, HttpProblem
 from playmolt_gateway.http.responses import json_type
-from playmolt_gateway.request.checked_request import Head, read_head
-from playmolt_gateway.routes.action import ActionRoute, Observed, Rendered, failed, rendered
+from playmolt_gateway.request.checked_request import RequestHead, read_head
+from playmolt_gateway.routes.action import ActionObservation, ActionRoute, Rendered, failed, rendered
 
 _ACTION_URL: Final = re.compile(rb"/api/games/[A-Za-z0-9_-]*/actions")
 _STATUS_LINES: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 
 
-class Openings:
-    """What a response begins with, up to the figure of its length: made once for a status until the date changes."""
+class ResponseHeads:
+    """Response heads up to the value of content-length, cached per status until the date changes."""
 
     def __init__(self) -> None:
         self._common: Headers = []
         self._made: dict[int, bytes] = {}
 
     def of(self, status: int, common: Headers) -> bytes:
-        """`common` are the headers that all responses share; uvicorn makes a new list of them each second."""
+        """`common` are uvicorn's default headers, a new list every second."""
         if common is not self._common:
             self._common, self._made = common, {}
         opening = self._made.get(status)
@@ -50,15 +50,14 @@ class Openings:
 
 
 class ActionCycle(RequestResponseCycle):
-    """An action where uvicorn keeps the cycle of a request, so that what comes behind it waits and a shutdown ends it.
+    """An action in place of uvicorn's request cycle, so that pipelined requests wait and shutdown ends it.
 
-    A connection has one, used again for each action. It holds only what uvicorn's protocol reads of a cycle, and what
-    the action needs.
+    Each connection reuses one. It has only the attributes that uvicorn's protocol reads and the action needs.
     """
 
     caller: Caller
-    head: Head
-    observed: Observed
+    head: RequestHead
+    observed: ActionObservation
 
     def __init__(self) -> None:
         self.response_complete = True
@@ -71,10 +70,10 @@ class ActionCycle(RequestResponseCycle):
 
 
 class GatewayProtocol(BoundedProtocol):
-    """One connection. What connections share is set on a subclass (`protocol_for`)."""
+    """One connection. `protocol_for` sets what connections share on a subclass."""
 
     route: ActionRoute
-    openings: Openings
+    response_heads: ResponseHeads
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -96,7 +95,7 @@ class GatewayProtocol(BoundedProtocol):
             super().begin()
 
     def _begin_action(self) -> bool:
-        """Whether this request is an action for which nothing has to be awaited before its body is there."""
+        """Start an action that needs no await before its body is complete; False if the request is not one."""
         parser = self.parser
         if (
             (self.cycle and not self.cycle.response_complete)
@@ -144,31 +143,31 @@ class GatewayProtocol(BoundedProtocol):
     def _submit(self, action: ActionCycle) -> None:
         try:
             if self.route.limited(self.client[0] if self.client else None, self.headers):
-                submitted: Future[Answer | Refusal] = asyncio.ensure_future(self._submit_in_rate(action))
+                submitted: Future[Answer | HttpProblem] = asyncio.ensure_future(self._submit_in_rate(action))
             else:
                 sent = self._sent(action)
-                if isinstance(sent, Refusal):
+                if isinstance(sent, HttpProblem):
                     self._finish(rendered(sent))
                     return
-                submitted = cast("Future[Answer | Refusal]", sent)
+                submitted = cast("Future[Answer | HttpProblem]", sent)
         except Exception as error:
             self._finish(failed(error, action.head.trace))
             return
         submitted.add_done_callback(self._answered)
 
-    def _sent(self, action: ActionCycle) -> "Future[Answer] | Refusal":
+    def _sent(self, action: ActionCycle) -> "Future[Answer] | HttpProblem":
         return self.route.submit(action.caller, action.head, action.url.decode(), b"", bytes(action.body))
 
-    async def _submit_in_rate(self, action: ActionCycle) -> Answer | Refusal:
+    async def _submit_in_rate(self, action: ActionCycle) -> Answer | HttpProblem:
         refusal = await self.route.over_rate(action.caller)
         sent = refusal or self._sent(action)
-        return sent if isinstance(sent, Refusal) else await sent
+        return sent if isinstance(sent, HttpProblem) else await sent
 
-    def _answered(self, submitted: "Future[Answer | Refusal]") -> None:
+    def _answered(self, submitted: "Future[Answer | HttpProblem]") -> None:
         error = TimeoutError() if submitted.cancelled() else submitted.exception()
         self._finish(failed(error, self._action.head.trace) if error else rendered(submitted.result()))
 
-    def _give_up(self, why: Refusal) -> None:
+    def _give_up(self, why: HttpProblem) -> None:
         self._action.gathering = False
         self._finish(rendered(why))
 
@@ -178,7 +177,7 @@ class GatewayProtocol(BoundedProtocol):
         action.response_complete = True
         action.observed.end(status)
         if not self.transport.is_closing():
-            parts = [self.openings.of(status, self.server_state.default_headers), b"%d\r\n" % len(body)]
+            parts = [self.response_heads.of(status, self.server_state.default_headers), b"%d\r\n" % len(body)]
             for name, value in extra:
                 parts += (name, b": ", value, b"\r\n")
             if not action.keep_alive:
@@ -199,4 +198,6 @@ class GatewayProtocol(BoundedProtocol):
 
 
 def protocol_for(route: ActionRoute, door: Door) -> type[GatewayProtocol]:
-    return type("GatewayProtocol", (GatewayProtocol,), {"route": route, "openings": Openings(), "door": door})
+    return type(
+        "GatewayProtocol", (GatewayProtocol,), {"route": route, "response_heads": ResponseHeads(), "door": door}
+    )

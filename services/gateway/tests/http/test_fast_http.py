@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playmolt_core.ops.connections import Bounds
 from playmolt_gateway.http import bodies
-from playmolt_gateway.server.fast_http import Openings
+from playmolt_gateway.server.fast_http import ResponseHeads
 from playmolt_schemas.envelopes import Answer
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -294,12 +294,12 @@ async def test_what_is_no_http_is_refused_as_everything_else(platform: Any, port
 
 
 def test_an_opening_is_made_anew_when_the_date_changes() -> None:
-    openings, before, after = Openings(), [(b"date", b"before")], [(b"date", b"after")]
-    opening = openings.of(200, before)
+    response_heads, before, after = ResponseHeads(), [(b"date", b"before")], [(b"date", b"after")]
+    opening = response_heads.of(200, before)
     assert opening == b"HTTP/1.1 200 OK\r\ndate: before\r\ncontent-type: application/json\r\ncontent-length: "
-    assert openings.of(200, before) is opening
-    assert openings.of(200, after) == opening.replace(b"before", b"after")
-    assert openings.of(404, after).startswith(
+    assert response_heads.of(200, before) is opening
+    assert response_heads.of(200, after) == opening.replace(b"before", b"after")
+    assert response_heads.of(404, after).startswith(
         b"HTTP/1.1 404 Not Found\r\ndate: after\r\ncontent-type: application/prob"
     )
 
