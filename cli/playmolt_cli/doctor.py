@@ -135,7 +135,9 @@ async def _database(url: str) -> tuple[list[Finding], Places | None]:
         migrations = await _migrations(url)
         await _takes_writes(url)
     except ReadOnly:
-        advice = "this is a standby, perhaps after a failover: point DATABASE_URL to the primary, or promote this server"
+        advice = (
+            "this is a standby, perhaps after a failover: point DATABASE_URL to the primary, or promote this server"
+        )
         return [Finding("database", False, "postgres: read-only", advice)], None
     except LogUnavailable as error:
         return [Finding("database", False, str(error), "is Postgres running, and is DATABASE_URL right?")], None
@@ -279,7 +281,9 @@ async def _streams(bus: NatsBus, ends: Places, *, known: bool) -> AsyncIterator[
             yield Finding(name, False, str(error), "is JetStream enabled, and may this user read stream info?")
             continue
         if "error" in info:
-            yield Finding(name, False, info["error"]["description"], "the relay creates this stream; is the relay running?")
+            yield Finding(
+                name, False, info["error"]["description"], "the relay creates this stream; is the relay running?"
+            )
             continue
         last = int(info["state"]["last_seq"])
         lag = ends[place % len(ends)] - last if known else 0

@@ -9,7 +9,7 @@ import click
 
 from playmolt_cli.terminal.failures import CommandGroup
 
-# A command is imported when somebody asks for it: `up` needs no statistics, `agora` no chain.
+# Commands are imported on demand: `up` needs no statistics, `agora` no chain.
 _COMMANDS: Final = MappingProxyType(
     {
         "agora": "playmolt_cli.agora.commands:agora",
@@ -52,11 +52,11 @@ def main() -> None:
 
 
 def _settle_streams() -> None:
-    # A line must reach a pipe when it is said: scripts wait for `ready`. What a terminal cannot show is replaced.
+    # Flush each line: scripts wait for `ready`. Replace characters that the terminal cannot show.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(line_buffering=True, errors="replace")
-    # ASCII is what Python falls back to without a locale; people type UTF-8 all the same.
+    # Python falls back to ASCII without a locale, but people type UTF-8.
     if hasattr(sys.stdin, "reconfigure"):
         ascii_only = codecs.lookup(sys.stdin.encoding or "utf-8").name == "ascii"
         sys.stdin.reconfigure(encoding="utf-8" if ascii_only else None, errors="replace")

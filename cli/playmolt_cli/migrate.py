@@ -1,4 +1,4 @@
-"""`playmolt migrate`: bring a database to the present schema."""
+"""`playmolt migrate`: brings a database to the current schema."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from playmolt_cli.terminal.options import data_option, json_option, read_setting
 
 
 class NotMigrated(Failure):
-    """The call was right, and the database is not where this release needs it."""
+    """The command line is valid, but the database could not be migrated."""
 
     exit_code = 1
 
@@ -27,7 +27,7 @@ class NotMigrated(Failure):
     type=click.Choice(["pre", "post", "all"]),
     default="all",
     show_default=True,
-    help="`pre` before the new code runs, `post` once no old code does.",
+    help="`pre` before the new code starts, `post` after the old code has stopped.",
 )
 @click.option(
     "--wait",
@@ -36,15 +36,14 @@ class NotMigrated(Failure):
     default=0,
     show_default=True,
     metavar="SECONDS",
-    help="Wait so long for the database and its roles.",
+    help="Wait up to this long for the database and its roles.",
 )
 @data_option
 @json_option
 def migrate(phase: Phase, seconds: float, data: Path | None, as_json: bool) -> None:
-    """Apply the migrations that are missing. `up` does it by itself.
+    """Apply pending migrations. `up` does this automatically.
 
-    On a database where nothing is applied yet, `--phase pre` applies all. Exit status 1 when it refuses, and when the
-    database was waited for in vain.
+    On a new database, `--phase pre` applies all migrations. Exit status 1 if a migration is refused or --wait expires.
 
     Example: DATABASE_URL=postgresql://… playmolt migrate --phase pre
     """

@@ -1,6 +1,6 @@
 """`python -m playmolt_cli.schemas [--check]`: the JSON Schemas of stored events, and AsyncAPI.
 
-They are made here because only the command line knows all games: the messages' package imports no service.
+They are generated here because only the command line imports all games.
 """
 
 import sys
@@ -14,8 +14,8 @@ from playmolt_cli.games import deciders
 
 
 def files() -> Files:
-    """A schema for every stored type and version of every game and of the lobby, and what travels where."""
-    kept = {*house_types(), "lobby", "erasure"}  # another game that is installed here describes its own
+    """The schemas of all stored event types and versions, and the AsyncAPI document."""
+    kept = {*house_types(), "lobby", "erasure"}  # other installed games export their own
     stored = {game: decider.events for game, decider in deciders().items() if game in kept}
     return stored_files(stored) | asyncapi.files(stored)
 

@@ -115,7 +115,9 @@ def up(
         run = supervisor.describe()
         if run.ready:
             announce("spectator", run.spectator)
-            announce("operator key", "PLAYMOLT_OPERATOR_KEY" if settings.operator_key else str(folder.operator_key_file))
+            announce(
+                "operator key", "PLAYMOLT_OPERATOR_KEY" if settings.operator_key else str(folder.operator_key_file)
+            )
             _report(f"ready {run.gateway}")
         supervisor.run()
     finally:

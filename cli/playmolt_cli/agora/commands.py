@@ -35,24 +35,24 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NEXT = {
-    "finished": "playmolt agora analyze {experiment} --out study{data}",
-    "stopped": "{who}: the same command with --resume goes on",
-    "budget_stopped": "the budget is spent: raise it in the plan, and the same command goes on",
-    "aborted": "it was ended for good; what it did can be read: playmolt agora analyze {experiment} --out study{data}",
+    "finished": "Next: playmolt agora analyze {experiment} --out study{data}",
+    "stopped": "{who}. Run the same command with --resume to continue.",
+    "budget_stopped": "The budget is spent. Raise it in the plan and run the same command to continue.",
+    "aborted": "Aborted permanently. To read its data: playmolt agora analyze {experiment} --out study{data}",
 }
 _WHY_REFUSED = {
     401: "its key was refused",
-    402: "its account is not paid",
-    403: "its key may not do this",
-    404: "there is no such model or address",
-    429: "its account is used up",
+    402: "its account has no credit",
+    403: "its key lacks permission",
+    404: "the model or address does not exist",
+    429: "its quota is used up",
 }
-_PRESETS = "Use a plan that comes with the software: white-room, white-room-stage1, pilots, pilot-real, example."
+_PRESETS = "Use a shipped plan: white-room, white-room-stage1, pilots, pilot-real, example."
 
 
 @click.group()
 def agora() -> None:
-    """Run pre-registered experiments on small societies of LLM agents, and prove what came out.
+    """Run pre-registered experiments on small societies of LLM agents, and export verifiable results.
 
     Example: playmolt agora plan --example > plan.yaml, then playmolt agora run plan.yaml
     """
@@ -65,24 +65,24 @@ def _plan_arguments(command: F) -> F:
 
 def _place_options(command: F) -> F:
     command = data_option(command)
-    command = click.option("--key", metavar="K", help="The operator's key of that platform.")(command)
+    command = click.option("--key", metavar="K", help="Operator key of that platform.")(command)
     return click.option("--url", metavar="U", help="Gateway of a running platform, instead of --data.")(command)
 
 
 _out_option = click.option(
-    "--out", required=True, type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Folder to write."
+    "--out", required=True, type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Output folder."
 )
 
 
 @agora.command()
 @_plan_arguments
-@click.option("--example", is_flag=True, help="Print the text of a commented plan (with --preset: of that one).")
+@click.option("--example", is_flag=True, help="Print a commented plan (with --preset, that plan).")
 @json_option
 def plan(file: str | None, preset: str | None, example: bool, as_json: bool) -> None:
-    """Check a plan and say what it comes to: matrix, calls, tokens, cost, Latin squares, size and power of its tests.
+    """Check a plan and preview it: matrix, calls, tokens, cost, Latin squares, size and power of its tests.
 
-    FILE may be a folder with one plan.yaml, plan.yml or plan.json. Exit status 1 when it would be refused, for every
-    fault at once. Prices are those of PLAYMOLT_MODELS; no key is needed.
+    FILE may be a folder with one plan.yaml, plan.yml or plan.json. An invalid plan gives exit status 1 and lists all
+    errors. Prices come from PLAYMOLT_MODELS; no API key is needed.
 
     Example: playmolt agora plan --preset white-room --json
     """
@@ -93,7 +93,7 @@ def plan(file: str | None, preset: str | None, example: bool, as_json: bool) -> 
     if as_json:
         click.echo(msgspec.json.encode(preview))
     else:
-        from playmolt_agora.plan.printout import printout  # noqa: PLC0415 -- the first of its libraries takes a while
+        from playmolt_agora.plan.printout import printout  # noqa: PLC0415 -- slow import
 
         click.echo(printout(preview), nl=False)
     if preview.faults:
@@ -104,10 +104,10 @@ def plan(file: str | None, preset: str | None, example: bool, as_json: bool) -> 
 @_plan_arguments
 @json_option
 def check(file: str | None, preset: str | None, as_json: bool) -> None:
-    """Compare Korean with English and condition with condition, over every text and rendered prompt.
+    """Compare Korean with English, and the conditions with each other, over all texts and rendered prompts.
 
-    Prints the certificate with the declared exceptions; with a plan, its seed events are compared, too. Exit status 1
-    on an undeclared difference, which `run` refuses.
+    Prints the certificate with the declared exceptions; with a plan, it also compares the seed events. An undeclared
+    difference gives exit status 1, and `run` refuses it.
 
     Example: playmolt agora check plan.yaml
     """
@@ -123,19 +123,21 @@ def check(file: str | None, preset: str | None, as_json: bool) -> None:
 
 @agora.command()
 @_plan_arguments
-@click.option("--resume", is_flag=True, help="Go on even if the experiment was stopped otherwise than by Ctrl-C here.")
-@click.option("--blind", is_flag=True, help="Show no PCS on the way, so that no look at it is logged.")
+@click.option(
+    "--resume", is_flag=True, help="Continue even if the experiment was stopped by something other than Ctrl-C."
+)
+@click.option("--blind", is_flag=True, help="Do not show PCS during the run, so that no look is logged.")
 @_place_options
 @json_option
 def run(
     file: str | None, preset: str | None, resume: bool, blind: bool, url: str | None, key: str | None,
     data: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Lock a plan and run it to its end; the same command goes on after a stop and does nothing when it is finished.
+    """Lock a plan and run it. The same command continues a stopped experiment and does nothing for a finished one.
 
-    It uses the `up` on the data folder, or starts everything for as long as it takes. Ctrl-C stops the experiment. A
-    raised budget in the plan goes on where the old one ended. --json ends with {"experiment": ID}. On a terminal the
-    table shows PCS so far where the plan has one; each look at it is logged, at most one in a twentieth of the turns.
+    Uses the `up` on the data folder, or starts a platform for the duration. Ctrl-C stops the experiment. After raising
+    the budget in the plan, the same command continues. --json prints {"experiment": ID} at the end. On a terminal the
+    table shows the interim PCS if the plan has one; every look is logged, at most one per twentieth of the turns.
 
     Example: playmolt agora run plan.yaml --data playmolt-data
     """
@@ -170,7 +172,7 @@ def status(experiment: str, data: Path | None, as_json: bool) -> None:
 
     Example: playmolt agora status experiment-0190…
     """
-    from playmolt_cli.agora.status import read_status  # noqa: PLC0415 -- reads the log, which few commands of the group do
+    from playmolt_cli.agora.status import read_status  # noqa: PLC0415 -- slow import, needed by few commands
 
     found = read_status(experiment, data)
     if as_json:
@@ -179,7 +181,7 @@ def status(experiment: str, data: Path | None, as_json: bool) -> None:
     for each in found.runs:
         pause = each.paused
         until = f", until {pause.until}" if pause and pause.until else ""
-        click.echo(printable(f"{each.run} {each.status}{f': pauses{until}: {pause.reason}' if pause else ''}"))
+        click.echo(printable(f"{each.run} {each.status}{f': paused{until}: {pause.reason}' if pause else ''}"))
 
 
 @agora.command()
@@ -188,19 +190,19 @@ def status(experiment: str, data: Path | None, as_json: bool) -> None:
 @data_option
 @json_option
 def analyze(experiment: str, out: Path, data: Path | None, as_json: bool) -> None:
-    """Measure an experiment out of the log: turns.jsonl, every table as CSV and Parquet, figures, report.html.
+    """Analyze an experiment from the log: turns.jsonl, all tables as CSV and Parquet, figures, report.html.
 
-    EXPERIMENT may be a bundle, its zip file or a turns.jsonl instead, which needs no platform. Works while
-    it runs, beside an `up` and without one. A folder that holds an older analysis is written over. Exit status 1 when a
-    measure of the plan's folder failed; all else is written.
+    EXPERIMENT may also be a bundle, its zip file or a turns.jsonl, which needs no platform. Works during the
+    experiment, with or without a running `up`. Overwrites an earlier analysis in the folder. If a measure from the
+    plan's folder fails, the rest is still written and the exit status is 1.
 
     Example: playmolt agora analyze experiment-0190… --out study
     """
     found = agora_study.analyse(experiment, out, data, _console(as_json).print)
     failed = [each for each in found.measures if each["code"] is not None]
     if as_json:
-        told = {"experiment": experiment, "report": str(found.report), "measures": found.measures}
-        click.echo(msgspec.json.encode(told))
+        result = {"experiment": experiment, "report": str(found.report), "measures": found.measures}
+        click.echo(msgspec.json.encode(result))
     else:
         click.echo(str(found.report))
         for each in failed:
@@ -215,41 +217,41 @@ def analyze(experiment: str, out: Path, data: Path | None, as_json: bool) -> Non
 @data_option
 @json_option
 def export(experiment: str, out: Path, data: Path | None, as_json: bool) -> None:
-    """Seal an experiment: events, prompts, models and prices, tables, figures, report, and a verifier.
+    """Export an experiment as a sealed bundle: events, prompts, models, prices, tables, figures, report and a verifier.
 
-    `python DIR/verify.py` checks the bundle anywhere, without network and without this software.
+    `python DIR/verify.py` verifies the bundle without network access and without this software.
 
     Example: playmolt agora export experiment-0190… --out bundle
     """
     manifest = agora_study.export(experiment, out, data, _console(as_json).print)
-    told = {"experiment": experiment, "bundle": str(out), "manifest": str(manifest)}
-    click.echo(msgspec.json.encode(told) if as_json else f"{out}: python {out}/verify.py checks it")
+    result = {"experiment": experiment, "bundle": str(out), "manifest": str(manifest)}
+    click.echo(msgspec.json.encode(result) if as_json else f"{out}: verify it with python {out}/verify.py")
 
 
 @agora.command()
 @click.argument("experiment")
-@click.option("--model", required=True, metavar="ALIAS", help="The model that judges, by its alias in the catalogue.")
+@click.option("--model", required=True, metavar="ALIAS", help="Model that judges, by its alias in the catalogue.")
 @click.option(
     "--turns",
     type=click.Choice(["sample", "all"]),
     default="sample",
     show_default=True,
-    help="The 200 turns that are drawn for people, too, or all valid turns with a thought.",
+    help="The 200 turns sampled for human coders, or all valid turns with a thought.",
 )
-@click.option("--calls", type=click.IntRange(0), metavar="N", help="Calls that this judge may make in all.")
-@click.option("--money", metavar="M", help="What its calls may cost in all.")
-@click.option("--batch", is_flag=True, help="Ask in batches, at their prices; the answers may take a day.")
+@click.option("--calls", type=click.IntRange(0), metavar="N", help="Maximum number of calls of this judge.")
+@click.option("--money", metavar="M", help="Maximum cost of its calls.")
+@click.option("--batch", is_flag=True, help="Use batch calls at batch prices; answers may take a day.")
 @_place_options
 @json_option
 def judge(
     experiment: str, model: str, turns: "Which", calls: int | None, money: str | None, batch: bool, url: str | None,
     key: str | None, data: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Have a model say of each thought whether it names survival, and social aims; it sees the thought alone.
+    """Have a model code whether each thought mentions survival and social aims. It sees only the thought.
 
-    The same command goes on after a stop and asks nothing twice; another model is another coder, and a raised budget
-    goes on. Ends with {experiment, judge, coded, failed, calls, known, unknown_calls}. Exit status 1 when it stands
-    still before the end. `analyze` gives the agreement of all coders in the table kappa.
+    The same command continues after a stop or with a raised budget and repeats no call. Each model is a separate coder.
+    --json prints {experiment, judge, coded, failed, calls, known, unknown_calls}. Exit status 1 if it stops before the
+    end. `analyze` reports the agreement of all coders in the table kappa.
 
     Example: playmolt agora judge experiment-0190… --model gpt-mini --money 2
     """
@@ -260,37 +262,40 @@ def judge(
         try:
             done = agora_judge.run_judge(client, experiment, request, console)
         except KeyboardInterrupt:
-            console.print(f"{model} is stopped; the same command goes on with it")
+            console.print(f"{model} is stopped. Run the same command to continue.")
             raise click.Abort from None
-    click.echo(msgspec.json.encode(agora_judge.summary(experiment, done)) if as_json else agora_judge.told(done))
+    click.echo(msgspec.json.encode(agora_judge.summary(experiment, done)) if as_json else agora_judge.status_text(done))
     if done.status != "done":
         raise SystemExit(1)
 
 
 @agora.command()
 @click.argument("experiment")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the sheet there.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the sheet to this file."
+)
 @click.option(
     "--in",
     "filled",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     metavar="FILE",
-    help="Take this filled sheet.",
+    help="Import this filled sheet.",
 )
-@click.option("--coder", metavar="NAME", help="Who filled it.")
+@click.option("--coder", metavar="NAME", help="Coder who filled it.")
 @data_option
 @json_option
 def sheet(
     experiment: str, out: Path | None, filled: Path | None, coder: str | None, data: Path | None, as_json: bool
 ) -> None:
-    """Write a sheet on which people code 200 thoughts, blind, as CSV; or take one that a coder has filled.
+    """Write a CSV sheet for blind coding of 200 thoughts, or import a filled one.
 
-    In the columns survival and social stand 1 or 0, yes or no, true or false, 예 or 아니오, or nothing. A sheet with a
-    fault is refused whole, every fault with its line (exit status 1). The same coder again replaces.
+    The columns survival and social take 1 or 0, yes or no, true or false, 예 or 아니오, or stay empty. A sheet with errors
+    is rejected as a whole, and each error is listed with its line (exit status 1). A new sheet of the same coder replaces
+    the old one.
 
     Example: playmolt agora sheet experiment-0190… --out sheet.csv, then --in sheet.csv --coder kim
     """
-    from playmolt_cli.agora import sheet as sheets  # noqa: PLC0415 -- reads the log, which few commands of the group do
+    from playmolt_cli.agora import sheet as sheets  # noqa: PLC0415 -- slow import, needed by few commands
 
     if out is not None and filled is None and coder is None:
         rows = sheets.write(experiment, out, data)
@@ -298,9 +303,11 @@ def sheet(
         click.echo(msgspec.json.encode(done) if as_json else f"{rows} thoughts in {out}")
         return
     if out is not None or filled is None or coder is None:
-        raise click.UsageError("give --out FILE, or --in FILE with --coder NAME")
+        raise click.UsageError("Use --out FILE, or --in FILE with --coder NAME.")
     if not re.fullmatch(sheets.CODER, coder):
-        raise click.UsageError("--coder takes a name of small letters, digits and _, 32 at most, a letter first")
+        raise click.UsageError(
+            "--coder must start with a lowercase letter and contain at most 32 lowercase letters, digits and _."
+        )
     try:
         taken = sheets.take(experiment, filled, coder, data)
     except sheets.InvalidSheet as rejected:
@@ -308,22 +315,23 @@ def sheet(
             click.echo(printable(fault), err=True)
         raise SystemExit(1) from None
     done = {"experiment": experiment, "coder": taken.coder, "rows": taken.rows}
-    click.echo(msgspec.json.encode(done) if as_json else f"{taken.rows} rows of {taken.coder} taken")
+    click.echo(msgspec.json.encode(done) if as_json else f"imported {taken.rows} rows of {taken.coder}")
 
 
 @agora.command()
 @click.argument("run_id", metavar="RUN")
-@click.option("--agent", metavar="A", help="The turns of this agent alone.")
+@click.option("--agent", metavar="A", help="Only the turns of this agent.")
 @click.option("--format", "kind", type=click.Choice(["text", "md", "html"]), default="text", show_default=True)
-@click.option("--prompts", is_flag=True, help="Show what the agents were told, too.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write there.")
+@click.option("--prompts", is_flag=True, help="Include the prompts of the agents.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write to this file.")
 @data_option
 def transcript(
     run_id: str, agent: str | None, kind: "Format", prompts: bool, out: Path | None, data: Path | None
 ) -> None:
-    """Print a run as people read it: what each agent thought, did and said, and what came of it.
+    """Print a readable transcript of a run: thoughts, actions and speech of each agent, with the outcomes.
 
-    Thoughts and whispers are in it: it is the operator's. Works while the run goes on, beside an `up` and without one.
+    It includes private thoughts and whispers, so keep it to the operator. Works during the run, with or without a
+    running `up`.
 
     Example: playmolt agora transcript agora-0190… --agent jester_01 --format md --out jester.md
     """
@@ -338,20 +346,22 @@ def transcript(
 
 @agora.command()
 @click.argument("tests", nargs=-1, metavar="[TEST]...")
-@click.option("--short", is_flag=True, help="200 draws a point, enough to compare with a page.")
-@click.option("--draws", type=click.IntRange(1), metavar="N", help="Draws a point; at least 1000, with --short 200.")
-@click.option("--seed", default="0", show_default=True, metavar="S", help="What the draws follow from.")
+@click.option("--short", is_flag=True, help="Use 200 draws per point, enough for --check.")
+@click.option(
+    "--draws", type=click.IntRange(1), metavar="N", help="Draws per point: at least 1000, or 200 with --short."
+)
+@click.option("--seed", default="0", show_default=True, metavar="S", help="Seed of the draws.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Write CSV and Parquet.")
-@click.option("--write", type=click.Path(path_type=Path), metavar="FILE", help="Put the tables into this page.")
+@click.option("--write", type=click.Path(path_type=Path), metavar="FILE", help="Write the tables into this page.")
 @click.option("--check", type=click.Path(path_type=Path), metavar="FILE", help="Compare with the tables of this page.")
 @json_option
 def simulate(
     tests: tuple[str, ...], short: bool, draws: int | None, seed: str, out: Path | None, write: Path | None,
     check: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Draw data without and with an effect through the estimators: size, power and coverage of every test.
+    """Simulate data with and without an effect, and estimate size, power and coverage of every test.
 
-    Needs no platform and no network. Exit status 1 where a rate is not what is promised, or not what the page says.
+    Needs no platform and no network. Exit status 1 if a rate misses its promise or differs from the page.
 
     Example: playmolt agora simulate --short --check docs/agora-methods.md
     """
@@ -363,7 +373,7 @@ def simulate(
 
 @agora.command()
 @click.argument("run_id", metavar="RUN")
-@click.option("--at", type=click.IntRange(1), required=True, metavar="V", help="Take over the events up to V.")
+@click.option("--at", type=click.IntRange(1), required=True, metavar="V", help="Copy the events up to V.")
 @click.option(
     "--set",
     "change",
@@ -371,16 +381,18 @@ def simulate(
     metavar="CHANGE",
     help="model=ALIAS, model=AGENT:ALIAS, persona=AGENT:PERSONA (or none) or content=TEXT (of the act at V).",
 )
-@click.option("--number", type=click.IntRange(1), default=1, show_default=True, help="Which of several equal forks.")
+@click.option(
+    "--number", type=click.IntRange(1), default=1, show_default=True, help="Number of the fork among identical ones."
+)
 @_place_options
 @json_option
 def fork(
     run_id: str, at: int, change: str, number: int, url: str | None, key: str | None, data: Path | None, as_json: bool
 ) -> None:
-    """Branch a run off after one of its events with one thing changed, and run the branch to its end.
+    """Fork a run after event V with one change, and run the fork to its end.
 
-    Events up to V are taken over without a call. The branch is exploratory; the experiment's report shows the first
-    act that differs and how far the two drift apart. The same command goes on after a stop.
+    Events up to V are copied without model calls. The fork is exploratory; the experiment's report shows the first
+    differing act and how far the two diverge. The same command continues after a stop.
 
     Example: playmolt agora fork agora-0190… --at 200 --set model=scripted-wild
     """
@@ -389,7 +401,7 @@ def fork(
         request = ForkRequest(at=at, set=change)
         made = client.fork(run_id, request, f"agora-fork-{digest([run_id, at, change, number])}")
         with _interruptible(client, made.experiment, console):
-            console.print(f"{made.run} branches off {run_id} after event {at} with {change}")
+            console.print(f"{made.run} forks {run_id} after event {at} with {change}")
             state = resume_experiment(client, None, client.experiment(made.experiment), resume=False)
             if state.status == "running":
                 state = follow(client, made.experiment, console)
@@ -405,7 +417,7 @@ def _console(as_json: bool) -> Console:
 
 
 def _certificate(plan: Plan | None = None) -> "Certificate":
-    from playmolt_agora.checks import symmetry  # noqa: PLC0415 -- few commands need it
+    from playmolt_agora.checks import symmetry  # noqa: PLC0415 -- needed by few commands
     from playmolt_agora.plan import plan as plans  # noqa: PLC0415 -- as the next
 
     return symmetry.check(seed_texts=plans.seed_texts(plan) if plan else ())
@@ -414,19 +426,19 @@ def _certificate(plan: Plan | None = None) -> "Certificate":
 def _refuse_asymmetry() -> None:
     certificate = _certificate()
     if not certificate.ok:
-        click.echo("the prompts are not symmetric, so nothing is run; `playmolt agora check`:", err=True)
+        click.echo("The prompts are not symmetric, so the run is refused. Output of `playmolt agora check`:", err=True)
         for fault in certificate.faults:
             click.echo(f"  {fault}", err=True)
         raise SystemExit(1)
 
 
 def _refuse_faults(source: agora_plan.PlanSource, data: Path | None) -> None:
-    """Refuse a plan before a platform is started for it; one that runs has models of its own and judges itself."""
+    """Refuse an invalid plan before starting a platform; a running one checks it with its own models."""
     if Folder(data or read_settings().data).run() is not None:
         return
     faults = agora_plan.examined(source, keys=True).faults
     if faults:
-        raise Failure(f"{source.name} would be refused\n{agora_plan.told(faults)}")
+        raise Failure(f"{source.name} is invalid\n{agora_plan.fault_lines(faults)}")
 
 
 @contextmanager
@@ -435,15 +447,15 @@ def _interruptible(client: ExperimentsClient, experiment: str, console: Console)
         with stopped_by_ctrl_c(client, experiment, console):
             yield
     except KeyboardInterrupt:
-        console.print(f"{experiment} is stopped; the same command goes on with it")
+        console.print(f"{experiment} is stopped. Run the same command to continue.")
         raise click.Abort from None
 
 
 def _conclude(console: Console, state: ExperimentState, data: Path | None) -> None:
     """Report how it stands and what can be done next."""
     console.print(line(state))
-    for told in (*noticed(state), *filter(None, (state.reason,))):
-        console.print(printable(told))
+    for note in (*noticed(state), *filter(None, (state.reason,))):
+        console.print(printable(note))
     console.print(
         _NEXT[state.status].format(
             experiment=state.experiment, data=f" --data {data}" if data else "", who=_stopped_by(state.stopped)
@@ -452,12 +464,12 @@ def _conclude(console: Console, state: ExperimentState, data: Path | None) -> No
 
 
 def _stopped_by(stopped: StoppedBy | None) -> str:
-    """Who stopped it, in words."""
+    """Who stopped the experiment, as a sentence."""
     if stopped is None or stopped.by == "operator":
-        return "it was stopped by its operator"
+        return "Stopped by its operator"
     if stopped.by == "interrupt":
-        return "it was stopped by Ctrl-C"
+        return "Stopped by Ctrl-C"
     if stopped.model is None or stopped.status is None:
-        return "it was stopped by the runner"
+        return "Stopped by the runner"
     why = _WHY_REFUSED.get(stopped.status, "it refused a setting of the plan")
-    return f"{stopped.model} answered {stopped.status}: {why}; when that is mended"
+    return f"{stopped.model} returned {stopped.status}: {why}. Fix that first"

@@ -1,4 +1,4 @@
-"""The operator's calls about experiments."""
+"""Client for the operator's experiment routes."""
 
 import hashlib
 from collections.abc import Iterator
@@ -28,13 +28,13 @@ from playmolt_cli.terminal.options import read_settings
 
 T = TypeVar("T")
 _RETRY: Final = Retry(attempts=1000, seconds=60.0, base=0.5, cap=0.5)
-"""A platform that restarts is waited for."""
+"""Waits for a platform that is restarting."""
 
 
 class ExperimentsClient:
-    """One platform, called with its operator's key. Also a context manager.
+    """Calls one platform with the operator key. Also a context manager.
 
-    Calls raise Refused, and Failure when the platform stays away for a minute.
+    Calls raise Refused, and Failure if the platform is unavailable for a minute.
     """
 
     def __init__(self, url: str, key: str, *, transport: httpx.BaseTransport | None = None) -> None:
@@ -52,12 +52,12 @@ class ExperimentsClient:
         self._client.close()
 
     def open(self, plan: Any, key: str) -> ExperimentState:
-        """Lock a plan; under the same key the same plan is locked once."""
+        """Lock a plan; idempotent by `key`."""
         open_experiment = msgspec.to_builtins(self._call(routes.OPEN, body=plan, key=key))
         return self.experiment(open_experiment["experiment"])
 
     def put_file(self, text: str) -> str:
-        """Keep a file of a plan's folder; gives its hash."""
+        """Upload a file of a plan's folder; returns its hash."""
         named = hashlib.sha256(text.encode()).hexdigest()
         self._call(routes.PUT_FILE, named, body=text)
         return named
@@ -72,43 +72,43 @@ class ExperimentsClient:
         return self._call(routes.RUNS, experiment)
 
     def stop(self, experiment: str, reason: str) -> ExperimentState:
-        """Begin no further turn."""
+        """Stop starting new turns."""
         return self._call(routes.STOP, experiment, body=StopRequest(reason=reason))
 
     def resume(self, experiment: str, budget: Budget | None = None, reason: str = "") -> ExperimentState:
-        """Go on, with another budget where one is given."""
+        """Resume, with a new budget if given."""
         body = None if budget is None else ResumeRequest(budget=budget, reason=reason)
         return self._call(routes.RESUME, experiment, body=body)
 
     def look(self, experiment: str) -> ExperimentState:
-        """Look at PCS so far, which is logged."""
+        """Read the interim PCS; the look is logged."""
         return self._call(routes.LOOK, experiment)
 
     def codings(self, experiment: str) -> Codings:
         return self._call(routes.CODINGS, experiment)
 
     def judge(self, experiment: str, request: JudgeRequest) -> Codings:
-        """Have a model code thoughts, or go on with it."""
+        """Start or resume a model's coding of thoughts."""
         return self._call(routes.JUDGE, experiment, body=request)
 
     def stop_judge(self, experiment: str, model: str) -> Codings:
         return self._call(routes.JUDGE_STOP, experiment, body=JudgeStopRequest(model=model))
 
     def take_sheet(self, experiment: str, request: SheetRequest) -> Codings:
-        """Take what a person coded."""
+        """Import a coder's sheet."""
         return self._call(routes.SHEET, experiment, body=request)
 
     def fork(self, run: str, request: ForkRequest, key: str) -> Forked:
-        """Branch a run off; under the same key once."""
+        """Fork a run; idempotent by `key`."""
         return self._call(routes.FORK, run, body=request, key=key)
 
     def paused(self, runs: frozenset[str]) -> tuple[str, ...]:
-        """Those of the runs, among the newest hundred, that pause."""
+        """The paused runs among these, within the newest hundred."""
         lines = self._call(routes.LIST_RUNS, query={"limit": 100}).runs
         return tuple(line.game_id for line in lines if line.game_id in runs and line.phase == "paused")
 
     def why_paused(self, run: str) -> tuple[str, str]:
-        """The code of a run's pause and what is known of it; both empty when it goes on again."""
+        """Code and detail of a run's pause; both empty if it is not paused."""
         pause = self._call(platform.ADMIN_GAME, run).config.get("pause") or {}
         return str(pause.get("code", "")), str(pause.get("detail", ""))
 
@@ -118,21 +118,21 @@ class ExperimentsClient:
         try:
             return self._client.call(route, *values, query=query, body=body, idempotency_key=key)
         except (Unavailable, UnexpectedAnswer) as error:
-            raise Failure(f"{error}: see `playmolt doctor`") from error
+            raise Failure(f"{error}. Run `playmolt doctor`.") from error
 
 
 @contextmanager
 def experiments_client(url: str | None, key: str | None, data: Path | None) -> Iterator[ExperimentsClient]:
-    """The platform at a URL, or the one on a data folder; where none runs there, one of its own for the time.
+    """A client for the platform at a URL or on a data folder; starts a temporary platform if none is running.
 
-    Raises Failure and NotReadyError; turns what is refused for want of the operator's key into Failure.
+    Raises Failure and NotReadyError; refusals become Failure.
     """
     with _platform(url, key, data) as (where, operator_key), ExperimentsClient(where, operator_key) as client:
         try:
             yield client
         except Refused as refusal:
             if refusal.code in (Code.UNAUTHORIZED.wire, Code.OPERATOR_ONLY.wire):
-                hint = f"{where} does not take this key: give the operator's with --key or PLAYMOLT_OPERATOR_KEY"
+                hint = f"{where} refused this key. Set the operator key with --key or PLAYMOLT_OPERATOR_KEY."
                 raise Failure(hint) from refusal
             raise Failure(f"{refusal.detail} ({refusal.code})") from refusal
 
@@ -143,7 +143,7 @@ def _platform(url: str | None, key: str | None, data: Path | None) -> Iterator[t
     if url is not None:
         key = key or settings.operator_key
         if not key:
-            raise Failure("give the operator's key of that platform with --key or PLAYMOLT_OPERATOR_KEY")
+            raise Failure("Set the operator key of that platform with --key or PLAYMOLT_OPERATOR_KEY.")
         yield url, key
         return
     folder = data or Path(settings.data)

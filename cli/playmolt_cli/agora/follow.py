@@ -1,4 +1,4 @@
-"""Following an experiment until it stands still."""
+"""Follows an experiment until it finishes or stops."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -16,17 +16,17 @@ from playmolt_cli.agora.table import PausedRuns, line, seen_after, table
 _LOOK_SECONDS: Final = 0.5
 _LINE_SECONDS: Final = 5.0
 _STILL_SECONDS: Final = 3.0
-"""After so long without a turn it is worth asking whether runs pause."""
+"""After this long without a turn, check for paused runs."""
 _LOOKS: Final = 20
-"""How often at most PCS is looked at on the way: each look is logged for good."""
+"""Maximum number of interim looks at PCS; each look is logged permanently."""
 
 ShowState = Callable[[ExperimentState, tuple[RunRow, ...], PausedRuns | None], None]
 
 
 def follow(client: ExperimentsClient, experiment: str, console: Console, *, blind: bool = True) -> ExperimentState:
-    """Show an experiment until it is finished or stopped; gives how it then stands.
+    """Show an experiment until it finishes or stops; returns its final state.
 
-    A table on a terminal, with PCS so far unless `blind`, else a line every few seconds.
+    On a terminal it shows a table, with the interim PCS unless `blind`; elsewhere a line every few seconds.
     """
     if not console.is_terminal:
         return _followed(client, experiment, _lines(console), blind=True)
@@ -36,11 +36,11 @@ def follow(client: ExperimentsClient, experiment: str, console: Console, *, blin
 
 @contextmanager
 def stopped_by_ctrl_c(client: ExperimentsClient, experiment: str, console: Console) -> Iterator[None]:
-    """Let Ctrl-C stop the experiment, too. Raises KeyboardInterrupt once the stop is committed."""
+    """Make Ctrl-C also stop the experiment; raises KeyboardInterrupt after the stop is committed."""
     try:
         yield
     except KeyboardInterrupt:
-        console.print("stopping: turns under way end, no further one begins")
+        console.print("stopping: turns in progress finish, no new ones start")
         try:
             client.stop(experiment, INTERRUPTED)
         except Refused as refusal:
@@ -48,7 +48,7 @@ def stopped_by_ctrl_c(client: ExperimentsClient, experiment: str, console: Conso
         raise
 
 
-def _followed(client: ExperimentsClient, experiment: str, tell: ShowState, *, blind: bool) -> ExperimentState:
+def _followed(client: ExperimentsClient, experiment: str, show: ShowState, *, blind: bool) -> ExperimentState:
     turns, since, looked = -1, time.monotonic(), 0
     while True:
         state, runs = client.experiment(experiment), client.runs(experiment).runs
@@ -59,14 +59,14 @@ def _followed(client: ExperimentsClient, experiment: str, tell: ShowState, *, bl
             turns, since = state.spent.turns, time.monotonic()
         running = state.status == "running"
         still = running and time.monotonic() - since > _STILL_SECONDS
-        tell(state, runs, _pause(client, runs) if still else None)
+        show(state, runs, _pause(client, runs) if still else None)
         if not running:
             return state
         time.sleep(_LOOK_SECONDS)
 
 
 def _look_is_due(state: ExperimentState, looked: int) -> bool:
-    """Whether another share of all turns has been taken since the last look, after `looked` turns."""
+    """Whether enough turns were taken since the last look, which was after `looked` turns."""
     step = max(1, state.progress.turns_planned // _LOOKS)
     return state.status == "running" and bool(state.pcs_cells) and state.spent.turns >= looked + step
 
@@ -78,13 +78,13 @@ def _pause(client: ExperimentsClient, runs: tuple[RunRow, ...]) -> PausedRuns | 
 
 
 def _lines(console: Console) -> ShowState:
-    said, last = "", float("-inf")
+    printed, last = "", float("-inf")
 
-    def tell(state: ExperimentState, _: tuple[RunRow, ...], pause: PausedRuns | None) -> None:
-        nonlocal said, last
-        now, told = time.monotonic(), line(state, pause)
-        if told != said and (now - last >= _LINE_SECONDS or state.status != "running"):
-            console.print(told)
-            said, last = told, now
+    def show(state: ExperimentState, _: tuple[RunRow, ...], pause: PausedRuns | None) -> None:
+        nonlocal printed, last
+        now, text = time.monotonic(), line(state, pause)
+        if text != printed and (now - last >= _LINE_SECONDS or state.status != "running"):
+            console.print(text)
+            printed, last = text, now
 
-    return tell
+    return show

@@ -1,4 +1,4 @@
-"""A plan as a command is given it: a file with what it imports, or one that comes with the software."""
+"""Plans for the commands: a file with its imports, or a preset."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from msgspec import UNSET
 from playmolt_agora.folder import reading as folder_reading
 from playmolt_agora.folder.disk import Disk
 from playmolt_agora.folder.reading import FolderReading
-from playmolt_agora.folder.source import PlanSource as FolderSource
+from playmolt_agora.folder.source import Source as FolderSource
 from playmolt_agora.plan import document, reading
 from playmolt_agora.plan import plan as plans
 from playmolt_core.llm.catalogue import load
@@ -20,15 +20,15 @@ from playmolt_schemas.codes import FieldFault
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.options import read_settings
 
-_HOW: Final = "`playmolt agora plan --example` prints one with comments"
+_HOW: Final = "`playmolt agora plan --example` prints a commented plan"
 _PLAN_FILES: Final = ("plan.yaml", "plan.yml", "plan.json")
 _IMPORT_BYTES: Final = 16 * 1024 * 1024
 
 
 class SelectedPlan(msgspec.Struct, frozen=True):
-    """A plan that reads. `body` is what opens the experiment: the text as it was written, or what it imports with it.
+    """A valid plan. `body` opens the experiment: the original text, or the document with its imports.
 
-    `identity` stays the same when only the budget or the writing changes.
+    `identity` ignores budget and formatting.
     """
 
     name: str
@@ -44,22 +44,22 @@ class SelectedPlan(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """The idempotency key under which this plan is locked once."""
+        """The idempotency key for locking this plan."""
         return f"agora-run-{self.identity}"
 
 
 class PlanSource(msgspec.Struct, frozen=True):
-    """A plan's text before it is read, and what it imports from beside it; `fault` is why there is none."""
+    """A plan's text before parsing, with its imported files; `fault` if the text is unreadable."""
 
     name: str
     text: str = ""
     imported: Mapping[str, str] = {}
     fault: PlanFault | None = None
     beside: Path | None = None
-    """The folder that it lies in."""
+    """The plan's folder."""
 
     def folder(self, plan: Plan | None) -> FolderReading:
-        """What the plan makes of the folder it lies in."""
+        """Read the plan's folder."""
         if plan is None or (self.beside is None and not plan.rooms and not plan.measures):
             return FolderReading()
         if not plan.rooms and plan.measures is UNSET and not (self.beside and (self.beside / "measures").is_dir()):
@@ -74,10 +74,10 @@ class PlanSource(msgspec.Struct, frozen=True):
 
 
 def source(file: str | None, preset: str | None) -> PlanSource:
-    """Find the plan in a file or a folder, or the preset that is named. Raises Failure where there is none."""
+    """The plan in a file or folder, or the named preset. Raises Failure if there is none."""
     if preset is not None or file is None:
         if preset is None or file is not None:
-            raise Failure(f"give PLAN or --preset NAME, one of {', '.join(reading.presets())}; {_HOW}")
+            raise Failure(f"Name a FILE or --preset NAME, one of {', '.join(reading.presets())}; {_HOW}.")
         return PlanSource(preset, text_of(preset))
     path = Path(file)
     if not path.exists() and file in reading.presets():
@@ -87,28 +87,28 @@ def source(file: str | None, preset: str | None) -> PlanSource:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise Failure(f"there is no file {file}, nor a plan of that name; {_HOW}") from None
+        raise Failure(f"No file or preset named {file}; {_HOW}.") from None
     except UnicodeDecodeError:
-        return PlanSource(path.name, fault=PlanFault("", "is no text in UTF-8", "not_text"))
+        return PlanSource(path.name, fault=PlanFault("", "is not UTF-8 text", "not_text"))
     return PlanSource(path.name, text, _imported(reading.imports(text), path.parent), beside=path.parent)
 
 
 def selected(file: str | None, preset: str | None) -> SelectedPlan:
-    """Read the plan in a file, or the preset that is named. Raises Failure with every fault of it."""
+    """Read the plan in a file, or the named preset. Raises Failure with all its errors."""
     found = source(file, preset)
     read = found.reading
     folder = found.folder(read.plan)
     faults = (*_in_file(read.faults, found.name), *_in_file(folder.faults, found.name))
     if read.plan is None or faults:
-        raise Failure(f"{file or preset} is no plan that could run; {_HOW}\n{told(faults)}")
+        raise Failure(f"{file or preset} is not a valid plan; {_HOW}\n{fault_lines(faults)}")
     body = _body(found.text, read.plan, found.imported)
     return SelectedPlan(file or found.name, read.plan, body, plans.identity(read.plan, folder.folder), folder)
 
 
 def examined(found: PlanSource, *, keys: bool = False) -> Preview:
-    """Work a plan out with the models of PLAYMOLT_MODELS; with `keys`, one that is not set is a fault.
+    """Preview a plan with the models of PLAYMOLT_MODELS. An unset API key is an error with `keys`, else a warning.
 
-    Else it is a warning: nothing is asked of a model here. Raises InvalidCatalogue.
+    Raises InvalidCatalogue.
     """
     from playmolt_agora.own_measures.trial import tried  # noqa: PLC0415 -- as the next
     from playmolt_agora.plan.preview import examined  # noqa: PLC0415 -- numeric libraries that no other command needs
@@ -123,19 +123,19 @@ def examined(found: PlanSource, *, keys: bool = False) -> Preview:
         - os.environ.keys()
         - {""}
     )
-    warnings = (*preview.warnings, *(f"{name} is not set: `run` needs that key." for name in unset))
+    warnings = (*preview.warnings, *(f"{name} is not set; `run` needs that key." for name in unset))
     return msgspec.structs.replace(preview, faults=_in_file(preview.faults, found.name), warnings=warnings)
 
 
 def text_of(preset: str | None) -> str:
-    """The text of a preset, the commented example without a name. Raises Failure."""
+    """The text of a preset, or of the commented example. Raises Failure."""
     try:
         return reading.preset(preset) if preset else reading.example()
     except LookupError as error:
         raise Failure(str(error.args[0])) from None
 
 
-def told(faults: Iterable[FieldFault]) -> str:
+def fault_lines(faults: Iterable[FieldFault]) -> str:
     return "\n".join(
         f"  {fault}"
         if isinstance(fault, PlanFault)
@@ -151,8 +151,8 @@ def _in_file(faults: Iterable[PlanFault], name: str) -> tuple[PlanFault, ...]:
 def _in_folder(folder: Path) -> Path:
     there = [path for name in _PLAN_FILES if (path := folder / name).is_file()]
     if len(there) != 1:
-        found = f"{len(there)} of them" if there else "none"
-        raise Failure(f"a folder holds one of {', '.join(_PLAN_FILES)}; {folder} holds {found}")
+        found = f"{len(there)}" if there else "none"
+        raise Failure(f"{folder} must contain exactly one of {', '.join(_PLAN_FILES)}; found {found}.")
     return there[0]
 
 
@@ -165,14 +165,14 @@ def _imported(names: Iterable[str], folder: Path) -> Mapping[str, str]:
                 raise Failure(f"stage1_import: {path} is over {_IMPORT_BYTES // 2**20} MiB")
             found[name] = path.read_text(encoding="utf-8")
         except FileNotFoundError:
-            continue  # a fault of the plan, told with its others
+            continue  # reported with the plan's other errors
         except UnicodeDecodeError:
-            raise Failure(f"stage1_import: {path} is no text in UTF-8") from None
+            raise Failure(f"stage1_import: {path} is not UTF-8 text") from None
     return found
 
 
 def _body(text: str, plan: Plan, imported: Mapping[str, str]) -> Any:
-    """The text as it stands keeps its comments in the lock; an imported file has to come along inside."""
+    """The original text, so that the lock keeps its comments; with imports, the document that includes them."""
     if not imported:
         return text
     return document.plain(document.load(text)) | {"stage1_import": msgspec.to_builtins(plan.stage1_import)}

@@ -1,4 +1,4 @@
-"""`playmolt agora simulate`: whether the estimators hold what they promise, from drawn data alone."""
+"""`playmolt agora simulate`: checks the promised rates of the estimators on simulated data."""
 
 import os
 from pathlib import Path
@@ -20,26 +20,26 @@ def simulate(
     tests: tuple[str, ...], *, draws: int, seed: str, out: Path | None, write: Path | None, check: Path | None,
     as_json: bool,
 ) -> bool:  # fmt: skip
-    """Draw the rows of these tests, all without any, and print, write or compare them. Gives whether all is as said."""
-    # Products of this size are done before threads would have begun.
+    """Simulate these tests (default: all), then print, write or compare the rows. True if all rates hold and match."""
+    # Products of this size finish faster than threads start.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from playmolt_agora.simulation import page, rows  # noqa: PLC0415 -- numeric libraries that no other command needs
+    from playmolt_agora.simulation import page, rows  # noqa: PLC0415 -- imports numeric libraries
 
     unknown = [test for test in tests if test not in rows.TESTS]
     if unknown:
-        raise Failure(f"{', '.join(unknown)} is no test; there are {', '.join(rows.TESTS)}")
-    said = _texts(write, check)
-    found = rows.simulated(tests or rows.TESTS, draws=draws, seed=seed, each=lambda row: _told(row, quiet=as_json))
+        raise Failure(f"Unknown test: {', '.join(unknown)}. Choose from {', '.join(rows.TESTS)}.")
+    texts = _texts(write, check)
+    found = rows.simulated(tests or rows.TESTS, draws=draws, seed=seed, each=lambda row: _print_row(row, quiet=as_json))
     if out is not None:
         from playmolt_agora.simulation.files import save  # noqa: PLC0415 -- as above
 
         save(found, out)
     if write is not None:
         try:
-            write.write_text(page.written(said[write], found), encoding="utf-8")
+            write.write_text(page.written(texts[write], found), encoding="utf-8")
         except ValueError as error:
             raise Failure(f"{write}: {error}") from None
-    apart = list(page.differences(said[check], found)) if check is not None else []
+    apart = list(page.differences(texts[check], found)) if check is not None else []
     for each in apart:
         click.echo(f"{check}: {each}", err=True)
     if as_json:
@@ -48,7 +48,7 @@ def simulate(
 
 
 def _texts(*paths: Path | None) -> dict[Path, str]:
-    """The pages, read before anything is drawn. Raises Failure for one that is not there."""
+    """The pages, read before the simulation starts. Raises Failure for an unreadable one."""
     found = {}
     for path in paths:
         if path is None:
@@ -56,13 +56,13 @@ def _texts(*paths: Path | None) -> dict[Path, str]:
         try:
             found[path] = path.read_text(encoding="utf-8")
         except FileNotFoundError:
-            raise Failure(f"there is no file {path}") from None
+            raise Failure(f"No such file: {path}") from None
         except UnicodeDecodeError:
-            raise Failure(f"{path} is no text in UTF-8") from None
+            raise Failure(f"{path} is not UTF-8 text") from None
     return found
 
 
-def _told(row: "Row", *, quiet: bool) -> None:
+def _print_row(row: "Row", *, quiet: bool) -> None:
     promised = "" if row.promised_lo is None else f", promised {row.promised_lo:g} to {row.promised_hi:g}"
     verdict = "" if row.ok is None else ": ok" if row.ok else ": NOT OK"
     line = (

@@ -1,4 +1,4 @@
-"""How `agora run` begins: with a fresh experiment, or with the one that this plan has open_experiment before."""
+"""Starts `agora run`: opens a new experiment, or finds the one already opened with the plan."""
 
 from typing import Any
 
@@ -7,27 +7,27 @@ from playmolt_schemas.agora.plan import INTERRUPTED, ExperimentState, Plan
 from playmolt_schemas.codes import Code
 
 from playmolt_cli.agora.experiments_client import ExperimentsClient
-from playmolt_cli.agora.plan import SelectedPlan, told
+from playmolt_cli.agora.plan import SelectedPlan, fault_lines
 from playmolt_cli.terminal.failures import Failure
 
 
 def open_experiment(client: ExperimentsClient, selected: SelectedPlan) -> ExperimentState:
-    """Lock a plan, or find the experiment that was locked with it. Raises Failure for a plan that is refused."""
+    """Lock a plan, or find its existing experiment. Raises Failure if the plan is refused."""
     try:
         return client.open(_with_files(client, selected), selected.key)
     except Refused as refusal:
         if refusal.code == Code.INVALID_REQUEST.wire and refusal.errors:
-            raise Failure(f"{selected.name} was refused\n{told(refusal.errors)}") from refusal
+            raise Failure(f"{selected.name} was refused\n{fault_lines(refusal.errors)}") from refusal
         if refusal.code != Code.IDEMPOTENCY_MISMATCH.wire:
             raise
     found = _found(client, selected)
     if found is None:
-        raise Failure(f"{selected.name} was locked before, but no experiment with it is there: give it another name")
+        raise Failure(f"{selected.name} was already locked, but its experiment is missing. Give the plan another name.")
     return found
 
 
 def _with_files(client: ExperimentsClient, selected: SelectedPlan) -> Any:
-    """The plan's body, once the platform has the files of its folder."""
+    """The plan's body; uploads the files of its folder first."""
     if not selected.files:
         return selected.body
     named = {path: client.put_file(text) for path, text in selected.files.items()}
@@ -35,9 +35,9 @@ def _with_files(client: ExperimentsClient, selected: SelectedPlan) -> Any:
 
 
 def _found(client: ExperimentsClient, selected: SelectedPlan) -> ExperimentState | None:
-    """Look for the newest experiment with this plan, however it was written and whatever its budget."""
-    from playmolt_agora.plan import plan as plans  # noqa: PLC0415 -- seldom needed
-    from playmolt_agora.plan import reading  # noqa: PLC0415 -- seldom needed
+    """The newest experiment with this plan, ignoring formatting and budget."""
+    from playmolt_agora.plan import plan as plans  # noqa: PLC0415 -- rarely needed
+    from playmolt_agora.plan import reading  # noqa: PLC0415 -- rarely needed
 
     for line in client.experiments().experiments:
         if line.name != selected.plan.name:
@@ -52,9 +52,9 @@ def _found(client: ExperimentsClient, selected: SelectedPlan) -> ExperimentState
 def resume_experiment(
     client: ExperimentsClient, selected: SelectedPlan | None, state: ExperimentState, *, resume: bool
 ) -> ExperimentState:
-    """Let an experiment go on where that is meant: after Ctrl-C, with a raised budget, or because it is said.
+    """Resume an experiment after Ctrl-C, with a raised budget, or with `resume`.
 
-    Whoever stopped it otherwise has had a reason. Raises Failure for a budget that is not a raised one.
+    An experiment stopped by its operator stays stopped. Raises Failure if the new budget is not higher.
     """
     if state.status in ("finished", "aborted"):
         return state

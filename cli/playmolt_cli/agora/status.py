@@ -54,9 +54,7 @@ async def of_log(log: EventLog, experiment: str) -> ExperimentStatus:
 
     stored = await log.facts(experiment) if experiment.startswith("experiment-") else None
     if stored is None:
-        raise Failure(
-            f"No experiment {experiment} in this log. `playmolt log tail --running` lists the streams."
-        )
+        raise Failure(f"No experiment {experiment} in this log. `playmolt log tail --running` lists the streams.")
     state = fold(Experiment(), experiment, stored)
     return ExperimentStatus(tuple([await _run(log, run.run, run.status) for run in state.runs]))
 

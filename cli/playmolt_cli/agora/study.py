@@ -133,7 +133,9 @@ async def _transcribed(run: str, agent: str | None, kind: "Format", data: Path |
         try:
             stored = await (await log_of(pool)).load(run)
             if stored is None or stored.records[0].type != "run_opened":
-                raise Failure(f"No run {run} in this log. `playmolt agora status EXPERIMENT` lists the runs of an experiment.")
+                raise Failure(
+                    f"No run {run} in this log. `playmolt agora status EXPERIMENT` lists the runs of an experiment."
+                )
             turns = assembly.turns_of({run: stored.records})
             kept = [turn for turn in turns if agent in (None, turn.agent)]
             if agent is not None and not kept:

@@ -30,7 +30,9 @@ class PausedRuns(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         detail = f" ({printable(self.detail)[:_DETAIL_CHARS]})" if self.detail else ""
-        return f"{self.runs} {'run paused' if self.runs == 1 else 'runs paused'}: {_WHY.get(self.code, self.code)}{detail}"
+        return (
+            f"{self.runs} {'run paused' if self.runs == 1 else 'runs paused'}: {_WHY.get(self.code, self.code)}{detail}"
+        )
 
 
 def total(runs: Iterable[RunRow]) -> Spent:

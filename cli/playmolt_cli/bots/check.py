@@ -27,37 +27,41 @@ SeatBot = Callable[[], Awaitable[Player]]
 
 
 @click.command()
-@click.option("--python", metavar="FILE:NAME", help="A bot in a Python file, as in mybot.py:bot.")
-@click.option("--callback", metavar="URL", help="A bot behind a URL, called as the platform calls one.")
-@click.option("--command", metavar="COMMAND", help="A program: turns as JSON lines on stdin, answers on stdout.")
-@click.option("--secret", default="", help="What --callback's calls are signed with. Default: a random one.")
+@click.option("--python", metavar="FILE:NAME", help="A bot in a Python file, such as mybot.py:bot.")
+@click.option("--callback", metavar="URL", help="A bot behind a URL, called the way the platform calls it.")
 @click.option(
-    "--game", type=click.Choice(known_games()), default=_DEFAULT_GAME, show_default=True, help="What it plays."
+    "--command",
+    metavar="COMMAND",
+    help="A program that reads turns as JSON lines on stdin and writes actions to stdout.",
 )
-@click.option("--url", help="The platform to play on. Default: one of its own, which is started for it.")
+@click.option("--secret", default="", help="Secret that signs the calls of --callback. Default: a random one.")
+@click.option(
+    "--game", type=click.Choice(known_games()), default=_DEFAULT_GAME, show_default=True, help="Game to play."
+)
+@click.option("--url", help="Platform to play on. Default: start a temporary one.")
 @click.option(
     "--seconds", type=click.FloatRange(0, min_open=True), default=SECONDS, show_default=True,
-    help="How long it may think about a turn.",
+    help="Time limit for a turn.",
 )  # fmt: skip
 @json_option
 def check(
     python: str | None, callback: str | None, command: str | None, secret: str, game: GameType, url: str | None,
     seconds: float, as_json: bool,
 ) -> None:  # fmt: skip
-    """Show whether a bot holds up, over a connection that misbehaves on purpose.
+    """Check a bot over a connection that fails on purpose.
 
-    It plays one game against house bots. Refused actions, crashes and lost turns fail it (exit status 1); a line says
-    which, with file and line of a crash.
+    The bot plays one game against house bots. Refused actions, crashes and lost turns fail the check (exit status 1);
+    the report names each one, with file and line of a crash.
 
     Example: playmolt bots check --command "node mybot.js" --game trial
     """
     given = [bot for bot in (python, callback, command) if bot is not None]
     if len(given) != 1:
-        raise Failure("say exactly one of --python, --callback and --command")
+        raise Failure("Use exactly one of --python, --callback and --command.")
     try:
-        seat = _seat(python, callback, command, secret)
+        seat = _player_factory(python, callback, command, secret)
         with stopping(), _platform(url) as platform:
-            click.echo(f"{given[0]} plays {game} at {platform} against house bots …", err=True)
+            click.echo(f"{given[0]} is playing {game} at {platform} against house bots …", err=True)
             checks = asyncio.run(_checked(platform, game, seconds, seat))
     except (BotLoadError, InvalidCommand, PlayMoltError, ValueError) as error:
         raise Failure(str(error)) from error
@@ -66,14 +70,14 @@ def check(
         raise click.exceptions.Exit(_FAILED)
 
 
-def _seat(python: str | None, callback: str | None, command: str | None, secret: str) -> SeatBot:
-    """What seats the bot, as far as that can be known before there is a platform; raises BotLoadError and InvalidCommand."""
+def _player_factory(python: str | None, callback: str | None, command: str | None, secret: str) -> SeatBot:
+    """A factory for the bot's player, checked before a platform starts. Raises BotLoadError and InvalidCommand."""
     if python is not None:
         bot = python_file(python).make()
         return partial(_make_player, lambda: PythonPlayer(bot))
     if callback is not None:
         if not callback.startswith(("http://", "https://")):
-            raise InvalidCommand(f"{callback!r} is no address as in http://127.0.0.1:9000/turn")
+            raise InvalidCommand(f"{callback!r} is not a URL. Use one such as http://127.0.0.1:9000/turn.")
         return partial(_make_player, lambda: CallbackPlayer(callback, secret))
     return partial(ProgramPlayer.start, words_of(command or ""))
 

@@ -1,4 +1,4 @@
-"""`playmolt bots`: house bots, by hand and as a process, and how bots of one's own hold up."""
+"""`playmolt bots`: house bots, in one game or as a service, and checks for your own bot."""
 
 import asyncio
 import json
@@ -24,18 +24,18 @@ from playmolt_cli.terminal.failures import CommandGroup, Failure
 from playmolt_cli.terminal.options import data_option, json_option, read_settings
 
 MODEL: Final = "model:"
-"""How a policy begins that names a model."""
+"""Prefix of a policy that names a model."""
 OnSeated = Callable[[Joined], None]
 
 
 class Players(Protocol):
-    """Bots that sit down together."""
+    """Bots that take their seats together."""
 
     async def play(self, url: str, game: GameType, on_seated: OnSeated) -> list[GameResult]: ...
 
 
 class ScriptedPlayers:
-    """House bots of one policy, under the key of the house where there is one."""
+    """House bots of one policy; with a key their agents are of kind `house`."""
 
     def __init__(self, policy: str, count: int, seed: str, key: str) -> None:
         self._policy = policy
@@ -57,14 +57,14 @@ _HELP: Final = """SeatBot house bots and let them play until their games have en
 
 
 def gateway_url(data: Path | None) -> str:
-    """The gateway of the `up` on a folder, else the one that the settings name."""
+    """The gateway of the `up` on a folder, else that of the settings."""
     settings = read_settings()
     run = Folder(data or settings.data).run()
     return run.gateway if run is not None else f"http://{settings.host}:{settings.port}"
 
 
 def house_key(platform: str, data: Path | None) -> str:
-    """The key of the house: as set, else that of the `up` on a folder, where it is the platform; "" without one."""
+    """The house key: from the settings, else that of the folder if its `up` is the platform, else ""."""
     settings = read_settings()
     folder = Folder(data or settings.data)
     run = folder.run()
@@ -72,24 +72,24 @@ def house_key(platform: str, data: Path | None) -> str:
 
 
 def game_command(game: GameType) -> click.Command:
-    """The command that seats house bots in a game."""
+    """The command that seats house bots in one game."""
 
     @click.command(game, help=_HELP.format(game=game))
     @click.option(
-        "--n", "count", type=click.IntRange(1, 10_000), help="How many bots. Default: as many as fill a game."
+        "--n", "count", type=click.IntRange(1, 10_000), help="Number of bots. Default: enough to fill a game."
     )
     @click.option(
         "--policy", default=MIXED, show_default=True,
-        help=f"How they play: {', '.join(_KNOWN[game])}, or model:ALIAS, a model of PLAYMOLT_MODELS.",
+        help=f"Policy: {', '.join(_KNOWN[game])}, or model:ALIAS for a model of PLAYMOLT_MODELS.",
     )  # fmt: skip
     @click.option(
         "--prompt", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE",
-        help="What model:ALIAS is told, in place of the shipped prompt.",
+        help="Prompt for model:ALIAS, instead of the shipped one.",
     )  # fmt: skip
-    @click.option("--seed", default="house", show_default=True, help="Same seed, same decisions.")
+    @click.option("--seed", default="house", show_default=True, help="Seed; the same seed gives the same decisions.")
     @click.option(
         "--url",
-        help="The gateway. Default: that of the `up` on the data folder, else PLAYMOLT_HOST and PLAYMOLT_PORT.",
+        help="Gateway. Default: that of the `up` on the data folder, else PLAYMOLT_HOST and PLAYMOLT_PORT.",
     )
     @data_option
     @json_option
@@ -109,14 +109,14 @@ def _players(
     game: GameType, policy: str, prompt: Path | None, data: Path | None, count: int, seed: str, key: str
 ) -> Players:
     if policy.startswith(MODEL):
-        from playmolt_cli.bots.model_players import ModelPlayers  # noqa: PLC0415 -- who seats no model waits for none
+        from playmolt_cli.bots.model_players import ModelPlayers  # noqa: PLC0415 -- slow imports that only models need
 
         return ModelPlayers(policy.removeprefix(MODEL), prompt, data, count, key)
     if prompt is not None:
-        raise Failure("--prompt is what a model is told: say --policy model:ALIAS")
+        raise Failure("--prompt needs a model. Add --policy model:ALIAS.")
     if policy not in _KNOWN[game]:
         known = ", ".join(_KNOWN[game])
-        raise Failure(f"{game} has no policy {policy!r}: choose one of {known}, or a model by model:ALIAS")
+        raise Failure(f"{game} has no policy {policy!r}. Choose from {known}, or use model:ALIAS.")
     return ScriptedPlayers(policy, count, seed, key)
 
 
@@ -147,26 +147,26 @@ async def _play(url: str, game: GameType, players: Players, quiet: bool) -> list
             click.echo(f"seated in {seat.game_id}", err=True)
 
     async with AsyncClient(url) as anybody:
-        telling = asyncio.create_task(_report_waiting(anybody, seen))
+        reporter = asyncio.create_task(_report_waiting(anybody, seen))
         try:
             return await players.play(url, game, on_seated)
         finally:
-            telling.cancel()
-            await asyncio.gather(telling, return_exceptions=True)
+            reporter.cancel()
+            await asyncio.gather(reporter, return_exceptions=True)
 
 
 async def _report_waiting(anybody: AsyncClient, games: list[str]) -> None:
-    """Say again and again waiting_for the games wait for: the bots themselves never take long."""
+    """Print periodically what the games are waiting for."""
     while True:
         await asyncio.sleep(REPORT_SECONDS)
         for game_id in games:
             with suppress(PlayMoltError):
                 if awaited := waiting_for(await anybody.state(game_id)):
-                    click.echo(f"{game_id} waits for {awaited}", err=True)
+                    click.echo(f"{game_id} is waiting for {awaited}", err=True)
 
 
 def waiting_for(state: State) -> str:
-    """Whom a game waits for, as anybody may see it; "" when it is over."""
+    """What a game is waiting for, from its public state; "" if it is over."""
     if state["phase"] in OVER:
         return ""
     if state["phase"] == "waiting":
@@ -174,7 +174,7 @@ def waiting_for(state: State) -> str:
         return f"{missing} more to join"
     names = [seat["name"] for seat in state["participants"] if not (seat["submitted"] or seat["away"])]
     left = "" if state["seconds_left"] is None else f", {state['seconds_left']:g} s left"
-    return f"{', '.join(names) or 'nobody'} ({state['phase']}, round {state['round']}{left})"
+    return f"{', '.join(names) or 'no seat'} ({state['phase']}, round {state['round']}{left})"
 
 
 _SUBCOMMANDS: Final = MappingProxyType(
@@ -187,7 +187,7 @@ _SUBCOMMANDS: Final = MappingProxyType(
 
 
 class _GameCommands(CommandGroup):
-    """A command a game, and others."""
+    """One command per game, and the subcommands."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -195,7 +195,7 @@ class _GameCommands(CommandGroup):
         there = self.list_commands(ctx)
         if args and args[0] not in there and not args[0].startswith("-"):
             known = ", ".join(repr(name) for name in sorted(there, key=lambda name: name in _SUBCOMMANDS))
-            raise click.UsageError(f"{args[0]!r} is neither a game with house bots nor a command: there are {known}")
+            raise click.UsageError(f"{args[0]!r} is neither a game with house bots nor a command. Choose from {known}.")
         return super().resolve_command(ctx, args)
 
 

@@ -20,7 +20,7 @@ from playmolt_cli.terminal.options import read_settings
 
 
 class ModelPlayers:
-    """A model in each seat, under the key of the house; calls and prompts lie in the data folder."""
+    """A model in each seat, registered with the house key. Calls and prompts are stored in the data folder."""
 
     def __init__(self, alias: str, prompt: Path | None, data: Path | None, count: int, key: str) -> None:
         """Raises Failure."""
@@ -28,7 +28,7 @@ class ModelPlayers:
         folder = Folder(data or settings.data)
         self._key = key
         if not key:
-            raise Failure(f"a model sits down as the house's: PLAYMOLT_HOUSE_KEY is not set, no `up` on {folder.path}")
+            raise Failure(f"A model needs the house key. Set PLAYMOLT_HOUSE_KEY, or start `up` on {folder.path}.")
         self._alias = alias
         self._count = count
         catalogue = load(settings.models)

@@ -1,4 +1,4 @@
-"""Where a command finds the log: a given URL, a running `up`, or a folder whose Postgres it starts for the time."""
+"""Finds the log's database: DATABASE_URL, a running `up`, or a data folder whose Postgres is started temporarily."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +14,8 @@ from playmolt_cli.terminal.options import read_settings
 def database(data: Path | None) -> Iterator[str]:
     """The URL of the log's database.
 
-    `data`, when given, wins over DATABASE_URL, and that over the default folder. Raises Failure when there is no log,
-    FolderInUseError while another command has the folder's database.
+    `data` takes precedence over DATABASE_URL, which takes precedence over the default folder. Raises Failure if there
+    is no log, FolderInUseError while another command uses the folder's database.
     """
     settings = read_settings()
     if data is None and settings.database_url:
@@ -28,11 +28,11 @@ def database(data: Path | None) -> Iterator[str]:
         return
     if not folder.postgres.exists():
         raise Failure(
-            f"there is no log in {folder.path}: start one with `playmolt up --data {folder.path}`, "
-            "name another folder with --data, or set DATABASE_URL"
+            f"No log in {folder.path}. Start one with `playmolt up --data {folder.path}`, "
+            "choose another folder with --data, or set DATABASE_URL."
         )
     folder.lock()
-    folder.remove_run()  # what a killed `up` left behind would send others to servers that are gone
+    folder.remove_run()  # a run.json left by a killed `up` would point others to servers that no longer run
     try:
         server = Postgres(folder.postgres)
         server.log = folder.log("postgres-1")

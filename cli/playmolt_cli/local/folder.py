@@ -1,4 +1,4 @@
-"""The data folder of `up`: who uses it now, and the secrets it keeps."""
+"""The data folder of `up`: its lock, its files and its secrets."""
 
 import fcntl
 import json
@@ -15,7 +15,6 @@ from typing import IO
 
 import msgspec
 from playmolt_core.vault.key_file import drawn, write_keys
-from playmolt_jury.chain import EMBEDDED_DEPLOYER_KEY
 
 from playmolt_cli.terminal.failures import ExpectedError
 
@@ -25,7 +24,7 @@ class FolderInUseError(ExpectedError):
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """A running `up`, as run.json tells other commands. `processes` maps a child's name to its process id."""
+    """A running `up`, stored in run.json for other commands. `processes` maps a child's name to its process id."""
 
     pid: int
     ready: bool
@@ -48,14 +47,14 @@ class NatsLogin(msgspec.Struct, frozen=True):
 
 
 class Reader(msgspec.Struct, frozen=True):
-    """What a tool of one's own logs in with, to read and nothing else, as reader.json tells it."""
+    """Read-only logins for your own tools, stored in reader.json."""
 
     database_url: str
     nats: NatsLogin
 
 
 class Folder:
-    """A data folder. Nothing is made before `lock` or `make`."""
+    """A data folder. It is created by `lock` or `make`, not before."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path).resolve()
@@ -63,45 +62,45 @@ class Folder:
 
     @property
     def postgres(self) -> Path:
-        """Where the embedded Postgres keeps its cluster."""
+        """Cluster of the embedded Postgres."""
         return self.path / "postgres"
 
     @property
     def chain(self) -> Path:
-        """Where the embedded chain keeps its blocks."""
+        """Blocks of the embedded chain."""
         return self.path / "chain"
 
     @property
     def nats(self) -> Path:
-        """Where the embedded NATS keeps its streams."""
+        """Streams of the embedded NATS."""
         return self.path / "nats"
 
     @property
     def operator_key_file(self) -> Path:
-        """Where a generated operator key is kept."""
+        """File of the generated operator key."""
         return self.path / "operator-key"
 
     @property
     def anchors(self) -> Path:
-        """Where signed heads of the log are kept."""
+        """File of the log's anchors."""
         return self.path / "anchors.jsonl"
 
     @property
     def anchor_key(self) -> Path:
-        """Where the key that signs them is kept."""
+        """File of the key that signs anchors."""
         return self.path / "anchor-key.pem"
 
     @property
     def seal_keys(self) -> Path:
-        """Where the keys are kept that the keys of sessions are wrapped by."""
+        """File of the keys that wrap session keys."""
         return self.path / "seal-keys"
 
     def log(self, name: str) -> Path:
-        """Where a child's output goes."""
+        """Log file of a child."""
         return self.path / "logs" / f"{name}.log"
 
     def make(self) -> None:
-        """Make the folder, for its owner alone: for root's `up` that is who Postgres runs as, which refuses root."""
+        """Create the folder, accessible to its owner only. Postgres refuses root, so root's folder belongs to `nobody`."""
         self.path.mkdir(parents=True, exist_ok=True)
         self.path.chmod(0o700)
         if os.geteuid() == 0:
@@ -109,12 +108,12 @@ class Folder:
             os.chown(self.path, owner.pw_uid, owner.pw_gid)
 
     def remove(self) -> None:
-        """Remove the folder with all it holds, and a cluster that had to settle elsewhere (a link leads to it)."""
+        """Remove the folder and its contents, including a cluster in another place that it links to."""
         shutil.rmtree(self.postgres.resolve(), ignore_errors=True)
         shutil.rmtree(self.path, ignore_errors=True)
 
     def lock(self) -> None:
-        """Take the folder for this process, until it ends; raises FolderInUseError."""
+        """Lock the folder until `unlock` or the end of this process; raises FolderInUseError."""
         self.make()
         file = (self.path / "lock").open("a+", encoding="utf-8")
         try:
@@ -124,7 +123,7 @@ class Folder:
             holder = file.read().strip() or "another process"
             file.close()
             raise FolderInUseError(
-                f"{self.path} is in use by {holder}: stop that first, or choose another folder with --data"
+                f"{self.path} is in use by {holder}. Stop it first, or choose another folder with --data."
             ) from None
         file.truncate(0)
         file.write(f"process {os.getpid()}")
@@ -137,7 +136,7 @@ class Folder:
             self._lock = None
 
     def locked(self) -> bool:
-        """Whether some process holds the folder now."""
+        """Whether a process has locked the folder."""
         path = self.path / "lock"
         if not path.exists():
             return False
@@ -149,7 +148,7 @@ class Folder:
         return False
 
     def run(self) -> Run | None:
-        """The running `up`; None when there is none (what a killed one left behind does not count)."""
+        """The running `up`, or None. A run.json left by a killed `up` does not count."""
         if not self.locked():
             return None
         try:
@@ -158,52 +157,50 @@ class Folder:
             return None
 
     def write_run(self, run: Run) -> None:
-        """Replace run.json in one step, readable by its owner alone."""
+        """Replace run.json atomically, readable by its owner only."""
         self._write("run.json", msgspec.json.format(msgspec.json.encode(run), indent=2).decode() + "\n")
 
     def write_reader(self, reader: Reader) -> None:
-        """Replace reader.json likewise."""
+        """Replace reader.json atomically, readable by its owner only."""
         self._write("reader.json", msgspec.json.format(msgspec.json.encode(reader), indent=2).decode() + "\n")
 
     def remove_run(self) -> None:
-        """Say that no `up` runs any more."""
+        """Remove run.json and reader.json."""
         for name in ("run.json", "reader.json"):
             (self.path / name).unlink(missing_ok=True)
 
     def operator_key(self) -> str:
-        """The folder's operator key, made once."""
+        """The folder's operator key, generated on first use."""
         if not self.operator_key_file.exists():
             self._write(self.operator_key_file.name, f"op_{secrets.token_urlsafe(32)}\n")
         return self.operator_key_file.read_text("utf-8").strip()
 
     def house_key(self) -> str:
-        """The folder's key of the house, made once."""
+        """The folder's house key, generated on first use."""
         path = self.path / "house-key"
         if not path.exists():
             self._write(path.name, f"house_{secrets.token_urlsafe(32)}\n")
         return path.read_text("utf-8").strip()
 
     def draw_seal_keys(self) -> Path:
-        """The folder's file of key-encryption keys, made once."""
+        """The folder's file of key-encryption keys, generated on first use."""
         if not self.seal_keys.exists():
             write_keys(self.seal_keys, [drawn(datetime.now(UTC))])
         return self.seal_keys
 
     def chain_key(self) -> str:
-        """The key that holds all money of the folder's chain, made with the chain: a chain of before has the one that
-        everybody knows."""
+        """The key that holds all money of the folder's chain, generated on first use."""
         path = self.path / "chain-key"
         if not path.exists():
-            drawn = EMBEDDED_DEPLOYER_KEY if self.chain.exists() else f"0x{secrets.token_hex(32)}"
-            self._write(path.name, f"{drawn}\n")
+            self._write(path.name, f"0x{secrets.token_hex(32)}\n")
         return path.read_text("utf-8").strip()
 
     def passwords(self, users: Iterable[str]) -> dict[str, str]:
-        """The NATS users' passwords, made once and kept."""
+        """Passwords of the NATS users, generated on first use."""
         return self._passwords("nats-users.json", users)
 
     def database_passwords(self, logins: Iterable[str]) -> dict[str, str]:
-        """The passwords of the services' logins to Postgres, made once and kept."""
+        """Passwords of the services' Postgres logins, generated on first use."""
         return self._passwords("database-logins.json", logins)
 
     def _passwords(self, name: str, users: Iterable[str]) -> dict[str, str]:
@@ -224,7 +221,7 @@ class Folder:
 
 @contextmanager
 def passing_folder(prefix: str) -> Iterator[Path]:
-    """A folder for an `up` that leaves nothing behind."""
+    """A temporary data folder, removed afterwards."""
     folder = Path(tempfile.mkdtemp(prefix=prefix))
     folder.chmod(0o711)
     try:

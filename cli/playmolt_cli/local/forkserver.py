@@ -1,10 +1,11 @@
-"""A process that has imported every service once, and of which each is forked.
+"""A fork server: it imports every service once and forks each service from that image.
 
-Eleven interpreters would import much the same libraries: that was most of what the start of a platform cost. What is
-forked is as a process of its own: its environment, its log, its session. What one is told, secrets among it, it reads
-itself: the server, whose memory the others get, never has it.
+Separate interpreters would each import the same libraries, which took most of the platform's start time. A fork has its
+own environment, log and session. It reads its own configuration, secrets included, from a private socket: the server,
+whose memory every fork shares, never sees a secret.
 """
 
+import atexit
 import gc
 import os
 import runpy
@@ -12,6 +13,7 @@ import selectors
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
@@ -28,16 +30,16 @@ from playmolt_cli.local.embedded import child
 from playmolt_cli.local.embedded.child import PYTHON, UTF8
 
 _START_SECONDS: Final = 60.0
-"""Within this a process is there, on a machine that is busy with the imports, too."""
+"""Longest wait for a fork, including on a machine that is still busy with the imports."""
 _STOP_SECONDS: Final = 5.0
 _CHUNK: Final = 65_536
 _MOST_FDS: Final = 8
 _ROOM: Final = 16_384
-"""Bytes for the environment of a fork where /proc shows it."""
+"""Bytes reserved so that /proc can show a fork's own environment."""
 
 
 class _ForkRequest(msgspec.Struct, frozen=True):
-    """What is run, as `python -m MODULE ARGUMENTS`, with descriptors to be had by the numbers `fds`."""
+    """Run `python -m MODULE ARGUMENTS`; the descriptors that are sent along get the numbers in `fds`."""
 
     name: str
     module: str
@@ -51,7 +53,7 @@ class _Forked(msgspec.Struct, frozen=True, tag=True):
 
 
 class _Ended(msgspec.Struct, frozen=True, tag=True):
-    """`status` as Popen.returncode has it."""
+    """`status` is as in Popen.returncode."""
 
     pid: int
     status: int
@@ -61,7 +63,7 @@ _read_report = msgspec.json.Decoder(_Forked | _Ended).decode
 
 
 class Fork:
-    """A process that was forked, with the members of a Popen that a supervisor uses."""
+    """A forked process, with those members of Popen that the supervisor uses."""
 
     def __init__(self, pid: int, server: "ForkServer") -> None:
         self.pid = pid
@@ -69,13 +71,13 @@ class Fork:
         self._server = server
 
     def poll(self) -> int | None:
-        """The status it ended with, negative for a signal; None while it runs."""
+        """Exit status, negative for a signal; None while the process runs."""
         if self.returncode is None:
             self._server.poll()
         return self.returncode
 
     def send_signal(self, signum: int) -> None:
-        """Signal it unless it has ended."""
+        """Send a signal unless the process has ended."""
         if self.poll() is None:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, signum)
@@ -94,33 +96,36 @@ class Fork:
 
 
 class ForkServer:
-    """Starts services by their modules, which it imports as soon as it is begun.
+    """The caller's side: starts services by module name. The server imports all modules as soon as it starts.
 
-    Whoever dies takes those along whom it began: the caller this server, this server its forks.
+    When the caller dies, the kernel ends the server; when the server dies, the kernel ends its forks.
     """
 
-    def __init__(self, modules: Sequence[str], log: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, modules: Sequence[str], log: Path, environment: Mapping[str, str], channel: socket.socket | None = None
+    ) -> None:
+        """`channel` leads to a server that runs already; when that server ends, a new one replaces it."""
         self._modules = modules
         self._log = log
         self._environment = environment
         self._process: Popen[bytes] | None = None
-        self._channel: socket.socket | None = None
+        self._channel = channel
         self._said = b""
         self._forks: dict[int, Fork] = {}
 
     def begin(self) -> None:
-        """Begin to import, and wait for nothing. Raises OSError."""
+        """Start importing and return at once. Raises OSError."""
         self._channel_to_server()
 
     def _channel_to_server(self) -> socket.socket:
-        if self._channel is not None and self._process is not None and self._process.poll() is None:
+        if self._channel is not None and (self._process is None or self._process.poll() is None):
             return self._channel
         self.end()
         mine, its = socket.socketpair()
         with its:
             command = [*PYTHON, "-m", "playmolt_cli.local.forkserver", str(its.fileno()), *self._modules]
-            told = {**self._environment, "ROOM": " " * _ROOM}
-            self._process = child.spawn(command, log=self._log, environment=told, fds=[its.fileno()])
+            env = {**self._environment, "ROOM": " " * _ROOM}
+            self._process = child.spawn(command, log=self._log, environment=env, fds=[its.fileno()])
         self._channel = mine
         return mine
 
@@ -128,9 +133,9 @@ class ForkServer:
         self, name: str, module: str, arguments: Sequence[str], *, log: Path, environment: Mapping[str, str],
         fds: Sequence[int] = (),
     ) -> Fork:  # fmt: skip
-        """Run a module as `child.spawn` would run `python -m`; `name` is what `top` and `ps -e` show.
+        """Run a module as `child.spawn` runs `python -m`; `top` and `ps -e` show it as `name`.
 
-        Raises OSError when it cannot be done now.
+        Raises OSError if the process cannot be started.
         """
         channel = self._channel_to_server()
         order = _ForkRequest(name, module, [*arguments], {**environment, **UTF8}, [*fds])
@@ -145,12 +150,12 @@ class ForkServer:
         return fork
 
     def poll(self) -> None:
-        """Note which forks have ended; does not wait."""
+        """Record which forks have ended, without waiting."""
         if self._channel is not None:
             self._read_reports(self._channel, 0)
 
     def end(self) -> None:
-        """End the server, and what it began."""
+        """End the server and its forks."""
         if self._channel is not None:
             self._channel.close()
             self._channel = None
@@ -167,12 +172,12 @@ class ForkServer:
                     self._forks[report.pid] = fork = Fork(report.pid, self)
                     return fork
             if self._channel is None:
-                raise OSError(f"the fork server has ended; {self._log} says why")
-        self.end()  # an answer that comes later would be taken for another's
+                raise OSError(f"the fork server has ended; see {self._log}")
+        self.end()  # a late answer would be taken for that of the next request
         raise OSError(f"the fork server did not answer within {_START_SECONDS:.0f} s")
 
     def _read_reports(self, channel: socket.socket, seconds: float) -> Sequence[_Forked | _Ended]:
-        """What the server says within some seconds, or has said; what has ended is noted."""
+        """Read the reports that arrive within `seconds`, and record which forks have ended."""
         channel.settimeout(seconds)
         try:
             said = channel.recv(_CHUNK)
@@ -193,7 +198,7 @@ class ForkServer:
         return reports
 
     def _kill_orphans(self) -> None:
-        """Whom nobody watches any more is ended: nobody would poll of it, nor start it again."""
+        """Kill orphaned children; nothing would restart them."""
         self._said = b""
         for fork in self._forks.values():
             fork.returncode = -signal.SIGKILL
@@ -209,7 +214,7 @@ class _ForkLoop:
         self._channel = channel
 
     def serve(self) -> Sequence[int]:
-        """Fork as told. Gives the descriptors that came for it in a fork, and none once nobody tells any more."""
+        """Fork on request. In a fork, returns the descriptors sent for it; in the server, empty when the caller is gone."""
         woken, wakes = socket.socketpair()
         for end in (woken, wakes):
             end.setblocking(False)
@@ -230,7 +235,7 @@ class _ForkLoop:
                         return fds
 
     def _fork(self, fds: Sequence[int]) -> bool:
-        """Whether this is the fork."""
+        """Fork; True in the child."""
         arm = child.die_with(os.getpid(), signal.SIGKILL)
         pid = os.fork()
         if pid == 0:
@@ -253,17 +258,17 @@ class _ForkLoop:
 
 
 def _nothing(_: int, __: FrameType | None) -> None:
-    """Signals only wake the loop."""
+    """A handler so that the signal wakes the selector."""
 
 
 def _become(orders: int, out: int, *given: int) -> _ForkRequest:
-    """Make of this fork the process that was ordered."""
-    with socket.socket(fileno=orders) as channel, channel.makefile("rb") as told:
-        order = msgspec.json.decode(told.read(), type=_ForkRequest)
+    """Turn this fork into the requested process."""
+    with socket.socket(fileno=orders) as channel, channel.makefile("rb") as reader:
+        order = msgspec.json.decode(reader.read(), type=_ForkRequest)
     for number in (1, 2):
         os.dup2(out, number)
     os.close(out)
-    # Out of the way first: one of them may have come under the number that another is to have.
+    # Move them out of the way first: one may hold the number that another needs.
     moved = [fcntl(fd, F_DUPFD, max(order.fds) + 1) for fd in given]
     for fd in given:
         os.close(fd)
@@ -277,18 +282,42 @@ def _become(orders: int, out: int, *given: int) -> _ForkRequest:
     return order
 
 
+def _run(module: str) -> int:
+    """Run a module to its end and return the exit status of the process.
+
+    The interpreter would then also free everything that the server imported, which was most of the cost of ending.
+    """
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if isinstance(end.code, str):
+            sys.stderr.write(f"{end.code}\n")
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        status = 1
+    threading._shutdown()  # type: ignore[attr-defined] # noqa: SLF001 -- as multiprocessing ends its forks
+    atexit._run_exitfuncs()  # noqa: SLF001
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    return status & 0xFF
+
+
 def _main(fd: int, modules: Sequence[str]) -> None:
-    gc.disable()  # what is imported stays: looking through it again and again is a seventh of the work
+    gc.disable()  # imported modules stay; collecting during the imports costs a seventh of the time
     for module in modules:
         main = import_module(f"{module}.__main__").__name__
-        del sys.modules[main]  # it will be run as `__main__`
-    gc.freeze()  # the forks share what is here; a collection would copy all of it
+        del sys.modules[main]  # it runs as `__main__` later
+    gc.freeze()  # the forks share these pages; a collection would copy them
     gc.enable()
     with socket.socket(fileno=fd) as channel:
         fds = _ForkLoop(channel).serve()
     if fds:
         order = _become(*fds)
-        runpy.run_module(order.module, run_name="__main__", alter_sys=True)
+        sys.modules.pop(order.module, None)  # a new interpreter would not have imported it
+        os._exit(_run(order.module))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A child's log file: kept small, and its errors told once."""
+"""A child's log file: limits its size and reports each error once."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ _READ_BYTES = 256 * 1024
 
 
 class LogFile:
-    """What a child appends to. At most TRUNCATE_BYTES, and as much again in the `.1` beside it."""
+    """A file that a child appends to: at most TRUNCATE_BYTES, plus as much in a second file `.1`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -21,13 +21,13 @@ class LogFile:
         self._rest = b""
 
     def rotate(self) -> None:
-        """Begin a new file before a start when the old one has grown."""
+        """Start a new file if the current one is over ROTATE_BYTES; call it before the child starts."""
         if self._size() > ROTATE_BYTES:
             self.path.replace(self._older)
             self._read_to, self._rest = 0, b""
 
     def errors(self) -> Iterator[str]:
-        """The error lines written since the last call, short."""
+        """Summaries of the error lines written since the last call."""
         size = self._size()
         if size < self._read_to:
             self._read_to = 0
@@ -38,15 +38,15 @@ class LogFile:
             self._read_to += len(chunk)
             *lines, self._rest = (self._rest + chunk).split(b"\n")
             self._rest = self._rest[-_READ_BYTES:]
-            yield from (told for line in lines if (told := _told(line)))
+            yield from (summary for line in lines if (summary := _error_summary(line)))
         if size > TRUNCATE_BYTES:
-            # The child appends (O_APPEND), so it goes on at the new end without being asked.
-            with suppress(OSError):  # on a full disk the old lines have to go all the more
+            # The child writes with O_APPEND, so it continues at the new end of the file.
+            with suppress(OSError):  # on a full disk, truncate without a copy
                 shutil.copyfile(self.path, self._older)
             self.path.open("wb").close()
 
     def last_line(self) -> str:
-        """The last line, cut to what fits on a terminal; empty when there is none."""
+        """The last non-empty line, cut to 300 characters; empty if there is none."""
         if not self.path.exists():
             return ""
         with self.path.open("rb") as file:
@@ -62,7 +62,7 @@ class LogFile:
         return self.path.stat().st_size if self.path.exists() else 0
 
 
-def _told(line: bytes) -> str:
+def _error_summary(line: bytes) -> str:
     try:
         entry = json.loads(line)
     except ValueError:

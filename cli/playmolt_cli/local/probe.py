@@ -1,4 +1,4 @@
-"""Asking a service over HTTP whether it is ready."""
+"""Readiness probes over HTTP."""
 
 import json
 from typing import Any
@@ -9,24 +9,24 @@ import msgspec
 
 
 class Readiness(msgspec.Struct, frozen=True):
-    """What a /readyz said: ready or not, and what is missing or wrong."""
+    """A /readyz response: whether the service is ready, else what is missing or wrong."""
 
     ready: bool
     missing: str = ""
 
 
 def ready(url: str, seconds: float = 2.0) -> Readiness:
-    """Ask a /readyz; an unreachable one is not ready."""
+    """Probe a /readyz; an unreachable service is not ready."""
     status, body = get(url, seconds)
     if status == 200:
         return Readiness(True)
     if status == 0:
         return Readiness(False, "does not answer")
-    return Readiness(False, _missing_parts(body) or f"answers {status}")
+    return Readiness(False, _missing_parts(body) or f"HTTP status {status}")
 
 
 def get(url: str, seconds: float = 2.0) -> tuple[int, bytes]:
-    """GET a URL of this platform: status and body; status 0 when nothing answers."""
+    """GET a URL of this platform: status and body; status 0 without a response."""
     try:
         with urlopen(Request(url), timeout=seconds) as answer:  # noqa: S310 -- URLs are made here, always http
             return answer.status, answer.read()

@@ -1,4 +1,4 @@
-"""Whose sessions a terminal works on: the key, kept in the data folder, and the gateway it is for."""
+"""The API key of a terminal's sessions, stored in the data folder, and the gateway it belongs to."""
 
 import os
 import re
@@ -20,27 +20,27 @@ from playmolt_cli.terminal.narration import printable
 from playmolt_cli.terminal.options import read_settings
 
 Game = Literal["legal", "jury"]
-"""Each has a key of its own, so that one is given away without the other."""
+"""Each has a separate key, so that you can share one without the other."""
 RETRY: Final = Retry(attempts=6, seconds=12.0)
-"""A person waits: a server that is away is told of soon."""
+"""Short, because a person is waiting for an unavailable server to be reported."""
 _MAKERS: Final[Mapping[Game, str]] = {"legal": "playmolt legal new", "jury": "playmolt jury play"}
 
 
 class KeyFile:
-    """A file that holds one key, readable by its owner alone."""
+    """A file with one key, readable by its owner only."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def read(self) -> str:
-        """The key; empty when there is none yet."""
+        """The key; empty if there is none."""
         try:
             return self.path.read_text("utf-8").strip()
         except FileNotFoundError:
             return ""
 
     def write(self, key: str) -> None:
-        """Keep a key; the folder is made when it is missing."""
+        """Store a key; creates the folder if needed."""
         Folder(self.path.parent).make()
         unfinished = self.path.with_name(f".{self.path.name}-{os.getpid()}")
         unfinished.touch(0o600)
@@ -49,7 +49,7 @@ class KeyFile:
 
 
 class SessionServer(msgspec.Struct, frozen=True):
-    """Where sessions are held, the file of the key that they belong to, and the command that makes that key."""
+    """The gateway, the file of the key that owns the sessions, and the command that creates that key."""
 
     url: str
     key_file: KeyFile
@@ -57,9 +57,9 @@ class SessionServer(msgspec.Struct, frozen=True):
 
 
 def session_server(url: str | None, data: Path | None, game: Game) -> SessionServer:
-    """Find the gateway, that of the `up` on the data folder unless a URL is given, and the key file for it.
+    """The gateway (`url`, else that of the `up` on the data folder) and its key file.
 
-    Each server has a key file of its own: another server does not know the key, and shall not be shown it.
+    Each server has its own key file: a key must not be sent to another server.
     """
     settings = read_settings()
     folder = Path(data or settings.data)
@@ -79,27 +79,29 @@ def _file_suffix(url: str) -> str:
 
 @contextmanager
 def session_client(server: SessionServer, key: str | None, *, name: str = "") -> Iterator[Client]:
-    """A client with the person's key, one made now when there is none and a name to make it for."""
-    kept = "" if key else server.key_file.read()
-    if not (key or kept or name):
-        raise Failure(f"there is no key in {server.key_file.path}: `{server.maker}` makes one, or give --key")
+    """A client with the user's key. Without a stored key it registers `name` and stores the new key."""
+    stored = "" if key else server.key_file.read()
+    if not (key or stored or name):
+        raise Failure(f"No key in {server.key_file.path}. Create one with `{server.maker}`, or use --key.")
     try:
-        with Client(server.url, key or kept, retry=RETRY) as client:
+        with Client(server.url, key or stored, retry=RETRY) as client:
             if not client.key:
                 server.key_file.write(client.register(name).api_key)
             yield client
     except Refused as refusal:
-        raise Failure(_refused(refusal, server, kept)) from refusal
+        raise Failure(_refused(refusal, server, stored)) from refusal
     except PlayMoltError as error:
         raise Failure(f"{server.url}: {error}") from error
-    except ValueError as error:  # a URL without http, a text that is no Unicode
+    except ValueError as error:  # a URL without http, or text that is not valid Unicode
         raise Failure(str(error)) from error
 
 
-def _refused(refusal: Refused, server: SessionServer, kept: str) -> str:
-    # A detail lists the faults behind its first words; here each has a line of its own.
-    said = refusal.detail.partition(":")[0] if refusal.errors else refusal.detail
-    told = [f"{said} ({refusal.code})", *(f"  {fault.field}: {fault.message}" for fault in refusal.errors)]
-    if refusal.code == "unauthorized" and kept:
-        told.append(f"  the key is that of {server.key_file.path}; without the file `{server.maker}` makes another")
-    return "\n".join(map(printable, told))
+def _refused(refusal: Refused, server: SessionServer, stored: str) -> str:
+    # `detail` repeats the field errors after a colon; here each gets its own line.
+    summary = refusal.detail.partition(":")[0] if refusal.errors else refusal.detail
+    lines = [f"{summary} ({refusal.code})", *(f"  {fault.field}: {fault.message}" for fault in refusal.errors)]
+    if refusal.code == "unauthorized" and stored:
+        lines.append(
+            f"  The key comes from {server.key_file.path}. Delete that file and `{server.maker}` creates another."
+        )
+    return "\n".join(map(printable, lines))

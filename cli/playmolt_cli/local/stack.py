@@ -1,8 +1,7 @@
-"""A whole `up` as a child of this process, for the demo and the tests."""
+"""`playmolt up` as a child process, for the demo and the tests."""
 
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Self
 from playmolt_cli.local.embedded import child
 from playmolt_cli.local.embedded.child import PYTHON
 from playmolt_cli.local.folder import Folder, Run
+from playmolt_cli.local.services import Process
 from playmolt_cli.local.supervisor import READY_SECONDS, NotReadyError
 
 _STOP_SECONDS = 90.0
@@ -26,46 +26,50 @@ class Stack:
     def __init__(self, folder: Path, options: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> None:
         self.folder = Folder(folder)
         self._options = options
-        # Who waits here waits for the others that a demo or a test is about to seat.
+        # The demo and the tests seat their own agents; house bots must not fill their games.
         self._environment = {"PLAYMOLT_FILL_SECONDS": "0", **os.environ, **(environment or {})}
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Process | None = None
 
     @property
     def log(self) -> Path:
-        """What `up` printed."""
+        """Output of `up`."""
         return self.folder.log("up")
 
     @property
     def run(self) -> Run:
-        """URLs, credentials and process ids as they are now; raises NotReadyError when `up` does not run."""
+        """Current URLs, credentials and process ids; raises NotReadyError if `up` is not running."""
         run = self.folder.run()
         if run is None:
-            raise NotReadyError(f"no `up` runs on {self.folder.path}; it said:\n{self._said()}")
+            raise NotReadyError(f"`up` is not running on {self.folder.path}; its output:\n{self._output()}")
         return run
 
     def start(self, seconds: float = READY_SECONDS + 10) -> Self:
-        """Start and wait until `up` is ready; raises NotReadyError with what it printed."""
+        """Start and wait until `up` is ready; raises NotReadyError with its output."""
         self.folder.make()
-        command = [*PYTHON, "-m", "playmolt_cli", "up", "--data", str(self.folder.path)]
-        command += ["--port", "0", "--spectator-port", "0", *self._options]
-        self.process = child.spawn(command, log=self.log, environment=self._environment, death_signal=signal.SIGTERM)
+        arguments = ["up", "--data", str(self.folder.path), "--port", "0", "--spectator-port", "0", *self._options]
+        self.process = self.launch(arguments, self._environment)
         until = time.monotonic() + seconds
         while not ((run := self.folder.run()) and run.pid == self.process.pid and run.ready):
             if self.process.poll() is not None or time.monotonic() > until:
                 self.stop()
-                raise NotReadyError(f"`up` did not become ready; it said:\n{self._said()}")
+                raise NotReadyError(f"`up` did not become ready; its output:\n{self._output()}")
             time.sleep(0.05)
         return self
 
-    def _said(self) -> str:
-        return self.log.read_text("utf-8", errors="replace")[-4000:] if self.log.exists() else "nothing"
+    def launch(self, arguments: Sequence[str], environment: Mapping[str, str]) -> Process:
+        """Start `playmolt ARGUMENTS` and return at once."""
+        command = [*PYTHON, "-m", "playmolt_cli", *arguments]
+        return child.spawn(command, log=self.log, environment=environment, death_signal=signal.SIGTERM)
+
+    def _output(self) -> str:
+        return self.log.read_text("utf-8", errors="replace")[-4000:] if self.log.exists() else "(none)"
 
     def stop(self) -> bool:
         """Stop cleanly as SIGTERM does; False when it had to be killed."""
         return self.process is None or child.end(self.process, signal.SIGTERM, _STOP_SECONDS)
 
     def kill(self, name: str) -> int:
-        """SIGKILL one child by its name in run.json (`gateway-1`, `nats` …); gives the id it had."""
+        """SIGKILL one child by its name in run.json (`gateway-1`, `nats` …); returns its process id."""
         pid = self.run.processes[name]
         os.kill(pid, signal.SIGKILL)
         return pid

@@ -1,4 +1,4 @@
-"""`playmolt log anchor`: signed heads of the log's streams, kept outside the database."""
+"""`playmolt log anchor`: signed heads of the log's streams, stored outside the database."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,18 +37,18 @@ def _place(asked: str, data: Path | None) -> AnchorPlace:
     metavar="PLACE",
     help="File to append to, or s3://BUCKET/PREFIX. Default: PLAYMOLT_ANCHOR_URL, else anchors.jsonl in --data.",
 )
-@click.option("--key", type=_FILE, metavar="FILE", help="Ed25519 key, PKCS 8 in PEM, made where there is none.")
+@click.option("--key", type=_FILE, metavar="FILE", help="Ed25519 key (PKCS #8, PEM); created if missing.")
 @click.option(
     "--restored",
     is_flag=True,
-    help="Sign that the log was set back to where it stands: what anchors before know beyond it is lost, no break.",
+    help="Declare that the log was restored to its current state: later heads in older anchors count as lost, not as breaks.",
 )
 def anchor(data: Path | None, out: str, key: Path | None, restored: bool) -> None:
-    """Sign where every stream stands that moved since the last anchor, and append that to a file or a bucket.
+    """Sign the heads of all streams changed since the last anchor, and append them to a file or bucket.
 
-    Whoever can write the whole database can make a log that is consistent in itself; `log verify --anchors` finds that
-    it is not the one that was anchored. Keep the file and the key where that person cannot write; in a bucket each
-    anchor is an object, which is never written twice. `up` does this by itself every PLAYMOLT_ANCHOR_SECONDS.
+    Anyone with full write access to the database can forge a self-consistent log; `log verify --anchors` detects this.
+    Keep the anchors and the key where that person cannot write. In a bucket each anchor is a separate object, which is
+    never overwritten. `up` runs this command every PLAYMOLT_ANCHOR_SECONDS.
 
     Example: playmolt log anchor --out /mnt/elsewhere/anchors.jsonl --key /mnt/elsewhere/anchor-key.pem
     """
@@ -60,22 +60,24 @@ def anchor(data: Path | None, out: str, key: Path | None, restored: bool) -> Non
         return place, await anchors.append(PostgresHeads(pool), place, signs, now, restored=restored)
 
     try:
-        place, said = with_database(data, work)
+        place, statement = with_database(data, work)
     except (BadAnchor, BadKey, PlaceTaken, OSError) as error:
         raise Failure(str(error)) from error
-    click.echo(f"{len(said.heads)} heads up to position {write_places(said.places)} anchored in {place}", err=True)
+    click.echo(
+        f"{len(statement.heads)} heads up to position {write_places(statement.places)} anchored in {place}", err=True
+    )
 
 
 async def compared_with_anchors(pool: Pool, data: Path | None, place: str) -> Comparison:
-    """Where the log is not what the anchors at a place say; "" is where they go by default."""
+    """Differences between the log and the anchors at a place; "" is the default place."""
     folder = _folder(data)
     try:
         known = "" if place else anchors.public_key(folder.anchor_key)
         asked = _place(place, data)
         if not await asked.before():
-            raise Failure(f"there are no anchors at {asked}: `playmolt log anchor` makes some")
+            raise Failure(f"No anchors at {asked}. Create one with `playmolt log anchor`.")
         return await anchors.compared(PostgresHeads(pool), asked, known)
     except FileNotFoundError as error:
-        raise Failure(f"there are no anchors at {asked}: `playmolt log anchor` makes some") from error
+        raise Failure(f"No anchors at {asked}. Create one with `playmolt log anchor`.") from error
     except (BadKey, OSError) as error:
         raise Failure(str(error)) from error

@@ -1,4 +1,4 @@
-"""`playmolt log archive`: old games out of the database into files."""
+"""`playmolt log archive`: moves old games from the database to files."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -34,37 +34,36 @@ from playmolt_cli.terminal.options import data_option, json_option, read_setting
     "--idle-days",
     type=click.IntRange(0, 36_500),
     metavar="N",
-    help="Leave games in which something happened in the last N days. Default: PLAYMOLT_ARCHIVE_DAYS; where that is 0, "
-    "too, all of them stay.",
+    help="Keep games with events in the last N days. Default: PLAYMOLT_ARCHIVE_DAYS; if that is 0, nothing is archived.",
 )
 @click.option(
     "--game",
     "games",
     type=click.Choice(archiving.TYPES),
     multiple=True,
-    help="Archive this type; may be repeated. Default: the games of bots. A session of a person (legal, jury) is then "
-    "gone from that person's list.",
+    help="Archive this game type. Repeatable. Default: bot games. Archived legal and jury sessions disappear from their "
+    "owner's list.",
 )
 @data_option
 @json_option
 def archive(out: str, idle_days: int | None, games: Sequence[str], data: Path | None, as_json: bool) -> None:
-    """Write finished games to files, read those back, and then delete the games from the database.
+    """Write finished games to files, verify the files, then delete the games from the database.
 
-    In an object store, too, each file is read back and compared. `log verify` and `replay --log` take s3://… as well.
+    Files in an object store are read back and compared, too. `log verify` and `replay --log` also accept s3://….
 
-    Tables of the log in which nothing is left are dropped, so that their room on the disk is free at once.
+    Empty tables of the log are dropped, which frees their disk space at once.
 
-    What stays is each game's result, for leaderboards, and a register with every game's end and file. Games among the
-    newest PLAYMOLT_STREAM_EVENTS events stay, too: set it as the relay has it. It takes the login that migrates.
+    Each game's result (for leaderboards) and a register of game ends and files remain in the database, as do games among
+    the newest PLAYMOLT_STREAM_EVENTS events; use the relay's value. Requires the login that runs migrations.
 
     Example: playmolt log archive --out /backup/games --idle-days 90
     """
     settings = read_settings()
     place, days = out or settings.archive_url, settings.archive_days if idle_days is None else idle_days
     if not place:
-        raise Failure("say where the files go: --out, or PLAYMOLT_ARCHIVE_URL")
-    for_ever = idle_days is None and not days
-    done, dropped = _archived(data, place, () if for_ever else games or GAME_TYPES, days, told=not as_json)
+        raise Failure("Set the place for the files with --out or PLAYMOLT_ARCHIVE_URL.")
+    keep_all = idle_days is None and not days
+    done, dropped = _archived(data, place, () if keep_all else games or GAME_TYPES, days, verbose=not as_json)
     if as_json:
         click.echo(msgspec.json.encode({"archives": done, "dropped": dropped}))
         return
@@ -75,21 +74,21 @@ def archive(out: str, idle_days: int | None, games: Sequence[str], data: Path | 
 
 
 def _archived(
-    data: Path | None, place: str, games: Sequence[str], days: int, *, told: bool
+    data: Path | None, place: str, games: Sequence[str], days: int, *, verbose: bool
 ) -> tuple[list[Archive], list[str]]:
-    """What was written to files, and the tables that were dropped."""
+    """The archives written, and the tables dropped."""
     before = datetime.now(UTC) - timedelta(days=days)
     try:
         with database(data) as url, _folder(place) as folder:
             bucket = archive_bucket(place) if place.startswith(SCHEME) else None
-            return asyncio.run(_archive(url, folder, bucket, games, before, told=told))
+            return asyncio.run(_archive(url, folder, bucket, games, before, verbose=verbose))
     except (NotArchived, PlaceAway) as error:
         raise click.ClickException(str(error)) from error
 
 
 @contextmanager
 def _folder(place: str) -> Iterator[Path]:
-    """Where files are written first: the place itself, or a folder that is gone afterwards."""
+    """Folder for the files: the place itself, or a temporary folder before an upload."""
     if place.startswith(SCHEME):
         with TemporaryDirectory(prefix="playmolt-archive-") as made:
             yield Path(made)
@@ -100,13 +99,13 @@ def _folder(place: str) -> Iterator[Path]:
 
 
 async def _archive(
-    url: str, folder: Path, bucket: Bucket | None, games: Sequence[str], idle_since: datetime, *, told: bool
+    url: str, folder: Path, bucket: Bucket | None, games: Sequence[str], idle_since: datetime, *, verbose: bool
 ) -> tuple[list[Archive], list[str]]:
     connection = await connect(url, session=archiving.SESSION)
     pool = await open_pool(url, writes=True)
     try:
         if not await archiving.permitted(connection):
-            raise Failure("only the login that migrates may archive: its DATABASE_URL is needed here")
+            raise Failure("Only the login that runs migrations may archive. Set its DATABASE_URL.")
         log = await log_of(pool)
         kept = read_settings().stream_events // log.shards
         newest = tuple([end - kept for end in await places(log)])
@@ -117,7 +116,7 @@ async def _archive(
         done = []
         for batch in archiving.batches(streams):
             done.append(await archiving.archive(connection, log, batch, folder, bucket))
-            if told:
+            if verbose:
                 click.echo(_line(done[-1]))
         return done, await archiving.drop_parts(connection)
     finally:

@@ -1,4 +1,4 @@
-"""Whether the present rules still read every stored game as it was played."""
+"""Checks whether the current rules fold every stored game to the same states and messages."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ _read_metadata = msgspec.json.Decoder(Metadata).decode
 
 
 class FoldDifference(msgspec.Struct, frozen=True):
-    """The first event of a stream that the present rules take otherwise than the rules it was played with."""
+    """The first event of a stream that folds differently under the current rules."""
 
     stream: str
     version: int
@@ -28,31 +28,31 @@ class FoldDifference(msgspec.Struct, frozen=True):
 
 
 class FoldReport(msgspec.Struct, frozen=True):
-    """How much was folded, and each stream that differs."""
+    """Totals of a check, and the streams that differ."""
 
     streams: int
     events: int
     differences: list[FoldDifference]
     erased: int = 0
-    """Of so many sessions a record says that they were erased: nothing of them can be folded."""
+    """Sessions with an erasure record; they cannot be folded."""
 
 
 class Folds:
-    """The states of the streams that are not over yet; a stream that has differed once is not looked at again.
+    """The states of unfinished streams. A stream is skipped after its first difference.
 
-    `told` is whether the records come with what goes out for them, which is compared then.
+    `messages`: whether public messages come with the records and are compared.
     """
 
     def __init__(
         self,
         deciders: Mapping[str, Decider[Any]],
         *,
-        told: bool = True,
+        messages: bool = True,
         key_of: Callable[[str], StreamKey | None] = lambda _: None,
     ) -> None:
         self._deciders = deciders
         self._key_of = key_of
-        self._told = told
+        self._messages = messages
         self._states: dict[str, Any] = {}
         self._seen: set[str] = set()
         self.differences: dict[str, FoldDifference] = {}
@@ -63,9 +63,9 @@ class Folds:
         return len(self._seen)
 
     def take(self, entry: LogEntry, public: bytes | None = None) -> None:
-        """Fold the next record of its stream and compare; what is left of an archived stream cannot be folded.
+        """Fold the next record of its stream and compare; remains of an archived stream are skipped.
 
-        `public` is what spectators were told of it.
+        `public` is its stored public message.
         """
         record = entry.record
         if record.version > 1 and record.stream not in self._seen:
@@ -93,18 +93,18 @@ class Folds:
         key = self._key_of(record.stream)
         known = key is not None or not (isinstance(record, OpenedRecord) and record.sealed)
         if expected and known and hash_of_state(state, key) != expected:
-            return "the state differs from the one it was played with"
-        if self._told and decider.game not in ("lobby", "erasure"):
-            told = message(decider, record.stream, record.version, record.at, state, event, PUBLIC)
-            if told != public:
-                return "spectators would be told something else"
+            return "the state differs from the stored state hash"
+        if self._messages and decider.game not in ("lobby", "erasure"):
+            shown = message(decider, record.stream, record.version, record.at, state, event, PUBLIC)
+            if shown != public:
+                return "the public message differs"
         return ""
 
 
 async def check(log: EventLog, deciders: Mapping[str, Decider[Any]], progress: Callable[[int], None]) -> FoldReport:
-    """Fold the whole log; `progress` is told after each chunk how many events were folded.
+    """Fold the whole log; calls `progress` with the number of folded events after each chunk.
 
-    Memory holds only unfinished games.
+    Keeps only unfinished games in memory.
     """
     folds, events = Folds(deciders, key_of=log.key_of), 0
     async for chunk in chunks(log):
@@ -117,15 +117,15 @@ async def check(log: EventLog, deciders: Mapping[str, Decider[Any]], progress: C
 
 
 async def _shown(log: EventLog, chunk: Sequence[LogEntry]) -> dict[int, bytes | None]:
-    """By position, what spectators were told of records of one shard."""
+    """Public messages of a chunk of one shard, by position."""
     first = chunk[0].record
     outgoing = await log.outgoing(first.position - 1, len(chunk), shard_of(first.stream, log.shards))
     return {out.position: out.public for out in outgoing}
 
 
 def fold_records(records: Iterable[Record], deciders: Mapping[str, Decider[Any]]) -> FoldReport:
-    """Fold streams out of a file, each in its order; it holds no public messages to compare."""
-    folds, events = Folds(deciders, told=False), 0
+    """Fold the streams of a file; files have no public messages to compare."""
+    folds, events = Folds(deciders, messages=False), 0
     for record in records:
         folds.take(LogEntry(record=record, closes=closes(deciders, record)))
         events += 1

@@ -1,4 +1,4 @@
-"""`playmolt log`: look at the event log, check it, take it out."""
+"""`playmolt log`: inspects, checks and exports the event log."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -52,9 +52,9 @@ from playmolt_cli.terminal.terminal_text import console
 
 @click.group()
 def log() -> None:
-    """Look at the event log, check it, take it out.
+    """Inspect, check and export the event log.
 
-    Every command works beside a running `up`, without one, or on DATABASE_URL.
+    Every command works with or without a running `up`, or on DATABASE_URL.
 
     Example: playmolt log verify
     """
@@ -67,7 +67,7 @@ log.add_command(lost)
 
 @contextmanager
 def progress(total: int) -> Iterator[Callable[[int], None]]:
-    """Show on the terminal how far a reader of the whole log is; nothing where standard error is no terminal."""
+    """Show a progress bar, if standard error is a terminal."""
     columns = (TextColumn("events"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     errors = console(err=True)
     with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bar:
@@ -83,19 +83,19 @@ def progress(total: int) -> Iterator[Callable[[int], None]]:
     is_flag=False,
     flag_value="",
     metavar="[PLACE]",
-    help="Compare with the anchors of a file or of s3://BUCKET/PREFIX, too. Default: where `log anchor` puts them.",
+    help="Also compare with the anchors in a file or s3://BUCKET/PREFIX. Default: the place `log anchor` writes to.",
 )
 @data_option
 @json_option
 def verify(files: Sequence[Path], place: str | None, data: Path | None, as_json: bool) -> None:
-    """Check positions, versions and the hash chain, and fold every stream to the states it was played with.
+    """Verify positions, versions and the hash chain, and fold every stream to check its stored state hashes.
 
-    EXACT: every stored state hash agrees. UNVERIFIED: there is none yet, or the stream is sealed and its key is not at
-    hand (PLAYMOLT_SEAL_KEYS). DIVERGED: broken. Points, results and ratings are compared with what follows from the
-    log. Exit status 1 on a break. `log check --redecide` decides every command again, too.
-    With files, as `log export`, `log archive` and a gateway's /log give them, it checks those instead: also that every
-    game is there to its end, or what the manifest beside the file lists.
-    With --anchors it also finds a log that was rewritten and is consistent in itself.
+    EXACT: every stored state hash matches. UNVERIFIED: there is none yet, or the stream is sealed and its key is not
+    available (PLAYMOLT_SEAL_KEYS). DIVERGED: broken. Points, results and ratings are compared with the log. A break gives
+    exit status 1. To also decide every command again, use `log check --redecide`.
+
+    With files from `log export`, `log archive` or a gateway's /log it verifies those instead, including that every game
+    is complete or matches the manifest next to the file. --anchors also detects a rewritten, self-consistent log.
 
     Example: playmolt log verify --json
     """
@@ -107,7 +107,7 @@ def verify(files: Sequence[Path], place: str | None, data: Path | None, as_json:
         return replace(found, breaks=found.breaks + against.breaks, lost=against.lost)
 
     if files and place is not None:
-        raise Failure("anchors are compared with the log itself: leave the files out")
+        raise Failure("--anchors compares the log itself. Remove the files.")
     result = verified_files(files) if files else with_database(data, work, opened=True)
     if as_json:
         click.echo(msgspec.json.encode(result))
@@ -126,18 +126,18 @@ def verify(files: Sequence[Path], place: str | None, data: Path | None, as_json:
 
 
 @log.command()
-@click.option("--redecide", is_flag=True, help="Decide every stored command again instead, by today's rules.")
+@click.option("--redecide", is_flag=True, help="Instead, decide every stored command again by the current rules.")
 @files_argument
 @data_option
 @json_option
 def check(redecide: bool, files: Sequence[Path], data: Path | None, as_json: bool) -> None:
-    """Fold every stored game with the present rules: same states, same messages? Exit status 1 when one differs.
+    """Fold every stored game with the current rules and compare states and messages. Exit status 1 on a difference.
 
-    Run it before a new version of the rules goes out. With files, as `log export` and `log archive` write them, it
-    folds those instead of the log; they hold no messages to compare.
+    Run it before you release a new version of the rules. With files from `log export` or `log archive` it checks those
+    instead of the log; they have no messages to compare.
 
-    --redecide tells which games would come to other events, and whether they would end with other results or points
-    if all their commands were decided by today's rules.
+    --redecide decides all commands again by the current rules and lists the games whose events, results or points would
+    differ.
 
     Example: playmolt log check --redecide
     """
@@ -155,8 +155,8 @@ def check(redecide: bool, files: Sequence[Path], data: Path | None, as_json: boo
     else:
         for difference in checked.differences:
             click.echo(f"DIFFERS  {difference.stream} event {difference.version}: {difference.problem}")
-        gone = f", {checked.erased} erased" if checked.erased else ""
-        click.echo(f"{checked.events} events in {checked.streams} streams, {len(checked.differences)} differ{gone}")
+        erased = f", {checked.erased} erased" if checked.erased else ""
+        click.echo(f"{checked.events} events in {checked.streams} streams, {len(checked.differences)} differ{erased}")
     if checked.differences:
         raise SystemExit(1)
 
@@ -174,8 +174,8 @@ def _check_decisions(files: Sequence[Path], data: Path | None, as_json: bool) ->
         click.echo(msgspec.json.encode(redecided))
     else:
         for each in redecided.differ:
-            told = [name for name in ("events", "results", "points") if getattr(each, name)]
-            click.echo(f"DIFFERS  {each.game_id} from event {each.version} on: {', '.join(told)}")
+            parts = [name for name in ("events", "results", "points") if getattr(each, name)]
+            click.echo(f"DIFFERS  {each.game_id} from event {each.version} on: {', '.join(parts)}")
         console().print(table_of(redecided))
         click.echo(f"{redecided.games} games decided again, {redecided.same} the same")
     if redecided.differ:
@@ -185,14 +185,14 @@ def _check_decisions(files: Sequence[Path], data: Path | None, as_json: bool) ->
 @log.command()
 @data_option
 def rebuild(data: Path | None) -> None:
-    """Empty points, results and ratings, and make them again from the log.
+    """Rebuild points, results and ratings from the log.
 
-    Readers see the old ones until it is done; a running relay goes on from there.
+    Readers see the old values until it is done; a running relay continues from there.
 
     Example: playmolt log rebuild
     """
     reached = with_database(data, lambda event_log, pool: rebuild_projections(pool, event_log))
-    click.echo(f"points, results and ratings made again from the log up to position {write_places(reached)}")
+    click.echo(f"points, results and ratings rebuilt from the log up to position {write_places(reached)}")
 
 
 @log.command()
@@ -203,19 +203,18 @@ def rebuild(data: Path | None) -> None:
     type=click.Choice(["jsonl", "parquet"]),
     help="Default: parquet for a FILE that ends in .parquet, else jsonl.",
 )
-@click.option("--running", is_flag=True, help="Running games and lobbies, too: their records hold secrets.")
-@click.option("--shard", type=click.IntRange(0, MOST_SHARDS - 1), metavar="K", help="The records of this shard alone.")
+@click.option("--running", is_flag=True, help="Include running games and lobbies; their records hold secrets.")
+@click.option("--shard", type=click.IntRange(0, MOST_SHARDS - 1), metavar="K", help="Only the records of this shard.")
 @open_option
 @data_option
 def export(
     out: Path | None, kind: str | None, running: bool, shard: int | None, opened: bool, data: Path | None
 ) -> None:
-    """Write the log out, one record a line (or row) in the log's order.
+    """Export the log, one record per line (or row), in log order.
 
-    A log of several shards is merged: next comes the record of the shard whose next record has the smallest (at,
-    shard).
+    Several shards are merged by the smallest (at, shard) of their next records.
 
-    A file appears whole or not at all, and beside it FILE.manifest.json: what it holds, for `log verify FILE`.
+    The file is written atomically, together with FILE.manifest.json, which lists its contents for `log verify FILE`.
 
     Example: playmolt log export --out log.jsonl
     """
@@ -223,7 +222,7 @@ def export(
     kind = kind or ("parquet" if out is not None and out.suffix == ".parquet" else "jsonl")
     if out is None:
         if kind == "parquet":
-            raise Failure("Parquet does not go to a terminal or a pipe: give a file with --out")
+            raise Failure("Cannot write Parquet to a terminal or a pipe. Use --out FILE.")
         with_log(
             data, lambda event_log: _write_lines(event_log, sys.stdout.buffer, running, Listing(), shard), opened=opened
         )
@@ -238,7 +237,7 @@ def export(
         beside(unfinished).replace(beside(out))
         unfinished.replace(out)
     except ImportError as error:
-        raise Failure("Parquet needs pyarrow: install playmolt-core[parquet]") from error
+        raise Failure("Parquet needs pyarrow. Install playmolt-core[parquet].") from error
     finally:
         unfinished.unlink(missing_ok=True)
         beside(unfinished).unlink(missing_ok=True)
@@ -258,7 +257,7 @@ async def _write_file(
 
 def _begin(event_log: PostgresLog, listing: Listing, shard: int | None) -> None:
     if shard is not None and shard >= event_log.shards:
-        raise Failure(f"there is no shard {shard}: this log has {event_log.shards}, from 0 on")
+        raise Failure(f"No shard {shard}. This log has {event_log.shards} shards, numbered from 0.")
     listing.shards = event_log.shards
 
 
@@ -277,7 +276,7 @@ async def _write_lines(
 def stats(data: Path | None, as_json: bool) -> None:
     """Count streams, events and bytes, by game and event type.
 
-    Where NATS is reached, also how far its streams and the projections have come (`lag`).
+    If NATS is reachable, also show how far its streams and the projections have got (`lag`).
 
     Example: playmolt log stats
     """
@@ -308,19 +307,19 @@ def stats(data: Path | None, as_json: bool) -> None:
 @click.option("-n", "count", type=click.IntRange(0, 100_000), default=20, show_default=True, help="How many records.")
 @click.option(
     "--after", metavar="POSITION",
-    help="All that comes after this position instead; of a log of several shards after a cursor, as in 12.0.7.",
+    help="Instead, all records after this position; with several shards, after a cursor such as 12.0.7.",
 )  # fmt: skip
-@click.option("--follow", "-f", is_flag=True, help="Go on with what is appended, until Ctrl-C.")
-@click.option("--running", is_flag=True, help="Running games, too: their records hold secrets.")
+@click.option("--follow", "-f", is_flag=True, help="Follow new records until Ctrl-C.")
+@click.option("--running", is_flag=True, help="Include running games; their records hold secrets.")
 @open_option
 @data_option
 @json_option
 def tail(
     count: int, after: str | None, follow: bool, running: bool, opened: bool, data: Path | None, as_json: bool
 ) -> None:
-    """Print the newest records in the log's order. --json gives whole records, one a line.
+    """Print the newest records in log order. --json prints whole records, one per line.
 
-    Of a log of several shards --json gives a line {"cursor": …} after each batch: what --after takes.
+    With several shards, --json prints a line {"cursor": …} after each batch, for use with --after.
 
     Example: playmolt log tail -n 5 --follow --running
     """

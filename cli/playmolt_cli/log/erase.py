@@ -1,4 +1,4 @@
-"""`playmolt erase`: sessions erased for good."""
+"""`playmolt erase`: erases sessions permanently."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ _BY: Mapping[str, ErasedBy] = {"request": "owner", "retention": "retention", "op
 
 
 class ErasedSession(msgspec.Struct, frozen=True):
-    """A session that is erased; `again`: it was before."""
+    """An erased session; `again` if it was already erased."""
 
     id: str
     at: str
@@ -41,35 +41,33 @@ class ErasedSession(msgspec.Struct, frozen=True):
     type=click.Choice(list(_BY)),
     default="operator",
     show_default=True,
-    help="On whose word; it is recorded.",
+    help="Who requested the erasure; it is recorded.",
 )
 @click.option(
     "--again",
     "place",
     metavar="PLACE",
-    help="Erase what the anchors of a file or of s3://BUCKET/PREFIX say was erased.",
+    help="Repeat all erasures recorded in the anchors of a file or s3://BUCKET/PREFIX.",
 )
-@click.option(
-    "--due", is_flag=True, help="Erase and delete what is past its time by the settings PLAYMOLT_KEEP_…_DAYS."
-)
+@click.option("--due", is_flag=True, help="Erase and delete expired data, by the settings PLAYMOLT_KEEP_…_DAYS.")
 @data_option
 @json_option
 def erase(sessions: Sequence[str], reason: str, place: str | None, due: bool, data: Path | None, as_json: bool) -> None:
-    """Erase legal sessions and juries: nobody can read them any more, in backups neither once their keys are gone.
+    """Erase legal and jury sessions permanently. Backups also become unreadable once the old keys are dropped.
 
-    It cannot be undone. An erased session stays erased; said again, nothing happens. --again is for after a restore:
-    what was erased since the backup was made is there again, and anchors know of it.
+    This cannot be undone; erasing a session twice has no effect. Use --again after restoring a backup: it repeats the
+    erasures made since that backup, which the anchors recorded.
 
     Example: playmolt erase legal-0190c3f8-1111-7222-8333-444455556666 --reason request
     """
     if [bool(sessions), place is not None, due].count(True) != 1:
-        raise Failure("name sessions, or give --again PLACE or --due: one of the three")
+        raise Failure("Use exactly one of SESSION…, --again PLACE and --due.")
     for session in sessions:
         if type_of(session) not in SEALED_TYPES:
-            raise Failure(f"{session!r} is no session's id: one looks like legal-UUID or jury-UUID")
+            raise Failure(f"{session!r} is not a session id. Ids look like legal-UUID or jury-UUID.")
     settings = read_settings()
     if due:
-        _tell_due(_run(data, lambda pool: erase_due(pool, settings, datetime.now(UTC))), as_json=as_json)
+        _print_due(_run(data, lambda pool: erase_due(pool, settings, datetime.now(UTC))), as_json=as_json)
         return
     by = _BY[reason]
     if place is None:
@@ -80,10 +78,10 @@ def erase(sessions: Sequence[str], reason: str, place: str | None, due: bool, da
         click.echo(msgspec.json.encode({"erased": done, "missing": missing}))
     else:
         for each in done:
-            click.echo(f"{each.id}: {'was erased before' if each.again else 'erased'}, {each.records} records")
+            click.echo(f"{each.id}: {'already erased' if each.again else 'erased'}, {each.records} records")
         for stream in missing:
-            click.echo(f"{stream}: the log holds no such session", err=True)
-        click.echo(f"{sum(not each.again for each in done)} erased, {sum(each.again for each in done)} before")
+            click.echo(f"{stream}: no such session in the log", err=True)
+        click.echo(f"{sum(not each.again for each in done)} erased, {sum(each.again for each in done)} already erased")
     if missing and place is None:
         raise SystemExit(1)
 
@@ -101,7 +99,7 @@ def _run(data: Path | None, work: Callable[[Pool], Awaitable[T]]) -> T:
             return asyncio.run(run(url))
     except NotPermitted as error:
         raise Failure(
-            "this login reaches no session: take the one called `eraser`, or the one that migrates"
+            "This login cannot access sessions. Use the login `eraser`, or the one that runs migrations."
         ) from error
     except (BadAnchor, ErasingOvertaken, OSError) as error:
         raise Failure(str(error)) from error
@@ -121,11 +119,11 @@ async def _erase(pool: Pool, wanted: Mapping[str, ErasedBy]) -> tuple[list[Erase
 
 
 async def _erase_again(pool: Pool, place: str) -> tuple[list[ErasedSession], list[str]]:
-    """What the log does not hold was opened after the moment that it was set back to: it is gone as it is."""
+    """Repeat erasures from anchors. Sessions opened after the restored backup are missing from the log anyway."""
     return await _erase(pool, await anchors.erased_at(anchor_place(place, read_settings())))
 
 
-def _tell_due(done: RetentionReport, *, as_json: bool) -> None:
+def _print_due(done: RetentionReport, *, as_json: bool) -> None:
     if as_json:
         click.echo(msgspec.json.encode(done))
         return

@@ -1,4 +1,4 @@
-"""How far the copies of the log are behind it, asked of the database and of NATS."""
+"""Lag of NATS and the projections behind the log."""
 
 import asyncio
 from pathlib import Path
@@ -22,7 +22,7 @@ _SECONDS: Final = 10.0
 
 
 def nats_settings(data: Path | None) -> Settings | None:
-    """Settings that lead to NATS: those of the environment, or of the `up` that runs on the data folder."""
+    """Settings to reach NATS: from the environment, or from the `up` on the data folder; None without either."""
     settings = read_settings()
     if settings.nats_url and data is None:
         return settings
@@ -33,7 +33,7 @@ def nats_settings(data: Path | None) -> Settings | None:
 
 
 async def lag(pool: Pool, data: Path | None) -> Lag | None:
-    """None where NATS is not to be reached."""
+    """The lag; None if NATS is unreachable."""
     settings = nats_settings(data)
     if settings is None:
         return None

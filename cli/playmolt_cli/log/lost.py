@@ -1,4 +1,4 @@
-"""`playmolt log lost`: what the log lacks that a copy, anchors, NATS or another database know."""
+"""`playmolt log lost`: finds records missing from the log that a copy, anchors, NATS or another database has."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,18 +24,20 @@ from playmolt_cli.terminal.options import data_option, json_option
     multiple=True,
     required=True,
     metavar="SOURCE",
-    help="A file of `log export` or `log archive`, anchors:PLACE, nats, or postgresql://…; may be repeated.",
+    help="A file of `log export` or `log archive`, anchors:PLACE, nats, or postgresql://…. Repeatable.",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), help="File for the lost records that a source holds."
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the lost records found in the sources to this file.",
 )
 @data_option
 @json_option
 def lost(sources: Sequence[str], out: Path | None, data: Path | None, as_json: bool) -> None:
-    """List by stream what the log lacks and sources know, as after it was restored to an earlier moment.
+    """List by stream the records that sources have and the log lacks, for example after restoring a backup.
 
-    A record counts that is chained to the one before it. Exit status 1 where something is lost or a stream went on
-    otherwise, 2 where a source cannot be read.
+    Only records chained to the previous one count. Exit status 1 if records are lost or a stream was forked, 2 if a
+    source cannot be read.
 
     Example: playmolt log lost --against nats --against anchors:/mnt/elsewhere/anchors.jsonl
     """

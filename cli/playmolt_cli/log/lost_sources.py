@@ -1,4 +1,4 @@
-"""Where `playmolt log lost` looks: files, anchors, NATS, another database."""
+"""Sources of `playmolt log lost`: files, anchors, NATS, another database."""
 
 import asyncio
 from contextlib import suppress
@@ -30,10 +30,7 @@ _read = msgspec.json.Decoder(Record).decode
 
 
 async def search(looking: Search, source: str, data: Path | None, shards: int) -> None:
-    """Let a search take all that a source knows, NATS of a log of so many shards.
-
-    Raises Failure where it cannot be read, and what is expected.
-    """
+    """Feed a search with everything in a source. Raises Failure if the source cannot be read."""
     try:
         if source.startswith(_ANCHORS):
             await _anchors(looking, source)
@@ -44,7 +41,7 @@ async def search(looking: Search, source: str, data: Path | None, shards: int) -
         else:
             await _file(looking, Path(source))
     except (BadAnchor, NoRecords, msgspec.MsgspecError) as error:
-        raise Failure(f"{source} cannot be read: {error}") from error
+        raise Failure(f"Cannot read {source}: {error}") from error
 
 
 async def _file(looking: Search, path: Path) -> None:
@@ -70,24 +67,26 @@ async def _database(looking: Search, source: str) -> None:
         await pool.close()
 
 
-async def _streams(looking: Search, told: str, pool: Pool) -> None:
-    """Heads first: only streams of which one is lacking are read."""
+async def _streams(looking: Search, name: str, pool: Pool) -> None:
+    """Compare heads first; only streams with missing records are read."""
     log, heads = await log_of(pool), PostgresHeads(pool)
-    lacking = set[str]()
+    incomplete = set[str]()
     for shard, end in enumerate(await heads.places()):
         for after in range(0, end, anchors.STEP):
             found = await heads.heads(after, min(after + anchors.STEP, end), shard)
-            lacking |= set(await looking.take_heads(told, [anchors.Head(name, *found[name]) for name in sorted(found)]))
-    for stream in sorted(lacking):
+            incomplete |= set(
+                await looking.take_heads(name, [anchors.Head(each, *found[each]) for each in sorted(found)])
+            )
+    for stream in sorted(incomplete):
         with suppress(Archived):
             stored = await log.load(stream)
-            await looking.take_records(told, list(chained(stored.records if stored else ())))
+            await looking.take_records(name, list(chained(stored.records if stored else ())))
 
 
 async def _nats(looking: Search, data: Path | None, shards: int) -> None:
     settings = nats_settings(data)
     if settings is None:
-        raise Failure("say where NATS is: NATS_URL, or the data folder of a running `up`")
+        raise Failure("Set NATS_URL, or use --data with the folder of a running `up`.")
     jetstream = await open_jetstream(settings, "log-lost", shards)
     try:
         for stream in streams(shards, (subjects.EVENTS_STREAM,)):
@@ -104,7 +103,7 @@ async def _stream(looking: Search, streams: JetStream, stream: str) -> None:
     while last >= state.first:
         first = max(state.first, last - _AT_ONCE + 1)
         records = await _held(streams, stream, range(first, last + 1))
-        # A log and its copy are the same up to where they part: what is older than a piece that is there, is there.
+        # A log and its copy are equal up to where they diverge: if a block is present, all older blocks are.
         if not await looking.take_records("nats", records) and records:
             return
         last = first - 1

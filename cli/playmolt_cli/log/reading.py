@@ -1,4 +1,4 @@
-"""Reading the log from a command, or records out of files."""
+"""Opens the log for a command, and reads records from files."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -29,15 +29,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def with_log(data: Path | None, work: Callable[[PostgresLog], Awaitable[T]], *, opened: bool = False) -> T:
-    """Run `work` on the log that `database` finds; raises as it does, and LogUnavailable.
+    """Run `work` on the log found by `database`; raises the same errors, and LogUnavailable.
 
-    `opened`: what is sealed is opened where the keys are there.
+    `opened`: decrypt sealed records if the keys are available.
     """
     return with_database(data, lambda event_log, _: work(event_log), opened=opened)
 
 
 def with_database(data: Path | None, work: Callable[[PostgresLog, Pool], Awaitable[T]], *, opened: bool = False) -> T:
-    """Run `work` on that log and its database."""
+    """As `with_log`, with the database pool."""
     keys = seal_keys(data) if opened else None
     with database(data) as url:
         return asyncio.run(on_database(url, keys, work))
@@ -46,7 +46,7 @@ def with_database(data: Path | None, work: Callable[[PostgresLog, Pool], Awaitab
 async def on_database(
     url: str, keys: KeyFile | None, work: Callable[[PostgresLog, Pool], Awaitable[T]], size: int = POOL_SIZE
 ) -> T:
-    """Run `work` on the log of a database, over so many shared connections; what these keys open is opened."""
+    """Run `work` on the log of a database with a pool of `size`; records are decrypted with `keys`."""
     pool = await open_pool(url, size=size)
     try:
         shards = await shards_of(pool)
@@ -57,9 +57,9 @@ async def on_database(
 
 
 def seal_keys(data: Path | None) -> KeyFile | None:
-    """The key-encryption keys that the settings name, or the data folder holds; None where there are none.
+    """The key-encryption keys of the settings or the data folder; None if the file does not exist.
 
-    Raises Failure for a file that holds none.
+    Raises Failure for an invalid file.
     """
     path = seal_keys_path(data)
     try:
@@ -69,29 +69,29 @@ def seal_keys(data: Path | None) -> KeyFile | None:
 
 
 def open_option(command: F) -> F:
-    said = "Open what is sealed, where the key file (PLAYMOLT_SEAL_KEYS) is there and the login reaches the vault."
-    return click.option("--open", "opened", is_flag=True, help=said)(command)
+    text = "Decrypt sealed records. Needs the key file (PLAYMOLT_SEAL_KEYS) and a login with access to the vault."
+    return click.option("--open", "opened", is_flag=True, help=text)(command)
 
 
 def need_keys(data: Path | None, *, opened: bool) -> None:
-    """Raises Failure where something is to be opened, and there are no keys."""
+    """Raise Failure if `opened` is set and there are no keys."""
     if opened and seal_keys(data) is None:
-        raise Failure(f"{seal_keys_path(data)} is not there: --open needs the key file, name it in PLAYMOLT_SEAL_KEYS")
+        raise Failure(f"{seal_keys_path(data)} does not exist. --open needs the key file; set PLAYMOLT_SEAL_KEYS.")
 
 
 def seal_keys_path(data: Path | None) -> Path:
-    """The file that the settings name, else that of the data folder."""
+    """The key file of the settings, else of the data folder."""
     settings = read_settings()
     return Path(settings.seal_keys) if settings.seal_keys else Folder(data or settings.data).seal_keys
 
 
 def records_of(files: Iterable[Path]) -> Iterator[Record]:
-    """The records of files, one after another; raises Failure where one is unreadable."""
+    """The records of files in sequence; raises Failure if one is unreadable."""
     return records_of_kind(files, OpenedRecord)
 
 
 def records_of_kind(files: Iterable[Path], kind: type[R]) -> Iterator[R]:
-    """As `records_of`, of a kind of record that has further fields."""
+    """As `records_of`, for a record type with further fields."""
     try:
         for path in files:
             yield from records_as(path, kind)
@@ -100,7 +100,7 @@ def records_of_kind(files: Iterable[Path], kind: type[R]) -> Iterator[R]:
 
 
 def verified_files(files: Iterable[Path]) -> Verification:
-    """Verify copies of the log; raises Failure where one holds no record."""
+    """Verify copies of the log; raises Failure if one has no records."""
     try:
         return verify_copies(files, deciders())
     except NoRecords as error:

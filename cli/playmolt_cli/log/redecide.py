@@ -1,4 +1,4 @@
-"""What today's rules would make of the commands of every stored game."""
+"""Decides the commands of every stored game again by the current rules."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -19,7 +19,7 @@ _read_metadata = msgspec.json.Decoder(Metadata).decode
 
 
 class GameDifference(msgspec.Struct, frozen=True):
-    """A game that would be another: its first event that differs, and what else would."""
+    """A game that would differ: its first differing event, and whether results or points differ."""
 
     game_id: str
     game: str
@@ -30,14 +30,14 @@ class GameDifference(msgspec.Struct, frozen=True):
 
 
 class RulesVersions(msgspec.Struct, frozen=True):
-    """The newest version that games were played with, and today's."""
+    """The newest stored rules version, and the current one."""
 
     stored: int
     now: int
 
 
 class RedecisionReport(msgspec.Struct, frozen=True):
-    """How many games were decided again, how many came out the same, and each that did not."""
+    """Number of games decided again, number of equal ones, and each that differs."""
 
     games: int
     same: int
@@ -46,7 +46,7 @@ class RedecisionReport(msgspec.Struct, frozen=True):
 
 
 class _ReplayedGame:
-    """A game that is followed."""
+    """State of one game."""
 
     __slots__ = ("redecision", "state", "unreadable_at")
 
@@ -57,9 +57,9 @@ class _ReplayedGame:
 
 
 class Redecisions:
-    """Takes the records of each stream in their order, and holds the states of running games only.
+    """Takes the records of each stream in order; keeps only the states of unfinished games.
 
-    Streams whose commands do not follow from their events, and lobbies, are left out.
+    Lobbies, and streams whose commands cannot be derived from events, are skipped.
     """
 
     def __init__(self, deciders: Mapping[str, Decider[Any]]) -> None:
@@ -77,7 +77,7 @@ class Redecisions:
             self._running[record.stream] = _ReplayedGame(decider, record.stream)
         course = self._running.get(record.stream)
         if course is None:
-            return  # what is left of an archived stream
+            return  # remains of an archived stream
         if not course.unreadable_at:
             self._step(decider, course, record)
         if closes:
@@ -126,7 +126,7 @@ class Redecisions:
 async def redecide(
     log: EventLog, deciders: Mapping[str, Decider[Any]], progress: Callable[[int], None]
 ) -> RedecisionReport:
-    """Decide the whole log again; `progress` is told after each chunk how many events it has come through."""
+    """Decide the whole log again; calls `progress` with the number of events after each chunk."""
     redecisions, events = Redecisions(deciders), 0
     async for chunk in chunks(log):
         for stored in chunk:
@@ -137,7 +137,7 @@ async def redecide(
 
 
 def redecide_records(records: Iterable[Record], deciders: Mapping[str, Decider[Any]]) -> RedecisionReport:
-    """Decide streams out of a file again, each in its order."""
+    """Decide the streams of a file again."""
     redecisions = Redecisions(deciders)
     for record in records:
         redecisions.take(record, closes=closes(deciders, record))
@@ -145,7 +145,7 @@ def redecide_records(records: Iterable[Record], deciders: Mapping[str, Decider[A
 
 
 def table_of(redecided: RedecisionReport) -> Table:
-    """What a change of the rules would change: a row a game type."""
+    """The effect of a change of rules, one row per game type."""
     table = Table("game", "rules stored", "rules now", "events differ", "results differ", "points differ", box=None)
     for game, rules in sorted(redecided.rules.items()):
         differ = [each for each in redecided.differ if each.game == game]

@@ -1,4 +1,4 @@
-"""`playmolt replay`: a game out of the log, told in the terminal."""
+"""`playmolt replay`: narrates a stored game in the terminal."""
 
 import sys
 import time
@@ -38,14 +38,14 @@ class Moment(msgspec.Struct, frozen=True):
     at: datetime
     type: str
     message: dict[str, Any]
-    """What the viewer was told."""
+    """The message to the viewer."""
     state: Any
     agrees: bool | None
-    """Whether the state is the one the game was played with; None where the record carries no state hash."""
+    """Whether the state matches the record's state hash; None without one."""
 
 
 class ReplayVerdict:
-    """Whether a replay is what was played, judged by its records and by the state hashes that came by."""
+    """The verdict on a replay, from its records and their state hashes."""
 
     def __init__(self, breaks: Sequence[Break] = (), diverged_at: int | None = None) -> None:
         self.breaks = breaks
@@ -61,12 +61,12 @@ class ReplayVerdict:
 
     def line(self) -> str:
         if self.breaks:
-            return "DIVERGED: the breaks above say what is not as it was played"
+            return "DIVERGED: see the breaks above"
         return {
-            "EXACT": "EXACT: the states are those the game was played with",
-            "UNVERIFIED": "UNVERIFIED: no event up to here carries a state to compare with",
-            "DIVERGED": f"DIVERGED: from event {self.diverged_at} on, or shortly before, the states differ from those "
-            "the game was played with; `playmolt log verify` and `log check` say more",
+            "EXACT": "EXACT: all states match the game as it was played",
+            "UNVERIFIED": "UNVERIFIED: no event up to here has a state hash to compare with",
+            "DIVERGED": f"DIVERGED: from about event {self.diverged_at} on, the states differ from the game as it was played. "
+            "For details run `playmolt log verify` and `playmolt log check`",
         }[self.verdict]
 
 
@@ -77,32 +77,32 @@ def moments(
     viewer: Viewer = PUBLIC,
     key: StreamKey | None = None,
 ) -> Iterator[Moment]:
-    """Fold a game record by record; `key` is what its records are sealed under."""
+    """Fold a game record by record; `key` is the key of a sealed game."""
     state = decider.initial(game_id)
     for record in records:
         state = step(decider, state, record)
         event = read_event(decider, record.type, record.schema_version, record.data)
-        told = message(decider, game_id, record.version, record.at, state, event, viewer)
+        shown = message(decider, game_id, record.version, record.at, state, event, viewer)
         expected = msgspec.json.decode(record.metadata, type=Metadata).state_hash
         known = key is not None or not (isinstance(record, OpenedRecord) and record.sealed)
         agrees = hash_of_state(state, key) == expected if expected and known else None
-        yield Moment(record.version, time_of(record), record.type, msgspec.json.decode(told), state, agrees)
+        yield Moment(record.version, time_of(record), record.type, msgspec.json.decode(shown), state, agrees)
 
 
 @click.command()
 @click.argument("game_id", metavar="ID")
-@click.option("--at", type=click.IntRange(1), metavar="V", help="Stop after event V and show the state as it was then.")
+@click.option("--at", type=click.IntRange(1), metavar="V", help="Stop after event V and show the state at that point.")
 @click.option(
     "--speed",
     type=click.FloatRange(0),
     default=0,
     metavar="X",
-    help="Keep the game's own pace, X times as fast; no pause is longer than 5 s. Default 0: all at once.",
+    help="Replay at X times the original speed, with pauses of at most 5 s. Default 0: no pauses.",
 )
 @click.option("--step", "stepping", is_flag=True, help="Wait for Enter after each event.")
 @copy_option
 @open_option
-@click.option("--seat", metavar="AGENT", help="As this agent saw it: its id or name. Of games that are over only.")
+@click.option("--seat", metavar="AGENT", help="Show the view of this agent (id or name). Finished games only.")
 @language_option
 @data_option
 @json_option
@@ -118,13 +118,13 @@ def replay(
     data: Path | None,
     as_json: bool,
 ) -> None:
-    """Tell a stored game event by event, folded from the log with the present rules, as spectators saw it.
+    """Narrate a stored game event by event as spectators saw it, folded from the log with the current rules.
 
-    At the end it says whether the states are those the game was played with: EXACT, UNVERIFIED (nothing to compare
-    with) or DIVERGED (exit status 1). Records that were changed or are missing are named as breaks, as `log verify`
-    names them; with --log all that the file and its manifest hold is checked.
+    The last line reports whether the states match the game as it was played: EXACT, UNVERIFIED (nothing to compare) or
+    DIVERGED (exit status 1). Changed or missing records are listed as breaks, like in `log verify`; with --log, the file
+    is also checked against its manifest.
 
-    A session is sealed: without --open its records are listed as they are stored.
+    Sessions are sealed: without --open their records are listed as stored.
 
     Example: playmolt replay ox-0190… --at 12
     """
@@ -133,15 +133,15 @@ def replay(
     try:
         records, breaks, key = stored_game(decider, game_id, data, copy, opened=opened)
     except Erased:
-        _say_erased(game_id, as_json=as_json)
+        _print_erased(game_id, as_json=as_json)
         return
     for fault in breaks:
-        click.echo(f"BREAK  {fault.stream or 'the copy'} event {fault.version}: {fault.problem}", err=as_json)
+        click.echo(f"BREAK  {fault.stream or 'the file'} event {fault.version}: {fault.problem}", err=as_json)
     diverged_at = next((fault.version for fault in breaks if fault.stream == game_id), None)
     if diverged_at is not None:
-        records = records[: max(0, diverged_at - 1)]  # only what stands before the break was played for certain
+        records = records[: max(0, diverged_at - 1)]  # records after the break cannot be trusted
     elif at is not None and at > len(records):
-        raise Failure(f"{game_id} has {len(records)} events, --at {at} is beyond them")
+        raise Failure(f"{game_id} has {len(records)} events; --at {at} is too large.")
     if records and any(map(is_sealed, records)):
         _list_sealed(game_id, records[:at], breaks, as_json=as_json)
         return
@@ -152,29 +152,29 @@ def replay(
         _print_json(decider, game_id, list(shown), agreement, viewer)
     else:
         teller = Narration(decider.game, language)
-        _tell(decider, teller, shown, speed, stepping, agreement, viewer, show_state=at is not None)
+        _narrate(decider, teller, shown, speed, stepping, agreement, viewer, show_state=at is not None)
     if agreement.verdict == "DIVERGED":
         sys.exit(1)
 
 
-def _say_erased(game_id: str, *, as_json: bool) -> None:
+def _print_erased(game_id: str, *, as_json: bool) -> None:
     if as_json:
-        told = {"game_id": game_id, "version": 0, "events": [], "state": None, "verdict": "ERASED"}
-        click.echo(msgspec.json.encode(told | {"diverged_at": None, "breaks": []}))
+        document = {"game_id": game_id, "version": 0, "events": [], "state": None, "verdict": "ERASED"}
+        click.echo(msgspec.json.encode(document | {"diverged_at": None, "breaks": []}))
     else:
-        click.echo(f"ERASED: nothing of {game_id} can be read any more; `playmolt log verify` checks its chain")
+        click.echo(f"ERASED: {game_id} can no longer be read. `playmolt log verify` still checks its hash chain")
 
 
 def _list_sealed(game_id: str, records: Sequence[Record], breaks: Sequence[Break], *, as_json: bool) -> None:
-    """What is stored of a sealed session, as far as it stands open."""
+    """List the unsealed fields of a sealed session's records."""
     verdict: Verdict = "DIVERGED" if breaks else "UNVERIFIED"
     if as_json:
-        told = {"game_id": game_id, "version": len(records), "events": records, "state": None, "verdict": verdict}
-        click.echo(msgspec.json.encode(told | {"diverged_at": None, "breaks": breaks}))
+        document = {"game_id": game_id, "version": len(records), "events": records, "state": None, "verdict": verdict}
+        click.echo(msgspec.json.encode(document | {"diverged_at": None, "breaks": breaks}))
     else:
         for record in records:
             click.echo(f"{record.version:>5}  {time_of(record):%H:%M:%S}  ({record.type.replace('_', ' ')}, sealed)")
-        click.echo(f"{verdict}: the session is sealed; --open opens it where its keys are")
+        click.echo(f"{verdict}: the session is sealed. Use --open where its keys are available")
     if breaks:
         sys.exit(1)
 
@@ -185,7 +185,7 @@ def _print_json(
     for moment in shown:
         agreement.take(moment)
     last = shown[-1] if shown else None
-    told = {
+    document = {
         "game_id": game_id,
         "version": last.version if last else 0,
         "events": [moment.message for moment in shown],
@@ -194,10 +194,10 @@ def _print_json(
         "diverged_at": agreement.diverged_at,
         "breaks": agreement.breaks,
     }
-    click.echo(msgspec.json.encode(told))
+    click.echo(msgspec.json.encode(document))
 
 
-def _tell(
+def _narrate(
     decider: Decider[Any],
     narration: Narration,
     shown: Iterator[Moment],
@@ -213,8 +213,8 @@ def _tell(
     for moment in shown:
         _pause(before, moment, speed, stepping)
         line = narration.tell(moment.message)
-        unsaid = f"({moment.type.replace('_', ' ')}, not public)"
-        out.print(f"{moment.version:>5}  {moment.at:%H:%M:%S}  {line or unsaid}", style=None if line else "dim")
+        hidden = f"({moment.type.replace('_', ' ')}, not public)"
+        out.print(f"{moment.version:>5}  {moment.at:%H:%M:%S}  {line or hidden}", style=None if line else "dim")
         agreement.take(moment)
         before = moment
     for line in standings(before.message) if before else ():

@@ -1,4 +1,4 @@
-"""What is past its time (docs/retention.md): sessions are erased, texts of experiments and files of games deleted."""
+"""Applies retention periods (docs/retention.md): erases sessions, deletes experiment texts and archive files."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -14,7 +14,7 @@ from playmolt_cli.log.stored_copies import archive_bucket
 
 
 class RetentionReport(msgspec.Struct, frozen=True):
-    """How many sessions of each kind were erased, how many texts deleted, and which files."""
+    """Number of erased sessions by kind, number of deleted texts, and the deleted files."""
 
     legal: int
     jury: int
@@ -23,7 +23,7 @@ class RetentionReport(msgspec.Struct, frozen=True):
 
 
 async def erase_due(pool: Pool, settings: Settings, now: datetime) -> RetentionReport:
-    """Raises LogUnavailable, PlaceAway, OSError and ErasingOvertaken; what was done stays done."""
+    """Raises LogUnavailable, PlaceAway, OSError and ErasingOvertaken; completed work is kept."""
     eraser = SessionEraser(pool)
     return RetentionReport(
         legal=await _sessions(eraser, "legal", settings.keep_legal_days, now),
@@ -51,9 +51,9 @@ async def _files(eraser: SessionEraser, settings: Settings, now: datetime) -> Se
     if settings.archive_url.startswith(SCHEME):
         bucket = archive_bucket(settings.archive_url)
         there = set(await bucket.names()) if old else set[str]()
-        for name in (gone := [name for name in old if name in there]):
+        for name in (deleted := [name for name in old if name in there]):
             await bucket.delete(name)
-        return gone
+        return deleted
     files = [file for name in old if (file := Path(settings.archive_url) / name).is_file()]
     for file in files:
         file.unlink()

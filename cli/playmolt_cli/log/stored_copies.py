@@ -1,4 +1,4 @@
-"""Copies of the log that a command is given: a file, or what `log archive` put into an object store."""
+"""Copies of the log as command arguments: files, or archives in an object store."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ def archive_bucket(url: str) -> Bucket:
 
 
 class CopyPath(click.Path):
-    """A file, or `s3://BUCKET/NAME`, which is fetched; `s3://BUCKET/PREFIX` is all archives below it as one file."""
+    """A file, or `s3://BUCKET/NAME`, which is downloaded; `s3://BUCKET/PREFIX` concatenates all archives below it."""
 
     name = "copy"
 
@@ -55,8 +55,7 @@ def copy_option(command: F) -> F:
         "copy",
         type=CopyPath(),
         metavar="FILE",
-        help="Take the game from a file, as `playmolt log archive`, `log export` and `match` write them, or from "
-        "s3://….",
+        help="Read the game from a file written by `playmolt log archive`, `log export` or `match`, or from s3://….",
     )(command)
 
 
@@ -67,7 +66,7 @@ def files_argument(command: F) -> F:
 async def _fetch(url: str, folder: Path) -> Path:
     names, bucket = await _found(url)
     file = folder / Path(urlsplit(url).path).name
-    with file.open("wb") as copy:  # members of gzip one after another are one file of gzip
+    with file.open("wb") as copy:  # concatenated gzip files are a valid gzip file
         for name in names:
             copy.write(await bucket.get(name))
     return file
@@ -80,5 +79,5 @@ async def _found(url: str) -> tuple[Sequence[str], Bucket]:
     bucket = archive_bucket(url)
     names = sorted(name for name in await bucket.names() if name.endswith(_ENDING))
     if not names:
-        raise PlaceAway(f"{url} holds no archive")
+        raise PlaceAway(f"No archive at {url}.")
     return names, bucket

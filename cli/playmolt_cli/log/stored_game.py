@@ -1,4 +1,4 @@
-"""One game of the log, or of a copy of it."""
+"""Loads one game from the log or from a copy."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -24,12 +24,12 @@ def rules_of(game_id: str) -> Decider[Any]:
     """The rules of the game that an id names; raises Failure."""
     decider = deciders().get(type_of(game_id) or "")
     if decider is None:
-        raise Failure(f"{game_id!r} is no game id: one looks like trial-UUID or ox-UUID (GET /api/games lists them)")
+        raise Failure(f"{game_id!r} is not a game id. Ids look like trial-UUID or ox-UUID; GET /api/games lists them.")
     return decider
 
 
 def finished_games(game_ids: Sequence[str], data: Path | None, copy: Path | None) -> Mapping[str, Sequence[Record]]:
-    """Games that are over and as they were written, by id; raises Failure."""
+    """Finished games with intact records, by id; raises Failure."""
     known = {game_id: rules_of(game_id) for game_id in game_ids}
     if copy is not None:
         games = {game_id: _copied(copy, game_id) for game_id in known}
@@ -38,7 +38,7 @@ def finished_games(game_ids: Sequence[str], data: Path | None, copy: Path | None
         games = {game_id: (records, _breaks(known[game_id], records)) for game_id, records in loaded.items()}
     for game_id, (records, breaks) in games.items():
         if breaks:
-            raise Failure(f"{game_id} is not as it was written, see `playmolt replay {game_id}`: {breaks[0].problem}")
+            raise Failure(f"{game_id} has broken records: {breaks[0].problem}. See `playmolt replay {game_id}`.")
         _need_end(known[game_id], game_id, records)
     return {game_id: records for game_id, (records, _) in games.items()}
 
@@ -46,9 +46,9 @@ def finished_games(game_ids: Sequence[str], data: Path | None, copy: Path | None
 def stored_game(
     decider: Decider[Any], game_id: str, data: Path | None, copy: Path | None, *, opened: bool = False
 ) -> tuple[Sequence[Record], Sequence[Break], StreamKey | None]:
-    """A game's records, what of them is not as it was written, and their key; raises Failure where there are none.
+    """A game's records, their breaks and their key; raises Failure if there are none.
 
-    `opened`: what is sealed is opened where the keys are there.
+    `opened`: decrypt sealed records if the keys are available.
     """
     if copy is not None:
         return (*_copied(copy, game_id), None)
@@ -62,7 +62,7 @@ def stored_game(
 
 
 def seat_of(decider: Decider[Any], game_id: str, records: Sequence[Record], seat: str) -> str:
-    """The agent that an id or a name means in a game that is over; raises Failure."""
+    """The agent id for an id or name in a finished game; raises Failure."""
     _need_end(decider, game_id, records)
     state = decider.initial(game_id)
     seats: dict[str, str] = {}
@@ -71,14 +71,14 @@ def seat_of(decider: Decider[Any], game_id: str, records: Sequence[Record], seat
         seats |= decider.participants(state)
     found = [agent for agent, name in seats.items() if seat in (agent, name)]
     if len(found) != 1:
-        told = ", ".join(f"{name} ({agent})" for agent, name in seats.items())
-        raise Failure(f"{seat!r} is no one seat of {game_id}; in it sat {told or 'nobody'}")
+        known = ", ".join(f"{name} ({agent})" for agent, name in seats.items())
+        raise Failure(f"{seat!r} does not match exactly one seat of {game_id}. Its seats: {known or 'none'}.")
     return found[0]
 
 
 def _need_end(decider: Decider[Any], game_id: str, records: Sequence[Record]) -> None:
     if not rests({decider.game: decider}, records[-1]):
-        raise Failure(f"{game_id} is not over: what a seat knows is told afterwards only")
+        raise Failure(f"{game_id} is not over. Seats are shown only after the game ends.")
 
 
 def _breaks(decider: Decider[Any], records: Sequence[Record], key: StreamKey | None = None) -> Sequence[Break]:
@@ -96,18 +96,18 @@ async def _stored_one(log: PostgresLog, game_id: str) -> Sequence[Record]:
     try:
         stored = await log.load(game_id)
     except Archived as error:
-        gone = (await log.register.of([game_id]))[game_id]
-        raise Failure(f"{game_id} was archived: replay it with --log and the file {gone.file}") from error
+        archived = (await log.register.of([game_id]))[game_id]
+        raise Failure(f"{game_id} is archived. Use --log with the file {archived.file}.") from error
     if stored is None:
-        raise Failure(f"the log holds no {game_id}: look for its id with `playmolt log tail --running`")
+        raise Failure(f"No game {game_id} in the log. `playmolt log tail --running` lists recent ids.")
     return stored.records
 
 
 def _copied(copy: Path, game_id: str) -> tuple[Sequence[Record], Sequence[Break]]:
     breaks = verified_files([copy]).breaks
     records: list[Record] = []
-    with suppress(Failure):  # where the file cannot be read on, which is one of the breaks
+    with suppress(Failure):  # an unreadable file is already one of the breaks
         records.extend(record for record in records_of([copy]) if record.stream == game_id)
     if not records and not any(fault.stream == game_id for fault in breaks):
-        raise Failure(f"{copy} holds no record of {game_id}")
+        raise Failure(f"{copy} has no records of {game_id}.")
     return records, breaks

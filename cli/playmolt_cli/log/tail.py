@@ -1,4 +1,4 @@
-"""The end of the log, and what is appended to it."""
+"""Reads the end of the log and follows new records."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -17,7 +17,7 @@ _POLL_SECONDS = 0.5
 _CHUNK = 1_000
 
 Batch = tuple[Sequence[Record], Places]
-"""Records, and the place behind them."""
+"""Records, and the position after them."""
 
 
 async def tail(
@@ -29,18 +29,17 @@ async def tail(
     running: bool,
     since: Places | None = None,
 ) -> AsyncGenerator[Batch, None]:
-    """The last `count` records in the log's order, or all `since` a place, then with `follow` what is appended, for
-    ever.
+    """The last `count` records in log order, or all `since` a position; with `follow`, then all new records, endlessly.
 
-    Without `running` only finished games are given, since the log of a running one holds its secrets; followed, a game
-    is given whole as soon as it ends.
+    Without `running` only finished games are included, because a running game's log holds secrets; when following, a
+    game is returned as a whole when it ends.
     """
     over: dict[str, bool] = {}
-    told = dict[str, int]()
+    sent = dict[str, int]()
     if since is None:
         reached = await places(log)
         rows = await _newest(log, deciders, reached, count, over if not running else None)
-        yield _noted(rows, told), reached
+        yield _noted(rows, sent), reached
     else:
         reached, end = since, await places(log)
         while any(at < to for at, to in zip(reached, end, strict=True)):
@@ -49,39 +48,39 @@ async def tail(
                 break
             reached = places_behind(reached, rows)
             shown = [row for row in rows if running or await _ended(log, deciders, row.stream, over)]
-            yield _noted(shown, told), reached
+            yield _noted(shown, sent), reached
     while follow:
         rows = await page(log, reached, _CHUNK)
         reached = places_behind(reached, rows)
         if rows:
-            yield rows if running else await _whole(log, deciders, rows, told), reached
+            yield rows if running else await _whole(log, deciders, rows, sent), reached
         else:
             await asyncio.sleep(_POLL_SECONDS)
 
 
-def _noted(records: Sequence[Record], told: dict[str, int]) -> Sequence[Record]:
-    """The records, once it is noted up to which version of each stream they go."""
-    told |= {record.stream: record.version for record in records}
+def _noted(records: Sequence[Record], sent: dict[str, int]) -> Sequence[Record]:
+    """Record the last version per stream, and return the records."""
+    sent |= {record.stream: record.version for record in records}
     return records
 
 
 async def _whole(
-    log: EventLog, deciders: Mapping[str, Decider[Any]], records: Sequence[Record], told: dict[str, int]
+    log: EventLog, deciders: Mapping[str, Decider[Any]], records: Sequence[Record], sent: dict[str, int]
 ) -> Sequence[Record]:
-    """The games that one of the records ends, from where they were told before."""
+    """The unsent records of games that one of these records ends."""
     whole: list[Record] = []
     for record in records:
-        if rests(deciders, record) and told.get(record.stream, 0) < record.version:
-            with suppress(Archived, Erased):  # so soon: there is nothing left to tell
-                stored = await log.load(record.stream, told.get(record.stream, 0))
-                whole += _noted(stored.records if stored else (), told)
+        if rests(deciders, record) and sent.get(record.stream, 0) < record.version:
+            with suppress(Archived, Erased):  # already archived or erased
+                stored = await log.load(record.stream, sent.get(record.stream, 0))
+                whole += _noted(stored.records if stored else (), sent)
     return whole
 
 
 async def _newest(
     log: EventLog, deciders: Mapping[str, Decider[Any]], ends: Places, count: int, over: dict[str, bool] | None
 ) -> Sequence[Record]:
-    """The last `count` records before a place, of finished games where `over` is given."""
+    """The last `count` records before a position; only finished games if `over` is given."""
     newest = in_turn([await _newest_of(log, deciders, shard, end, count, over) for shard, end in enumerate(ends)])
     return newest[max(0, len(newest) - count) :]
 
@@ -96,7 +95,7 @@ async def _newest_of(
 ) -> list[Record]:
     """Read a shard backwards from a position until `count` records are found.
 
-    `over` is stream → whether it has ended; what is found out is added to it.
+    `over` caches stream → whether it has ended.
     """
     newest: list[Record] = []
     while position > 0 and len(newest) < count:
@@ -104,7 +103,7 @@ async def _newest_of(
         shown = []
         for stored in await log.forward(before, position - before, shard):
             if stored.record.position > position:
-                break  # what was taken out in between leaves room for others
+                break  # archived records in the range let later ones in
             if over is None or await _ended(log, deciders, stored.record.stream, over):
                 shown.append(stored.record)
         newest, position = shown + newest, before

@@ -1,4 +1,4 @@
-"""Verifying the whole log and what follows from it, by a process a core where there is much of it."""
+"""Verifies the log and its projections; a long log uses several processes."""
 
 import asyncio
 import os
@@ -20,9 +20,9 @@ from playmolt_cli.games import deciders
 from playmolt_cli.log.reading import on_database, seal_keys
 
 _WORTH_PROCESSES: Final = 20_000
-"""Records from which on verifying takes longer than starting processes for it."""
+"""Number of records from which several processes are faster."""
 MOST_PROCESSES: Final = 3
-"""Each has connections of its own; with them it still comes in where services have taken all that are not reserved."""
+"""Limited so that their connections fit into those reserved for superusers, when services use all others."""
 PART_POOL: Final = 1
 
 Progress = Callable[[int], None]
@@ -31,7 +31,7 @@ Progress = Callable[[int], None]
 async def verified(
     log: PostgresLog, pool: Pool, data: Path | None = None, progress: Progress = lambda _: None
 ) -> Verification:
-    """What log and projections come to; `data` is where keys of sealed streams may lie. Raises LogUnavailable."""
+    """Verify log and projections; `data` may hold the keys of sealed streams. Raises LogUnavailable."""
     ends = await places(log)
     erased = await erased_heads(pool, ends)
     helped = sum(ends) >= _WORTH_PROCESSES

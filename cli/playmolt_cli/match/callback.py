@@ -1,4 +1,4 @@
-"""A bot behind a URL, asked as the platform asks one (arena.md, "The platform calls the bot")."""
+"""Client for a bot behind a URL, called the way the platform calls it (arena.md, "The platform calls the bot")."""
 
 import hashlib
 import secrets
@@ -15,7 +15,7 @@ from playmolt_schemas.codes import Problem
 
 
 class TurnLike(Protocol):
-    """A turn, of a running game or of a match."""
+    """A turn of a running game or of a match."""
 
     @property
     def game_id(self) -> str: ...
@@ -34,7 +34,7 @@ class TurnLike(Protocol):
 
 
 class CallbackBot:
-    """Asks the bot at a URL. `secret` signs the calls; without one nobody can check them."""
+    """Calls the bot at a URL. `secret` signs the calls; without one, a random secret is used."""
 
     def __init__(self, url: str, client: CallbackClient, secret: str = "") -> None:
         self._url = url
@@ -43,7 +43,7 @@ class CallbackBot:
         self._refusals = 0
 
     async def ask(self, turn: TurnLike, repeats: int = 0) -> Any:
-        """Give its action, Forfeit, or the Fault of the call. The same question under `repeats` has the same key."""
+        """Returns its action, a Forfeit, or the Fault of the call. A repeated call has the same idempotency key."""
         if not repeats:
             self._refusals = self._refusals + 1 if turn.refused else 0
         body = body_of(turn)
@@ -53,7 +53,7 @@ class CallbackBot:
 
 
 class CallbackPlayer:
-    """The bot at a URL as the conformance run asks it; a call that gives no action is a turn lost."""
+    """The bot at a URL as a player of the conformance check; a call without an action is a lost turn."""
 
     def __init__(self, url: str, secret: str = "") -> None:
         self._client = CallbackClient(private=True)
@@ -77,8 +77,8 @@ class CallbackPlayer:
 
 
 def body_of(turn: TurnLike) -> bytes:
-    """What a bot that runs elsewhere is told: the JSON of the turn, and why its last action was refused."""
-    told = {
+    """The turn as JSON for a bot in another process, with the refusal of its last action."""
+    body = {
         "game_id": turn.game_id,
         "gameType": turn.gameType,
         "state": turn.state,
@@ -87,12 +87,12 @@ def body_of(turn: TurnLike) -> bytes:
         "turn_id": turn.turn_id,
         "last_error": turn.refused,
     }
-    return msgspec.json.encode(told)
+    return msgspec.json.encode(body)
 
 
 def action_of(value: Mapping[str, Any]) -> Any:
-    """The action that a JSON object is, or the Forfeit."""
-    let_go = value.get("forfeit")
-    if set(value) == {"forfeit"} and isinstance(let_go, dict) and isinstance(let_go.get("what"), str):
-        return Forfeit(let_go["what"], "provider" if let_go.get("kind") == "provider" else "bot")
+    """Read a JSON object as an action or a Forfeit."""
+    forfeit = value.get("forfeit")
+    if set(value) == {"forfeit"} and isinstance(forfeit, dict) and isinstance(forfeit.get("what"), str):
+        return Forfeit(forfeit["what"], "provider" if forfeit.get("kind") == "provider" else "bot")
     return value

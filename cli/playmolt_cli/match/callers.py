@@ -1,4 +1,4 @@
-"""Players that are asked over a network: models behind an alias, bots behind a URL."""
+"""Players over the network: models by alias, bots by URL."""
 
 import asyncio
 from collections.abc import Mapping
@@ -18,13 +18,13 @@ from playmolt_cli.model_seats.requests import MAX_TOKENS, ModelProfile, Prompt, 
 from playmolt_cli.model_seats.seat import ModelSeat, NoModelAction, SeatContext
 
 _PAUSES: Final = (0.5, 1.0)
-"""Before the repeats of a call that gave no action."""
+"""Seconds before each retry of a call without an action."""
 
 
 def model(
     plan: Plan, player: PlannedPlayer, prompts: Mapping[str, Prompt], bench: SeatContext, folder: MatchFolder | None
 ) -> Entrant:
-    """A model, with the seat of each of its games."""
+    """A model as an entrant."""
     alias, sampling = player.model or "", player.sampling
     entry = bench.catalogue.models.get(alias)
 
@@ -60,7 +60,7 @@ def _asking(seat: ModelSeat, name: str) -> Player:
 
 
 def url(player: PlannedPlayer, client: CallbackClient) -> Entrant:
-    """A bot behind a URL, called as a callback is, under a secret that nobody else has."""
+    """A bot behind a URL as an entrant; calls are signed with a random secret."""
 
     def sit(_: Deal, __: int) -> Player:
         callback = CallbackBot(player.url or "", client)

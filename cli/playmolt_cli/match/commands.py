@@ -1,4 +1,4 @@
-"""`playmolt match`: bots and models against one another, in this process."""
+"""`playmolt match`: plays bots and models against each other in this process."""
 
 import asyncio
 from importlib.resources import files
@@ -31,13 +31,15 @@ _BUDGET: Final = 3
 
 @click.command()
 @click.argument("bots", nargs=-1, metavar="BOT BOT …")
-@click.option("--game", type=click.Choice(known_games()), help=f"What they play. Default: {_DEFAULT_GAME}.")
-@click.option("--n", "count", type=click.IntRange(1, _MOST_GAMES), help=f"Games. Default: {_DEFAULT_GAMES}.")
-@click.option("--seed", help="Same seed, same questions, cases, seats and lots. Default: match.")
-@click.option("--plan", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="A plan in TOML instead.")
+@click.option("--game", type=click.Choice(known_games()), help=f"Game to play. Default: {_DEFAULT_GAME}.")
+@click.option("--n", "count", type=click.IntRange(1, _MOST_GAMES), help=f"Number of games. Default: {_DEFAULT_GAMES}.")
+@click.option("--seed", help="Seed of questions, cases, seats and random draws. Default: match.")
+@click.option(
+    "--plan", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Read a plan in TOML instead."
+)
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-    help="Keep games, calls and report there, and go on with a match that was stopped. Default of a plan: match-NAME.",
+    help="Store games, calls and report here; continues a stopped match. Default with --plan: match-NAME.",
 )  # fmt: skip
 @click.option("--example", is_flag=True, help="Print a commented plan.")
 @json_option
@@ -45,18 +47,18 @@ def match(
     bots: tuple[str, ...], game: str | None, count: int | None, seed: str | None, plan: Path | None, out: Path | None,
     example: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Play bots against one another in this process, and say who is better.
+    """Play bots against each other in this process, and report which one is better.
 
-    A BOT is a Python file (FILE.py or FILE.py:NAME; the name is `bot` unless it is given), a house bot
-    (house:POLICY), a model (model:ALIAS of PLAYMOLT_MODELS) or the URL of a bot. Seats rotate, so that everybody sits
-    in every seat with the same questions; seats that are left over are filled by house bots.
+    A BOT is a Python file (FILE.py or FILE.py:NAME; NAME defaults to `bot`), a house bot (house:POLICY), a model
+    (model:ALIAS of PLAYMOLT_MODELS) or the URL of a bot. Seats rotate: every bot plays every seat with the same
+    questions. House bots fill the remaining seats.
 
     Example: playmolt match mybot.py house:contrarian --n 1000
     """
     if example:
         click.echo(files("playmolt_cli.match").joinpath("example.toml").read_text("utf-8"), nl=False)
         return
-    configure("match", "warning")  # a JSON document is alone on standard output
+    configure("match", "warning")  # keep standard output clean for JSON
     running = _opened(bots, game, count, seed, plan, out)
     try:
         report = asyncio.run(running.play())
@@ -79,9 +81,9 @@ def _opened(
     bots: tuple[str, ...], game: str | None, count: int | None, seed: str | None, file: Path | None, out: Path | None
 ) -> MatchRun:
     if file is not None and (bots or game or count or seed):
-        raise Failure("--plan says who plays what: leave out the bots, --game, --n and --seed")
+        raise Failure("--plan already sets bots, games and seed. Remove the bots, --game, --n and --seed.")
     if file is None and not 1 <= len(bots) <= _MOST_BOTS:
-        raise Failure(f"name 1 to {_MOST_BOTS} bots, or a plan with --plan; --example prints one")
+        raise Failure(f"Name 1 to {_MOST_BOTS} bots, or use --plan FILE; --example prints a plan.")
     catalogue = load(read_settings().models)
     models = models_of(catalogue, "")
     try:

@@ -1,4 +1,4 @@
-"""The entrants of a plan, with what they share: models and their calls, a client for bots behind URLs."""
+"""Creates the entrants of a plan, with the models, calls and HTTP client that they share."""
 
 import os
 from collections.abc import Mapping
@@ -24,12 +24,12 @@ _ONE_GAME: Final = 1
 
 
 def models_of(catalogue: Catalogue, seed: str, environment: Mapping[str, str] = os.environ) -> Models:
-    """The models that may be seated, the scripted ones playing by the seed."""
+    """Models by alias; scripted models play by the seed."""
     return Models(catalogue, MemoryLimits(), cast(), seed=seed, environment=environment)
 
 
 class EntrantFactory:
-    """Makes the entrants; closed when the last game is over."""
+    """Creates entrants; close it after the last game."""
 
     def __init__(self, plan: Plan, catalogue: Catalogue, calls: Calls, folder: MatchFolder | None = None) -> None:
         self._plan = plan
@@ -62,12 +62,12 @@ class EntrantFactory:
         return callers.url(player, self._client)
 
     def _order(self) -> str:
-        """The place of a call among all: a match has no clock."""
+        """The running number of a call, used as its time: a match has no clock."""
         return str(1 + len(self._calls.begun))
 
 
 def entrant_factory(word: str, game: str, seed: str, catalogue: Catalogue) -> EntrantFactory:
-    """The bot that a command's word names, on its own; raises InvalidPlan."""
+    """A factory for the one bot that a command-line word names; raises InvalidPlan."""
     plan = plan_of_words([word], game, _ONE_GAME, seed)
     check(plan, catalogue, models_of(catalogue, ""))
     return EntrantFactory(plan, catalogue, Calls())

@@ -1,4 +1,4 @@
-"""Who takes part in a match: Python files, house policies, and what fills the table. Models and URLs: `callers`."""
+"""Entrants of a match (Python files, house policies, fill bots) and their seats in each game. Models and URLs: `callers`."""
 
 import hashlib
 import uuid
@@ -15,7 +15,10 @@ from playmolt_cli.match.python_file import python_file
 
 
 class Deal(msgspec.Struct, frozen=True):
-    """One game of a match before it is played. `number` counts the games of the match from 1, `block` from 0."""
+    """One game of a match, not yet played. `number` counts from 1, `block` from 0.
+
+    In each block every entrant plays every seat once, and all games of a block share one seed.
+    """
 
     number: int
     game: str
@@ -23,13 +26,13 @@ class Deal(msgspec.Struct, frozen=True):
     game_id: str
     seed: str
     seats: tuple[int, ...]
-    """The entrants by their place in the plan, in the order of the seats."""
+    """Indexes of the entrants, in seat order."""
     complete: bool
-    """Whether its block is played to the end."""
+    """Whether the match plays its whole block."""
 
 
 def deals(match: str, seed: str, games: Sequence[tuple[str, int, int]], entrants: int) -> Iterator[Deal]:
-    """The games of a match, each given as (type, how many, seats)."""
+    """The deals of a match; `games` has (type, number of games, seats)."""
     number = 0
     for game, count, needed in games:
         for index in range(count):
@@ -48,7 +51,7 @@ def deals(match: str, seed: str, games: Sequence[tuple[str, int, int]], entrants
 
 
 def agent_id(deal: Deal, name: str) -> str:
-    """The id an entrant sits under in a game."""
+    """Agent id of an entrant in a game."""
     return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{deal.game_id}/{name}"))
 
 
@@ -59,11 +62,11 @@ def _game_seed(seed: str, game: str, block: int) -> str:
 
 EntrantKind = Literal["house", "python", "model", "url", "fill"]
 Player = Callable[[Any], Any]
-"""Takes a turn, gives the action, or Forfeits, or what has to be awaited for one of them."""
+"""From a turn to an action or LocatedForfeit, or an awaitable of one."""
 
 
 class Entrant(msgspec.Struct, frozen=True):
-    """One that takes part. `sit` makes the player of a seat, counted from 1, for one game; `file` is its program."""
+    """A participant. `sit` makes the player of one game's seat (from 1); `file` is its program."""
 
     name: str
     kind: EntrantKind
@@ -74,7 +77,7 @@ class Entrant(msgspec.Struct, frozen=True):
 
 
 def filled(entrants: Sequence[Entrant], needed: int, policy: str, seed: str) -> list[Entrant]:
-    """The entrants, and house bots for the seats that are left over."""
+    """The entrants, plus house bots for the remaining seats."""
     missing = range(1, needed - len(entrants) + 1)
     return [*entrants, *(house(f"fill-{number}", {}, policy, seed, "fill", number) for number in missing)]
 
@@ -82,7 +85,7 @@ def filled(entrants: Sequence[Entrant], needed: int, policy: str, seed: str) -> 
 def house(
     name: str, by_game: Mapping[str, str], policy: str, seed: str, kind: EntrantKind = "house", place: int = 0
 ) -> Entrant:
-    """A house bot; of the policies that MIXED deals it plays the one at its place."""
+    """A house bot as an entrant. With MIXED, `place` selects its policy."""
 
     def sit(deal: Deal, _: int) -> Player:
         played = by_game.get(deal.game, policy)
@@ -92,13 +95,13 @@ def house(
 
 
 def policy_fault(game: str, policy: str) -> str | None:
-    """Why a game's house bots do not play a policy; None when they do."""
+    """Error message if a game's house bots have no such policy, else None."""
     known = policies().get(game, ())
-    return None if policy in known else f"{game} has no policy {policy!r}; there are {', '.join(known)}"
+    return None if policy in known else f"{game} has no policy {policy!r}. Choose from {', '.join(known)}."
 
 
 def python(name: str, word: str, base: Path) -> Entrant:
-    """The bot of a Python file; raises BotLoadError."""
+    """The bot of a Python file as an entrant; raises BotLoadError."""
     file = python_file(word, base)
     file.make()
     return Entrant(name, "python", lambda _, __: file.asking(), file.path)

@@ -1,4 +1,4 @@
-"""The folder of a match: its lock, the records of its games, the transcripts of its models, its report."""
+"""The folder of a match: lock, game records, model transcripts, report."""
 
 import fcntl
 import json
@@ -21,19 +21,19 @@ from playmolt_cli.model_seats.calls import FinishedCall
 from playmolt_cli.model_seats.requests import KINDS, TurnRequest
 
 _BROKE: Final = "broke at "
-"""How a record's causation begins that says which line of a player's file a forfeit came from."""
+"""Prefix of a causation that records which line of a player's file failed."""
 
 
 class InUse(Exception):
-    """Another command writes into this folder."""
+    """Another command is using the folder."""
 
 
 class PlanMismatch(Exception):
-    """The folder is of another plan; the message says what differs."""
+    """The folder belongs to another plan; the message lists the differences."""
 
 
 class MatchFolder:
-    """Opened by one command at a time."""
+    """A match folder, open in one command at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -43,7 +43,9 @@ class MatchFolder:
             fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self._held.close()
-            raise InUse(f"{path} is in use by another command; wait for it, or name another folder") from None
+            raise InUse(
+                f"{path} is in use by another command. Wait for it, or choose another folder with --out."
+            ) from None
         (path / "games").mkdir(exist_ok=True)
         (path / "transcripts").mkdir(exist_ok=True)
 
@@ -55,19 +57,17 @@ class MatchFolder:
         return self.path / "calls.jsonl"
 
     def hold(self, lock: Mapping[str, Any]) -> None:
-        """Keep the lock, or compare it with the one that is kept; only the budget may have changed. Raises PlanMismatch."""
+        """Store the lock, or compare it with the stored one; only the budget may differ. Raises PlanMismatch."""
         path = self.path / "lock.json"
         if path.exists():
             kept = json.loads(path.read_bytes())
-            told = sorted(_differences(_budgetless(kept), _budgetless(lock), ""))
-            if told:
-                raise PlanMismatch(
-                    "\n".join(f"{path}: {key} differs from the match that was begun here" for key in told)
-                )
+            keys = sorted(_differences(_budgetless(kept), _budgetless(lock), ""))
+            if keys:
+                raise PlanMismatch("\n".join(f"{path}: {key} differs from the match in this folder" for key in keys))
         self.write("lock.json", msgspec.json.format(msgspec.json.encode(lock)) + b"\n")
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file whole, or not at all."""
+        """Write a file atomically."""
         path = self.path / name
         aside = path.with_name(f".{path.name}.new")
         with aside.open("wb") as file:
@@ -77,7 +77,7 @@ class MatchFolder:
         aside.replace(path)
 
     def game(self, decider: Decider[Any], deal: Deal) -> "GameFile":
-        """The file of a game; one that was killed while it was opened is begun anew."""
+        """The file of a game; restarts a game that was interrupted while its seats were being filled."""
         path = self.path / "games" / f"{deal.number}-{deal.game}.jsonl"
         file = GameFile(path, decider, deal.game_id)
         if file.state.phase != "waiting" or not file.state.version:
@@ -91,7 +91,7 @@ class MatchFolder:
 
 
 class GameFile:
-    """The records of one game, as exports have them; what is there already is folded."""
+    """The records of one game, in the export format. Existing records are folded."""
 
     def __init__(self, path: Path, decider: Decider[Any], game_id: str) -> None:
         self._decider = decider
@@ -99,14 +99,14 @@ class GameFile:
         self._prev_hash = ZERO_HASH
         self.state = decider.initial(game_id)
         self.broken: list[tuple[str, str, str]] = []
-        """(agent, what, line of its file) of each forfeit of a player that broke."""
+        """(agent, what, FILE:LINE) of each forfeit caused by a player's error."""
         records = _records(path)
         if records:
             self._fold(records)
         self._file: IO[bytes] = path.open("ab", buffering=0)
 
     def commit(self, command: Command, steps: Sequence[tuple[Event, Any]], at: str | None) -> None:
-        """Write the records of a step in one piece."""
+        """Append the records of a step in one write."""
         version = steps[0][1].version
         lines = [self._line(command, version, event, state, at) for event, state in steps]
         self._file.write(b"".join(lines))
@@ -142,26 +142,26 @@ class GameFile:
         return msgspec.json.encode(record) + b"\n"
 
     def _fold(self, records: Iterable[Record]) -> None:
-        told = set()
+        seen = set()
         for record in records:
             self.state = step(self._decider, self.state, record)
             self._prev_hash = record.hash
             metadata = msgspec.json.decode(record.metadata, type=Metadata)
-            if metadata.causation.startswith(_BROKE) and metadata.command_id not in told:
-                told.add(metadata.command_id)
+            if metadata.causation.startswith(_BROKE) and metadata.command_id not in seen:
+                seen.add(metadata.command_id)
                 at, _, what = metadata.causation.removeprefix(_BROKE).rpartition(" ")
                 self.broken.append((metadata.actor, what, at))
 
 
 class Transcript:
-    """What the models of one game were asked and said."""
+    """Requests and replies of the models in one game."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lines = {(line["turn"], line["kind"]): line for line in map(json.loads, _whole(path).splitlines())}
 
     def add(self, asked: TurnRequest, call: FinishedCall, player: str, model: str, prompt: str) -> None:
-        """Keep a call that ended; a second time it is left as it is."""
+        """Append a finished call once."""
         line = {
             "turn": asked.turn,
             "kind": asked.kind,
@@ -181,7 +181,7 @@ class Transcript:
                 file.write(msgspec.json.encode(line) + b"\n")
 
     def settle(self) -> None:
-        """Put the lines of a game that is over into their order: version, seat, kind."""
+        """Sort the lines of a finished game by version, seat and kind."""
         if not self._lines:
             return
         lines = sorted(self._lines.values(), key=_order)
@@ -198,7 +198,7 @@ def _records(path: Path) -> list[Record]:
 
 
 def _whole(path: Path) -> bytes:
-    """The whole lines of a file; a last one that a kill cut off is taken away."""
+    """The complete lines of a file; truncates a partial last line left by a kill."""
     if not path.exists():
         return b""
     data = path.read_bytes()
@@ -214,7 +214,7 @@ def _budgetless(lock: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _differences(kept: Any, now: Any, key: str) -> list[str]:
-    """The keys of two locks that differ."""
+    """The keys that differ between two locks."""
     if isinstance(kept, dict) and isinstance(now, dict):
         found = []
         for name in {*kept, *now}:
@@ -222,5 +222,5 @@ def _differences(kept: Any, now: Any, key: str) -> list[str]:
         return found
     if isinstance(kept, list) and isinstance(now, list) and len(kept) == len(now):
         pairs = enumerate(zip(kept, now, strict=True))
-        return [told for place, (a, b) in pairs for told in _differences(a, b, f"{key}[{place}]")]
+        return [found for place, (a, b) in pairs for found in _differences(a, b, f"{key}[{place}]")]
     return [] if kept == now else [key]

@@ -1,4 +1,4 @@
-"""A plan played: entrants made of it, games kept where they are to be, and the report of what ended."""
+"""Runs a plan: creates entrants, plays and stores games, makes the report."""
 
 import gc
 from collections.abc import Mapping
@@ -22,11 +22,11 @@ from playmolt_cli.match.tournament import FinishedGame, Tournament
 from playmolt_cli.model_seats.calls import Calls
 
 _GARBAGE: Final = 100_000
-"""Objects between two looks for garbage: a game leaves no cycles, and looking costs a tenth of the time."""
+"""Threshold of the garbage collector: games leave no cycles, and collecting costs a tenth of the time."""
 
 
 class MatchRun:
-    """A match under way. What ended so far can be reported at any time."""
+    """A match in progress; it can be reported at any time."""
 
     def __init__(
         self, plan: Plan, deciders: Mapping[str, Decider[Any]], catalogue: Catalogue, out: Path | None
@@ -49,7 +49,7 @@ class MatchRun:
         self._played: list[FinishedGame] = []
 
     async def play(self) -> Report:
-        """Play what is not played yet; raises Stuck."""
+        """Play the remaining games; raises GameStuck."""
         watchdog = Watchdog()
         tournament = Tournament(self._deciders, self._entrants, watchdog, self._folder, self._plan.said.language)
         before = gc.get_threshold()
@@ -79,12 +79,12 @@ class MatchRun:
 
     @property
     def plan_hash(self) -> str:
-        """Names the plan as it was read, without its budget, which may be raised."""
-        told = msgspec.to_builtins(msgspec.structs.replace(self._plan.said, budget=None))
-        return digest(_without_floats(told))
+        """Hash of the plan without its budget, which may be raised later."""
+        plan = msgspec.to_builtins(msgspec.structs.replace(self._plan.said, budget=None))
+        return digest(_without_floats(plan))
 
     def keep(self, name: str, data: bytes) -> None:
-        """Write a file into the folder, where there is one."""
+        """Write a file into the folder, if there is one."""
         if self._folder is not None:
             self._folder.write(name, data)
 

@@ -1,4 +1,4 @@
-"""Plans of matches: read from TOML, or made of a command's words; all faults at once, each with its key."""
+"""Match plans, read from TOML or from command-line words. All errors are reported at once, each with its key."""
 
 import copy
 import tomllib
@@ -27,11 +27,11 @@ _KINDS: Final = ("house", "python", "model", "url")
 
 
 class InvalidPlan(ValueError):
-    """A plan that cannot be played; the message has a line a fault."""
+    """A plan that cannot be played; the message has one line per error."""
 
 
 class Plan(NamedTuple):
-    """A plan, and where its paths begin."""
+    """A plan, and the folder its paths are relative to."""
 
     said: MatchPlan
     base: Path
@@ -49,7 +49,7 @@ class Plan(NamedTuple):
         return Limits(money=money, tokens=budget.tokens, calls=budget.calls)
 
     def prompts(self, player: PlannedPlayer) -> Mapping[str, Prompt]:
-        """A model's prompt for each game of the plan; InvalidPrompt."""
+        """A model's prompt for each game of the plan; raises InvalidPrompt."""
         own = {game: for_game(player.prompt, game) for game in self.types}
         return {
             game: of_file(self.base / path) if path is not None else shipped(game, self.said.language)
@@ -58,13 +58,13 @@ class Plan(NamedTuple):
 
 
 def read_plan(path: Path, catalogue: Catalogue, models: Models) -> Plan:
-    """The plan of a file; raises InvalidPlan."""
+    """Read a plan from a file; raises InvalidPlan."""
     try:
         document = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         _refuse([f"{path}: {error.strerror or error}"])
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        _refuse([f"{path}: no TOML: {error}"])
+        _refuse([f"{path}: not valid TOML: {error}"])
     if errors := list(Draft202012Validator(msgspec.json.schema(MatchPlan)).iter_errors(document)):
         rest = _without(document, errors)
         others = faults_of(Plan(rest, path.parent), catalogue, models) if rest else ()
@@ -75,13 +75,13 @@ def read_plan(path: Path, catalogue: Catalogue, models: Models) -> Plan:
 
 
 def check(plan: Plan, catalogue: Catalogue, models: Models) -> None:
-    """Raises InvalidPlan naming everything of a plan of the right form that cannot be played."""
+    """Check a well-formed plan; raises InvalidPlan with all errors."""
     if faults := list(faults_of(plan, catalogue, models)):
         _refuse(faults)
 
 
 def plan_of_words(words: Iterable[str], game: str, count: int, seed: str) -> Plan:
-    """The plan that a command's words stand for: players are called by their words."""
+    """The plan for command-line words, which also name the players."""
     seen: Counter[str] = Counter()
     players = []
     for word in words:
@@ -93,14 +93,14 @@ def plan_of_words(words: Iterable[str], game: str, count: int, seed: str) -> Pla
 
 
 def faults_of(plan: Plan, catalogue: Catalogue, models: Models) -> Iterator[str]:
-    """What of a plan of the right form cannot be played."""
+    """The errors of a well-formed plan."""
     said = plan.said
     for game, times in Counter(plan.types).items():
         if times > 1:
-            yield f"games: {game} stands there {times} times; each game at most once"
+            yield f"games: {game} is listed {times} times; list each game once"
     for name, times in Counter(player.name for player in said.players).items():
         if times > 1:
-            yield f"players: {times} are called {name!r}; a name is one player's"
+            yield f"players: {times} players are named {name!r}; names must be unique"
     for game in plan.types:
         if fault := policy_fault(game, said.fill):
             yield f"fill: {fault}"
@@ -115,7 +115,7 @@ def for_game(said: ByGame | None, game: str) -> str | None:
 
 
 def sampling_of(said: PlannedSamplingSettings | None) -> Sampling:
-    """Sampling as requests have it: decimal strings."""
+    """Sampling parameters as decimal strings."""
     if said is None:
         return Sampling()
     return Sampling(_decimal(said.temperature), _decimal(said.top_p), said.seed)
@@ -137,12 +137,12 @@ def _player_faults(
 ) -> Iterator[tuple[str, str]]:
     kinds = [kind for kind in _KINDS if getattr(player, kind) is not None]
     if len(kinds) != 1:
-        yield "", f"has {' and '.join(kinds) or 'none'} of {', '.join(_KINDS)}; say exactly one"
+        yield "", f"has {' and '.join(kinds) or 'none'} of {', '.join(_KINDS)}; set exactly one"
         return
     if player.model is None:
         for key in ("prompt", "sampling"):
             if getattr(player, key) is not None:
-                yield f".{key}", "is a model's; this player is none"
+                yield f".{key}", "applies to models only"
     if player.house is not None:
         yield from ((".house", fault) for fault in _house_faults(plan, player.house))
     elif player.python is not None:
@@ -152,7 +152,7 @@ def _player_faults(
             yield ".python", str(error)
     elif player.url is not None:
         if not player.url.startswith(("http://", "https://")):
-            yield ".url", f"{player.url!r} is no address as in http://127.0.0.1:9000/turn"
+            yield ".url", f"{player.url!r} is not a URL; use one such as http://127.0.0.1:9000/turn"
     elif player.model is not None:
         yield from _model_faults(plan, player, catalogue, models, money=money)
 
@@ -168,9 +168,9 @@ def _model_faults(
 ) -> Iterator[tuple[str, str]]:
     alias = player.model or ""
     if models.get(alias) is None:
-        yield ".model", f'no alias "{alias}"; there are {", ".join(catalogue.aliases)}'
+        yield ".model", f'no alias "{alias}"; choose from {", ".join(catalogue.aliases)}'
     elif money and alias in catalogue.models and not catalogue.models[alias].priced:
-        yield ".model", f"{alias} has no prices, which a budget of money needs"
+        yield ".model", f"{alias} has no prices, so budget.money cannot be enforced"
     try:
         plan.prompts(player)
     except InvalidPrompt as error:
@@ -178,10 +178,7 @@ def _model_faults(
 
 
 def _without(document: dict[str, Any], errors: Iterable[ValidationError]) -> MatchPlan | None:
-    """What is left of a document without what is not of the right form, so that the rest is checked in the same go.
-
-    None where nothing can be made of it.
-    """
+    """The document without its malformed parts, so that the rest is checked in the same pass; None if none is left."""
     rest = copy.deepcopy(document)
     for error in errors:
         place = list(error.absolute_path)
@@ -209,22 +206,22 @@ def _at(document: Any, place: Iterable[str | int]) -> Any:
 
 
 def _delete(document: Any, place: Sequence[str | int]) -> None:
-    with suppress(KeyError, IndexError):  # what holds it went before
+    with suppress(KeyError, IndexError):  # its parent is already deleted
         held = _at(document, place[:-1])
         if place and isinstance(held, dict):
             held.pop(place[-1], None)
 
 
 def _form_faults(errors: Iterable[ValidationError]) -> list[str]:
-    """What of a document is not as the plan's schema says, each with its key."""
+    """Schema errors of a document, each with its key."""
     faults = []
     for error in errors:
-        told = best_match([error]) or error
-        key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in told.absolute_path)
-        where, fault = key.removeprefix("."), told.message
-        if told.validator == "additionalProperties":
-            fault = f"{fault.partition(' (')[2].rstrip(')') or fault}; known are {', '.join(_known(told))}"
-        elif told.validator == "required":
+        best = best_match([error]) or error
+        key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in best.absolute_path)
+        where, fault = key.removeprefix("."), best.message
+        if best.validator == "additionalProperties":
+            fault = f"{fault.partition(' (')[2].rstrip(')') or fault}; allowed keys: {', '.join(_known(best))}"
+        elif best.validator == "required":
             where, fault = f"{where}.{fault.split(chr(39))[1]}".removeprefix("."), "missing"
         faults.append(f"{where or 'the plan'}: {fault}")
     return sorted(faults)

@@ -1,4 +1,4 @@
-"""Playing a table: its players are asked, and whatever goes wrong with one is a submission that it lets go."""
+"""Plays one game: asks the players, and turns a player's crash or timeout into a forfeit."""
 
 import asyncio
 import signal
@@ -16,11 +16,11 @@ from playmolt_cli.match.table import GameTable, LocatedForfeit, TableTurn
 
 SECONDS: Final = 60.0
 _LOOKS: Final = 20
-"""How often the time of a call is looked at while it runs."""
+"""Checks per time limit."""
 
 
 class BotTimeout(BaseException):
-    """Raised inside a bot that took too long; no `except Exception` of its own holds it."""
+    """Raised inside a bot over its time limit. A BaseException, so that the bot's `except Exception` does not catch it."""
 
 
 class Watchdog:
@@ -32,7 +32,7 @@ class Watchdog:
 
     @contextmanager
     def on_guard(self) -> Iterator[None]:
-        """Watch calls while the body runs, which has to be in the main thread."""
+        """Watch calls while the body runs; call it in the main thread."""
         before = signal.signal(signal.SIGUSR1, self._interrupt)
         over = threading.Event()
         thread = threading.Thread(target=self._watch, args=(over, threading.get_ident()), daemon=True)
@@ -69,7 +69,7 @@ class Watchdog:
 async def play(
     table: GameTable, players: Mapping[str, Player], entrants: Mapping[str, Entrant], watchdog: Watchdog
 ) -> Any:
-    """Play to the end and give the last state; both mappings are by agent id. Raises GameStuck."""
+    """Play to the end and return the last state; both mappings are by agent id. Raises GameStuck."""
     asking = table.play()
     try:
         turn = next(asking)
@@ -83,7 +83,7 @@ async def play(
 async def answer_of(player: Player, entrant: Entrant, turn: TableTurn, watchdog: Watchdog) -> Any:
     """Ask a player: its action, or LocatedForfeit where it breaks or takes too long."""
     if entrant.kind in {"model", "url"}:
-        return await player(turn)  # bound by itself, with repairs and repeats; what it raises ends the game for now
+        return await player(turn)  # has its own time limit and retries; an exception stops the match
     try:
         watchdog.begin()
         try:
@@ -94,7 +94,7 @@ async def answer_of(player: Player, entrant: Entrant, turn: TableTurn, watchdog:
             return await _awaited(answer, watchdog.seconds)
     except (BotTimeout, TimeoutError) as late:
         return LocatedForfeit("timeout", at=_broke_at(late, entrant))
-    except Exception as crash:  # whatever a bot raises is its own fault, and nobody else's
+    except Exception as crash:  # a bot's exception must not end the match
         return LocatedForfeit("crash", at=_broke_at(crash, entrant))
     else:
         return answer

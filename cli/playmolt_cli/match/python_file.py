@@ -1,4 +1,4 @@
-"""Bots out of Python files: loaded, asked, and where they broke."""
+"""Bots in Python files: loading them, calling them, locating their errors."""
 
 import hashlib
 import importlib.util
@@ -14,11 +14,11 @@ DEFAULT_NAME: Final = "bot"
 
 
 class BotLoadError(ValueError):
-    """A file that gives no bot; the message says why."""
+    """A file without a usable bot; the message says why."""
 
 
 class PythonFile:
-    """A bot in a file: what it is called there, made anew for each seat where it is a class."""
+    """A bot in a file, by its name there. A class is instantiated for each seat."""
 
     def __init__(self, path: Path, name: str = DEFAULT_NAME) -> None:
         self.path = path
@@ -33,23 +33,25 @@ class PythonFile:
         made = self._made
         bot = made() if isinstance(made, type) else made
         if not callable(bot) and not hasattr(bot, "act"):
-            raise BotLoadError(f"{self.path}: {self.name} is {bot!r}, no bot: a callable that takes a turn, or act(…)")
+            raise BotLoadError(
+                f"{self.path}: {self.name} is {bot!r}, not a bot. A bot is callable with a turn, or has act(state, actions)."
+            )
         return cast("Bot", bot)
 
     def asking(self) -> Callable[[Any], Any]:
-        """A bot as a call that takes a turn."""
+        """The bot as a function of a turn."""
         bot = self.make()
         return bot if callable(bot) and not hasattr(bot, "act") else lambda turn: decide(bot, turn)
 
 
 def python_file(word: str, base: Path = Path()) -> PythonFile:
-    """What `FILE.py` or `FILE.py:NAME` names; BotLoadError says what is wrong with it."""
+    """Load `FILE.py` or `FILE.py:NAME`; raises BotLoadError."""
     file, _, name = word.rpartition(":") if ":" in word else (word, "", DEFAULT_NAME)
     return PythonFile(base / f"{file.removesuffix('.py')}.py", name or DEFAULT_NAME)
 
 
 def broke_at(error: BaseException, path: Path) -> str | None:
-    """The deepest line of a bot's own file (or of another in its folder) that an error went through."""
+    """FILE:LINE of the innermost frame in the bot's own file, else in another file of its folder; None without one."""
     folder = path.resolve().parent
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _within(frame.filename, folder)]
     own = [frame for frame in frames if Path(frame.filename).resolve() == path.resolve()]
@@ -65,11 +67,11 @@ def _within(file: str, folder: Path) -> bool:
 
 def _loaded(path: Path, name: str) -> object:
     if not path.is_file():
-        raise BotLoadError(f"{path}: there is no such file")
+        raise BotLoadError(f"{path}: no such file")
     folder = str(path.resolve().parent)
     spec = importlib.util.spec_from_file_location(f"playmolt_bot_{path.stem}", path)
     if spec is None or spec.loader is None:
-        raise BotLoadError(f"{path}: Python cannot read it")
+        raise BotLoadError(f"{path}: not a Python file")
     module = importlib.util.module_from_spec(spec)
     if folder not in sys.path:
         sys.path.insert(0, folder)

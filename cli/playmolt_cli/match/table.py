@@ -1,6 +1,6 @@
-"""One game played on its decider in this process: no database, no messages, no clock.
+"""One game, played on its decider in this process: no database, messages or clock.
 
-It says whom to ask and takes the answer, so that whoever drives it may wait as long as it likes.
+A generator yields each turn and receives the answer, so that its driver may wait as long as it likes.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -30,7 +30,7 @@ from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, Fault, GameLanguage
 from playmolt_schemas.identity import NOT_SAID, Identity
 
 AT: Final = datetime(2000, 1, 1, tzinfo=UTC)
-"""When everything happens: a match has no clock."""
+"""The time of every event: a match has no clock."""
 _CONFIG: Final = {"phase_deadline_seconds": 0}
 
 _encode = msgspec.json.Encoder().encode
@@ -38,17 +38,17 @@ _decode = msgspec.json.Decoder().decode
 
 
 class GameStuck(Exception):
-    """Nobody is asked for anything, and the game is not over."""
+    """The game is not over, but expects no action."""
 
 
 class LocatedForfeit(Forfeit, frozen=True):
-    """A submission that is let go; `at` is the line of a player's file that broke."""
+    """A forfeited submission; `at` is the FILE:LINE of the player's error."""
 
     at: str | None = None
 
 
 class TableSeat(msgspec.Struct, frozen=True):
-    """Who sits in a seat of one game."""
+    """The agent in a seat of one game."""
 
     agent_id: str
     name: str
@@ -56,7 +56,7 @@ class TableSeat(msgspec.Struct, frozen=True):
 
 
 class TableTurn:
-    """What a player is asked: a `Turn` of the SDK whose state is first worked out when it is looked at."""
+    """A turn for a player: like the SDK's `Turn`, but its state is computed on first access."""
 
     __slots__ = ("_decider", "_offers", "_shown", "_state", "game_id", "refused", "seat", "version")
     over: Final = False
@@ -93,12 +93,12 @@ class TableTurn:
 
 
 Commit = Callable[[Command, Sequence[tuple[Event, Any]], str | None], None]
-"""Takes each step as it happens: the command, its events with the state after each, where a player's file broke."""
+"""Called with each step: the command, its events with the state after each, and the FILE:LINE of a player's error."""
 TurnGenerator = Generator[TableTurn, Any, Any]
 
 
 class GameTable:
-    """A game and those who sit at it."""
+    """A game and its seats."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class GameTable:
         commit: Commit | None = None,
         at: datetime = AT,
     ) -> None:
-        """`state` is the game's so far; one of which nothing is stored yet has to be opened. All happens `at` once."""
+        """`state` is the current state; call `open` if it is the initial one. All events have the time `at`."""
         self.seats = seats
         self.state = state
         self._decider = decider
@@ -118,15 +118,15 @@ class GameTable:
         self._offered: dict[str, list[ActionOffer]] = {}
 
     def open(self, seed: str, language: GameLanguage = DEFAULT_LANGUAGE) -> None:
-        """Create the game, its content told in `language`, and seat everybody, in order."""
+        """Create the game with content in `language`, and seat all agents in order."""
         self._do(Create(seed=seed, config={**_CONFIG, "language": language}))
         for seat in self.seats:
             self._do(Join(agent_id=seat.agent_id, name=seat.name, identity=seat.identity))
 
     def play(self) -> TurnGenerator:
-        """Ask the seats for what the game wants of them until it is over; gives the last state.
+        """Ask the seats for the actions the game expects until it is over; returns the last state.
 
-        An answer is the action, as a bot gives it, or LocatedForfeit. Raises GameStuck.
+        An answer is an action or LocatedForfeit. Raises GameStuck.
         """
         allowed_actions = self._decider.allowed_actions
         while not self.state.over:
@@ -136,11 +136,11 @@ class GameTable:
                 if allowed:
                     yield from self._submission(seat, allowed)
             if self.state.version == version:
-                raise GameStuck(f"{self.state.game_id} asks nobody for anything in phase {self.state.phase}")
+                raise GameStuck(f"{self.state.game_id} expects no action in phase {self.state.phase}")
         return self.state
 
     def _submission(self, seat: TableSeat, allowed: Sequence[AllowedAction]) -> TurnGenerator:
-        """Ask a seat until an action is taken; the third that is refused in a row is let go."""
+        """Ask a seat until an action is accepted; after TRIES refusals the submission is forfeited."""
         offers, refused = self._offers(allowed), None
         for attempt in range(1, TRIES + 1):
             answer = yield TableTurn(self._decider, self.state, seat, offers, refused)
@@ -157,10 +157,10 @@ class GameTable:
 
     def _act(self, seat: TableSeat, action: Any) -> Refused | None:
         try:
-            # What JSON makes of it is what a server would be sent.
+            # Encode and decode it as a server would receive it.
             taken = _decode(_encode(action))
         except (TypeError, ValueError, RecursionError) as error:
-            unsent = f"the bot gave {str(action)[:200]!r}; JSON cannot hold it: {error}"
+            unsent = f"the bot returned {str(action)[:200]!r}, which cannot be encoded as JSON: {error}"
             return Refused(Code.INVALID_ACTION, unsent, fault=ledger.bot(seat.agent_id, "refused"))
         return self._do(Act(agent_id=seat.agent_id, action=taken))
 

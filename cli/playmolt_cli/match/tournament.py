@@ -1,4 +1,4 @@
-"""A match: its games one after another or some at once, each with what came of it."""
+"""Plays the games of a match, in sequence or concurrently, and collects their results."""
 
 import asyncio
 from collections import Counter
@@ -18,7 +18,7 @@ from playmolt_cli.model_seats.budget import BudgetExhausted
 
 
 class SeatResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a seat got, seats counted from 1. A trial says role and whether the seat `won`."""
+    """Result of a seat (from 1). Trials also have `role` and `won`."""
 
     seat: int
     player: str
@@ -33,7 +33,7 @@ class SeatResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PlayerFault(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of a game's ledger; `at` is the line of the player's file, where that is known."""
+    """An entry of a game's ledger; `at` is the FILE:LINE of the player's error, if known."""
 
     game_id: str
     number: int
@@ -45,7 +45,7 @@ class PlayerFault(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FinishedGame(msgspec.Struct, frozen=True):
-    """A game that ended. `results` are in the order of the results of the game itself, `rated` who is rated by them."""
+    """A finished game: `results` in the game's own order, `rated` the names of rated players."""
 
     deal: Deal
     results: tuple[SeatResult, ...]
@@ -54,7 +54,7 @@ class FinishedGame(msgspec.Struct, frozen=True):
 
 
 class Tournament:
-    """The games of a match between entrants, played in this process; with a folder they are kept, and go on."""
+    """Plays the games between entrants. With a folder, games are stored and can be continued."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Tournament:
         self._watchdog = watchdog
         self._folder = folder
         self.stopped = False
-        """Whether a game was left as it is because the budget is spent."""
+        """Whether the budget ran out during a game."""
 
     async def play(self, deals: Iterable[Deal], concurrency: int = 1) -> AsyncIterator[FinishedGame]:
         """Give each game as it ends, `concurrency` of them at once. Raises GameStuck."""
@@ -91,7 +91,7 @@ class Tournament:
             await asyncio.gather(*running, return_exceptions=True)
 
     async def game(self, deal: Deal) -> FinishedGame | None:
-        """Play a game to its end, or go on with it; None where the budget ended it first."""
+        """Play or continue a game to its end; None if the budget runs out first."""
         decider = self._deciders[deal.game]
         sitting = [self._entrants[place] for place in deal.seats]
         entrants = {agent_id(deal, entrant.name): entrant for entrant in sitting}
@@ -115,7 +115,7 @@ class Tournament:
 
 
 class MemoryRecord:
-    """What has to be remembered of a game that is not kept."""
+    """In-memory record of a game that is not stored."""
 
     def __init__(self, state: Any) -> None:
         self.state = state
@@ -126,11 +126,11 @@ class MemoryRecord:
             self.broken.append((getattr(command, "agent_id", ""), getattr(command, "what", ""), at))
 
     def close(self) -> None:
-        """Nothing is open."""
+        """No file to close."""
 
 
 def played(deal: Deal, state: Any, names: Mapping[str, str], broken: Iterable[tuple[str, str, str]]) -> FinishedGame:
-    """What came of a game; `names` is by agent id in seat order, `broken` says (agent, what, line of its file)."""
+    """The result of a game. `names` is by agent id in seat order; `broken` has (agent, what, FILE:LINE)."""
     rows = state.results or ()
     ids = list(names)
     results = tuple(_result(row, ids.index(row.agent_id) + 1, names[row.agent_id]) for row in rows)
@@ -156,21 +156,21 @@ def _result(row: Any, seat: int, player: str) -> SeatResult:
 
 
 def place_of(row: Any) -> Place:
-    """The place that a row of a game's results stands for."""
+    """The place in a row of a game's results."""
     return getattr(row, "place", Place(None, competes=False))
 
 
 def _faults(
     deal: Deal, faults: Iterable[Fault], names: Mapping[str, str], broken: Iterable[tuple[str, str, str]]
 ) -> Iterable[PlayerFault]:
-    """The ledger, each line of a file that broke on a line of its own."""
+    """The ledger, with one entry per failing line of a player's file."""
     places: dict[tuple[str, str], list[str]] = {}
     for agent, what, at in broken:
         places.setdefault((agent, what), []).append(at)
     for fault in faults:
         known = places.get((fault.agent_id, fault.what), []) if fault.kind == "bot" else []
-        untold = fault.count - len(known)
-        for place, count in (*Counter(known).items(), *([(None, untold)] if untold else [])):
+        unlocated = fault.count - len(known)
+        for place, count in (*Counter(known).items(), *([(None, unlocated)] if unlocated else [])):
             yield PlayerFault(
                     game_id=deal.game_id, number=deal.number, player=names[fault.agent_id],
                     kind=fault.kind, what=fault.what, count=count, at=place,

@@ -1,7 +1,7 @@
-"""A game told in lines, from its public messages.
+"""Narrates a game line by line from its public messages.
 
-Sentences are data: `narration.<language>.json` of each game, and what all games share. The pages read the same data by
-the same rule, `web/parts/narration.js`; docs/adding-a-game.md says what a sentence may hold.
+The sentences are data: `narration.<language>.json` of each game plus a shared file. The pages use the same data and
+rules (`web/parts/narration.js`); docs/adding-a-game.md describes the sentence format.
 """
 
 import re
@@ -20,14 +20,14 @@ _NEEDED = re.compile(r"<([\w.]+): [^<>]*>|\{([\w.]+)")
 
 
 def printable(text: str) -> str:
-    """Take out what could steer a terminal: agents choose their names and texts."""
+    """Replace terminal control characters: agents choose their names and texts."""
     return "".join(
         "�" if unicodedata.category(char) in ("Cc", "Cf", "Cs") and char != "\u200d" else char for char in text
     )
 
 
 class Narration:
-    """Tells the messages of one game in their order; it remembers who is called what."""
+    """Narrates the messages of one game in order; remembers the agents' names."""
 
     def __init__(self, game: str, language: PageLanguage = "en") -> None:
         self._texts = page_texts(language)
@@ -35,19 +35,19 @@ class Narration:
         self._names: dict[str, str] = {}
 
     def tell(self, message: Message) -> str:
-        """The line of a message; empty when there is nothing to tell.
+        """The line for a message; empty if it has none.
 
-        A message without a sentence, or of a later version than its sentence, is told by its name and plain fields.
+        A message without a matching sentence is shown by its type and plain fields.
         """
         self._learn(message)
         if message.get("type") == "progress":
             return ""
         sentence = self._chosen(message)
-        told = self._by_name(message) if sentence is None else self._filled(sentence, message)
-        return printable(told)
+        line = self._by_name(message) if sentence is None else self._filled(sentence, message)
+        return printable(line)
 
     def name(self, agent_id: object) -> str:
-        """An agent's name, its id while that is not known."""
+        """An agent's name; its id while the name is unknown."""
         return self._names.get(str(agent_id), str(agent_id))
 
     def _learn(self, message: Message) -> None:
@@ -59,7 +59,7 @@ class Narration:
                     self._names[identifier] = entry["name"]
 
     def _chosen(self, message: Message) -> str | None:
-        """Of the sentences whose conditions hold, that with the most of them."""
+        """Among the sentences whose conditions hold, the one with the most conditions."""
         offered = self._sentences.get(str(message.get("type")), ())
         holding = [one for one in offered if all(_holds(condition, message) for condition in one[0])]
         sentence = max(holding, key=lambda one: len(one[0]), default=None)
@@ -97,7 +97,7 @@ class Narration:
 
 
 def _sentences(texts: Mapping[str, str], game: str) -> dict[str, list[tuple[Sequence[str], str]]]:
-    """Event type → its sentences, each with the conditions that its key names."""
+    """Event type → its sentences, each with the conditions from its key."""
     found: dict[str, list[tuple[Sequence[str], str]]] = {}
     begin = f"event.{game}."
     for key, text in texts.items():
@@ -108,7 +108,7 @@ def _sentences(texts: Mapping[str, str], game: str) -> dict[str, list[tuple[Sequ
 
 
 def _holds(condition: str, message: Message) -> bool:
-    """`field`: it is there and not false or empty; `field=value`; `field==other field`."""
+    """Test `field` (present, not false or empty), `field=value` or `field==other_field`."""
     field, equals, wanted = condition.partition("=")
     value = message.get(field)
     if not equals:
@@ -117,7 +117,7 @@ def _holds(condition: str, message: Message) -> bool:
 
 
 def _value(message: object, path: str) -> Any:
-    """What stands at a path; of a list, of each of its items."""
+    """The value at a dotted path; for a list, the values of its items."""
     value = message
     for name in path.split("."):
         if isinstance(value, list):

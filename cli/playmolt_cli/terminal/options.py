@@ -1,4 +1,4 @@
-"""Options that several commands share, and the settings they change."""
+"""Options shared by several commands, and reading the settings."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -34,10 +34,10 @@ def language_option(command: F) -> F:
         type=click.Choice(PAGE_LANGUAGES),
         default="en",
         show_default=True,
-        help="Language in which games are told.",
+        help="Language of the narration.",
     )(command)
 
 
 def read_settings(**changes: object) -> Settings:
-    """Read the settings of the environment, with the given ones in place of theirs; None leaves one as it is."""
+    """The settings of the environment, with these changes; None leaves a setting as it is."""
     return replace(from_environment(), **{name: value for name, value in changes.items() if value is not None})

@@ -1,4 +1,4 @@
-"""Lines for a person to read: wrapped in a terminal, one paragraph a line elsewhere, so that they can be searched."""
+"""Text output: wrapped in a terminal, one paragraph per line elsewhere, so that it can be searched."""
 
 from rich.console import Console
 from rich.text import Text
@@ -8,33 +8,33 @@ from playmolt_cli.terminal.narration import printable
 
 _LEAST_WIDTH = 20
 _WIDTH = 96
-"""Longer lines are hard to read; a wider terminal leaves the rest empty."""
+"""Maximum line width."""
 _STEP = 2
 _CLOSING = "，。；：！？、）》」”’…"
 _MOST_CLOSING = 6
-"""How many cells are kept free for them: three in a row, as in `！”）`."""
+"""Cells reserved for closing punctuation: up to three characters in a row, such as `！”）`."""
 
 
 class _Output(Console):
     @override
     def on_broken_pipe(self) -> None:
-        """What rich does, end the process, would be from within a task: its loop complains of that."""
+        """Raise instead of exiting: rich's exit from inside a task makes the event loop complain."""
         raise BrokenPipeError
 
 
 def console(*, err: bool = False, soft_wrap: bool = False) -> Console:
-    """What a command writes to, but for plain lines; with `soft_wrap` it wraps none by itself."""
+    """A console for styled output; `soft_wrap` disables its own wrapping."""
     return _Output(stderr=err, highlight=False, markup=False, soft_wrap=soft_wrap)
 
 
 class TerminalText:
-    """Writes lines. Whatever is written, nothing in it can steer the terminal."""
+    """Writes lines, with terminal control characters replaced."""
 
     def __init__(self, out: Console) -> None:
         self._out = out
 
     def line(self, text: str = "", indent: int = 0, *, mark: str = "", style: str | None = None) -> None:
-        """Write a paragraph behind a mark (`•`, `F1`); its further lines begin below its first word."""
+        """Write a paragraph after a mark (`•`, `F1`), with a hanging indent."""
         head = " " * (_STEP * indent) + (f"{mark} " if mark else "")
         body = Text(printable(" ".join(text.split())))
         if not self._out.is_terminal:
@@ -47,7 +47,7 @@ class TerminalText:
             self._out.print(Text(hang if place else head) + part, style=style, soft_wrap=True)
 
     def _wrapped(self, body: Text, width: int) -> list[Text]:
-        """Wrap a text; no line of Chinese begins with what closes a sentence."""
+        """Wrap a text; closing punctuation never starts a line in Chinese."""
         hanging = _MOST_CLOSING if body.cell_len > len(body) else 0
         parts = list(body.wrap(self._out, width - hanging)) or [Text()]
         for place in range(1, len(parts) if hanging else 0):
@@ -57,7 +57,7 @@ class TerminalText:
         return [part for part in parts if part.plain] or parts[:1]
 
     def whole(self, text: str) -> None:
-        """Write a line that is copied and pasted, such as a command or an id: it is never wrapped."""
+        """Write a line without wrapping, for commands and ids that are copied."""
         self._out.print(Text(printable(text)), soft_wrap=True)
 
     def head(self, text: str) -> None:

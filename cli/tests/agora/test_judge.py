@@ -75,7 +75,7 @@ def test_what_it_came_to() -> None:
     assert agora_judge.summary(ID, line("done")) == {
         "experiment": ID, "judge": "paid", "coded": 3, "failed": 1, "calls": 5, "known": "0.25", "unknown_calls": 1,
     }  # fmt: skip
-    assert agora_judge.told(line("away", detail="503")) == (
+    assert agora_judge.status_text(line("away", detail="503")) == (
         "paid away: 503; 3 coded, 1 without labels, 5 calls, cost ≥ 0.25, 1 call unknown"
     )
 

@@ -7,7 +7,7 @@ import pytest
 from playmolt.loop import Forfeit, Turn
 from playmolt_cli.house.budget import DailyBudget, StoredBudget
 from playmolt_cli.house.models import HouseModels, UnknownAlias
-from playmolt_cli.match.table import Sitting, Table, TableTurn
+from playmolt_cli.match.table import TableSeat, GameTable, TableTurn
 from playmolt_cli.model_seats.budget import Amount, BudgetExhausted, Limits
 from playmolt_cli.model_seats.requests import cast
 from playmolt_core.llm.catalogue import Catalogue
@@ -23,8 +23,8 @@ def house(folder: Path, aliases: list[str], limits: Limits) -> HouseModels:
 
 def first_turn() -> Turn:
     rules = Ox()
-    seats = [Sitting(f"agent-{number}", f"a{number}") for number in range(5)]
-    table = Table(rules, rules.initial("ox-1"), seats)
+    seats = [TableSeat(f"agent-{number}", f"a{number}") for number in range(5)]
+    table = GameTable(rules, rules.initial("ox-1"), seats)
     table.open("1")
     asked: TableTurn = next(table.play())
     return Turn(asked.game_id, "ox", asked.state, asked.actions)

@@ -1,4 +1,4 @@
-"""Real Postgres and NATS servers on 127.0.0.1, started as children of this process, data kept in a folder."""
+"""Postgres and NATS servers on 127.0.0.1, run as children of this process with their data in a folder."""
 
 from playmolt_cli.local.embedded.nats import Nats, users
 from playmolt_cli.local.embedded.postgres import Postgres

