@@ -27,7 +27,7 @@ _PACK_CALLS = 256
 _PACK_BYTES = 512 * 1024
 _SWEEP_SECONDS = 0.05
 _FIRST_PATIENCE = 1.0
-_NOBODY_PAUSE = 0.1
+_NO_LISTENER_PAUSE = 0.1
 _GATHER_SECONDS = 0.001
 """The pause between packs under load; a call that comes after a silence never waits, and wakes no timer."""
 
@@ -40,7 +40,7 @@ def _destination(subject: str) -> str:
 _SERVICE_OF: Final = {game: service for service, games in ENGINES.items() for game in games}
 
 
-class _Pending(msgspec.Struct, eq=False):
+class _PendingCall(msgspec.Struct, eq=False):
     game: str
     call: Call
     future: "Future[Answer]"
@@ -57,8 +57,8 @@ class Calls:
         self._public_only = public_only
         self._deadline = deadline
         self._inbox = answers_inbox(connection, "*")
-        self._pending: dict[int, _Pending] = {}
-        self._outbox: defaultdict[str, list[_Pending]] = defaultdict(list)
+        self._pending: dict[int, _PendingCall] = {}
+        self._outbox: defaultdict[str, list[_PendingCall]] = defaultdict(list)
         self._destinations: dict[str, int] = {}
         self._last_id = 0
         self._sending = False
@@ -66,8 +66,8 @@ class Calls:
         self._sweeping: asyncio.TimerHandle | None = None
 
     async def start(self) -> None:
-        subscription = await self._connection.subscribe(f"{self._inbox}.*", cb=self._hear)
-        self._connection.hear_at_once(subscription, self._hear)
+        subscription = await self._connection.subscribe(f"{self._inbox}.*", cb=self._receive)
+        self._connection.receive_inline(subscription, self._receive)
 
     async def close(self) -> None:
         """Stop; calls still under way end in BusUnavailable."""
@@ -105,13 +105,13 @@ class Calls:
             trace, identity, invite, int(patience * 1000),
         )  # fmt: skip
         now = loop.time()
-        pending = self._pending[call.id] = _Pending(game, call, future, now + patience)
+        pending = self._pending[call.id] = _PendingCall(game, call, future, now + patience)
         self._post(pending, now)
         if self._sweeping is None:
             self._sweeping = loop.call_later(_SWEEP_SECONDS, self._sweep)
         return future
 
-    def _post(self, pending: _Pending, now: float, *, anywhere: bool = False) -> None:
+    def _post(self, pending: _PendingCall, now: float, *, anywhere: bool = False) -> None:
         """Put a call into the pack of the replica that prefers its game; `anywhere`: of whichever is free."""
         replica = None if anywhere or self._public_only else self._roster.replica_for(pending.game, pending.call.target)
         if replica:
@@ -139,7 +139,7 @@ class Calls:
             with suppress(nats.errors.Error):
                 self._send(subject, waiting)
 
-    def _send(self, subject: str, waiting: list[_Pending]) -> None:
+    def _send(self, subject: str, waiting: list[_PendingCall]) -> None:
         pack: list[Call] = []
         size = 0
         for pending in waiting:
@@ -158,10 +158,10 @@ class Calls:
         reply = self._inbox.replace("*", _SERVICE_OF[subject.split(".")[1]])
         self._connection.send(subject, encode_pack(pack), f"{reply}.{number}")
 
-    async def _hear(self, message: Msg) -> None:
+    async def _receive(self, message: Msg) -> None:
         _, service, _, number = message.subject.rsplit(".", 3)
         if message.headers and message.headers.get("Status") == "503":
-            self._nobody(service, number)
+            self._no_listener(service, number)
             return
         try:
             answers = decode_answers(message.data)
@@ -185,7 +185,7 @@ class Calls:
         for pending in self._pending.values():
             pending.patience, pending.resend_at = _FIRST_PATIENCE, now
 
-    def _nobody(self, service: str, number: str) -> None:
+    def _no_listener(self, service: str, number: str) -> None:
         """Nobody listens where a pack went: forget that replica and try its calls elsewhere."""
         gone = next((name for name, known in self._destinations.items() if str(known) == number), None)
         if gone is None or _SERVICE_OF[gone.split(".")[1]] != service:
@@ -201,7 +201,7 @@ class Calls:
             if to_replica:
                 self._post(pending, now)
             else:
-                pending.resend_at = now + _NOBODY_PAUSE
+                pending.resend_at = now + _NO_LISTENER_PAUSE
 
     def _sweep(self) -> None:
         """Look after the calls that wait; as long as there are any, again and again."""
@@ -218,7 +218,7 @@ class Calls:
                     self._roster.doubt_replica(pending.sent_to.rpartition(".")[2])
                 self._post(pending, now, anywhere=True)
 
-    def _give_up(self, pending: _Pending, why: str) -> None:
+    def _give_up(self, pending: _PendingCall, why: str) -> None:
         self._pending.pop(pending.call.id, None)
         if not pending.future.done():
             pending.future.set_exception(BusUnavailable(why))

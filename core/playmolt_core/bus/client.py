@@ -12,11 +12,11 @@ from playmolt_schemas import subjects
 
 from playmolt_core.bus.calls import Calls
 from playmolt_core.bus.connection import answers_inbox, delivered, open_connection, responds
-from playmolt_core.bus.moves import CALLER_SECONDS, SERVICE_SECONDS, HeardAt, Moves, Reason
+from playmolt_core.bus.moves import CALLER_SECONDS, SERVICE_SECONDS, LastSeen, Reason, ServerSwitcher
 from playmolt_core.bus.nats_client import NatsClient
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.bus.roster import LOOK_SECONDS, Roster
-from playmolt_core.bus.service import Announced, announce
+from playmolt_core.bus.roster import ROSTER_POLL_SECONDS, Roster
+from playmolt_core.bus.service import Announcement, announce
 from playmolt_core.bus.watches import SubjectWatch, Watches
 from playmolt_core.ops.metrics import Sample
 from playmolt_core.settings import OtherShards, Settings
@@ -41,7 +41,7 @@ class NatsBus:
         self._service = service
         self._connection: NatsClient
         self._lost: list[Callable[[], None]] = []
-        self._announced: Announced | None = None
+        self._announced: Announcement | None = None
 
     async def open(self) -> None:
         """Connect, listen, show up in the rosters. Raises BusUnavailable when no server answers in 30 s."""
@@ -58,7 +58,7 @@ class NatsBus:
         self.submit = self._calls.submit
         await self._roster.start()
         patience = CALLER_SECONDS if self._service == "gateway" else SERVICE_SECONDS
-        self._moves = Moves(self._connection, self._unheard(), patience)
+        self._moves = ServerSwitcher(self._connection, self._last_seen(), patience)
         await self._calls.start()
         self._announced = await announce(self._connection, self._service)
 
@@ -84,9 +84,9 @@ class NatsBus:
         for callback in self._lost:
             callback()
 
-    def _unheard(self) -> dict[Reason, HeardAt]:
-        alone: dict[Reason, HeardAt] = {"alone": self._roster.another_heard_at}
-        return {"no_engine": self._roster.engine_heard_at, **alone} if self._service == "gateway" else alone
+    def _last_seen(self) -> dict[Reason, LastSeen]:
+        alone: dict[Reason, LastSeen] = {"alone": self._roster.another_seen_at}
+        return {"no_engine": self._roster.engine_seen_at, **alone} if self._service == "gateway" else alone
 
     def samples(self) -> Iterator[Sample]:
         """How often another server was taken, and why."""
@@ -118,7 +118,7 @@ class NatsBus:
     async def same_shards(self) -> None:
         """Wait until somebody says how many shards the log has; raises OtherShards where the settings say otherwise."""
         while self._roster.shards is None:  # noqa: ASYNC110 -- nobody may ever say so
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(ROSTER_POLL_SECONDS)
         if self._settings.log_shards not in (None, self._roster.shards):
             raise OtherShards(self._settings.log_shards, self._roster.shards)
 

@@ -127,12 +127,12 @@ async def check_jetstream(client: Client) -> None:
         raise UnsuitableServer(f"{_server(client)} without JetStream for this user; {_NEEDS}")
 
 
-class _Fault(msgspec.Struct, frozen=True):
+class _ApiError(msgspec.Struct, frozen=True):
     err_code: int = 0
 
 
 class _Info(msgspec.Struct, frozen=True):
-    error: _Fault = _Fault()
+    error: _ApiError = _ApiError()
 
 
 async def check_server(settings: Settings) -> None:

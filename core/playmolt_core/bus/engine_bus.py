@@ -8,10 +8,10 @@ import nats.errors
 from playmolt_schemas import subjects
 
 from playmolt_core.bus.connection import open_connection, responds
-from playmolt_core.bus.moves import SERVICE_SECONDS, Moves
+from playmolt_core.bus.moves import SERVICE_SECONDS, ServerSwitcher
 from playmolt_core.bus.nats_client import NatsClient
 from playmolt_core.bus.roster import Roster
-from playmolt_core.bus.service import CUT, Announced, Receive, Replies, Respond, serve_engine
+from playmolt_core.bus.service import CUT, Announcement, Receive, Replies, Respond, serve_engine
 from playmolt_core.ops.metrics import Sample
 from playmolt_core.settings import Settings
 
@@ -29,8 +29,8 @@ class EngineBus:
         self._settings = settings
         self._service = service
         self._connection: NatsClient
-        self._announced: list[Announced] = []
-        self._moves: Moves | None = None
+        self._announced: list[Announcement] = []
+        self._moves: ServerSwitcher | None = None
         self._shards = 1
         self._speech: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue(_SPEECH)
 
@@ -41,7 +41,7 @@ class EngineBus:
         self._replies = Replies(self._connection)
         self._roster = Roster(self._connection, self._service)
         await self._roster.start()
-        self._moves = Moves(self._connection, {"alone": self._roster.another_heard_at}, SERVICE_SECONDS)
+        self._moves = ServerSwitcher(self._connection, {"alone": self._roster.another_seen_at}, SERVICE_SECONDS)
         self._speaking = asyncio.create_task(self._speak_forever())
 
     def _changed(self) -> None:
@@ -61,7 +61,7 @@ class EngineBus:
         )
         self._announced.append(announced)
 
-    def tell_of_cut_prompts(self, models: Collection[str]) -> None:
+    def announce_cut_prompts(self, models: Collection[str]) -> None:
         """Say wherever this engine is found which models' prompts were cut."""
         for announced in self._announced:
             announced.change(CUT, " ".join(sorted(models)))

@@ -18,17 +18,17 @@ from playmolt_schemas.shards import of_shard, shard_of, streams
 
 from playmolt_core.bus import consumers
 from playmolt_core.bus.connection import UnsuitableServer, check_jetstream, open_connection, responds
-from playmolt_core.bus.moves import CALLER_SECONDS, Moves
+from playmolt_core.bus.moves import CALLER_SECONDS, ServerSwitcher
 from playmolt_core.bus.nats_client import NatsClient
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_core.bus.service import FEEDS, MOVING, SHARDS, STILL, Announced, announce
+from playmolt_core.bus.service import FEEDS, MOVING, SHARDS, STILL, Announcement, announce
 from playmolt_core.ops.metrics import Sample
 from playmolt_core.ops.telemetry import log
 from playmolt_core.settings import Settings
 
 _log = log("jetstream")
 _SECONDS = 5.0
-_LOOK_SECONDS = 2.0
+_POLL_SECONDS = 2.0
 _WRONG_LAST_SEQUENCE = 10071
 _NAME_IN_USE = 10058
 _MESSAGE_NOT_FOUND = 10037
@@ -44,7 +44,7 @@ Respond = Callable[[bytes], Awaitable[bytes | None]]
 """Given the question's body, gives the answer to a question, or None when there is none to give."""
 
 
-class Message(msgspec.Struct, frozen=True):
+class StreamMessage(msgspec.Struct, frozen=True):
     """A message of a stream, with the headers that are its own."""
 
     subject: str
@@ -52,10 +52,10 @@ class Message(msgspec.Struct, frozen=True):
     headers: dict[str, str] = {}
 
 
-class Held(msgspec.Struct, frozen=True):
+class StoredMessage(msgspec.Struct, frozen=True):
     """A message as a stream holds it; `fenced`: it came by `publish`, not by somebody's plain message."""
 
-    message: Message
+    message: StreamMessage
     fenced: bool
 
 
@@ -122,25 +122,25 @@ class JetStream:
         self._inbox = connection.new_inbox()
         self._published: dict[str, asyncio.Future[Msg]] = {}
         self._answering: set[asyncio.Task[None]] = set()
-        self._announced: Announced | None = None
+        self._announced: Announcement | None = None
         self._led_at = time.monotonic()
-        self._moves = Moves(connection, {"no_leader": lambda: self._led_at}, CALLER_SECONDS)
-        self._looking = asyncio.create_task(self._look_for_leaders())
+        self._moves = ServerSwitcher(connection, {"no_leader": lambda: self._led_at}, CALLER_SECONDS)
+        self._polling = asyncio.create_task(self._poll_leaders())
 
     async def start(self) -> None:
         with _unavailable("inbox"):
-            subscription = await self._connection.subscribe(f"{self._inbox}.*", cb=self._hear)
-        self._connection.hear_at_once(subscription, self._hear)
+            subscription = await self._connection.subscribe(f"{self._inbox}.*", cb=self._receive)
+        self._connection.receive_inline(subscription, self._receive)
 
     def samples(self) -> Iterator[Sample]:
         """How often another server was taken, and why."""
         return self._moves.samples()
 
-    async def _look_for_leaders(self) -> None:
+    async def _poll_leaders(self) -> None:
         while True:
             if all(await asyncio.gather(*(self._led(stream) for stream in streams(self._shards)))):
                 self._led_at = time.monotonic()
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
 
     async def _led(self, stream: str) -> bool:
         """Whether a stream's leader answers; where there is no such stream, whether those who would make it do."""
@@ -216,7 +216,7 @@ class JetStream:
         with _unavailable(f"stream {stream}"), suppress(nats.js.errors.NotFoundError):
             await self._calls.delete_stream(stream)
 
-    async def held(self, stream: str, sequence: int) -> Held | None:
+    async def held(self, stream: str, sequence: int) -> StoredMessage | None:
         with _unavailable(f"stream {stream}"):
             try:
                 found = await self._calls.get_msg(stream, seq=sequence)
@@ -227,9 +227,9 @@ class JetStream:
         headers = found.headers or {}
         own = {name: value for name, value in headers.items() if not name.startswith("Nats-")}
         fenced = any(name in headers for name in _FENCES)
-        return Held(Message(found.subject or "", found.data or b"", own), fenced)
+        return StoredMessage(StreamMessage(found.subject or "", found.data or b"", own), fenced)
 
-    async def publish(self, messages: Sequence[Message], *, after: int) -> None:
+    async def publish(self, messages: Sequence[StreamMessage], *, after: int) -> None:
         """Store messages behind sequence `after`: all of them, or Fenced. BusUnavailable: perhaps stored.
 
         At most 1,000 messages, all for one stream.
@@ -254,7 +254,7 @@ class JetStream:
                 raise nats.errors.NoRespondersError
         self._check(_read_ack(answer.data), after + len(messages))
 
-    async def _hear(self, answer: Msg) -> None:
+    async def _receive(self, answer: Msg) -> None:
         told = self._published.get(answer.subject)
         if told and not told.done():
             told.set_result(answer)
@@ -278,7 +278,7 @@ class JetStream:
 
         with _unavailable(subject):
             subscription = await self._connection.subscribe(subject, cb=receive)
-        self._connection.hear_at_once(subscription, receive)
+        self._connection.receive_inline(subscription, receive)
 
     async def answer(self, subject: str, respond: Respond, group: str) -> None:
         """Answer questions on a subject, one of a group each; beyond 256 at once they stay without an answer."""
@@ -298,7 +298,7 @@ class JetStream:
         with _unavailable(subject):
             await self._connection.subscribe(subject, queue=group, cb=receive)
 
-    async def tell_history(self, group: str) -> None:
+    async def serve_history(self, group: str) -> None:
         """Let NATS send what it holds of a game to whoever asks for it."""
 
         async def receive(question: Msg) -> None:
@@ -347,7 +347,7 @@ class JetStream:
             self._announced = await announce(self._connection, service, {FEEDS: STILL, SHARDS: str(self._shards)})
         self._changed.append(self._announced.again)
 
-    def tell_feeds(self, moving: bool) -> None:
+    def set_feeds_moving(self, moving: bool) -> None:
         """What whoever asks for services hears of the feeds from now on."""
         if self._announced:
             self._announced.change(FEEDS, MOVING if moving else STILL)
@@ -355,7 +355,7 @@ class JetStream:
     async def close(self) -> None:
         """Leave the rosters and close; bounded."""
         self._moves.close()
-        self._looking.cancel()
+        self._polling.cancel()
         if self._announced:
             await self._announced.withdraw()
         for task in self._answering:
@@ -365,7 +365,7 @@ class JetStream:
                 await self._connection.close()
 
 
-def _commands(messages: Sequence[Message], batch: str, after: int, reply: str) -> bytes:
+def _commands(messages: Sequence[StreamMessage], batch: str, after: int, reply: str) -> bytes:
     """The protocol's HPUB commands of a batch; what came of it is told on `reply`."""
     parts: list[bytes] = []
     count = len(messages)

@@ -14,30 +14,30 @@ from playmolt_core.ops.telemetry import log
 _log = log("moves")
 
 Reason = Literal["no_engine", "no_leader", "alone"]
-HeardAt = Callable[[], float | None]
+LastSeen = Callable[[], float | None]
 """When (`time.monotonic`) a service last heard what it cannot be without; None while it lacks nothing."""
 
 CALLER_SECONDS: Final = 6.0
 SERVICE_SECONDS: Final = 7.0
 """Who is called waits a second longer: of a gateway and its engine one moves, and not both past each other."""
 LONGEST_PAUSE: Final = 60.0
-_LOOK_SECONDS: Final = 0.5
+_POLL_SECONDS: Final = 0.5
 
 
-class Moves:
-    """Moves a connection to another server while something stays unheard; the pause between moves doubles.
+class ServerSwitcher:
+    """ServerSwitcher a connection to another server while something stays unheard; the pause between moves doubles.
 
     A silence counts as over when all was heard for twice as long as a silence takes. Two that passed each other on
     their ways have heard each other for a moment: were that enough, they could change places in step for ever.
     """
 
-    def __init__(self, connection: NatsClient, heard: Mapping[Reason, HeardAt], silent: float) -> None:
+    def __init__(self, connection: NatsClient, heard: Mapping[Reason, LastSeen], silent: float) -> None:
         self._connection = connection
-        self._heard = heard
+        self._discard_result = heard
         self._silent = self._pause = silent
         self._moved_at = self._silent_at = 0.0
         self._counts: Counter[Reason] = Counter(dict.fromkeys(heard, 0))
-        self._task = asyncio.create_task(self._look_forever())
+        self._task = asyncio.create_task(self._poll_forever())
 
     def samples(self) -> Iterator[Sample]:
         for reason, count in self._counts.items():
@@ -46,15 +46,15 @@ class Moves:
     def close(self) -> None:
         self._task.cancel()
 
-    async def _look_forever(self) -> None:
+    async def _poll_forever(self) -> None:
         while True:
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
             reason = self._cut_off(time.monotonic())
             if reason:
                 await self._move(reason)
 
     def _cut_off(self, now: float) -> Reason | None:
-        since = {reason: heard for reason, of in self._heard.items() if (heard := of()) is not None}
+        since = {reason: heard for reason, of in self._discard_result.items() if (heard := of()) is not None}
         silent = [reason for reason, heard in since.items() if now - heard >= self._silent]
         if not silent:
             if now - self._silent_at >= 2 * self._silent:

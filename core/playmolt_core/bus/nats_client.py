@@ -88,7 +88,7 @@ class NatsClient(Client):
             return True
         return bool(writer.transport.get_write_buffer_size() > _UNREAD_BYTES)
 
-    def hear_at_once(self, subscription: Subscription, hear: Hear) -> None:
+    def receive_inline(self, subscription: Subscription, hear: Hear) -> None:
         """Have the messages of a subscription heard where they are read, without a queue and a task in between.
 
         The next message is read when `hear` has returned: it may wait for nothing that NATS sends.

@@ -15,7 +15,7 @@ class BusUnavailable(ConnectionError):
     the same command id is safe."""
 
 
-class Headed(bytes):
+class HeadedMessage(bytes):
     """A message with what came beside it: the W3C context of a traced request, the hash of a private game's invite."""
 
     trace = ""

@@ -26,7 +26,7 @@ QUIET_SECONDS: Final = 4.0
 """After so long without a word the question is put. Where a service has many instances, one of them speaks sooner."""
 ANSWER_SECONDS: Final = 2.0
 _OVERDUE_SECONDS: Final = ANNOUNCE_SECONDS[1] + 1.0
-LOOK_SECONDS: Final = 0.5
+ROSTER_POLL_SECONDS: Final = 0.5
 _ALL: Final = "all"
 """Stands for an instance's id in the inbox where all instances of a service answer."""
 
@@ -65,7 +65,7 @@ class Roster:
             await self._connection.subscribe(subjects.announced(service), cb=self._hear_announcement)
         for service in self._others:
             self._ask(service)
-        self._task = asyncio.create_task(self._look_forever())
+        self._task = asyncio.create_task(self._poll_forever())
 
     async def close(self) -> None:
         if self._task:
@@ -75,9 +75,9 @@ class Roster:
         """Ask everybody within a second: what was told while the connection was away was missed."""
         self._ask_all_at = time.monotonic() + random.uniform(0, RETURN_SECONDS)  # noqa: S311 -- no secret
 
-    async def _look_forever(self) -> None:
+    async def _poll_forever(self) -> None:
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(ROSTER_POLL_SECONDS)
             now = time.monotonic()
             asks_all = now >= self._ask_all_at
             for service in [name for name in self._others if asks_all or self._is_quiet(name, now)]:
@@ -91,7 +91,7 @@ class Roster:
 
     def _is_quiet(self, service: str, now: float) -> bool:
         heard = self._services.get(service, self._started)
-        last = max(heard if self._needs_each else self.another_heard_at(), self._asked.get(service, 0.0))
+        last = max(heard if self._needs_each else self.another_seen_at(), self._asked.get(service, 0.0))
         return now - last >= QUIET_SECONDS and now - heard < REMEMBERED_SECONDS
 
     def _ask(self, service: str) -> None:
@@ -121,12 +121,12 @@ class Roster:
             for identity in self._of(service) if whom == _ALL else [whom]:
                 self._drop(identity)
             return
-        self._hear(service, message.data)
+        self._receive(service, message.data)
 
     async def _hear_announcement(self, message: Msg) -> None:
-        self._hear(message.subject.rpartition(".")[2], message.data)
+        self._receive(message.subject.rpartition(".")[2], message.data)
 
-    def _hear(self, service: str, told: bytes) -> None:
+    def _receive(self, service: str, told: bytes) -> None:
         """Take what an instance says; `service` stands in the subject, and the server sees to it that it is its own."""
         with suppress(msgspec.MsgspecError):
             presence = _decode(told)
@@ -146,11 +146,11 @@ class Roster:
         self._seen[presence.id] = (presence, now)
         self._doubted.pop(presence.id, None)
 
-    def another_heard_at(self) -> float:
+    def another_seen_at(self) -> float:
         """When any other service was last heard; before the first, when listening began."""
         return max(self._services.values(), default=self._started)
 
-    def engine_heard_at(self) -> float | None:
+    def engine_seen_at(self) -> float | None:
         """When those engines were heard that are silent longest; None when none was in the last ten minutes."""
         now = time.monotonic()
         heard = [self._services[service] for service in ENGINES if service in self._services]

@@ -114,7 +114,7 @@ class Replies:
             await delivered(self._connection, 1)
 
 
-class Announced:
+class Announcement:
     """A service that every roster shows, with facts that may change, until it is withdrawn.
 
     It tells of itself at its start, when something changes and every few seconds, and answers who asks.
@@ -125,7 +125,7 @@ class Announced:
         self._service = service
         self._presence = presence
         self._soon = asyncio.Event()
-        self._telling = asyncio.create_task(self._tell_forever())
+        self._announcing = asyncio.create_task(self._announce_forever())
 
     def change(self, fact: str, value: str) -> None:
         if self._presence.metadata.get(fact) != value:
@@ -136,7 +136,7 @@ class Announced:
         """Tell once more, within a second: the connection was away, and others may have given this one up."""
         asyncio.get_running_loop().call_later(random.uniform(0, RETURN_SECONDS), self._soon.set)  # noqa: S311 -- no secret
 
-    async def _tell_forever(self) -> None:
+    async def _announce_forever(self) -> None:
         while True:
             self._soon.clear()
             self._tell(self._presence)
@@ -150,14 +150,14 @@ class Announced:
 
     async def withdraw(self) -> None:
         """Take no more requests; what has been taken goes on."""
-        self._telling.cancel()
+        self._announcing.cancel()
         with suppress(nats.errors.Error, TimeoutError):
             async with asyncio.timeout(3):
                 self._tell(msgspec.structs.replace(self._presence, leaving=True))
                 await self._service.stop()
 
 
-async def announce(connection: NatsClient, name: str, metadata: Mapping[str, str] | None = None) -> Announced:
+async def announce(connection: NatsClient, name: str, metadata: Mapping[str, str] | None = None) -> Announcement:
     service = await _answering(connection, name, facts := dict(metadata or {}))
     return _announced(connection, service, name, facts)
 
@@ -166,8 +166,8 @@ async def _answering(connection: NatsClient, name: str, facts: dict[str, str]) -
     return await micro.add_service(connection, name=name, version=_VERSION, metadata=facts)
 
 
-def _announced(connection: NatsClient, service: Service, name: str, facts: dict[str, str]) -> Announced:
-    return Announced(connection, service, Presence(name=name, id=service.id, version=_VERSION, metadata=facts))
+def _announced(connection: NatsClient, service: Service, name: str, facts: dict[str, str]) -> Announcement:
+    return Announcement(connection, service, Presence(name=name, id=service.id, version=_VERSION, metadata=facts))
 
 
 async def serve_engine(
@@ -180,7 +180,7 @@ async def serve_engine(
     *,
     receive: Receive,
     receive_public: Receive,
-) -> Announced:
+) -> Announcement:
     """Serve a game type: any replica through the queue group, this replica through a subject of its own.
 
     Public messages are asked for on a subject that reaches `receive_public` alone, so that whoever may only publish
@@ -222,6 +222,6 @@ async def serve_engine(
     )
     for endpoint in service._endpoints:  # noqa: SLF001 -- the library has no other way to its subscriptions
         if subscription := endpoint._subscription:  # noqa: SLF001
-            connection.hear_at_once(subscription, endpoint._handle_request)  # noqa: SLF001
+            connection.receive_inline(subscription, endpoint._handle_request)  # noqa: SLF001
     await delivered(connection, 2)
     return _announced(connection, service, service_name, metadata)

@@ -10,7 +10,7 @@ from nats.aio.subscription import Subscription
 from playmolt_schemas.subjects import CLOSES_HEADER, INVITE_HEADER, TRACE_HEADER
 
 from playmolt_core.bus.connection import delivered
-from playmolt_core.bus.port import BusUnavailable, Headed
+from playmolt_core.bus.port import BusUnavailable, HeadedMessage
 
 _WAITING = 1024
 MISSED = b""
@@ -21,7 +21,7 @@ def _told(message: Msg) -> bytes:
     trace, invite = headers.get(TRACE_HEADER, ""), headers.get(INVITE_HEADER, "")
     if not trace and not invite:
         return message.data
-    headed = Headed(message.data)
+    headed = HeadedMessage(message.data)
     headed.trace, headed.invite = trace, invite
     return headed
 

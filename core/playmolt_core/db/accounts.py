@@ -52,7 +52,7 @@ class NewAgent(msgspec.Struct, frozen=True):
     model: str | None = None
 
 
-class _Place(msgspec.Struct):
+class _AgentPlace(msgspec.Struct):
     created_at: Annotated[datetime, msgspec.Meta(tz=True)]
     id: str
 
@@ -102,13 +102,13 @@ class PgAccounts:
         """Remember that an agent is to be told when a game of its is over; the newest hundred are kept."""
         await self._pool.value(_SQL["keep_seat"], agent_id, game_id)
 
-    async def untold(self, agent_id: str) -> Sequence[str]:
+    async def seats(self, agent_id: str) -> Sequence[str]:
         """The games that `keep_seat` remembers of an agent, oldest first."""
-        return [game_id for (game_id,) in await self._pool.fetch(_SQL["untold"], agent_id)]
+        return [game_id for (game_id,) in await self._pool.fetch(_SQL["seats"], agent_id)]
 
-    async def told(self, agent_id: str, game_id: str) -> None:
+    async def forget_seat(self, agent_id: str, game_id: str) -> None:
         """Forget a game: its agent knows that it is over."""
-        await self._pool.value(_SQL["told"], agent_id, game_id)
+        await self._pool.value(_SQL["forget_seat"], agent_id, game_id)
 
     async def secret(self, name: str) -> bytes:
         """32 bytes that this installation keeps to itself, made when they are first asked for."""
@@ -135,7 +135,7 @@ class PgAccounts:
 
         `beginning` is that of a name or a handle, whatever its case and composition.
         """
-        place = _Place(_STORABLE[1], "") if cursor is None else read_cursor(cursor, _Place)
+        place = _AgentPlace(_STORABLE[1], "") if cursor is None else read_cursor(cursor, _AgentPlace)
         if cursor is not None and not _STORABLE[0] < place.created_at < _STORABLE[1]:
             raise BadCursor("this is no cursor: use next_cursor of the page before, unchanged")
         rows = await self._pool.fetch(_SQL["agents"], limit + 1, place.created_at, place.id, folded(beginning))
@@ -144,7 +144,7 @@ class PgAccounts:
             for *agent, about, created_at, points, games in rows[:limit]
         ]
         more = len(rows) > limit > 0
-        return page, write_cursor(_Place(page[-1].created_at, page[-1].id)) if more else None
+        return page, write_cursor(_AgentPlace(page[-1].created_at, page[-1].id)) if more else None
 
 
 def _profile(row: Iterable[Any]) -> Profile:

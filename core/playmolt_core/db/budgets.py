@@ -19,7 +19,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     money: Decimal | None = None
 
 
-class Short(msgspec.Struct, frozen=True, kw_only=True):
+class ExhaustedAccount(msgspec.Struct, frozen=True, kw_only=True):
     """An account that does not hold a call, with what is spent of it."""
 
     account: str
@@ -34,7 +34,7 @@ class PgBudgets:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def reserve(self, accounts: Sequence[Account], tokens: int, money: Decimal) -> Short | None:
+    async def reserve(self, accounts: Sequence[Account], tokens: int, money: Decimal) -> ExhaustedAccount | None:
         """Count a call at its worst case on all accounts, or on none; gives the first account that does not hold it."""
         short = await self._pool.row(
             _SQL["reserve"],
@@ -45,7 +45,11 @@ class PgBudgets:
             tokens,
             money,
         )
-        return None if short is None else Short(account=short[0], calls=short[1], tokens=short[2], money=short[3])
+        return (
+            None
+            if short is None
+            else ExhaustedAccount(account=short[0], calls=short[1], tokens=short[2], money=short[3])
+        )
 
     async def settle(self, accounts: Sequence[Account], *, calls: int = 0, tokens: int = 0, money: Decimal) -> None:
         """Correct what was counted by the difference to what the call took (negative: it took less)."""

@@ -11,11 +11,11 @@ from playmolt_core.db.pool import Pool, queries
 
 _SQL = queries("limits")
 
-Full = Literal["running", "day"]
+SessionLimit = Literal["running", "day"]
 """Which places an owner's sessions have taken: those of sessions that run, or those of the day."""
 
 
-class DaySpent(msgspec.Struct, frozen=True):
+class DayUsage(msgspec.Struct, frozen=True):
     """What was spent on a day, in all and by the key that spent most; what is on its way at its worst case."""
 
     tokens: int
@@ -39,18 +39,18 @@ class PgLimits:
         """
         return float(await self._pool.value(_SQL["take"], key, float(capacity), float(seconds), float(cost)))
 
-    async def open_session(self, owner: str, game: str, session: str, most: int, day_most: int) -> Full | None:
+    async def open_session(self, owner: str, game: str, session: str, most: int, day_most: int) -> SessionLimit | None:
         """Keep a place for a session, until it stands in the log, a minute at most; or say which places are taken.
 
         `most` are not over at once, `day_most` opened in a day (UTC; 0: any number). One that is there has a place.
         """
         full = await self._pool.value(_SQL["open_session"], owner, game, session, most, SESSION_DAYS, day_most)
-        return cast("Full", full) if full else None
+        return cast("SessionLimit", full) if full else None
 
-    async def day_spent(self, day: date) -> DaySpent:
+    async def day_spent(self, day: date) -> DayUsage:
         """What is spent of a day."""
         (spent,) = await self._pool.fetch(_SQL["day_spent"], day)
-        return DaySpent(*spent)
+        return DayUsage(*spent)
 
     async def give_session_up(self, session: str) -> None:
         """Keep no place any more for a session that was not opened."""

@@ -42,7 +42,7 @@ SESSION = {
     "idle_in_transaction_session_timeout": "10s",
 }
 
-_AWAY = (
+_UNAVAILABLE_ERRORS = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
@@ -62,14 +62,14 @@ _REFUSED_SETTING: Final = "unsupported startup parameter: "
 READ_ONLY: Final = "read_only"
 """The reason that `/readyz` gives."""
 _IS_APPLIED = "SELECT EXISTS (SELECT FROM migration.applied WHERE name = $1)"
-_LOOK_SECONDS: Final = 1.0
+_POLL_SECONDS: Final = 1.0
 _TAKES_NO_WRITES = "SELECT current_setting('transaction_read_only') = 'on'"
 _REFUSES_WRITES = (asyncpg.exceptions.ReadOnlySQLTransactionError, asyncpg.TargetServerAttributeNotMatched)
 NotPermitted = asyncpg.InsufficientPrivilegeError
 """What a statement raises that this login may not run; `unavailable` lets it pass."""
 UniqueViolation = asyncpg.UniqueViolationError
 """What a row raises that is there already, with the constraint's name."""
-_NOT_MIGRATED = (
+_NOT_MIGRATED_ERRORS = (
     asyncpg.exceptions.InvalidSchemaNameError,
     asyncpg.exceptions.UndefinedTableError,
     asyncpg.exceptions.UndefinedFunctionError,
@@ -90,11 +90,11 @@ def unavailable() -> Iterator[None]:
         yield
     except (LogUnavailable, asyncpg.DataError):  # the latter is an argument of a wrong type, though an InterfaceError
         raise
-    except _NOT_MIGRATED as error:
+    except _NOT_MIGRATED_ERRORS as error:
         raise NotMigrated(f"the database is not migrated, run `playmolt migrate`: {error}") from error
     except _REFUSES_WRITES as error:
         raise ReadOnly(f"Postgres takes no writes, it may be a standby: {error}") from error
-    except _AWAY as error:
+    except _UNAVAILABLE_ERRORS as error:
         raise LogUnavailable(f"Postgres did not answer: {type(error).__name__}: {error}") from error
 
 
@@ -129,7 +129,7 @@ async def close(connection: Connection) -> None:
     """Close a connection of one's own, by force when the server does not answer."""
     try:
         await connection.close(timeout=CONNECT_SECONDS)
-    except (*_AWAY, asyncpg.PostgresError):
+    except (*_UNAVAILABLE_ERRORS, asyncpg.PostgresError):
         connection.terminate()
 
 
@@ -148,7 +148,7 @@ class Pool:
         self._needs = needs
         self._migrated = True
         self._dropped = ""
-        self._reserved: list[Reserved] = []
+        self._reserved: list[ReservedConnection] = []
         self._renewed_at = time.monotonic()
         self.age = 0
         """How often all connections were given up: one of an earlier age is not used again."""
@@ -183,7 +183,7 @@ class Pool:
         try:
             connection: Connection = await asyncpg.connect(*arguments, **options)
         except asyncpg.TargetServerAttributeNotMatched:
-            await self.distrust()
+            await self.discard_all()
             raise
         except (asyncpg.InvalidParameterValueError, NotPermitted) as error:
             raise NotMigrated(f"the role {self._role} cannot be taken, run `playmolt migrate`: {error}") from error
@@ -208,7 +208,7 @@ class Pool:
         try:
             connection = await connect(self._url, role=self._role, writes=self._writes)
         except ReadOnly:
-            await self.distrust()
+            await self.discard_all()
             raise
         await self._check(connection)
         self.read_only = False
@@ -219,7 +219,7 @@ class Pool:
         if time.monotonic() - self._renewed_at > LIVES_SECONDS:
             await self._give_up()
 
-    async def distrust(self) -> None:
+    async def discard_all(self) -> None:
         """Give up all connections: one of them met a server that takes no writes."""
         self.read_only = True
         await self._give_up()
@@ -238,7 +238,7 @@ class Pool:
                     with unavailable():
                         yield connection  # type: ignore[misc]  # the pool hands out a proxy of it
                 except ReadOnly:
-                    await self.distrust()
+                    await self.discard_all()
                     raise
 
     @asynccontextmanager
@@ -253,9 +253,9 @@ class Pool:
         async with self.connection() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
             yield connection
 
-    def reserve(self, settle: str = "") -> "Reserved":
+    def reserve(self, settle: str = "") -> "ReservedConnection":
         """A connection that is not shared; it is closed with the pool. `settle` runs on it whenever it is opened."""
-        reserved = Reserved(self, settle)
+        reserved = ReservedConnection(self, settle)
         self._reserved.append(reserved)
         return reserved
 
@@ -290,7 +290,7 @@ class Pool:
         try:
             if not await connection.fetchval(_IS_APPLIED, self._needs):
                 return False
-        except (*_NOT_MIGRATED, NotPermitted):
+        except (*_NOT_MIGRATED_ERRORS, NotPermitted):
             return False
         self._needs = ""  # what was applied stays so
         return True
@@ -299,7 +299,7 @@ class Pool:
         """Wait until the database answers and has the migration that is needed. Ends with its task alone: a service
         that cannot work yet lives and is not ready."""
         while not await self.answers():  # noqa: ASYNC110 -- no event tells of another process' migration
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
 
     @property
     def reason(self) -> str:
@@ -326,7 +326,7 @@ class Pool:
             self._shared.terminate()
 
 
-class Reserved:
+class ReservedConnection:
     """A connection of one caller at a time: opened when it is used, and anew when it was lost or is given up."""
 
     def __init__(self, pool: Pool, settle: str) -> None:
@@ -343,7 +343,7 @@ class Reserved:
             with unavailable():
                 yield connection
         except ReadOnly:
-            await self._pool.distrust()
+            await self._pool.discard_all()
             raise
 
     async def _current(self) -> Connection:

@@ -10,7 +10,7 @@ from playmolt_schemas.shards import Places
 
 from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
 from playmolt_core.db.pool import Connection, Pool, queries
-from playmolt_core.db.ratings import Line, next_version
+from playmolt_core.db.ratings import RatingRow, next_version
 
 _SQL = queries("projections")
 ALL_TYPES = ""
@@ -50,7 +50,7 @@ class Ranked(msgspec.Struct, frozen=True):
     version: str | None
     points: int
     games: int
-    line: Line | None = None
+    line: RatingRow | None = None
     """What it is ranked by, where that is its rating."""
 
 
@@ -65,7 +65,7 @@ class Points(msgspec.Struct, frozen=True):
 class Rating(msgspec.Struct, frozen=True):
     """An agent's line of its present version in one game type."""
 
-    line: Line
+    line: RatingRow
     version: str | None
 
 
@@ -80,7 +80,7 @@ class RecentGame(msgspec.Struct, frozen=True):
     rated: bool
 
 
-class _Place(msgspec.Struct):
+class _BoardPlace(msgspec.Struct):
     board: Board
     value: Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
     id: str
@@ -100,23 +100,23 @@ class PgProjections:
 
         The best first, equals by id. Raises BadCursor, also for a cursor of another leaderboard.
         """
-        place = None if cursor is None else read_cursor(cursor, _Place)
+        place = None if cursor is None else read_cursor(cursor, _BoardPlace)
         if place is not None and place.board != board:
             raise BadCursor("the cursor belongs to another leaderboard: start without a cursor")
         rows = await (self._rated if board.by == "rating" else self._scored)(board, limit + 1, place)
         more = len(rows) > limit > 0
         return [line for line, _ in rows[:limit]], write_cursor(rows[limit - 1][1]) if more else None
 
-    async def _scored(self, board: Board, limit: int, place: _Place | None) -> list[tuple[Ranked, _Place]]:
+    async def _scored(self, board: Board, limit: int, place: _BoardPlace | None) -> list[tuple[Ranked, _BoardPlace]]:
         wanted = (board.game_type, board.kind, limit)
         if place is None:
             rows = await self._pool.fetch(_SQL["leaders"], *wanted)
         else:
             rows = await self._pool.fetch(_SQL["followers"], *wanted, place.value, place.id)
         lines = [Ranked(*row) for row in rows]
-        return [(line, _Place(board, line.points, line.id)) for line in lines]
+        return [(line, _BoardPlace(board, line.points, line.id)) for line in lines]
 
-    async def _rated(self, board: Board, limit: int, place: _Place | None) -> list[tuple[Ranked, _Place]]:
+    async def _rated(self, board: Board, limit: int, place: _BoardPlace | None) -> list[tuple[Ranked, _BoardPlace]]:
         wanted = (board.game_type, board.kind, board.versions, limit)
         if place is None:
             rows = await self._pool.fetch(_SQL["rated_leaders"], *wanted)
@@ -124,9 +124,9 @@ class PgProjections:
             rows = await self._pool.fetch(_SQL["rated_followers"], *wanted, place.value, place.id, place.version)
         found = []
         for rank, agent_id, name, handle, kind, model, version, points, games, mu, sigma in rows:
-            line = Line(mu, sigma, games)
+            line = RatingRow(mu, sigma, games)
             ranked = Ranked(rank, agent_id, name, handle, kind, model, version or None, points, games, line)
-            found.append((ranked, _Place(board, line.merit, agent_id, version)))
+            found.append((ranked, _BoardPlace(board, line.merit, agent_id, version)))
         return found
 
     async def points_of(self, agent_id: str) -> Points:
@@ -144,9 +144,9 @@ class PgProjections:
         ratings: dict[str, Rating] = {}
         for game_type, of, *line in await self._pool.fetch(_SQL["lines_of"], agent_id):
             if of == (version or ""):
-                ratings[game_type] = Rating(Line(*line), version)
+                ratings[game_type] = Rating(RatingRow(*line), version)
             elif game_type not in ratings:
-                ratings[game_type] = Rating(next_version(Line(*line)), version)
+                ratings[game_type] = Rating(next_version(RatingRow(*line)), version)
         return ratings
 
     async def recent(self, agent_id: str) -> Sequence[RecentGame]:

@@ -15,7 +15,7 @@ PROVISIONAL_GAMES: Final = 20
 """Rated games below which a rating is provisional."""
 
 
-class Line(msgspec.Struct, frozen=True, gc=False):
+class RatingRow(msgspec.Struct, frozen=True, gc=False):
     """What an agent in one version has come to in its rated games of a type."""
 
     mu: float
@@ -41,9 +41,9 @@ class Line(msgspec.Struct, frozen=True, gc=False):
         return round(10 * self.rating) - 3 * round(10 * self.uncertainty)
 
 
-def next_version(before: Line | None) -> Line:
+def next_version(before: RatingRow | None) -> RatingRow:
     """The line that a new version begins with, after what the version before had come to."""
-    return Line(before.mu if before else FIRST_MU, FIRST_SIGMA)
+    return RatingRow(before.mu if before else FIRST_MU, FIRST_SIGMA)
 
 
 class Place(msgspec.Struct, frozen=True, gc=False, order=True):
@@ -84,7 +84,7 @@ class Step(msgspec.Struct, frozen=True, gc=False):
     place: Place
     agent_id: str
     version: str
-    line: Line
+    line: RatingRow
 
 
 async def store_results(connection: Connection, results: Sequence[SeatResult]) -> None:
@@ -106,7 +106,7 @@ async def rated_seats(connection: Connection, game_type: str, after: Place, limi
 async def steps_before(connection: Connection, game_type: str, agents: Sequence[str], place: Place) -> Sequence[Step]:
     """The newest step before a place of each line that the agents have."""
     rows = await connection.fetch(_SQL["steps_before"], game_type, agents, place.ended_at, place.game_id)
-    return [Step(Place(at, game), agent, version, Line(*line)) for at, game, agent, version, *line in rows]
+    return [Step(Place(at, game), agent, version, RatingRow(*line)) for at, game, agent, version, *line in rows]
 
 
 async def store_steps(connection: Connection, game_type: str, steps: Sequence[Step]) -> None:
@@ -135,14 +135,14 @@ async def total_results(connection: Connection) -> int:
 async def stored_steps(connection: Connection, games: Sequence[str]) -> Sequence[Step]:
     """The steps of some games, as far as they have any."""
     rows = await connection.fetch(_SQL["stored_steps"], games)
-    return [Step(Place(at, game), agent, version, Line(*line)) for at, game, agent, version, *line in rows]
+    return [Step(Place(at, game), agent, version, RatingRow(*line)) for at, game, agent, version, *line in rows]
 
 
 async def stored_lines(connection: Connection) -> Mapping[tuple[str, str, str], Step | None]:
     """What each line has come to, by game type, agent and version; None where its merit does not follow from that."""
     lines: dict[tuple[str, str, str], Step | None] = {}
     for game_type, at, game, agent, version, merit, *of in await connection.fetch(_SQL["stored_lines"]):
-        line = Line(*of)
+        line = RatingRow(*of)
         step = Step(Place(at, game), agent, version, line)
         lines[game_type, agent, version] = step if merit == line.merit else None
     return lines

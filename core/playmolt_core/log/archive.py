@@ -40,7 +40,7 @@ class NotArchived(RuntimeError):
     """What was written is not what the log holds, or the log changed meanwhile: nothing was deleted."""
 
 
-class Ended(msgspec.Struct, frozen=True):
+class FinishedStream(msgspec.Struct, frozen=True):
     stream: str
     version: int
     hash: str
@@ -64,7 +64,7 @@ async def permitted(connection: Connection) -> bool:
 
 async def finished(
     connection: Connection, game: str, *, idle_since: datetime, newest: Places
-) -> AsyncIterator[Sequence[Ended]]:
+) -> AsyncIterator[Sequence[FinishedStream]]:
     """The streams that ended before a time and with all their positions up to `newest` of their shard, oldest first, in
     pages.
 
@@ -75,15 +75,15 @@ async def finished(
         with unavailable():
             rows = await connection.fetch(_SQL["finished"], game, created_at, stream, idle_since, list(newest), _PAGE)
         if rows:
-            yield [Ended(name, version, end.hex()) for name, version, end, _ in rows]
+            yield [FinishedStream(name, version, end.hex()) for name, version, end, _ in rows]
         if len(rows) < _PAGE:
             return
         stream, created_at = rows[-1]["stream"], rows[-1]["created_at"]
 
 
-def batches(streams: Iterable[Ended], events: int = _EVENTS_A_FILE) -> Iterator[list[Ended]]:
+def batches(streams: Iterable[FinishedStream], events: int = _EVENTS_A_FILE) -> Iterator[list[FinishedStream]]:
     """Cut streams into what one file is to hold."""
-    batch: list[Ended] = []
+    batch: list[FinishedStream] = []
     size = 0
     for ended in streams:
         if batch and size + ended.version > events:
@@ -96,7 +96,11 @@ def batches(streams: Iterable[Ended], events: int = _EVENTS_A_FILE) -> Iterator[
 
 
 async def archive(
-    connection: Connection, log: PostgresLog, streams: Sequence[Ended], folder: Path, bucket: Bucket | None = None
+    connection: Connection,
+    log: PostgresLog,
+    streams: Sequence[FinishedStream],
+    folder: Path,
+    bucket: Bucket | None = None,
 ) -> Archive:
     """Write streams to a new file of the folder, read it back, and only then delete them from the log.
 
@@ -128,7 +132,7 @@ async def _keep(bucket: Bucket, name: str, body: bytes) -> None:
         raise NotArchived(f"{bucket.url}/{name} does not come back as it was written: nothing was deleted")
 
 
-async def written(log: PostgresLog, streams: Sequence[Ended], folder: Path) -> tuple[Path, str, int]:
+async def written(log: PostgresLog, streams: Sequence[FinishedStream], folder: Path) -> tuple[Path, str, int]:
     """Write streams one after another to a file, safe on disk and read back; give it, its SHA-256 and its records.
 
     Raises NotArchived, LogUnavailable and OSError, and then leaves no file.
@@ -150,7 +154,7 @@ def _unfinished(folder: Path) -> Iterator[Path]:
         Path(name).unlink(missing_ok=True)
 
 
-def _finish(file: Path, streams: Sequence[Ended], first: int) -> tuple[Path, str]:
+def _finish(file: Path, streams: Sequence[FinishedStream], first: int) -> tuple[Path, str]:
     check(file, streams)
     with file.open("rb") as written_file:
         sha256 = hashlib.file_digest(written_file, "sha256").hexdigest()
@@ -161,7 +165,7 @@ def _finish(file: Path, streams: Sequence[Ended], first: int) -> tuple[Path, str
     return path, sha256
 
 
-async def _write(log: PostgresLog, streams: Sequence[Ended], path: Path) -> tuple[int, int]:
+async def _write(log: PostgresLog, streams: Sequence[FinishedStream], path: Path) -> tuple[int, int]:
     first, events = 0, 0
     with path.open("wb") as raw:
         # No name and no time: the same records make the same bytes.
@@ -194,7 +198,7 @@ def _sync(folder: Path) -> None:
         os.close(descriptor)
 
 
-def check(path: Path, streams: Sequence[Ended]) -> None:
+def check(path: Path, streams: Sequence[FinishedStream]) -> None:
     """Read a file back: does it hold these streams and no more, each whole? Raises NotArchived."""
     try:
         found = [_end(stream, records) for stream, records in groupby(records_in(path), lambda record: record.stream)]
@@ -204,10 +208,10 @@ def check(path: Path, streams: Sequence[Ended]) -> None:
         raise NotArchived(f"{path} does not hold the streams that the log has: nothing was deleted")
 
 
-def _end(stream: str, records: Iterable[Record]) -> Ended:
+def _end(stream: str, records: Iterable[Record]) -> FinishedStream:
     version, last = 0, ZERO_HASH
     for record in records:
         if (record.version, record.prev_hash) != (version + 1, last) or recomputed(record) != record.hash:
             raise NotArchived(f"the hash chain of {stream} breaks at event {record.version}: nothing was deleted")
         version, last = record.version, record.hash
-    return Ended(stream, version, last)
+    return FinishedStream(stream, version, last)

@@ -24,7 +24,7 @@ _TRIES: Final = 50
 _PAGE: Final = 1_000
 
 
-class ErasingOvertaken(RuntimeError):
+class ErasureConflict(RuntimeError):
     """Others were faster every time: the session or the stream of erasures never stood still. Nothing was changed."""
 
 
@@ -58,7 +58,7 @@ class SessionEraser:
             return await _session(connection, stream)
 
     async def erase(self, stream: str, by: ErasedBy, linked: str | None = None) -> StoredSession | None:
-        """Erase a session, once: said again, it gives what was. None where there is none. Raises ErasingOvertaken."""
+        """Erase a session, once: said again, it gives what was. None where there is none. Raises ErasureConflict."""
         for _ in range(_TRIES):
             async with self._pool.transaction() as connection:
                 await _enter(connection, self._pool.role)
@@ -74,7 +74,7 @@ class SessionEraser:
                 )  # fmt: skip
             if done:
                 return msgspec.structs.replace(found, erased_at=record.at, erased_by=by, linked=linked)
-        raise ErasingOvertaken(f"{stream} or the stream of erasures changes too fast; nothing was changed")
+        raise ErasureConflict(f"{stream} or the stream of erasures changes too fast; nothing was changed")
 
     async def idle(self, kind: str, since: datetime) -> Sequence[str]:
         """Sessions of a kind in which nothing happened since a time, some of them: ask again when those are gone."""

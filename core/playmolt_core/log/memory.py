@@ -23,15 +23,15 @@ from playmolt_core.log.port import (
     Archived,
     Decided,
     Head,
-    KeptSnapshot,
     LastRecord,
     ListedGame,
     LogEntry,
     NewRecord,
     Outcome,
-    Outgoing,
+    OutgoingRecord,
     Part,
     StoredFacts,
+    StoredSnapshot,
     StoredStream,
     StreamAppend,
     Unit,
@@ -84,7 +84,7 @@ class MemoryLog:
         self._gone: list[set[int]] = [set() for _ in range(shards)]
         self._faults: defaultdict[str, Counter[Fault]] = defaultdict(Counter)
         self._told: dict[str, Counter[Fault]] = {}
-        self._snapshots: dict[str, KeptSnapshot] = {}
+        self._snapshots: dict[str, StoredSnapshot] = {}
 
     @property
     def shards(self) -> int:
@@ -212,13 +212,13 @@ class MemoryLog:
             raise Archived(stream)
         return known
 
-    async def snapshot(self, stream: str) -> KeptSnapshot | None:
+    async def snapshot(self, stream: str) -> StoredSnapshot | None:
         kept, known = self._snapshots.get(stream), self._streams.get(stream)
         if kept is None or known is None or not kept.version <= len(known.records):
             return None
         return kept if known.records[kept.version - 1].record.hash == kept.hash else None
 
-    async def keep_snapshot(self, stream: str, snapshot: KeptSnapshot) -> None:
+    async def keep_snapshot(self, stream: str, snapshot: StoredSnapshot) -> None:
         older = self._snapshots.get(stream)
         if older is None or older.version < snapshot.version:
             self._snapshots[stream] = snapshot
@@ -251,7 +251,7 @@ class MemoryLog:
     def _left(self, entries: Iterable[_Stored], shard: int) -> Iterator[_Stored]:
         return (entry for entry in entries if entry.record.position not in self._gone[shard])
 
-    async def outgoing(self, after: int, limit: int, shard: int = 0) -> Sequence[Outgoing]:
+    async def outgoing(self, after: int, limit: int, shard: int = 0) -> Sequence[OutgoingRecord]:
         return [_outgoing(entry, self._invite_of(entry)) for entry in self._forward(after, limit, shard)]
 
     def _invite_of(self, entry: _Stored) -> str:
@@ -350,10 +350,10 @@ def _entry(stored: _Stored, *, private: bool = False) -> LogEntry:
     return LogEntry(record=stored.record, closes=stored.closes, private=private)
 
 
-def _outgoing(entry: _Stored, invite: str) -> Outgoing:
+def _outgoing(entry: _Stored, invite: str) -> OutgoingRecord:
     record = entry.record
     encoded = msgspec.json.encode(record)
-    return Outgoing(
+    return OutgoingRecord(
         record.position, record.stream, record.type, encoded, entry.public, entry.lobby, entry.closes,
         "" if entry.closes else invite,
     )  # fmt: skip

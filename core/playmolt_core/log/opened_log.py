@@ -11,7 +11,7 @@ from playmolt_core.db.pool import NotPermitted, Pool
 from playmolt_core.log.port import LogEntry, Part, StoredStream
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.sealed_log import opened
-from playmolt_core.vault.stream_key import NotOpened, StreamKey, sealed_text
+from playmolt_core.vault.stream_key import StreamKey, UnsealFailed, sealed_text
 from playmolt_core.vault.vault import Vault
 
 
@@ -69,5 +69,5 @@ def _opened(record: Record, key: StreamKey | None) -> Record:
         return record
     try:
         return opened(record, key)
-    except NotOpened:
+    except UnsealFailed:
         return record

@@ -131,7 +131,7 @@ class StoredFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Of a stream whose records are sealed; `events` stand open."""
 
 
-class KeptSnapshot(msgspec.Struct, frozen=True, gc=False):
+class StoredSnapshot(msgspec.Struct, frozen=True, gc=False):
     """A state as of a version, kept so that a stream that never ends is not folded from its first event."""
 
     version: int
@@ -141,7 +141,7 @@ class KeptSnapshot(msgspec.Struct, frozen=True, gc=False):
     """JSON."""
 
 
-class Outgoing(msgspec.Struct, frozen=True, gc=False):
+class OutgoingRecord(msgspec.Struct, frozen=True, gc=False):
     """What goes out for a record: what the relay reads. `record` is the JSON of the whole `Record`, in its order."""
 
     position: int
@@ -247,11 +247,11 @@ class EventLog(Protocol):
         """
         ...
 
-    async def snapshot(self, stream: str) -> KeptSnapshot | None:
+    async def snapshot(self, stream: str) -> StoredSnapshot | None:
         """The newest snapshot of a stream, if its record is still what it was made from."""
         ...
 
-    async def keep_snapshot(self, stream: str, snapshot: KeptSnapshot) -> None:
+    async def keep_snapshot(self, stream: str, snapshot: StoredSnapshot) -> None:
         """Keep a snapshot in place of an older one."""
         ...
 
@@ -287,7 +287,7 @@ class EventLog(Protocol):
         """The positions of the records that `forward` would give."""
         ...
 
-    async def outgoing(self, after: int, limit: int, shard: int = 0) -> Sequence[Outgoing]:
+    async def outgoing(self, after: int, limit: int, shard: int = 0) -> Sequence[OutgoingRecord]:
         """Read what `forward` reads, as it goes out: to make it for services from a `Record` costs three times more."""
         ...
 

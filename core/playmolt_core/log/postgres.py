@@ -20,14 +20,14 @@ from playmolt_core.log.port import (
     Archived,
     Decided,
     Head,
-    KeptSnapshot,
     LastRecord,
     ListedGame,
     LogEntry,
     Outcome,
-    Outgoing,
+    OutgoingRecord,
     Part,
     StoredFacts,
+    StoredSnapshot,
     StoredStream,
     Unit,
 )
@@ -139,11 +139,11 @@ class PostgresLog:
         head = Head(version=version, hash=last.hex(), at=at)
         return StoredFacts(head=head, events=events, times=times, command_ids=command_ids)
 
-    async def snapshot(self, stream: str) -> KeptSnapshot | None:
+    async def snapshot(self, stream: str) -> StoredSnapshot | None:
         row = await self._pool.row(_SQL["snapshot"], stream, self._shard_of(stream))
-        return KeptSnapshot(row[0], row[1].hex(), row[2].encode()) if row else None
+        return StoredSnapshot(row[0], row[1].hex(), row[2].encode()) if row else None
 
-    async def keep_snapshot(self, stream: str, snapshot: KeptSnapshot) -> None:
+    async def keep_snapshot(self, stream: str, snapshot: StoredSnapshot) -> None:
         kept = (snapshot.version, bytes.fromhex(snapshot.hash), snapshot.state.decode())
         await self._pool.fetch(_SQL["keep_snapshot"], stream, self._shard_of(stream), *kept)
 
@@ -181,8 +181,8 @@ class PostgresLog:
     async def forward_positions(self, after: int, limit: int, shard: int = 0) -> Sequence[int]:
         return [position for (position,) in await self._by_position("forward_positions", after, limit, shard)]
 
-    async def outgoing(self, after: int, limit: int, shard: int = 0) -> Sequence[Outgoing]:
-        return [Outgoing(*row) for row in await self._by_position("outgoing", after, limit, shard)]
+    async def outgoing(self, after: int, limit: int, shard: int = 0) -> Sequence[OutgoingRecord]:
+        return [OutgoingRecord(*row) for row in await self._by_position("outgoing", after, limit, shard)]
 
     async def results(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
         return await self._entries("results", after, limit, shard)
@@ -310,7 +310,7 @@ Gap = tuple[int, int]
 """First and last of the positions that are not there."""
 
 
-class Gone(msgspec.Struct, frozen=True):
+class ArchivedStream(msgspec.Struct, frozen=True):
     """An archived stream: where it ended, and the file that holds its records."""
 
     version: int
@@ -318,7 +318,7 @@ class Gone(msgspec.Struct, frozen=True):
     file: str
 
 
-class Totals(msgspec.Struct, frozen=True):
+class ArchiveTotals(msgspec.Struct, frozen=True):
     """How many streams were archived, with how many records."""
 
     streams: int
@@ -331,9 +331,9 @@ class Register:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def of(self, streams: Iterable[str]) -> Mapping[str, Gone]:
+    async def of(self, streams: Iterable[str]) -> Mapping[str, ArchivedStream]:
         rows = await self._pool.fetch(_SQL["gone"], list(streams))
-        return {stream: Gone(version, end.hex(), file) for stream, version, end, file in rows}
+        return {stream: ArchivedStream(version, end.hex(), file) for stream, version, end, file in rows}
 
     async def unaccounted(self, gaps: Sequence[Gap], shard: int = 0) -> Sequence[Gap]:
         """What is left of a shard's gaps without the positions of archived records."""
@@ -343,6 +343,6 @@ class Register:
         rows = await self._pool.fetch(_SQL["unaccounted"], f"{{{ranges}}}", shard)
         return [(first, last) for first, last in rows]
 
-    async def totals(self) -> Totals:
+    async def totals(self) -> ArchiveTotals:
         found = await self._pool.row(_SQL["totals"])
-        return Totals(*found) if found else Totals(0, 0)
+        return ArchiveTotals(*found) if found else ArchiveTotals(0, 0)

@@ -6,7 +6,7 @@ import msgspec
 
 from playmolt_core.game.erasures import SessionErased
 from playmolt_core.log.port import EventLog
-from playmolt_core.log.postgres import Register, Totals
+from playmolt_core.log.postgres import ArchiveTotals, Register
 from playmolt_core.log.reading import chunks
 
 
@@ -28,7 +28,7 @@ class Stats(msgspec.Struct, frozen=True):
     bytes: int
     streams_by_game: dict[str, int]
     by_game: dict[str, dict[str, Amount]]
-    archived: Totals = Totals(0, 0)
+    archived: ArchiveTotals = ArchiveTotals(0, 0)
     erased: int = 0
     """So many of the sessions can be read no more."""
 
@@ -52,6 +52,6 @@ async def stats(log: EventLog, register: Register | None = None) -> Stats:
         bytes=sum(amount.bytes for amount in every),
         streams_by_game=dict(streams),
         by_game={game: dict(types) for game, types in amounts.items()},
-        archived=await register.totals() if register else Totals(0, 0),
+        archived=await register.totals() if register else ArchiveTotals(0, 0),
         erased=amounts["erasure"][SessionErased.type].events,
     )

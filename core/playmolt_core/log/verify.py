@@ -19,7 +19,7 @@ from playmolt_core.log.chain import recomputed
 from playmolt_core.log.erasing import ErasedHeads
 from playmolt_core.log.opened_log import is_sealed
 from playmolt_core.log.port import ARCHIVED, ERASED, GAME_END, WHOLE, Archived, EventLog, LastRecord, Part
-from playmolt_core.log.postgres import Gap, Gone, Register
+from playmolt_core.log.postgres import ArchivedStream, Gap, Register
 from playmolt_core.log.reading import CHUNK, chunks_of
 from playmolt_core.vault.stream_key import StreamKey, hash_of_state
 from playmolt_core.vault.vault import Erased
@@ -70,7 +70,7 @@ class Verification(msgspec.Struct, frozen=True):
     """Of a log that has several."""
 
 
-class Ended(msgspec.Struct, frozen=True):
+class VerifiedStream(msgspec.Struct, frozen=True):
     """Where the records of a stream end that was followed, and what was found of it."""
 
     stream: str
@@ -117,16 +117,16 @@ class Verifier:
         self._verdicts: dict[Verdict, int] = {"EXACT": 0, "UNVERIFIED": 0, "DIVERGED": 0, "ERASED": 0}
         self._events = 0
         self._breaks: list[Break] = []
-        self._not_gone: set[str] = set()
-        self._ended: list[Ended] = []
+        self._not_archived: set[str] = set()
+        self._ended: list[VerifiedStream] = []
         self._erased: Mapping[str, tuple[int, str]] = {}
-        self.gone: Mapping[str, Gone] = {}
+        self.gone: Mapping[str, ArchivedStream] = {}
         """The archived ones among the streams that the next records may begin."""
 
     def follows(self, stream: str) -> bool:
         return stream in self._running
 
-    def tell_erased(self, ends: Mapping[str, tuple[int, str]]) -> None:
+    def expect_erased(self, ends: Mapping[str, tuple[int, str]]) -> None:
         """Where the records of erased sessions have to end, by the records of their erasures."""
         self._erased = ends
 
@@ -134,7 +134,7 @@ class Verifier:
         """Check the next record; `closes`: its stream ends here."""
         self._events += 1
         if record.stream in self.gone:
-            self._take_left(record, self.gone[record.stream])
+            self._take_archived(record, self.gone[record.stream])
             return
         progress = self._running.get(record.stream)
         if progress is None:
@@ -150,40 +150,40 @@ class Verifier:
         progress = self._running.pop(stream)
         self._count(self._ended_as(stream, progress))
 
-    def _count(self, end: Ended) -> None:
+    def _count(self, end: VerifiedStream) -> None:
         self._verdicts[end.verdict] += 1
         self._ended.append(end)
 
-    def _ended_as(self, stream: str, progress: _Progress) -> Ended:
+    def _ended_as(self, stream: str, progress: _Progress) -> VerifiedStream:
         if stream not in self._erased:
-            return Ended(stream, progress.version, progress.verdict())
+            return VerifiedStream(stream, progress.version, progress.verdict())
         if not progress.broken and (progress.version, progress.hash) != self._erased[stream]:
             progress.broken = True
             told = f"it was erased at event {self._erased[stream][0]}, and does not end there as that record says"
             self._breaks.append(Break(stream, progress.version, told))
-        return Ended(stream, progress.version, "DIVERGED" if progress.broken else "ERASED")
+        return VerifiedStream(stream, progress.version, "DIVERGED" if progress.broken else "ERASED")
 
-    def ended(self, *, rest: bool = False) -> Sequence[Ended]:
+    def ended(self, *, rest: bool = False) -> Sequence[VerifiedStream]:
         """The streams that ended since this was asked last; with `rest` those that have not ended, too."""
         for stream in list(self._running) if rest else ():
             self._end(stream)
         ended, self._ended = self._ended, []
         return ended
 
-    def spoil(self, end: Ended, problem: str) -> None:
+    def spoil(self, end: VerifiedStream, problem: str) -> None:
         """Note that a stream should have ended otherwise; of one that is broken already nothing more is said."""
         if end.verdict != "DIVERGED":
             self._verdicts[end.verdict] -= 1
             self._verdicts["DIVERGED"] += 1
             self._breaks.append(Break(end.stream, end.version, problem))
 
-    def _take_left(self, record: Record, gone: Gone) -> None:
-        problem = _left_problem(record, gone)
-        if problem and record.stream not in self._not_gone:
-            self._not_gone.add(record.stream)
+    def _take_archived(self, record: Record, gone: ArchivedStream) -> None:
+        problem = _archived_problem(record, gone)
+        if problem and record.stream not in self._not_archived:
+            self._not_archived.add(record.stream)
             self._breaks.append(Break(record.stream, record.version, problem))
 
-    def take_keys(self, erased: ErasedHeads) -> None:
+    def compare_keys(self, erased: ErasedHeads) -> None:
         """Compare the records of erasures with the keys that are gone, where the vault may be looked into."""
         for stream, gone in (erased.emptied or {}).items():
             if gone and stream not in erased.ends:
@@ -250,7 +250,7 @@ class Verifier:
         )
 
 
-def _left_problem(record: Record, gone: Gone) -> str:
+def _archived_problem(record: Record, gone: ArchivedStream) -> str:
     """What is left of an archived stream is its result, which is the record that the stream ended with."""
     if record.type != GAME_END:
         return f"the register says that it was archived into {gone.file}, and it is still here"
@@ -298,9 +298,9 @@ async def verify(
     if streams is None:
         streams = verify_streams(log, deciders, register=register, erased=ends, chunk=chunk, progress=progress)
     verifier = Verifier(deciders)
-    verifier.tell_erased(ends)
+    verifier.expect_erased(ends)
     if erased:
-        verifier.take_keys(erased)
+        verifier.compare_keys(erased)
     shards, found = await asyncio.gather(_verify_positions(log, verifier, register), streams)
     whole = together([verifier.finish((await register.totals()).streams if register else 0), found])
     return replace(whole, shards=shards) if log.shards > 1 else whole
@@ -336,7 +336,7 @@ async def verify_streams(
 ) -> Verification:
     """Verify one part of the streams, from their first records to where they end. Raises LogUnavailable."""
     verifier, before = Verifier(deciders, key_of=log.key_of), 0
-    verifier.tell_erased(erased)
+    verifier.expect_erased(erased)
     for shard in range(log.shards):
         seen = 0
         async for entries in chunks_of(log, shard, size=chunk, part=part):
@@ -384,7 +384,7 @@ async def _unaccounted(register: Register | None, gaps: Sequence[Gap], shard: in
     return await register.unaccounted(gaps, shard) if register else gaps
 
 
-async def _compare_ends(log: EventLog, verifier: Verifier, ends: Sequence[Ended]) -> None:
+async def _compare_ends(log: EventLog, verifier: Verifier, ends: Sequence[VerifiedStream]) -> None:
     """Compare where records end with what their streams say: a tail that was cut off leaves no gap."""
     for place in range(0, len(ends), CHUNK):
         some = ends[place : place + CHUNK]
@@ -395,7 +395,7 @@ async def _compare_ends(log: EventLog, verifier: Verifier, ends: Sequence[Ended]
                 verifier.spoil(end, f"its records end here, and the stream says {said}")
 
 
-async def _went_on(log: EventLog, end: Ended, said: int) -> bool:
+async def _went_on(log: EventLog, end: VerifiedStream, said: int) -> bool:
     """Whether a stream has records that were appended after the log was read."""
     if said < end.version:
         return False
@@ -413,7 +413,7 @@ def _gaps(seen: int, found: Sequence[int]) -> list[Gap]:
 VerifyPart = Callable[[Part, Callable[[int], None]], Verification]
 """Verifies a part of the streams, and tells how many positions it has come through."""
 
-_TELL_SECONDS: Final = 0.2
+_PROGRESS_SECONDS: Final = 0.2
 _seen: "SynchronizedArray[int]"
 """In each process the same: how far each part is."""
 
@@ -435,6 +435,6 @@ async def verified_by(processes: int, verify: VerifyPart, progress: Callable[[in
     with ProcessPoolExecutor(processes, context, initializer=_begin, initargs=(seen,)) as pool:
         parts = [Part(number, processes) for number in range(processes)]
         waiting = [loop.run_in_executor(pool, _verified, verify, part) for part in parts]
-        while (await asyncio.wait(waiting, timeout=_TELL_SECONDS))[1]:
+        while (await asyncio.wait(waiting, timeout=_PROGRESS_SECONDS))[1]:
             progress(min(seen[:]))
         return together([one.result() for one in waiting])

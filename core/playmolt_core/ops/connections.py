@@ -1,7 +1,7 @@
 """Who may be connected to a server, for how long, and who goes first when it is full: one place for all servers.
 
 A connection that takes nothing of what it asked for, says half a head and no more, or says nothing at all costs its
-sender nothing and the server a descriptor. A server tells a `Held` where its connection stands; one timer looks at all.
+sender nothing and the server a descriptor. A server tells a `ClientConnection` where its connection stands; one timer looks at all.
 """
 
 import asyncio
@@ -123,16 +123,16 @@ class _Address:
 
     def __init__(self) -> None:
         self.count = 0
-        self.waiting: OrderedDict[Held, None] = OrderedDict()
+        self.waiting: OrderedDict[ClientConnection, None] = OrderedDict()
 
 
-class Held:
+class ClientConnection:
     """One connection. Its server says where it stands; what it may then take is up to the door."""
 
     __slots__ = ("_address", "_door", "_least", "_moved", "_waiting", "deadline", "name", "spare", "transport")
 
     def __init__(
-        self, door: "Door", transport: asyncio.Transport, name: str, address: _Address, *, spare: bool
+        self, door: "ConnectionLimiter", transport: asyncio.Transport, name: str, address: _Address, *, spare: bool
     ) -> None:
         self._door = door
         self._address = address
@@ -208,17 +208,17 @@ class Held:
         self._door.forget(self, self._address)
 
 
-class Door:
+class ConnectionLimiter:
     """All connections of a server."""
 
     def __init__(self, bounds: Bounds) -> None:
         self.bounds = bounds
         self.idle = bounds.idle
-        self.waiting: OrderedDict[Held, None] = OrderedDict()
-        self.spare_waiting: OrderedDict[Held, None] = OrderedDict()
+        self.waiting: OrderedDict[ClientConnection, None] = OrderedDict()
+        self.spare_waiting: OrderedDict[ClientConnection, None] = OrderedDict()
         self._loop = asyncio.get_running_loop()
         self.now = self._loop.time
-        self._all: set[Held] = set()
+        self._all: set[ClientConnection] = set()
         self._spare = 0
         self._addresses: dict[str, _Address] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -226,7 +226,7 @@ class Door:
     def __len__(self) -> int:
         return len(self._all)
 
-    def admit(self, transport: asyncio.BaseTransport) -> Held | None:
+    def admit(self, transport: asyncio.BaseTransport) -> ClientConnection | None:
         """Take a connection in; at a bound in the place of the oldest idle one, else as a spare one. None: no room.
 
         A spare connection serves probes and operators alone: its server ends it when its request is another's.
@@ -239,7 +239,7 @@ class Door:
         )
         if spare and not _makes_room(self._spare < self.bounds.spare, self.spare_waiting):
             return None
-        held = Held(self, cast("asyncio.Transport", transport), name, address, spare=spare)
+        held = ClientConnection(self, cast("asyncio.Transport", transport), name, address, spare=spare)
         self._addresses[name] = address
         address.count += not spare
         self._spare += spare
@@ -249,7 +249,7 @@ class Door:
             self._timer = self._loop.call_later(self._tick(), self._look)
         return held
 
-    def forget(self, held: Held, address: _Address) -> None:
+    def forget(self, held: ClientConnection, address: _Address) -> None:
         if held not in self._all:
             return
         self._all.remove(held)
@@ -269,7 +269,7 @@ class Door:
         self._timer = self._loop.call_later(self._tick(), self._look) if self._all else None
 
 
-def _makes_room(room: bool, waiting: "OrderedDict[Held, None]") -> bool:
+def _makes_room(room: bool, waiting: "OrderedDict[ClientConnection, None]") -> bool:
     """Whether there is room for one more, if need be in the place of the one that has waited longest."""
     if not room and waiting:
         oldest = next(iter(waiting))

@@ -17,7 +17,7 @@ from playmolt_schemas.codes import Code, problem_bytes
 from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from playmolt_core.ops.connections import HEAD_BYTES, HEAD_TOO_LARGE, HEADER_LINES, Door, Held
+from playmolt_core.ops.connections import HEAD_BYTES, HEAD_TOO_LARGE, HEADER_LINES, ClientConnection, ConnectionLimiter
 
 _TICK_SECONDS: Final = 1.0
 """How often the date of answers is renewed."""
@@ -90,7 +90,7 @@ class _ToTheClose(int):
     __hash__ = int.__hash__
 
 
-class Refused(Exception):
+class HttpError(Exception):
     """Raised in a callback, so that the parser stops: the request is refused and its connection ends."""
 
     def __init__(self, code: Code, detail: str, *headers: tuple[bytes, bytes]) -> None:
@@ -103,16 +103,16 @@ class Refused(Exception):
 class BoundedProtocol(HttpToolsProtocol):
     """One connection. What connections share is set on a subclass."""
 
-    door: Door
+    door: ConnectionLimiter
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.held: Held | None = None
+        self.held: ClientConnection | None = None
         self._stands = _RESTING
         self._in_head = False
         self._in_body = False
         self._upgrading = False
-        self._refusal: Refused | None = None
+        self._refusal: HttpError | None = None
         self._lines = 0
         self._size = 0
         self._told = False
@@ -174,7 +174,7 @@ class BoundedProtocol(HttpToolsProtocol):
                 return
         except httptools.HttpParserError as error:
             cause = error.__context__
-            self._refuse(cause if isinstance(cause, Refused) else Refused(Code.INVALID_REQUEST, _NO_REQUEST))
+            self._refuse(cause if isinstance(cause, HttpError) else HttpError(Code.INVALID_REQUEST, _NO_REQUEST))
             return
         if self._in_body:
             self._taken += len(data)
@@ -188,7 +188,7 @@ class BoundedProtocol(HttpToolsProtocol):
             # The parser tells of a header or trailer when it is whole, and keeps what came of it until then.
             self._untold += len(data)
             if self._untold > HEAD_BYTES:
-                self._refuse(Refused(Code.HEADERS_TOO_LARGE, HEAD_TOO_LARGE))
+                self._refuse(HttpError(Code.HEADERS_TOO_LARGE, HEAD_TOO_LARGE))
 
     def _read_without_upgrade(self, rest: bytes) -> None:
         """Read the request again without its Upgrade header, which a server may ignore (RFC 9110, 7.8).
@@ -229,14 +229,14 @@ class BoundedProtocol(HttpToolsProtocol):
         else:
             held.sends_head()
 
-    def _refuse(self, refusal: Refused) -> None:
+    def _refuse(self, refusal: HttpError) -> None:
         """Refuse what is no request of HTTP, and close: where it ends is not known."""
         self._refusal = refusal
         if not self.answering or (self._in_body and not self.pipeline):
             self._end(refusal)
         # Else it lies behind a request under way: sent now, it would be taken for that one's answer.
 
-    def _end(self, refusal: Refused) -> None:
+    def _end(self, refusal: HttpError) -> None:
         status, body = refusal.code.status, problem_bytes(refusal.code, refusal.detail)
         headers = (
             *self.server_state.default_headers,
@@ -261,7 +261,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_url(self, url: bytes) -> None:
         self._size += len(url)
         if self._size > HEAD_BYTES:
-            raise Refused(Code.HEADERS_TOO_LARGE, HEAD_TOO_LARGE)
+            raise HttpError(Code.HEADERS_TOO_LARGE, HEAD_TOO_LARGE)
         self.url += url
 
     @override
@@ -271,7 +271,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._lines += 1
         self._size += len(name) + len(value) + _LINE_EXTRA
         if self._size > HEAD_BYTES or self._lines > HEADER_LINES:
-            raise Refused(Code.HEADERS_TOO_LARGE, HEAD_TOO_LARGE)
+            raise HttpError(Code.HEADERS_TOO_LARGE, HEAD_TOO_LARGE)
         if self._in_head:  # A trailer never counts as a header (RFC 9110, 6.5.1).
             name = name.lower()
             self.headers.append((name, value))
@@ -284,7 +284,7 @@ class BoundedProtocol(HttpToolsProtocol):
         elif name == b"transfer-encoding":
             self._codings += 1
             if value != b"chunked" or self._codings > 1:
-                raise Refused(Code.UNSUPPORTED_CODING, _ONE_CODING)
+                raise HttpError(Code.UNSUPPORTED_CODING, _ONE_CODING)
         elif value == b"100-continue":
             self.expect_100_continue = True
 
@@ -302,17 +302,17 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.held and self.held.spare:
             self.cycle.keep_alive = False
 
-    def _head_fault(self) -> Refused | None:
+    def _head_fault(self) -> HttpError | None:
         """Why a head is not taken, before anybody asks where it leads: what two readers may read in two ways."""
         version = self.parser.get_http_version()
         if version not in ("1.1", "1.0"):
-            return Refused(Code.INVALID_REQUEST, _VERSION)
+            return HttpError(Code.INVALID_REQUEST, _VERSION)
         if self._hosts != 1 and (self._hosts or version == "1.1"):
-            return Refused(Code.INVALID_REQUEST, _ONE_HOST)
+            return HttpError(Code.INVALID_REQUEST, _ONE_HOST)
         if b"%" in self.url and _NEEDS_NO_ESCAPE.search(self.url.partition(b"?")[0]):
-            return Refused(Code.INVALID_REQUEST, _ESCAPED)
+            return HttpError(Code.INVALID_REQUEST, _ESCAPED)
         if self.held and self.held.spare and not self.is_privileged():
-            return Refused(Code.UNAVAILABLE, _FULL, (b"retry-after", b"1"))
+            return HttpError(Code.UNAVAILABLE, _FULL, (b"retry-after", b"1"))
         return None
 
     def is_privileged(self) -> bool:

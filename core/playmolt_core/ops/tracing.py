@@ -35,7 +35,7 @@ _SAMPLED: Final = frozenset("13579bdf")
 Attributes = Mapping[str, str | int]
 
 
-class _Exporting:
+class _SpanExport:
     """Where spans go, and how many may begin."""
 
     def __init__(self, provider: "TracerProvider", share: float) -> None:
@@ -56,7 +56,7 @@ class _Exporting:
         return self._begun <= TRACES_A_SECOND
 
 
-_exporting: _Exporting | None = None
+_exporting: _SpanExport | None = None
 
 
 def configure(service: str, environment: Mapping[str, str] = os.environ, *, everybody: bool = True) -> None:
@@ -98,7 +98,7 @@ def install(service: str, processor: "SpanProcessor", share: float = 1.0) -> Non
         resource=Resource.create({"service.name": service, "service.namespace": "playmolt"}), shutdown_on_exit=False
     )
     provider.add_span_processor(processor)
-    _exporting = _Exporting(provider, share)
+    _exporting = _SpanExport(provider, share)
 
 
 def close(seconds: float = _EXPORT_SECONDS) -> None:

@@ -85,12 +85,12 @@ class Service:
 
     async def listen(self) -> None:
         for shard, relay in enumerate(self._relays):
-            self._bus.on_change(relay.doubt)
+            self._bus.on_change(relay.recheck)
             await self._bus.listen(subjects.committed(shard, len(self._relays)), relay.wake)
         await self._bus.answer(subjects.PROJECTED, self._synced, SERVICE)
         await self._bus.answer(subjects.LAG, self._lag, SERVICE)
         await self._bus.answer(subjects.LOG, self._page, SERVICE)
-        await self._bus.tell_history(SERVICE)
+        await self._bus.serve_history(SERVICE)
         await self._bus.serve_consumers(SERVICE)
         await self._bus.announce(SERVICE)
 
@@ -126,7 +126,7 @@ class Service:
 
     async def _tell_feeds(self) -> None:
         while True:
-            self._bus.tell_feeds(self.moving)
+            self._bus.set_feeds_moving(self.moving)
             await asyncio.sleep(TELL_SECONDS)
 
     async def _synced(self, _: bytes) -> bytes | None:
@@ -195,7 +195,7 @@ class Service:
     def _samples(self, shard: int, relay: Relay) -> Iterator[Sample]:
         events, spectate = relay.ends()
         of = _label(shard, len(self._relays))
-        for stream, count in relay.mends.items():
+        for stream, count in relay.rebuilds.items():
             yield Sample("playmolt_feed_mends_total", count, label("stream", stream))
         yield Sample("playmolt_relay_ready", int(relay.moving), of)
         yield Sample("playmolt_relay_events_sequence", events, of)

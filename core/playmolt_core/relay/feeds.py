@@ -9,8 +9,8 @@ import msgspec
 from playmolt_schemas import subjects
 from playmolt_schemas.shards import of_shard
 
-from playmolt_core.bus.jetstream import Held, Message, StreamState
-from playmolt_core.log.port import Outgoing
+from playmolt_core.bus.jetstream import StoredMessage, StreamMessage, StreamState
+from playmolt_core.log.port import OutgoingRecord
 from playmolt_core.ops import tracing
 
 _CLOSES = {subjects.CLOSES_HEADER: "1"}
@@ -33,9 +33,9 @@ class Streams(Protocol):
         """Take a stream away with all it holds."""
         ...
 
-    async def held(self, stream: str, sequence: int) -> Held | None: ...
+    async def held(self, stream: str, sequence: int) -> StoredMessage | None: ...
 
-    async def publish(self, messages: Sequence[Message], *, after: int) -> None:
+    async def publish(self, messages: Sequence[StreamMessage], *, after: int) -> None:
         """Store messages behind sequence `after`: all of them, or Fenced."""
         ...
 
@@ -52,7 +52,7 @@ class Feed(msgspec.Struct, frozen=True):
 
     stream: str
     subjects: tuple[str, ...]
-    message: Callable[[Outgoing], Message]
+    message: Callable[[OutgoingRecord], StreamMessage]
     public: bool
 
 
@@ -67,35 +67,35 @@ def type_of_stream(stream: str) -> str:
     return game_of(rest) if kind == "lobby" else kind
 
 
-def event_message(entry: Outgoing, shards: int = 1) -> Message:
+def event_message(entry: OutgoingRecord, shards: int = 1) -> StreamMessage:
     """The full record, for services."""
-    return Message(subjects.event(game_of(entry.stream), entry.stream, entry.type, shards), entry.record)
+    return StreamMessage(subjects.event(game_of(entry.stream), entry.stream, entry.type, shards), entry.record)
 
 
-def public_message(entry: Outgoing, shards: int = 1) -> Message:
+def public_message(entry: OutgoingRecord, shards: int = 1) -> StreamMessage:
     """The stored public bytes, for anybody; an empty body on a sealed subject where there are none."""
     stream = entry.stream
     if entry.public is None:
-        return Message(subjects.sealed(game_of(stream), stream, shards), b"")
+        return StreamMessage(subjects.sealed(game_of(stream), stream, shards), b"")
     headers = _CLOSES if entry.closes else {subjects.INVITE_HEADER: entry.invite} if entry.invite else {}
     if tracing.on() and (carried := trace_of(entry)):
         headers = {**headers, subjects.TRACE_HEADER: carried}
-    return Message(subjects.spectate(game_of(stream), stream, shards), entry.public, headers)
+    return StreamMessage(subjects.spectate(game_of(stream), stream, shards), entry.public, headers)
 
 
-def trace_of(entry: Outgoing) -> str:
+def trace_of(entry: OutgoingRecord) -> str:
     """The trace context of the command that an event came of (W3C traceparent), "" unless it is sampled."""
     found = _TRACE.search(entry.record, entry.record.rfind(_METADATA))
     carried = found[1].decode() if found else ""
     return carried if tracing.sampled(carried) else ""
 
 
-def same(one: Message, other: Message) -> bool:
+def same(one: StreamMessage, other: StreamMessage) -> bool:
     """Whether two messages tell the same. Whether a trace is named depends on how its relay is set up."""
     return (one.subject, one.body, _own(one)) == (other.subject, other.body, _own(other))
 
 
-def _own(message: Message) -> dict[str, str]:
+def _own(message: StreamMessage) -> dict[str, str]:
     return {name: value for name, value in message.headers.items() if name != subjects.TRACE_HEADER}
 
 

@@ -17,11 +17,11 @@ from playmolt_schemas import subjects
 from playmolt_schemas.identifiers import ENGINES
 from playmolt_schemas.records import Record
 
-from playmolt_core.bus.jetstream import Fenced, Held, Message, StreamState
+from playmolt_core.bus.jetstream import Fenced, StoredMessage, StreamMessage, StreamState
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.log.chain import recomputed
-from playmolt_core.log.port import EventLog, Outgoing
+from playmolt_core.log.port import EventLog, OutgoingRecord
 from playmolt_core.ops import tracing
 from playmolt_core.ops.metrics import SIZES, Histogram
 from playmolt_core.ops.telemetry import log as logger
@@ -60,17 +60,17 @@ class Relay:
         self._limit = limit
         self._tails: dict[str, int] = {}
         self._checked_at = -math.inf
-        self._unsaid: list[Outgoing] = []
-        self._ahead: tuple[int, asyncio.Task[Sequence[Outgoing]]] | None = None
+        self._unpublished: list[OutgoingRecord] = []
+        self._ahead: tuple[int, asyncio.Task[Sequence[OutgoingRecord]]] | None = None
         """What is read behind a position while what comes before it is published: a stream that is filled again is full
         in three quarters of the time."""
-        self._said = 0
+        self._published_to = 0
         """Up to where the lobby was told: a stream that is filled again tells nothing again."""
         self._stepped_at = -math.inf
         self._awake = asyncio.Event()
         self.ready = False
         """Whether the last step succeeded."""
-        self.mends = dict.fromkeys((feed.stream for feed in self._feeds), 0)
+        self.rebuilds = dict.fromkeys((feed.stream for feed in self._feeds), 0)
         """How often each stream was made anew because somebody else published there."""
         self.chain_faults = dict.fromkeys((game for games in ENGINES.values() for game in games), 0)
         """Records of each type whose hash is not that of what they say."""
@@ -86,7 +86,7 @@ class Relay:
     def wake(self) -> None:
         self._awake.set()
 
-    def doubt(self) -> None:
+    def recheck(self) -> None:
         """Look at once whether the streams still end where they did: the connection was lost or is back."""
         self._checked_at = -math.inf
         self._awake.set()
@@ -123,7 +123,7 @@ class Relay:
     def _failed(self, error: Exception) -> None:
         self.ready = False
         self._tails.clear()
-        self._unsaid.clear()
+        self._unpublished.clear()
         self._drop_ahead()
         if isinstance(error, FeedBroken):
             _log.error("feed_broken", detail=str(error))
@@ -159,11 +159,11 @@ class Relay:
         for failure in copied:
             if failure is not None:
                 raise failure
-        await self._tell_lobby()
+        await self._publish_lobby()
         self._measure(entries, started)
         return len(entries)
 
-    async def _read(self, after: int) -> Sequence[Outgoing]:
+    async def _read(self, after: int) -> Sequence[OutgoingRecord]:
         """The next batch; behind a full one the following is begun to be read."""
         if self._ahead and self._ahead[0] == after:
             (_, reading), self._ahead = self._ahead, None
@@ -179,11 +179,11 @@ class Relay:
 
     def _drop_ahead(self) -> None:
         if self._ahead:
-            self._ahead[1].add_done_callback(_heard)
+            self._ahead[1].add_done_callback(_discard_result)
             self._ahead[1].cancel()
             self._ahead = None
 
-    def _examine(self, entries: Sequence[Outgoing]) -> None:
+    def _examine(self, entries: Sequence[OutgoingRecord]) -> None:
         """Compute the hashes again: `log.append` takes an engine's word for them, and nobody else looks so soon."""
         for entry in entries:
             if entry.position <= self._examined:
@@ -195,7 +195,7 @@ class Relay:
                 self.chain_faults[game] = self.chain_faults.get(game, 0) + 1
                 _log.error("chain_broken", stream=record.stream, version=record.version)
 
-    def _measure(self, entries: Sequence[Outgoing], started: int) -> None:
+    def _measure(self, entries: Sequence[OutgoingRecord], started: int) -> None:
         oldest = datetime.fromisoformat(_read(entries[0].record).at).timestamp()
         self.lag_seconds.observe(max(0.0, time.time() - oldest))
         self.batch_sizes.observe(len(entries))
@@ -224,7 +224,7 @@ class Relay:
         if furthest > position:
             raise FeedBroken(f"the log ends at {position}, its copy at {furthest}: the database was set back")
 
-    async def _copy(self, feed: Feed, entries: Sequence[Outgoing]) -> None:
+    async def _copy(self, feed: Feed, entries: Sequence[OutgoingRecord]) -> None:
         tail = self._tails[feed.stream]
         waiting = entries[tail + 1 - entries[0].position :]
         for messages in _batches([feed.message(entry) for entry in waiting]):
@@ -237,22 +237,22 @@ class Relay:
             stored, waiting = waiting[: len(messages)], waiting[len(messages) :]
             tail = self._tails[feed.stream] = stored[-1].position
             if feed.public:
-                self._unsaid += [entry for entry in stored if entry.lobby is not None]
+                self._unpublished += [entry for entry in stored if entry.lobby is not None]
 
-    async def _tell_lobby(self) -> None:
+    async def _publish_lobby(self) -> None:
         """Say what the lobby shows now, once it is in both streams. Of two relays the one that stored it says it."""
         stored = min(self._tails.values())
-        while self._unsaid and self._unsaid[0].position <= stored:
-            entry = self._unsaid.pop(0)
-            if entry.position > self._said:
+        while self._unpublished and self._unpublished[0].position <= stored:
+            entry = self._unpublished.pop(0)
+            if entry.position > self._published_to:
                 await self._streams.tell(subjects.lobby(game_of(entry.stream)), entry.lobby or b"")
-                self._said = entry.position
+                self._published_to = entry.position
 
     async def _opened(self, feed: Feed) -> int:
         """The end of a stream, made where it is missing and compared with the log where it is not."""
         position, state = await self._made(feed)
         if state.last >= state.first > 0 and not (await self._held(feed, state.last)).fenced:
-            await self._mend(feed, position, state)
+            await self._rebuild_stream(feed, position, state)
             position, state = await self._made(feed)
         if state.last > max(position, await self._log.position(self._shard)):
             raise FeedBroken(f"{feed.stream} is at {state.last}, the log at {position}: the database was set back")
@@ -271,7 +271,7 @@ class Relay:
             raise BusUnavailable(f"stream {feed.stream} was there a moment ago and is not")
         return position, state
 
-    async def _mend(self, feed: Feed, position: int, state: StreamState) -> None:
+    async def _rebuild_stream(self, feed: Feed, position: int, state: StreamState) -> None:
         """Drop a stream that ends in what others published, to be filled again from the log.
 
         A message alone cannot be taken out so that its sequence is free again. What the relay itself stored has to
@@ -283,8 +283,8 @@ class Relay:
                 raise FeedBroken(f"{feed.stream} is at {own}, the log at {position}: the database was set back")
             await self._compare(feed, own)
         await self._streams.drop(feed.stream)
-        self._said = max(self._said, own)
-        self.mends[feed.stream] += 1
+        self._published_to = max(self._published_to, own)
+        self.rebuilds[feed.stream] += 1
         _log.error("feed_mended", stream=feed.stream, foreign_from=own + 1, foreign_to=state.last)
 
     async def _end_of_own(self, feed: Feed, state: StreamState) -> int:
@@ -299,7 +299,7 @@ class Relay:
                 foreign = middle
         return own
 
-    async def _held(self, feed: Feed, sequence: int) -> Held:
+    async def _held(self, feed: Feed, sequence: int) -> StoredMessage:
         held = await self._streams.held(feed.stream, sequence)
         if held is None:  # pushed out by a newer one, or the stream is gone again
             raise BusUnavailable(f"{feed.stream} no longer holds {sequence}")
@@ -314,13 +314,13 @@ class Relay:
             raise FeedBroken(f"{feed.stream} holds something else at {sequence} than the log")
 
 
-def _heard(reading: "asyncio.Task[Sequence[Outgoing]]") -> None:
+def _discard_result(reading: "asyncio.Task[Sequence[OutgoingRecord]]") -> None:
     """What a reading that nobody waits for any more came to; asyncio complains of an error that nobody asked for."""
     if not reading.cancelled():
         reading.exception()
 
 
-def _batches(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:
+def _batches(messages: Sequence[StreamMessage]) -> Iterator[Sequence[StreamMessage]]:
     """Cut messages into batches that the server takes at once."""
     first = size = 0
     for number, message in enumerate(messages):

@@ -22,7 +22,7 @@ _FEWEST_TO_RATE: Final = 2
 _Points = Annotated[int, Meta(ge=-(2**53), le=2**53)]
 
 
-class Seat(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class FinishedSeat(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A seat as its game ended; `version` is "" for an agent that said none."""
 
     agent_id: str
@@ -39,7 +39,7 @@ class FinishedGame(msgspec.Struct, frozen=True, gc=False):
     game_id: str
     game_type: str
     ended_at: datetime
-    seats: tuple[Seat, ...]
+    seats: tuple[FinishedSeat, ...]
     private: bool
 
     @property
@@ -71,9 +71,9 @@ def finished_games(entries: Iterable[LogEntry]) -> Iterator[FinishedGame]:
         yield FinishedGame(record.stream, game_type, time_of(record), seats, entry.private)
 
 
-def _seat(result: Any) -> Seat:
+def _seat(result: Any) -> FinishedSeat:
     rank, competes = result.place
-    return Seat(
+    return FinishedSeat(
         agent_id=result.agent_id,
         points=result.points,
         rank=rank,

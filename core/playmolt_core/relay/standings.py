@@ -10,9 +10,9 @@ from openskill.models import PlackettLuce
 from playmolt_core.db.pool import Connection
 from playmolt_core.db.projections import Score, add_scores
 from playmolt_core.db.ratings import (
-    Line,
     Place,
     RatedSeat,
+    RatingRow,
     SeatResult,
     Step,
     next_version,
@@ -30,7 +30,7 @@ class Ladder:
 
     def __init__(self) -> None:
         self._model = PlackettLuce()
-        self._lines: dict[tuple[str, str], Line] = {}
+        self._lines: dict[tuple[str, str], RatingRow] = {}
         self._newest: dict[str, Step] = {}
 
     def learn(self, steps: Iterable[Step]) -> None:
@@ -53,14 +53,14 @@ class Ladder:
                 seat.place,
                 seat.agent_id,
                 seat.version,
-                Line(after.mu, after.sigma, line.games + 1, line.points + seat.points),
+                RatingRow(after.mu, after.sigma, line.games + 1, line.points + seat.points),
             )
             for seat, line, (after,) in zip(seats, before, rated, strict=True)
         ]
         self.learn(steps)
         return steps
 
-    def _line(self, seat: RatedSeat) -> Line:
+    def _line(self, seat: RatedSeat) -> RatingRow:
         known = self._lines.get((seat.agent_id, seat.version))
         if known is not None:
             return known

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.keywrap import InvalidUnwrap, aes_key_unwrap
 from playmolt_schemas.identifiers import rfc3339
 
 from playmolt_core.ops.telemetry import log
-from playmolt_core.vault.stream_key import KEY_BYTES, NotOpened, from_text, to_text
+from playmolt_core.vault.stream_key import KEY_BYTES, UnsealFailed, from_text, to_text
 
 
 class InvalidKeyFile(ValueError):
@@ -36,11 +36,11 @@ class KeyEncryptionKey(msgspec.Struct, frozen=True):
         return aes_key_wrap(from_text(self.key), secret)
 
     def unwrap(self, wrapped: bytes) -> bytes:
-        """Raises NotOpened."""
+        """Raises UnsealFailed."""
         try:
             return aes_key_unwrap(from_text(self.key), wrapped)
         except InvalidUnwrap as error:
-            raise NotOpened(f"a session's key was not wrapped by the key {self.id} of the file") from error
+            raise UnsealFailed(f"a session's key was not wrapped by the key {self.id} of the file") from error
 
 
 _log = log("vault")

@@ -9,7 +9,7 @@ from typing import Final
 
 from playmolt_core.vault.key_file import KeyEncryptionKey, drawn, read_keys, write_keys
 from playmolt_core.vault.rows import PgKeyRows
-from playmolt_core.vault.stream_key import NotOpened
+from playmolt_core.vault.stream_key import UnsealFailed
 
 _AT_ONCE: Final = 500
 _UNDER_WAY_SECONDS: Final = 1.0
@@ -33,7 +33,7 @@ def add(path: Path, now: datetime) -> KeyEncryptionKey:
 async def rewrap(rows: PgKeyRows, path: Path) -> int:
     """Put all rows under the newest key of the file, and give how many. One that fails is left as it was.
 
-    Raises InvalidKeyFile, NotOpened where the file lacks a key that is needed, LogUnavailable.
+    Raises InvalidKeyFile, UnsealFailed where the file lacks a key that is needed, LogUnavailable.
     """
     keys = {key.id: key for key in read_keys(path)}
     newest = max(keys.values(), key=lambda key: key.created_at)
@@ -42,7 +42,7 @@ async def rewrap(rows: PgKeyRows, path: Path) -> int:
         for row in outdated:
             kek = keys.get(row.kek)
             if kek is None or row.wrapped is None:
-                raise NotOpened(f"{row.stream} is wrapped by {row.kek}, which {path} lacks")
+                raise UnsealFailed(f"{row.stream} is wrapped by {row.kek}, which {path} lacks")
             moved += await rows.rewrap(row, newest.id, newest.wrap(kek.unwrap(row.wrapped)))
     return moved
 

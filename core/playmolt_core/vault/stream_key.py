@@ -18,7 +18,7 @@ _FORM: Final = "v1."
 _NO_SALT: Final = bytes(32)
 
 
-class NotOpened(ValueError):
+class UnsealFailed(ValueError):
     """What should be sealed is not, or under another key or place than this one."""
 
 
@@ -52,14 +52,14 @@ def sealed_text(data: bytes) -> str | None:
 
 
 def open_record(key: bytes, place: str, text: str) -> bytes:
-    """Open the text of a record with the record's own key; `place` is what `record_place` gives. Raises NotOpened."""
+    """Open the text of a record with the record's own key; `place` is what `record_place` gives. Raises UnsealFailed."""
     if not text.startswith(_FORM):
-        raise NotOpened(f"{place} is sealed in a form that this release does not know")
+        raise UnsealFailed(f"{place} is sealed in a form that this release does not know")
     try:
         raw = from_text(text.removeprefix(_FORM))
         return AESGCM(key).decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], place.encode())
     except (InvalidTag, ValueError) as error:
-        raise NotOpened(f"{place} is not sealed under this key") from error
+        raise UnsealFailed(f"{place} is not sealed under this key") from error
 
 
 def record_place(stream: str, version: int, kind: str, schema_version: int) -> str:
@@ -90,10 +90,10 @@ class StreamKey:
         return b'{"sealed":"%b"}' % text.encode()
 
     def open_record(self, version: int, kind: str, schema_version: int, data: bytes) -> bytes:
-        """Raises NotOpened."""
+        """Raises UnsealFailed."""
         place, text = record_place(self.stream, version, kind, schema_version), sealed_text(data)
         if text is None:
-            raise NotOpened(f"{place} is not sealed")
+            raise UnsealFailed(f"{place} is not sealed")
         return open_record(self.record_key(version), place, text)
 
     def seal_text(self, name: str, text: bytes) -> bytes:
@@ -101,10 +101,10 @@ class StreamKey:
         return b'{"sealed":"%b"}' % _seal(self.derived(name), f"{self.stream}|{name}", text).encode()
 
     def open_text(self, name: str, stored: bytes) -> bytes:
-        """Raises NotOpened."""
+        """Raises UnsealFailed."""
         place, text = f"{self.stream}|{name}", sealed_text(stored)
         if text is None:
-            raise NotOpened(f"{place} is not sealed")
+            raise UnsealFailed(f"{place} is not sealed")
         return open_record(self.derived(name), place, text)
 
     def hash_of(self, purpose: str, value: bytes) -> str:

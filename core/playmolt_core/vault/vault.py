@@ -12,7 +12,7 @@ from playmolt_schemas.identifiers import is_sealed_type
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.vault.key_file import KeyFile
 from playmolt_core.vault.rows import KeyRow
-from playmolt_core.vault.stream_key import KEY_BYTES, NotOpened, StreamKey
+from playmolt_core.vault.stream_key import KEY_BYTES, StreamKey, UnsealFailed
 
 _KEPT: Final = 10_000
 
@@ -54,7 +54,7 @@ class Vault:
     async def key(self, stream: str) -> StreamKey | None:
         """The key of a stored stream; None for a type that is not sealed.
 
-        Raises Erased, LogUnavailable, and NotOpened when the vault has no key for it or the file lacks the key that
+        Raises Erased, LogUnavailable, and UnsealFailed when the vault has no key for it or the file lacks the key that
         wraps it.
         """
         if not is_sealed_type(stream):
@@ -65,18 +65,18 @@ class Vault:
             return known
         for row in await self.rows.read([stream]):
             return self._keep(row)
-        raise NotOpened(f"{stream} has no key in the vault")
+        raise UnsealFailed(f"{stream} has no key in the vault")
 
-    async def keys(self, streams: Iterable[str]) -> Mapping[str, StreamKey | Erased | NotOpened]:
+    async def keys(self, streams: Iterable[str]) -> Mapping[str, StreamKey | Erased | UnsealFailed]:
         """The keys of some streams, or why there is none; streams of types that are not sealed are left out.
 
         Raises LogUnavailable, NotPermitted.
         """
-        found: dict[str, StreamKey | Erased | NotOpened] = {}
+        found: dict[str, StreamKey | Erased | UnsealFailed] = {}
         for row in await self.rows.read(filter(is_sealed_type, streams)):
             try:
                 found[row.stream] = self.unwrapped(row)
-            except (Erased, NotOpened) as gone:
+            except (Erased, UnsealFailed) as gone:
                 found[row.stream] = gone
         return found
 
@@ -85,12 +85,14 @@ class Vault:
         self._kept.pop(stream, None)
 
     def unwrapped(self, row: KeyRow) -> StreamKey:
-        """Raises Erased and NotOpened."""
+        """Raises Erased and UnsealFailed."""
         if row.wrapped is None:
             raise Erased(row.stream, row.erased_at)
         kek = self.file.find(row.kek)
         if kek is None:
-            raise NotOpened(f"{row.stream} is wrapped by the key {row.kek}, which the file of PLAYMOLT_SEAL_KEYS lacks")
+            raise UnsealFailed(
+                f"{row.stream} is wrapped by the key {row.kek}, which the file of PLAYMOLT_SEAL_KEYS lacks"
+            )
         return StreamKey(row.stream, kek.unwrap(row.wrapped))
 
     def _keep(self, row: KeyRow) -> StreamKey:
@@ -101,7 +103,7 @@ class Vault:
 
 
 class SessionTexts:
-    """Texts by their SHA-256, each kept for one session. Raises LogUnavailable, Erased and NotOpened.
+    """Texts by their SHA-256, each kept for one session. Raises LogUnavailable, Erased and UnsealFailed.
 
     In the database a text lies under a hash that only the session's key makes: its SHA-256 would confirm a guess.
     """
@@ -133,7 +135,7 @@ class SessionTexts:
     async def _key(self, stream: str) -> StreamKey:
         key = await self._vault.key(stream)
         if key is None:
-            raise NotOpened(f"{stream} is not a sealed session")
+            raise UnsealFailed(f"{stream} is not a sealed session")
         return key
 
 

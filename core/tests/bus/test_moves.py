@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from playmolt_core.bus import moves
-from playmolt_core.bus.moves import CALLER_SECONDS, LONGEST_PAUSE, Moves
+from playmolt_core.bus.moves import CALLER_SECONDS, LONGEST_PAUSE, ServerSwitcher
 
 STEP = 0.25
 
@@ -27,7 +27,7 @@ class Connection:
 
 async def left_in(connection: Connection, seconds: float, heard: Any) -> list[float]:
     """When the server was left, looked at as the loop does, without its waiting."""
-    looking: Any = Moves(connection, {"no_engine": heard}, CALLER_SECONDS)  # type: ignore[arg-type]  # a client so far
+    looking: Any = ServerSwitcher(connection, {"no_engine": heard}, CALLER_SECONDS)  # type: ignore[arg-type]  # a client so far
     looking.close()
     until = connection.now + seconds
     while connection.now < until:

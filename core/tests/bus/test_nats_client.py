@@ -109,7 +109,7 @@ async def test_messages_are_heard_where_they_are_read_and_a_bug_ends_only_one(cl
 
     client._error_cb = told
     subscription = await client.subscribe("a", cb=hear)
-    client.hear_at_once(subscription, hear)
+    client.receive_inline(subscription, hear)
     for body in (b"1", b"bug", b"2"):
         await client._process_msg(subscription._id, b"a", b"", body, b"")
         assert heard[-1] == body

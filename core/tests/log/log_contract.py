@@ -14,12 +14,12 @@ from playmolt_core.log.port import (
     Archived,
     Decided,
     EventLog,
-    KeptSnapshot,
     LogEntry,
     NewRecord,
     Outcome,
     Part,
     RecordTooLarge,
+    StoredSnapshot,
     StreamAppend,
     Unit,
 )
@@ -396,13 +396,13 @@ class LogContract:
         lobby, other = Game("lobby-ox"), Game("lobby-trial")
         await log.append([unit(lobby.adds(2, summary=None), other.adds(2, summary=None))])
         assert await log.snapshot("lobby-ox") is None
-        made = KeptSnapshot(version=2, hash=lobby.hash, state=b'{"seats":{}}')
+        made = StoredSnapshot(version=2, hash=lobby.hash, state=b'{"seats":{}}')
         await log.keep_snapshot("lobby-ox", made)
-        await log.keep_snapshot("lobby-trial", KeptSnapshot(version=2, hash=lobby.hash, state=b"{}"))
+        await log.keep_snapshot("lobby-trial", StoredSnapshot(version=2, hash=lobby.hash, state=b"{}"))
         assert (await log.snapshot("lobby-ox"), await log.snapshot("lobby-trial")) == (made, None)
         await log.append([unit(lobby.adds(1, summary=None))])
         assert await log.snapshot("lobby-ox") == made
-        newer = KeptSnapshot(version=3, hash=lobby.hash, state=b'{"seats":{"a":"ox-1"}}')
+        newer = StoredSnapshot(version=3, hash=lobby.hash, state=b'{"seats":{"a":"ox-1"}}')
         await log.keep_snapshot("lobby-ox", newer)
         await log.keep_snapshot("lobby-ox", made)  # another engine's, which came late
         assert await log.snapshot("lobby-ox") == newer

@@ -5,7 +5,15 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from playmolt_core.ops.connections import CONNECTIONS, OWN_FILES, SPARE, Bounds, Door, Held, bounds
+from playmolt_core.ops.connections import (
+    CONNECTIONS,
+    OWN_FILES,
+    SPARE,
+    Bounds,
+    ClientConnection,
+    ConnectionLimiter,
+    bounds,
+)
 from playmolt_core.settings import Settings
 from typing_extensions import override
 
@@ -36,7 +44,7 @@ class Line(asyncio.Transport):
 
 
 class Clock:
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: ConnectionLimiter) -> None:
         self.seconds, self._door = 1000.0, door
         door.now = lambda: self.seconds
 
@@ -47,14 +55,14 @@ class Clock:
 
 
 @pytest.fixture
-async def door() -> AsyncIterator[Door]:
-    made = Door(Bounds(total=4, per_address=2, spare=1))
+async def door() -> AsyncIterator[ConnectionLimiter]:
+    made = ConnectionLimiter(Bounds(total=4, per_address=2, spare=1))
     yield made
     if made._timer:
         made._timer.cancel()
 
 
-def entered(door: Door, address: str = "192.0.2.1") -> tuple[Held, Line]:
+def entered(door: ConnectionLimiter, address: str = "192.0.2.1") -> tuple[ClientConnection, Line]:
     line = Line(address)
     held = door.admit(line)
     assert held
@@ -64,7 +72,7 @@ def entered(door: Door, address: str = "192.0.2.1") -> tuple[Held, Line]:
 @pytest.mark.parametrize(
     ("stands", "seconds"), [("rests", 75), ("sends_head", 10), ("sends_body", 35), ("is_answered", 0)]
 )
-async def test_each_state_has_its_time(door: Door, stands: str, seconds: float) -> None:
+async def test_each_state_has_its_time(door: ConnectionLimiter, stands: str, seconds: float) -> None:
     clock = Clock(door)
     held, line = entered(door)
     getattr(held, stands)()
@@ -74,7 +82,7 @@ async def test_each_state_has_its_time(door: Door, stands: str, seconds: float) 
     assert line.ended == ("closed" if seconds else "")
 
 
-async def test_what_was_closed_and_is_not_taken_is_aborted(door: Door) -> None:
+async def test_what_was_closed_and_is_not_taken_is_aborted(door: ConnectionLimiter) -> None:
     clock = Clock(door)
     held, line = entered(door)
     held.closes()
@@ -85,7 +93,7 @@ async def test_what_was_closed_and_is_not_taken_is_aborted(door: Door) -> None:
     assert line.ended == "aborted"
 
 
-async def test_answers_that_nobody_reads_end_their_connection(door: Door) -> None:
+async def test_answers_that_nobody_reads_end_their_connection(door: ConnectionLimiter) -> None:
     clock = Clock(door)
     held, line = entered(door)
     held.is_answered()
@@ -102,7 +110,7 @@ async def test_answers_that_nobody_reads_end_their_connection(door: Door) -> Non
     assert line.ended == "aborted"
 
 
-async def test_the_oldest_idle_one_of_an_address_goes_first(door: Door) -> None:
+async def test_the_oldest_idle_one_of_an_address_goes_first(door: ConnectionLimiter) -> None:
     (first, one), (second, two) = entered(door), entered(door)
     first.is_answered()
     first.rests()  # now the second has waited longer
@@ -112,14 +120,14 @@ async def test_the_oldest_idle_one_of_an_address_goes_first(door: Door) -> None:
     assert len(door) == 2
 
 
-async def test_the_oldest_idle_one_of_all_goes_first(door: Door) -> None:
+async def test_the_oldest_idle_one_of_all_goes_first(door: ConnectionLimiter) -> None:
     lines = [entered(door, f"192.0.2.{number}")[1] for number in range(1, 5)]
     entered(door, "192.0.2.9")
     assert [line.ended for line in lines] == ["aborted", "", "", ""]
     assert len(door) == 4
 
 
-async def test_who_is_answered_is_not_put_out_and_what_is_left_is_for_probes(door: Door) -> None:
+async def test_who_is_answered_is_not_put_out_and_what_is_left_is_for_probes(door: ConnectionLimiter) -> None:
     for _ in range(2):
         entered(door)[0].is_answered()
     spare, line = entered(door)
@@ -130,13 +138,13 @@ async def test_who_is_answered_is_not_put_out_and_what_is_left_is_for_probes(doo
     assert not another.spare
 
 
-async def test_without_any_room_nobody_is_taken(door: Door) -> None:
+async def test_without_any_room_nobody_is_taken(door: ConnectionLimiter) -> None:
     for _ in range(3):
         entered(door)[0].is_answered()
     assert door.admit(Line()) is None
 
 
-async def test_who_goes_leaves_room_and_nothing_else(door: Door) -> None:
+async def test_who_goes_leaves_room_and_nothing_else(door: ConnectionLimiter) -> None:
     for _ in range(3):
         helds = [entered(door, f"192.0.2.{number}")[0] for number in (1, 2, 3)]
         for held in helds:
@@ -149,14 +157,14 @@ async def test_who_goes_leaves_room_and_nothing_else(door: Door) -> None:
 @pytest.mark.parametrize(
     ("one", "other"), [("2001:db8::1", "2001:db8::2"), ("::ffff:192.0.2.1", "192.0.2.1"), ("fe80::1%eth0", "fe80::2")]
 )
-async def test_addresses_of_one_customer_count_together(door: Door, one: str, other: str) -> None:
+async def test_addresses_of_one_customer_count_together(door: ConnectionLimiter, one: str, other: str) -> None:
     entered(door, one)[0].is_answered()
     entered(door, other)[0].is_answered()
     assert entered(door, one)[0].spare
 
 
 async def test_the_timer_looks_by_itself_and_ends_with_the_last() -> None:
-    quick = Door(Bounds(head=0.05))
+    quick = ConnectionLimiter(Bounds(head=0.05))
     held, line = entered(quick)
     held.sends_head()
     async with asyncio.timeout(2):

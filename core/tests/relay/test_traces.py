@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from playmolt_core.log.port import Outgoing
+from playmolt_core.log.port import OutgoingRecord
 from playmolt_core.ops import tracing
 from playmolt_core.relay.feeds import event_message, public_message, same
 from playmolt_schemas.records import ZERO_HASH, Metadata, Record
@@ -18,14 +18,14 @@ UNSAMPLED = f"{SAMPLED[:-1]}0"
 
 def entry(
     trace: str, *, data: bytes = b"{}", public: bytes | None = b'{"version":1}', closes: bool = False
-) -> Outgoing:
+) -> OutgoingRecord:
     metadata = msgspec.json.encode(Metadata(command_id="c", trace=trace))
     record = Record(
         stream="ox-1", version=1, position=1, type="reveal", schema_version=1, data=msgspec.Raw(data),
         metadata=msgspec.Raw(metadata), at="2026-01-01T00:00:00.000000Z",
         salt="", prev_hash=ZERO_HASH, hash=ZERO_HASH,
     )  # fmt: skip
-    return Outgoing(1, "ox-1", "reveal", msgspec.json.encode(record), public, None, closes)
+    return OutgoingRecord(1, "ox-1", "reveal", msgspec.json.encode(record), public, None, closes)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.keywrap import aes_key_unwrap
 from playmolt_core.vault.key_file import InvalidKeyFile, KeyFile, drawn, read_keys, write_keys
-from playmolt_core.vault.stream_key import NotOpened, from_text
+from playmolt_core.vault.stream_key import UnsealFailed, from_text
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -27,7 +27,7 @@ def test_a_key_wraps_as_rfc_3394_has_it(path: Path) -> None:
     (kek,) = read_keys(path)
     wrapped = kek.wrap(bytes(range(32)))
     assert aes_key_unwrap(from_text(kek.key), wrapped) == bytes(range(32)) == kek.unwrap(wrapped)
-    with pytest.raises(NotOpened):
+    with pytest.raises(UnsealFailed):
         drawn(NOW).unwrap(wrapped)
 
 

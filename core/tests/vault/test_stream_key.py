@@ -4,7 +4,7 @@ import pytest
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from playmolt_core.vault.stream_key import NotOpened, StreamKey, from_text, open_record, record_place
+from playmolt_core.vault.stream_key import StreamKey, UnsealFailed, from_text, open_record, record_place
 
 STREAM = "jury-0190a5a0-7c1e-7f00-8a3b-5d2c6e9f1a04"
 DATA = '{"text":"비밀","turn":2}'.encode()
@@ -34,7 +34,7 @@ def test_a_record_is_what_the_page_says_by_the_librarys_own_functions() -> None:
 def test_a_record_opens_in_its_own_place_alone(stream: str, version: int, kind: str, schema_version: int) -> None:
     stored = KEY.seal_record(7, "note_sent", 1, DATA)
     assert KEY.open_record(7, "note_sent", 1, stored) == DATA
-    with pytest.raises(NotOpened):
+    with pytest.raises(UnsealFailed):
         StreamKey(stream, KEY.secret).open_record(version, kind, schema_version, stored)
 
 
@@ -42,7 +42,7 @@ def test_a_record_opens_in_its_own_place_alone(stream: str, version: int, kind: 
     "stored", [DATA, b'{"sealed":"v2.AAAA"}', b'{"sealed":"v1.AAAA"}', b'{"sealed":"v1.%"}', b"{}"]
 )
 def test_what_is_not_sealed_so_is_not_opened(stored: bytes) -> None:
-    with pytest.raises(NotOpened):
+    with pytest.raises(UnsealFailed):
         KEY.open_record(7, "note_sent", 1, stored)
 
 
@@ -53,7 +53,7 @@ def test_no_two_seals_are_alike() -> None:
 def test_texts_open_under_their_own_name_alone() -> None:
     stored = KEY.seal_text("outcome|a", DATA)
     assert KEY.open_text("outcome|a", stored) == DATA
-    with pytest.raises(NotOpened):
+    with pytest.raises(UnsealFailed):
         KEY.open_text("outcome|b", stored)
 
 

@@ -14,7 +14,7 @@ from playmolt_cli.local.embedded import Nats
 from playmolt_cli.local.embedded.nats import USERS
 from playmolt_core.bus.connection import delivered
 from playmolt_core.bus.consumers import MOST
-from playmolt_core.bus.jetstream import JetStream, Message, open_jetstream
+from playmolt_core.bus.jetstream import JetStream, StreamMessage, open_jetstream
 from playmolt_core.relay.feeds import feeds
 from playmolt_core.settings import Settings
 
@@ -61,8 +61,8 @@ async def reader(relay: tuple[Nats, JetStream]) -> AsyncIterator[Client]:
     await client.close()
 
 
-def moves(first: int, count: int) -> list[Message]:
-    return [Message("events.ox.ox-1.moved", b"%d" % number) for number in range(first, first + count)]
+def moves(first: int, count: int) -> list[StreamMessage]:
+    return [StreamMessage("events.ox.ox-1.moved", b"%d" % number) for number in range(first, first + count)]
 
 
 async def test_a_durable_consumer_goes_on_where_it_was(relay: tuple[Nats, JetStream], reader: Client) -> None:
@@ -86,7 +86,7 @@ async def test_a_durable_consumer_goes_on_where_it_was(relay: tuple[Nats, JetStr
 async def test_what_comes_is_heard_live(relay: tuple[Nats, JetStream], reader: Client) -> None:
     heard = await reader.subscribe("spectate.ox.>")
     await delivered(reader, 30)
-    await relay[1].publish([Message("spectate.ox.ox-1", b"{}")], after=0)
+    await relay[1].publish([StreamMessage("spectate.ox.ox-1", b"{}")], after=0)
     assert (await heard.next_msg(timeout=30)).data == b"{}"
 
 
@@ -94,7 +94,7 @@ async def test_nothing_a_reader_says_gets_into_a_stream(relay: tuple[Nats, JetSt
     """Not by publishing, not as the answer to a call, not by a consumer that delivers there."""
     streams = relay[1]
     await streams.publish(moves(1, 5), after=0)
-    await streams.publish([Message("spectate.ox.ox-1", b"{}")] * 5, after=0)
+    await streams.publish([StreamMessage("spectate.ox.ox-1", b"{}")] * 5, after=0)
     calls = reader.jetstream()
     for stream in ("EVENTS", "SPECTATE"):
         await calls.pull_subscribe("", durable="mine", stream=stream)

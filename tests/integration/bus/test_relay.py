@@ -19,7 +19,7 @@ from nats.aio.client import Client
 from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import Nats
 from playmolt_core.bus.connection import delivered
-from playmolt_core.bus.jetstream import Fenced, Held, JetStream, Message, open_jetstream
+from playmolt_core.bus.jetstream import Fenced, JetStream, StoredMessage, StreamMessage, open_jetstream
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.pool import Pool, open_pool, queries
 from playmolt_core.db.projections import PgProjections
@@ -43,20 +43,22 @@ LIMIT = 1_000_000
 APPEND = queries("log")["append"]
 
 
-def as_event(entry: Stored) -> Message:
+def as_event(entry: Stored) -> StreamMessage:
     """What EVENTS has to hold, made without the relay's help."""
     record = entry.record
     game = record.stream.partition("-")[0]
-    return Message(f"events.{game}.{record.stream}.{record.type}", msgspec.json.encode(record))
+    return StreamMessage(f"events.{game}.{record.stream}.{record.type}", msgspec.json.encode(record))
 
 
-def as_public(entry: Stored) -> Message:
+def as_public(entry: Stored) -> StreamMessage:
     """What SPECTATE has to hold."""
     stream = entry.record.stream
     game = stream.partition("-")[0]
     if entry.public is None:
-        return Message(f"sealed.{game}.{stream}", b"")
-    return Message(f"spectate.{game}.{stream}", entry.public, {subjects.CLOSES_HEADER: "1"} if entry.closes else {})
+        return StreamMessage(f"sealed.{game}.{stream}", b"")
+    return StreamMessage(
+        f"spectate.{game}.{stream}", entry.public, {subjects.CLOSES_HEADER: "1"} if entry.closes else {}
+    )
 
 
 STREAMS = {subjects.EVENTS_STREAM: as_event, subjects.SPECTATE_STREAM: as_public}
@@ -117,12 +119,12 @@ async def everything(log: PostgresLog) -> list[Stored]:
     return entries
 
 
-async def message(bus: JetStream, stream: str, sequence: int) -> Message | None:
+async def message(bus: JetStream, stream: str, sequence: int) -> StreamMessage | None:
     found = await bus.held(stream, sequence)
     return found.message if found else None
 
 
-async def held(bus: JetStream, stream: str, sequences: Sequence[int]) -> list[Message | None]:
+async def held(bus: JetStream, stream: str, sequences: Sequence[int]) -> list[StreamMessage | None]:
     return [await message(bus, stream, sequence) for sequence in sequences]
 
 
@@ -135,7 +137,7 @@ async def assert_same(log: PostgresLog, bus: JetStream, first: int = 1) -> None:
         assert (state.first, state.last) == (first, first - 1 + len(entries))
         for entry in entries:
             found = await bus.held(stream, entry.record.position)
-            assert found == Held(message_of(entry), fenced=True)
+            assert found == StoredMessage(message_of(entry), fenced=True)
 
 
 def caught_up(log: PostgresLog, bus: JetStream) -> Callable[[], Awaitable[bool]]:
@@ -161,8 +163,8 @@ async def test_both_streams_hold_the_log_position_for_position(log: PostgresLog,
         "events.ox.ox-1.moved", "events.lobby.lobby-ox.seat_taken", "events.ox.ox-1.game_end",
     ]  # fmt: skip
     shown = await held(bus, subjects.SPECTATE_STREAM, [1, 3, 4])
-    assert shown[1] == Message("sealed.lobby.lobby-ox", b"")
-    assert shown[2] == Message(
+    assert shown[1] == StreamMessage("sealed.lobby.lobby-ox", b"")
+    assert shown[2] == StreamMessage(
         "spectate.ox.ox-1", '{"type":"game_end","말":"끝"}'.encode(), {subjects.CLOSES_HEADER: "1"}
     )
     await assert_same(log, bus)
@@ -283,7 +285,7 @@ async def test_a_store_that_lost_its_tail_is_filled_up_though_nothing_happens(
         assert state is not None
         assert state.last == 10
         if told:
-            relay.doubt()
+            relay.recheck()
         async with running(relay.run()):
             await until(caught_up(log, bus), CHECK_SECONDS - 1 if told else CHECK_SECONDS * 2)
         await assert_same(log, bus)
@@ -358,7 +360,7 @@ async def test_streams_take_neither_deletes_nor_purges(log: PostgresLog, bus: Je
 
 async def test_a_batch_is_stored_whole_behind_the_expected_end_or_not_at_all(bus: JetStream) -> None:
     await bus.ensure("EVENTS", ["events.>"], first=1, limit=10)
-    messages = [Message("events.a", b"%d" % number) for number in range(3)]
+    messages = [StreamMessage("events.a", b"%d" % number) for number in range(3)]
     for wrong in (1, 7):
         for batch in (messages, messages[:1]):
             with pytest.raises(Fenced):
@@ -374,7 +376,7 @@ async def test_a_batch_is_stored_whole_behind_the_expected_end_or_not_at_all(bus
 async def test_what_no_stream_takes_is_unavailable(bus: JetStream) -> None:
     for count in (1, 3):
         with pytest.raises(BusUnavailable):
-            await bus.publish([Message("nowhere.a", b"")] * count, after=0)
+            await bus.publish([StreamMessage("nowhere.a", b"")] * count, after=0)
 
 
 async def test_lost_streams_are_filled_again_behind_what_was_archived(
@@ -435,7 +437,7 @@ async def test_what_others_publish_into_a_stream_is_dropped_and_published_again(
     while await relay.step():
         pass
     await assert_same(log, bus)
-    assert relay.mends == {subjects.EVENTS_STREAM: 0, subjects.SPECTATE_STREAM: 1}
+    assert relay.rebuilds == {subjects.EVENTS_STREAM: 0, subjects.SPECTATE_STREAM: 1}
 
 
 async def test_the_very_message_that_is_due_is_foreign_when_others_publish_it(
@@ -452,7 +454,7 @@ async def test_the_very_message_that_is_due_is_foreign_when_others_publish_it(
     while await relay.step():
         pass
     await assert_same(log, bus)
-    assert relay.mends[subjects.EVENTS_STREAM] == 1
+    assert relay.rebuilds[subjects.EVENTS_STREAM] == 1
 
 
 async def test_a_stream_that_others_filled_to_its_limit_is_made_anew(
@@ -465,7 +467,7 @@ async def test_a_stream_that_others_filled_to_its_limit_is_made_anew(
     while await relay.step():
         pass
     await assert_same(log, bus, first=21)
-    assert relay.mends[subjects.EVENTS_STREAM] == 1
+    assert relay.rebuilds[subjects.EVENTS_STREAM] == 1
 
 
 async def test_a_log_that_was_set_back_is_not_mended_away(
@@ -482,7 +484,7 @@ async def test_a_log_that_was_set_back_is_not_mended_away(
     state = await bus.state(subjects.EVENTS_STREAM)
     assert state is not None
     assert state.last == 6
-    assert relay.mends == {subjects.EVENTS_STREAM: 0, subjects.SPECTATE_STREAM: 0}
+    assert relay.rebuilds == {subjects.EVENTS_STREAM: 0, subjects.SPECTATE_STREAM: 0}
 
 
 async def test_own_messages_that_differ_from_the_log_are_refused_and_not_built_upon(
@@ -492,7 +494,7 @@ async def test_own_messages_that_differ_from_the_log_are_refused_and_not_built_u
     await log.append([unit(game.adds(3))])
     relay = Relay(log, bus, LIMIT)
     await relay.step()
-    await bus.publish([Message("spectate.ox.ox-1", b"{}")], after=3)
+    await bus.publish([StreamMessage("spectate.ox.ox-1", b"{}")], after=3)
     await _publish(nats_url, ("spectate.ox.ox-1", b"{}"))
     await log.append([unit(game.adds(3))])
     for each in (relay, Relay(log, bus, LIMIT)):
@@ -528,7 +530,7 @@ async def test_two_relays_mend_what_is_published_again_and_again(log: PostgresLo
                 await log.append([unit(game.adds(3))])
                 await until(taken)
             await until(mended)
-        assert sum(relays[0].mends.values()) + sum(relays[1].mends.values()) > 0
+        assert sum(relays[0].rebuilds.values()) + sum(relays[1].rebuilds.values()) > 0
 
 
 async def test_the_lobby_hears_nothing_again_when_a_stream_is_filled_again(
@@ -546,7 +548,7 @@ async def test_the_lobby_hears_nothing_again_when_a_stream_is_filled_again(
     await log.append([unit(game.adds(1, lobby=b"2"))])
     while await relay.step():
         pass
-    assert relay.mends[subjects.SPECTATE_STREAM] == 2
+    assert relay.rebuilds[subjects.SPECTATE_STREAM] == 2
     assert [(await heard.next_msg(timeout=30)).data for _ in range(3)] == [b"0", b"1", b"2"]
     await delivered(listener, 5)
     assert heard.pending_msgs == 0
@@ -559,7 +561,7 @@ async def test_a_broken_feed_does_not_move_and_goes_on_once_repaired(log: Postgr
     async with jetstream(nats_server.url) as bus:
         relay = Relay(log, bus, LIMIT)
         await relay.step()
-        await bus.publish([Message("events.ox.ox-1.moved", b"{}")], after=3)
+        await bus.publish([StreamMessage("events.ox.ox-1.moved", b"{}")], after=3)
 
         async def moving() -> bool:
             return relay.moving
@@ -592,10 +594,10 @@ async def test_a_wrong_hash_of_an_engine_is_told_once(
     assert [(line["level"], line["stream"], line["version"]) for line in told] == [("error", "ox-1", 3)]
     await assert_same(log, bus)
     await _publish(nats_url, ("events.ox.ox-1.moved", b"{}"))
-    relay.doubt()
+    relay.recheck()
     while await relay.step():
         pass
-    assert (relay.mends[subjects.EVENTS_STREAM], relay.chain_faults["ox"]) == (1, 1)
+    assert (relay.rebuilds[subjects.EVENTS_STREAM], relay.chain_faults["ox"]) == (1, 1)
 
 
 def ended(game: Game, points: dict[str, int]) -> list[Unit]:

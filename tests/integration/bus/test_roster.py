@@ -95,7 +95,7 @@ async def test_who_comes_is_seen_and_who_leaves_is_gone_without_a_question(
 async def test_what_changes_is_told(nats_url: str, closing: AsyncExitStack) -> None:
     bus, changing = await gateway(nats_url, closing), await engine(nats_url, closing)
     await until(bus.present)
-    changing.tell_of_cut_prompts(["small"])
+    changing.announce_cut_prompts(["small"])
     await until(lambda: bus.cut_prompts() == {("ox-engine", "small")})
 
 
@@ -108,8 +108,8 @@ async def test_who_is_silent_is_asked_and_who_answers_stays(
     await engine(nats_url, closing)
     bus = await gateway(nats_url, closing)
     await until(bus.present)
-    began = bus._roster.engine_heard_at()
-    await until(lambda: bus._roster.engine_heard_at() != began)
+    began = bus._roster.engine_seen_at()
+    await until(lambda: bus._roster.engine_seen_at() != began)
     assert bus.present() == {"ox"}
 
 

@@ -105,7 +105,7 @@ async def test_a_lost_stream_is_filled_again_and_no_other_waits(log: PostgresLog
         await write(log, games)
         await until(lambda: caught_up(log, bus))
     await assert_same(log, bus)
-    assert Counter(mends for relay in copying for mends in relay.mends.values()) == {0: 2 * SHARDS}
+    assert Counter(rebuilds for relay in copying for rebuilds in relay.rebuilds.values()) == {0: 2 * SHARDS}
 
 
 async def test_a_shard_that_was_set_back_stops_its_own_feed_alone(log: PostgresLog, bus: JetStream, pool: Pool) -> None:
@@ -130,7 +130,7 @@ async def test_history_is_told_from_the_stream_of_the_game(log: PostgresLog, bus
     async with running(*(relay.run() for relay in relays(log, bus))):
         await write(log, [Game(name) for name in names])
         await until(lambda: caught_up(log, bus))
-    await bus.tell_history("relay")
+    await bus.serve_history("relay")
     asking = await connect(Settings(nats_url=nats_url, log_shards=SHARDS), "spectator")
     for name in names:
         told = await asking.history("ox", name, 0, 10)

@@ -16,7 +16,7 @@ from playmolt_cli.local.embedded.nats import READER, SERVICES, USERS
 from playmolt_core.bus.client import NatsBus, connect
 from playmolt_core.bus.connection import delivered
 from playmolt_core.bus.engine_bus import EngineBus, Respond
-from playmolt_core.bus.jetstream import JetStream, Message, open_jetstream
+from playmolt_core.bus.jetstream import JetStream, StreamMessage, open_jetstream
 from playmolt_core.relay.feeds import feeds
 from playmolt_core.settings import Settings
 from playmolt_schemas import subjects
@@ -101,7 +101,7 @@ async def platform(server: Nats) -> AsyncIterator[Platform]:
             await relay.ensure(feed.stream, feed.subjects, first=1, limit=1000)
         await relay.answer(subjects.LAG, lag, "relay")
         await relay.answer(subjects.PROJECTED, lag, "relay")
-        await relay.tell_history("relay")
+        await relay.serve_history("relay")
         await relay.serve_consumers("relay")
         await relay.announce("relay")
         for service, games in ENGINES.items():
@@ -123,7 +123,7 @@ async def ends(relay: JetStream) -> list[int]:
 
 
 async def test_nobody_but_the_relay_gets_anything_into_a_stream(platform: Platform) -> None:
-    held = Message(subjects.spectate("ox", f"ox-{ID}"), b'{"version":1}')
+    held = StreamMessage(subjects.spectate("ox", f"ox-{ID}"), b'{"version":1}')
     await platform.relay.publish([held], after=0)
     before = await ends(platform.relay)
     trespasses: list[str] = []

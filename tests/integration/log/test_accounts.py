@@ -14,7 +14,7 @@ from msgspec import UNSET
 from playmolt_core.db.accounts import Agent, NewAgent, PgAccounts
 from playmolt_core.db.budgets import Account, PgBudgets
 from playmolt_core.db.cursors import BadCursor
-from playmolt_core.db.limits import DaySpent, Full, PgLimits
+from playmolt_core.db.limits import DayUsage, PgLimits, SessionLimit
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import Board, PgProjections, Score, add_scores, clear, move
 from playmolt_core.llm.day_budget import account_of
@@ -263,7 +263,7 @@ async def stands(database_url: str, session: str, owner: str, *, over: bool = Fa
     await connection.close()
 
 
-async def opens(limits: PgLimits, owner: str, session: str, most: int = 9, day_most: int = 0) -> Full | None:
+async def opens(limits: PgLimits, owner: str, session: str, most: int = 9, day_most: int = 0) -> SessionLimit | None:
     return await limits.open_session(owner, session.partition("-")[0], session, most, day_most)
 
 
@@ -324,7 +324,7 @@ async def test_what_is_spent_of_a_day_is_told(database_url: str, relay_pool: Poo
         await budgets.reserve([Account(name=account_of(today.isoformat(), who))], tokens, Decimal(money))
     await budgets.reserve([Account(name=account_of("2020-01-02", "ada"))], 999, Decimal(9))
     spent = await PgLimits(relay_pool).day_spent(today)
-    assert spent == DaySpent(90, Decimal("1.5"), 60, Decimal(1), 0)
+    assert spent == DayUsage(90, Decimal("1.5"), 60, Decimal(1), 0)
     await PgLimits(relay_pool).sweep()
     assert (await PgLimits(relay_pool).day_spent(date(2020, 1, 2))).key_tokens == 0
     assert await PgLimits(relay_pool).day_spent(today) == spent

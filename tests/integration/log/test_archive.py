@@ -13,7 +13,7 @@ from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.pool import Connection, Pool, close, connect, open_pool
 from playmolt_core.db.projections import Board, PgProjections
 from playmolt_core.log import archive as archiving
-from playmolt_core.log.archive import Archive, Ended, NotArchived
+from playmolt_core.log.archive import Archive, FinishedStream, NotArchived
 from playmolt_core.log.copies.export import json_lines
 from playmolt_core.log.copies.verifying import verify_copies
 from playmolt_core.log.port import Unit
@@ -69,7 +69,7 @@ async def fill(log: PostgresLog) -> dict[str, Game]:
     return games
 
 
-async def candidates(log: PostgresLog, owner: Connection, *, kept: int = 2) -> list[Ended]:
+async def candidates(log: PostgresLog, owner: Connection, *, kept: int = 2) -> list[FinishedStream]:
     newest = tuple([end - kept for end in await places(log)])
     since = NOW - timedelta(days=30)
     return [one async for page in archiving.finished(owner, "ox", idle_since=since, newest=newest) for one in page]

@@ -100,5 +100,5 @@ async def test_a_seat_whose_end_was_told_is_gone(pool: Pool) -> None:
     agent = await called(pool)
     one = PgCallbacks(pool)
     ((_, game),) = await one.claim(10)
-    await PgAccounts(pool).told(agent, game)
+    await PgAccounts(pool).forget_seat(agent, game)
     assert (await one.hold(), await one.claim(10)) == (frozenset(), [])

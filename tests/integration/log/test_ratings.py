@@ -11,7 +11,7 @@ from playmolt_core.db.accounts import NewAgent, PgAccounts
 from playmolt_core.db.cursors import BadCursor
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import Board, PgProjections, Ranked
-from playmolt_core.db.ratings import Line
+from playmolt_core.db.ratings import RatingRow
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.relay.checking import projection_breaks
 from playmolt_core.relay.projector import Projector, rebuild
@@ -50,7 +50,7 @@ async def rows(pool: Pool) -> dict[str, list[tuple[Any, ...]]]:
     return found
 
 
-async def line(pool: Pool, agent: str, game_type: str = "ox", version: str | None = None) -> Line:
+async def line(pool: Pool, agent: str, game_type: str = "ox", version: str | None = None) -> RatingRow:
     return (await PgProjections(pool).ratings_of(agent, version))[game_type].line
 
 
@@ -221,7 +221,7 @@ async def test_a_new_version_begins_where_the_one_before_was_and_an_old_one_goes
 
     await play(1, None)
     unnamed = await line(pool, "agent-a")
-    assert await line(pool, "agent-a", version="2") == Line(unnamed.mu, 25 / 3), "before its first rated game"
+    assert await line(pool, "agent-a", version="2") == RatingRow(unnamed.mu, 25 / 3), "before its first rated game"
     await play(2, "2")
     second = await line(pool, "agent-a", version="2")
     assert (second.games, second.points) == (1, 200)
@@ -234,7 +234,7 @@ async def test_a_new_version_begins_where_the_one_before_was_and_an_old_one_goes
     assert again.sigma < unnamed.sigma
     assert await line(pool, "agent-a", version="2") == second
     assert model.sigma == 25 / 3
-    assert await line(pool, "agent-a", version="3") == Line(again.mu, 25 / 3)
+    assert await line(pool, "agent-a", version="3") == RatingRow(again.mu, 25 / 3)
     before = await rows(pool)
     await rebuild(pool, log)
     assert await rows(pool) == before

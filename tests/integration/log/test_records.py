@@ -161,7 +161,7 @@ async def test_a_table_is_dropped_once_all_of_it_was_archived(database_url: str,
     owner = await asyncpg.connect(database_url)
     try:
         for number, game in enumerate(games):
-            ended = [archiving.Ended(game.stream, game.version, game.hash)]
+            ended = [archiving.FinishedStream(game.stream, game.version, game.hash)]
             await archiving.archive(owner, log, ended, tmp_path)
             async with pool.transaction() as reader:
                 await reader.fetch("SELECT FROM log.event LIMIT 1")

@@ -9,7 +9,7 @@ from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.vault import rotation, rows
 from playmolt_core.vault.key_file import KeyFile, drawn, read_keys, write_keys
 from playmolt_core.vault.rows import PgKeyRows
-from playmolt_core.vault.stream_key import NotOpened
+from playmolt_core.vault.stream_key import UnsealFailed
 from playmolt_core.vault.vault import Vault
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -67,7 +67,7 @@ async def test_what_was_erased_opens_with_no_key_that_is_left(pool: Pool, path: 
     rotation.add(path, BEGAN + DAY)
     assert Vault(kept, KeyFile(path)).unwrapped(backup)
     await rotation.drop(kept, path, timedelta(0), BEGAN + 2 * DAY)
-    with pytest.raises(NotOpened):
+    with pytest.raises(UnsealFailed):
         Vault(kept, KeyFile(path)).unwrapped(backup)
 
 
@@ -94,7 +94,7 @@ async def test_a_row_that_no_key_opens_is_named_and_left(pool: Pool, path: Path)
     write_keys(path, [drawn(BEGAN + DAY)])
     kept = PgKeyRows(pool)
     before = await kept.read(["legal-1"])
-    with pytest.raises(NotOpened, match="legal-1"):
+    with pytest.raises(UnsealFailed, match="legal-1"):
         await rotation.rewrap(kept, path)
     assert await kept.read(["legal-1"]) == before
 

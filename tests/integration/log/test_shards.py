@@ -17,7 +17,7 @@ from playmolt_core.db.projections import Board, PgProjections
 from playmolt_core.log.copies import anchors
 from playmolt_core.log.copies.anchor_places import anchor_place
 from playmolt_core.log.copies.export import json_lines
-from playmolt_core.log.copies.manifest import Listing
+from playmolt_core.log.copies.manifest import ManifestBuilder
 from playmolt_core.log.erasing import SessionEraser, erased_heads
 from playmolt_core.log.postgres import PostgresLog, log_of
 from playmolt_core.log.reading import places
@@ -301,14 +301,16 @@ async def test_a_record_in_a_foreign_shard_is_a_break(log: PostgresLog, sharded_
     ]
 
 
-async def exported(log: PostgresLog, *, shard: int | None = None, listing: Listing | None = None) -> list[Record]:
+async def exported(
+    log: PostgresLog, *, shard: int | None = None, listing: ManifestBuilder | None = None
+) -> list[Record]:
     whole = b"".join([piece async for piece in json_lines(log, running=True, shard=shard, listing=listing)])
     return [msgspec.json.decode(line, type=Record) for line in whole.splitlines()]
 
 
 async def test_an_export_takes_the_smallest_next_record_of_all_shards(log: PostgresLog) -> None:
     await filled(log, games=30)
-    listing = Listing(SHARDS)
+    listing = ManifestBuilder(SHARDS)
     records = await exported(log, listing=listing)
     left = [[entry.record for entry in await log.forward(0, 1_000, shard)] for shard in range(SHARDS)]
     for record in records:

@@ -9,7 +9,7 @@ from playmolt_core.db.logins import Login, login_url, roles_of, settle_logins
 from playmolt_core.db.pool import NotPermitted, Pool, open_pool
 from playmolt_core.vault.key_file import KeyFile, drawn, read_keys, write_keys
 from playmolt_core.vault.rows import KeyRow, PgKeyRows, make
-from playmolt_core.vault.stream_key import NotOpened, StreamKey
+from playmolt_core.vault.stream_key import StreamKey, UnsealFailed
 from playmolt_core.vault.vault import Erased, Vault
 
 LEGAL, JURY = "legal-1", "jury-1"
@@ -48,7 +48,7 @@ async def test_a_key_is_kept_wrapped_and_found_again(vault: Vault, pool: Pool) -
     assert found is not None
     assert found.secret == key.secret
     assert key.secret not in (await pool.value("SELECT wrapped FROM vault.key WHERE stream = $1", LEGAL))
-    with pytest.raises(NotOpened, match="legal-2 has no key"):
+    with pytest.raises(UnsealFailed, match="legal-2 has no key"):
         await vault.key("legal-2")
     assert await vault.key("ox-1") is None
     assert vault.new("ox-1") is None
@@ -84,7 +84,7 @@ async def test_rows_go_under_the_newest_key(vault: Vault, pool: Pool, tmp_path: 
     (again,) = await rows.read([LEGAL])
     assert vault.unwrapped(again).secret == key.secret
     write_keys(tmp_path / "seal-keys", [first])
-    with pytest.raises(NotOpened, match=newest.id):
+    with pytest.raises(UnsealFailed, match=newest.id):
         await Vault(rows, KeyFile(tmp_path / "seal-keys")).key(LEGAL)
 
 

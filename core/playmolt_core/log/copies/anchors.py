@@ -37,7 +37,7 @@ _OTHERS: Final = 0o037
 _SQL = queries("anchors")
 
 
-class Head(msgspec.Struct, frozen=True, array_like=True):
+class AnchoredHead(msgspec.Struct, frozen=True, array_like=True):
     """A record that a stream ended with: its version and its hash."""
 
     stream: str
@@ -57,7 +57,7 @@ class Statement(msgspec.Struct, frozen=True, omit_defaults=True):
     previous: str
     """SHA-256 of the line before; zeros in the first."""
     key: str
-    heads: list[Head]
+    heads: list[AnchoredHead]
     restored: bool = False
     erased: list[Erasure] = []
     """The sessions that were erased since the anchor before."""
@@ -94,7 +94,7 @@ class Heads(Protocol):
         """The last version, with its hash, of each stream among a shard's positions after one and up to another."""
         ...
 
-    async def hashes(self, heads: Sequence[Head]) -> Mapping[tuple[str, int], str]:
+    async def hashes(self, heads: Sequence[AnchoredHead]) -> Mapping[tuple[str, int], str]:
         """The hashes of these versions as far as they are there; "" for a record that was archived."""
         ...
 
@@ -116,7 +116,7 @@ class PostgresHeads:
         rows = await self._pool.fetch(_SQL["heads"], after, to, shard)
         return {stream: (version, last.hex()) for stream, version, last in rows}
 
-    async def hashes(self, heads: Sequence[Head]) -> Mapping[tuple[str, int], str]:
+    async def hashes(self, heads: Sequence[AnchoredHead]) -> Mapping[tuple[str, int], str]:
         rows = await self._pool.fetch(_SQL["hashes"], [head.stream for head in heads], [head.version for head in heads])
         return {(stream, version): found.hex() if found else "" for stream, version, found in rows}
 
@@ -186,7 +186,7 @@ async def append(
             positions=ends if len(ends) > 1 else (),
             previous=chain.digest,
             key=_public(key),
-            heads=[Head(stream, *heads[stream]) for stream in sorted(heads)],
+            heads=[AnchoredHead(stream, *heads[stream]) for stream in sorted(heads)],
             restored=restored,
             erased=list(await log.erasures(since, ends)),
         )
@@ -321,7 +321,7 @@ async def _set_back(place: AnchorPlace, key: str) -> list[tuple[int, Mapping[str
     return found
 
 
-async def _differing(log: Heads, heads: Sequence[Head]) -> list[Break]:
+async def _differing(log: Heads, heads: Sequence[AnchoredHead]) -> list[Break]:
     found: list[Break] = []
     for place in range(0, len(heads), 1_000):
         some = heads[place : place + 1_000]

@@ -11,7 +11,7 @@ from playmolt_schemas.records import Record
 from playmolt_schemas.text import escape_line_ends
 
 from playmolt_core.game.decider import Decider
-from playmolt_core.log.copies.manifest import Listing
+from playmolt_core.log.copies.manifest import ManifestBuilder
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.reading import chunks_of, in_order, last_records
 from playmolt_core.log.verify import rests
@@ -51,7 +51,7 @@ async def json_lines(
     deciders: Deciders | None = None,
     *,
     running: bool = False,
-    listing: Listing | None = None,
+    listing: ManifestBuilder | None = None,
     shard: int | None = None,
 ) -> AsyncIterator[bytes]:
     """The export as JSON lines, whole lines in each piece; fields in the order of `Record`.
@@ -63,7 +63,7 @@ async def json_lines(
         yield b"".join(escape_line_ends(_encode(record)) + b"\n" for record in records)
 
 
-def _list(records: Iterable[Record], deciders: Deciders | None, listing: Listing | None) -> None:
+def _list(records: Iterable[Record], deciders: Deciders | None, listing: ManifestBuilder | None) -> None:
     if listing is None:
         return
     for record in records:
@@ -76,7 +76,7 @@ async def parquet(
     deciders: Deciders | None = None,
     *,
     running: bool = False,
-    listing: Listing | None = None,
+    listing: ManifestBuilder | None = None,
     shard: int | None = None,
 ) -> None:
     """Write the export to a Parquet file: `at` as a timestamp, data and metadata as JSON. `listing` as above.

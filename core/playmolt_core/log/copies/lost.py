@@ -8,7 +8,7 @@ from playmolt_schemas.records import ZERO_HASH, Record
 from playmolt_schemas.shards import Places, shard_of, write_places
 
 from playmolt_core.log.chain import recomputed
-from playmolt_core.log.copies.anchors import Head
+from playmolt_core.log.copies.anchors import AnchoredHead
 from playmolt_core.log.reading import in_turn
 
 
@@ -37,19 +37,19 @@ class Losses(msgspec.Struct, frozen=True, kw_only=True):
     streams: list[Lost]
 
 
-class AtHand(Protocol):
+class PresentLog(Protocol):
     """What is asked of the log at hand."""
 
     async def places(self) -> Places:
         """Where each shard ends."""
         ...
 
-    async def hashes(self, heads: Sequence[Head]) -> Mapping[tuple[str, int], str]:
+    async def hashes(self, heads: Sequence[AnchoredHead]) -> Mapping[tuple[str, int], str]:
         """The hashes of these versions as far as they are there; "" for a record that was archived."""
         ...
 
 
-class _Missing:
+class _LostStream:
     def __init__(self) -> None:
         self.known = 0
         self.forked: int | None = None
@@ -57,7 +57,7 @@ class _Missing:
         self.sources: list[str] = []
         self.records: dict[int, Record] = {}
 
-    def note(self, head: Head, source: str, record: Record | None, *, forked: bool) -> None:
+    def note(self, head: AnchoredHead, source: str, record: Record | None, *, forked: bool) -> None:
         self.known = max(self.known, head.version)
         self.lowest = min(self.lowest or head.version, head.version)
         if forked:
@@ -68,14 +68,14 @@ class _Missing:
             self.records.setdefault(record.version, record)
 
 
-class Search:
+class LossSearch:
     """Takes what sources know, a piece at a time, and says what of it the log at hand lacks."""
 
-    def __init__(self, log: AtHand) -> None:
+    def __init__(self, log: PresentLog) -> None:
         self._log = log
-        self._missing: dict[str, _Missing] = {}
+        self._missing: dict[str, _LostStream] = {}
 
-    async def take_heads(self, source: str, heads: Sequence[Head]) -> list[str]:
+    async def take_heads(self, source: str, heads: Sequence[AnchoredHead]) -> list[str]:
         """Give the streams of which the log lacks one of these heads."""
         lacking = await self._lacking(heads)
         for head, forked in lacking:
@@ -84,19 +84,19 @@ class Search:
 
     async def take_records(self, source: str, records: Sequence[Record]) -> int:
         """Give how many of these records the log lacks."""
-        by_head = {Head(each.stream, each.version, each.hash): each for each in records}
+        by_head = {AnchoredHead(each.stream, each.version, each.hash): each for each in records}
         lacking = await self._lacking(list(by_head))
         for head, forked in lacking:
             self._note(head, source, by_head[head], forked=forked)
         return len(lacking)
 
-    async def _lacking(self, heads: Sequence[Head]) -> list[tuple[Head, bool]]:
+    async def _lacking(self, heads: Sequence[AnchoredHead]) -> list[tuple[AnchoredHead, bool]]:
         present = await self._log.hashes(heads)
         found = ((head, present.get((head.stream, head.version))) for head in heads)
         return [(head, there is not None) for head, there in found if there not in ("", head.hash)]
 
-    def _note(self, head: Head, source: str, record: Record | None, *, forked: bool) -> None:
-        self._missing.setdefault(head.stream, _Missing()).note(head, source, record, forked=forked)
+    def _note(self, head: AnchoredHead, source: str, record: Record | None, *, forked: bool) -> None:
+        self._missing.setdefault(head.stream, _LostStream()).note(head, source, record, forked=forked)
 
     async def losses(self, versions: Mapping[str, int]) -> Losses:
         """`versions`: where the streams of `streams` stand in the log at hand."""
@@ -117,7 +117,7 @@ class Search:
         return in_turn([sorted(records, key=lambda record: record.position) for records in held])
 
 
-def _lost(stream: str, missing: _Missing, stands_at: int) -> Lost:
+def _lost(stream: str, missing: _LostStream, stands_at: int) -> Lost:
     kept = missing.forked - 1 if missing.forked else max(stands_at, 0)
     times = [record.at for _, record in sorted(missing.records.items())]
     return Lost(

@@ -14,7 +14,7 @@ from playmolt_core.game.erasures import erasure_in
 _SUFFIX: Final = ".manifest.json"
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
+class ListedStream(msgspec.Struct, frozen=True, kw_only=True):
     """Where a stream ends: its last version and that record's hash, and whether it is over."""
 
     version: int
@@ -33,7 +33,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     records: int
     head: int
     digest: str
-    streams: dict[str, Listed]
+    streams: dict[str, ListedStream]
     erased: list[str] = []
     """The sessions that the export's records say were erased."""
     shards: int | msgspec.UnsetType = msgspec.UNSET
@@ -44,7 +44,7 @@ class NoManifest(ValueError):
     """The file beside an export is no manifest."""
 
 
-class Listing:
+class ManifestBuilder:
     """Counts records of a log of so many shards as they are written or read."""
 
     def __init__(self, shards: int = 1) -> None:
@@ -52,7 +52,7 @@ class Listing:
         self._records = 0
         self._heads: dict[int, int] = {}
         self._digest = hashlib.sha256()
-        self._streams: dict[str, Listed] = {}
+        self._streams: dict[str, ListedStream] = {}
         self._erased: list[str] = []
 
     def take(self, record: Record, *, over: bool) -> None:
@@ -60,7 +60,7 @@ class Listing:
         self._records += 1
         self._heads[shard_of(record.stream, self.shards)] = record.position
         self._digest.update(_bytes(record.hash))
-        self._streams[record.stream] = Listed(version=record.version, hash=record.hash, over=over)
+        self._streams[record.stream] = ListedStream(version=record.version, hash=record.hash, over=over)
         with suppress(msgspec.MsgspecError):  # a copy may hold anything
             if erasure := erasure_in(record):
                 self._erased.append(erasure.stream)

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from playmolt_core.game.decider import Decider
 from playmolt_core.game.erasures import erasure_in
 from playmolt_core.log.copies.files import NoRecords, records_in
-from playmolt_core.log.copies.manifest import Listed, Listing, Manifest, NoManifest, manifest_of
-from playmolt_core.log.verify import Break, Ended, Verification, Verifier, closes, rests, together
+from playmolt_core.log.copies.manifest import ListedStream, Manifest, ManifestBuilder, NoManifest, manifest_of
+from playmolt_core.log.verify import Break, Verification, VerifiedStream, Verifier, closes, rests, together
 
 Deciders = Mapping[str, Decider[Any]]
 
@@ -26,8 +26,8 @@ def verify_copies(paths: Iterable[Path], deciders: Deciders) -> Verification:
 
 
 def _verified(path: Path, deciders: Deciders) -> Verification:
-    verifier, listing = Verifier(deciders, hashes_required=True), Listing()
-    verifier.tell_erased(_erased_in(path))
+    verifier, listing = Verifier(deciders, hashes_required=True), ManifestBuilder()
+    verifier.expect_erased(_erased_in(path))
     torn = manifest = None
     try:
         for record in records_in(path):
@@ -59,7 +59,7 @@ def _erased_in(path: Path) -> Mapping[str, tuple[int, str]]:
     return ends
 
 
-def _end_problem(end: Ended, held: Listed, manifest: Manifest | None, deciders: Deciders) -> str:
+def _end_problem(end: VerifiedStream, held: ListedStream, manifest: Manifest | None, deciders: Deciders) -> str:
     if manifest is None:
         whole = (
             held.over

@@ -28,10 +28,10 @@ DELETE FROM account.seat WHERE agent_id = $1 AND game_id IN (
   SELECT game_id FROM account.seat WHERE agent_id = $1 AND game_id <> $2 ORDER BY taken_at DESC OFFSET 99
 )
 
--- name: untold
+-- name: seats
 SELECT game_id FROM account.seat WHERE agent_id = $1 ORDER BY taken_at, game_id LIMIT 100
 
--- name: told
+-- name: forget_seat
 DELETE FROM account.seat WHERE agent_id = $1 AND game_id = $2
 
 -- name: make_secret
