@@ -200,7 +200,7 @@ def test_headers_are_those_that_the_relay_sends() -> None:
             subjects.TRACE_HEADER: f"00-{'a' * 32}-{'b' * 16}-01",
         }
         own = named if channel == "spectate" else {}
-        wire = jetstream._commands([jetstream.Message("s", b"", own)] * 2, "batch", 7, "inbox").decode()
+        wire = jetstream._commands([jetstream.StreamMessage("s", b"", own)] * 2, "batch", 7, "inbox").decode()
         sent = dict(line.split(": ") for line in wire.split("\r\n") if ": " in line)
         headers = found(DOCUMENT["channels"][channel]["messages"][name]["headers"]["$ref"])
         assert sent.keys() == headers["properties"].keys()

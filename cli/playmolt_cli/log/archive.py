@@ -11,7 +11,7 @@ import click
 import msgspec
 from playmolt_core.db.pool import close, connect, open_pool
 from playmolt_core.log import archive as archiving
-from playmolt_core.log.archive import Archive, Ended, NotArchived
+from playmolt_core.log.archive import Archive, FinishedStream, NotArchived
 from playmolt_core.log.copies.buckets import SCHEME, Bucket, PlaceAway
 from playmolt_core.log.postgres import log_of
 from playmolt_core.log.reading import places
@@ -109,7 +109,7 @@ async def _archive(
         log = await log_of(pool)
         kept = read_settings().stream_events // log.shards
         newest = tuple([end - kept for end in await places(log)])
-        streams: list[Ended] = []
+        streams: list[FinishedStream] = []
         for game in games:
             async for page in archiving.finished(connection, game, idle_since=idle_since, newest=newest):
                 streams += page

@@ -12,7 +12,7 @@ from msgspec.structs import asdict, astuple, replace
 from playmolt_core.db.pool import Pool
 from playmolt_core.log.copies.anchors import Comparison
 from playmolt_core.log.copies.export import json_lines, parquet
-from playmolt_core.log.copies.manifest import Listing, beside, write_manifest
+from playmolt_core.log.copies.manifest import ManifestBuilder, beside, write_manifest
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.reading import places
 from playmolt_core.log.stats import Stats
@@ -224,10 +224,12 @@ def export(
         if kind == "parquet":
             raise Failure("Cannot write Parquet to a terminal or a pipe. Use --out FILE.")
         with_log(
-            data, lambda event_log: _write_lines(event_log, sys.stdout.buffer, running, Listing(), shard), opened=opened
+            data,
+            lambda event_log: _write_lines(event_log, sys.stdout.buffer, running, ManifestBuilder(), shard),
+            opened=opened,
         )
         return
-    unfinished, listing = out.with_name(f".{out.name}.unfinished"), Listing()
+    unfinished, listing = out.with_name(f".{out.name}.unfinished"), ManifestBuilder()
     try:
         with_log(
             data, lambda event_log: _write_file(event_log, unfinished, kind, running, listing, shard), opened=opened
@@ -245,7 +247,7 @@ def export(
 
 
 async def _write_file(
-    event_log: PostgresLog, path: Path, kind: str, running: bool, listing: Listing, shard: int | None
+    event_log: PostgresLog, path: Path, kind: str, running: bool, listing: ManifestBuilder, shard: int | None
 ) -> None:
     if kind == "parquet":
         _begin(event_log, listing, shard)
@@ -255,14 +257,14 @@ async def _write_file(
         await _write_lines(event_log, file, running, listing, shard)
 
 
-def _begin(event_log: PostgresLog, listing: Listing, shard: int | None) -> None:
+def _begin(event_log: PostgresLog, listing: ManifestBuilder, shard: int | None) -> None:
     if shard is not None and shard >= event_log.shards:
         raise Failure(f"No shard {shard}. This log has {event_log.shards} shards, numbered from 0.")
     listing.shards = event_log.shards
 
 
 async def _write_lines(
-    event_log: PostgresLog, file: BinaryIO, running: bool, listing: Listing, shard: int | None
+    event_log: PostgresLog, file: BinaryIO, running: bool, listing: ManifestBuilder, shard: int | None
 ) -> None:
     _begin(event_log, listing, shard)
     async for piece in json_lines(event_log, deciders(), running=running, listing=listing, shard=shard):

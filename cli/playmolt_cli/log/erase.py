@@ -13,7 +13,7 @@ from playmolt_core.game.erasures import ErasedBy
 from playmolt_core.log.copies import anchors
 from playmolt_core.log.copies.anchor_places import anchor_place
 from playmolt_core.log.copies.anchors import BadAnchor
-from playmolt_core.log.erasing import ErasingOvertaken, SessionEraser
+from playmolt_core.log.erasing import ErasureConflict, SessionEraser
 from playmolt_schemas.identifiers import SEALED_TYPES, rfc3339, type_of
 
 from playmolt_cli.local.database import database
@@ -101,7 +101,7 @@ def _run(data: Path | None, work: Callable[[Pool], Awaitable[T]]) -> T:
         raise Failure(
             "This login cannot access sessions. Use the login `eraser`, or the one that runs migrations."
         ) from error
-    except (BadAnchor, ErasingOvertaken, OSError) as error:
+    except (BadAnchor, ErasureConflict, OSError) as error:
         raise Failure(str(error)) from error
 
 

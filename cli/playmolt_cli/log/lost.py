@@ -7,7 +7,7 @@ import click
 import msgspec
 from playmolt_core.db.pool import Pool
 from playmolt_core.log.copies.anchors import PostgresHeads
-from playmolt_core.log.copies.lost import Losses, Lost, Search
+from playmolt_core.log.copies.lost import Losses, LossSearch, Lost
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_schemas.records import Record
 from playmolt_schemas.text import escape_line_ends
@@ -43,7 +43,7 @@ def lost(sources: Sequence[str], out: Path | None, data: Path | None, as_json: b
     """
 
     async def work(event_log: PostgresLog, pool: Pool) -> tuple[Losses, Sequence[Record]]:
-        looking = Search(PostgresHeads(pool))
+        looking = LossSearch(PostgresHeads(pool))
         for source in sources:
             await search(looking, source, data, event_log.shards)
         return await looking.losses(await event_log.versions(looking.streams())), looking.records(event_log.shards)

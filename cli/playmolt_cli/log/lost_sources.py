@@ -13,7 +13,7 @@ from playmolt_core.log.copies import anchors
 from playmolt_core.log.copies.anchor_places import anchor_place
 from playmolt_core.log.copies.anchors import BadAnchor, Chain, PostgresHeads
 from playmolt_core.log.copies.files import NoRecords, records_in
-from playmolt_core.log.copies.lost import Search, chained
+from playmolt_core.log.copies.lost import LossSearch, chained
 from playmolt_core.log.port import Archived
 from playmolt_core.log.postgres import log_of
 from playmolt_schemas import subjects
@@ -29,7 +29,7 @@ _AT_ONCE: Final = 1_000
 _read = msgspec.json.Decoder(Record).decode
 
 
-async def search(looking: Search, source: str, data: Path | None, shards: int) -> None:
+async def search(looking: LossSearch, source: str, data: Path | None, shards: int) -> None:
     """Feed a search with everything in a source. Raises Failure if the source cannot be read."""
     try:
         if source.startswith(_ANCHORS):
@@ -44,13 +44,13 @@ async def search(looking: Search, source: str, data: Path | None, shards: int) -
         raise Failure(f"Cannot read {source}: {error}") from error
 
 
-async def _file(looking: Search, path: Path) -> None:
+async def _file(looking: LossSearch, path: Path) -> None:
     records = chained(records_in(path))
     while some := list(islice(records, _AT_ONCE)):
         await looking.take_records(str(path), some)
 
 
-async def _anchors(looking: Search, source: str) -> None:
+async def _anchors(looking: LossSearch, source: str) -> None:
     place = anchor_place(source.removeprefix(_ANCHORS), read_settings())
     chain = Chain()
     async for line in place.lines():
@@ -59,7 +59,7 @@ async def _anchors(looking: Search, source: str) -> None:
             await looking.take_heads(source, heads[first : first + _AT_ONCE])
 
 
-async def _database(looking: Search, source: str) -> None:
+async def _database(looking: LossSearch, source: str) -> None:
     pool = await open_pool(source)
     try:
         await _streams(looking, f"postgresql://{source.rpartition('@')[2].rpartition('//')[2]}", pool)
@@ -67,7 +67,7 @@ async def _database(looking: Search, source: str) -> None:
         await pool.close()
 
 
-async def _streams(looking: Search, name: str, pool: Pool) -> None:
+async def _streams(looking: LossSearch, name: str, pool: Pool) -> None:
     """Compare heads first; only streams with missing records are read."""
     log, heads = await log_of(pool), PostgresHeads(pool)
     incomplete = set[str]()
@@ -75,7 +75,7 @@ async def _streams(looking: Search, name: str, pool: Pool) -> None:
         for after in range(0, end, anchors.STEP):
             found = await heads.heads(after, min(after + anchors.STEP, end), shard)
             incomplete |= set(
-                await looking.take_heads(name, [anchors.Head(each, *found[each]) for each in sorted(found)])
+                await looking.take_heads(name, [anchors.AnchoredHead(each, *found[each]) for each in sorted(found)])
             )
     for stream in sorted(incomplete):
         with suppress(Archived):
@@ -83,7 +83,7 @@ async def _streams(looking: Search, name: str, pool: Pool) -> None:
             await looking.take_records(name, list(chained(stored.records if stored else ())))
 
 
-async def _nats(looking: Search, data: Path | None, shards: int) -> None:
+async def _nats(looking: LossSearch, data: Path | None, shards: int) -> None:
     settings = nats_settings(data)
     if settings is None:
         raise Failure("Set NATS_URL, or use --data with the folder of a running `up`.")
@@ -95,7 +95,7 @@ async def _nats(looking: Search, data: Path | None, shards: int) -> None:
         await jetstream.close()
 
 
-async def _stream(looking: Search, streams: JetStream, stream: str) -> None:
+async def _stream(looking: LossSearch, streams: JetStream, stream: str) -> None:
     state = await streams.state(stream)
     if state is None:
         raise Failure(f"NATS has no stream {stream}")

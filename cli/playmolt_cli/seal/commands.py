@@ -10,7 +10,7 @@ import msgspec
 from playmolt_core.vault import rotation
 from playmolt_core.vault.key_file import InvalidKeyFile
 from playmolt_core.vault.rows import PgKeyRows
-from playmolt_core.vault.stream_key import NotOpened
+from playmolt_core.vault.stream_key import UnsealFailed
 
 from playmolt_cli.log.reading import seal_keys_path, with_database
 from playmolt_cli.terminal.failures import Failure
@@ -113,5 +113,5 @@ def _now() -> datetime:
 def _with_rows(data: Path | None, work: Callable[[PgKeyRows], Awaitable[T]]) -> T:
     try:
         return with_database(data, lambda _, pool: work(PgKeyRows(pool)))
-    except (InvalidKeyFile, rotation.KeyNeeded, NotOpened, OSError) as error:
+    except (InvalidKeyFile, rotation.KeyNeeded, UnsealFailed, OSError) as error:
         raise Failure(str(error)) from error

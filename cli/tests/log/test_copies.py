@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from playmolt_cli.games import deciders
 from playmolt_cli.main import cli
 from playmolt_core.log.copies.export import json_lines
-from playmolt_core.log.copies.manifest import Listing, beside, write_manifest
+from playmolt_core.log.copies.manifest import ManifestBuilder, beside, write_manifest
 from playmolt_core.log.memory import MemoryLog
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import ZERO_HASH, record_hash
@@ -28,7 +28,7 @@ async def copy(log: MemoryLog, store: Store, tmp_path: Path) -> Path:
     for stream in (ENDED, OTHER):
         await store(stream, ended=True)
     await store(RUNNING, ended=False)
-    path, listing = tmp_path / "log.jsonl", Listing()
+    path, listing = tmp_path / "log.jsonl", ManifestBuilder()
     path.write_bytes(b"".join([piece async for piece in json_lines(log, deciders(), running=True, listing=listing)]))
     write_manifest(listing.finish(), beside(path))
     return path

@@ -13,7 +13,7 @@ from nats.aio.msg import Msg
 from playmolt_schemas import subjects
 from playmolt_schemas.envelopes import Answer, Call, Op, decode_answers, encode_pack
 from playmolt_schemas.identifiers import ENGINES
-from playmolt_schemas.identity import NOT_SAID, Identity
+from playmolt_schemas.identity import NO_IDENTITY, Identity
 
 from playmolt_core.bus.connection import answers_inbox
 from playmolt_core.bus.nats_client import NatsClient
@@ -85,7 +85,7 @@ class Calls:
         *,
         agent: str = "",
         name: str = "",
-        identity: Identity = NOT_SAID,
+        identity: Identity = NO_IDENTITY,
         operator: bool = False,
         command_id: str = "",
         fingerprint: str = "",

@@ -7,7 +7,7 @@ from asyncio import Future
 from typing import Protocol
 
 from playmolt_schemas.envelopes import Answer, Op
-from playmolt_schemas.identity import NOT_SAID, Identity
+from playmolt_schemas.identity import NO_IDENTITY, Identity
 
 
 class BusUnavailable(ConnectionError):
@@ -48,7 +48,7 @@ class Engines(Protocol):
         *,
         agent: str = "",
         name: str = "",
-        identity: Identity = NOT_SAID,
+        identity: Identity = NO_IDENTITY,
         operator: bool = False,
         command_id: str = "",
         fingerprint: str = "",

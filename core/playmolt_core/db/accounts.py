@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from playmolt_schemas.identity import Kind, folded
+from playmolt_schemas.identity import Kind, search_key
 
 from playmolt_core.db.cursors import BadCursor, read_cursor, write_cursor
 from playmolt_core.db.pool import Pool, queries
@@ -68,7 +68,7 @@ class PgAccounts:
         async with self._pool.transaction() as connection:
             handle = await connection.fetchval(
                 _SQL["create_agent"],
-                agent_id, new.name, folded(new.name), new.kind, new.version, new.about, new.model,
+                agent_id, new.name, search_key(new.name), new.kind, new.version, new.about, new.model,
             )  # fmt: skip
             await connection.execute(_SQL["create_key"], agent_id, bytes.fromhex(key_hash))
             return str(handle)
@@ -138,7 +138,7 @@ class PgAccounts:
         place = _AgentPlace(_STORABLE[1], "") if cursor is None else read_cursor(cursor, _AgentPlace)
         if cursor is not None and not _STORABLE[0] < place.created_at < _STORABLE[1]:
             raise BadCursor("this is no cursor: use next_cursor of the page before, unchanged")
-        rows = await self._pool.fetch(_SQL["agents"], limit + 1, place.created_at, place.id, folded(beginning))
+        rows = await self._pool.fetch(_SQL["agents"], limit + 1, place.created_at, place.id, search_key(beginning))
         page = [
             ListedAgent(*agent, about=about, created_at=created_at, points=points, games=games)
             for *agent, about, created_at, points, games in rows[:limit]

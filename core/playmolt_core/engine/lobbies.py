@@ -9,7 +9,7 @@ from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, read_
 from playmolt_core.game.lobby import Lobby, LobbyRules, kept_lobby, lobby_kept
 from playmolt_core.game.snapshot import Snapshot
 from playmolt_core.log.folding import fold
-from playmolt_core.log.port import EventLog, KeptSnapshot
+from playmolt_core.log.port import EventLog, StoredSnapshot
 
 SNAPSHOT_EVERY: Final = 2_000
 """So many events of a lobby, of some three hundred games, are folded in milliseconds."""
@@ -35,7 +35,7 @@ async def read_lobby(log: EventLog, stream: str, game: str) -> CachedStream:
     lobby, head = fold(_RULES, stream, stored, start=start), stored.head
     if head.version - (start.version if start else 0) >= SNAPSHOT_EVERY:
         lobby = _without_ended(lobby, await _running(log, game))
-        await log.keep_snapshot(stream, KeptSnapshot(head.version, head.hash, kept_lobby(lobby)))
+        await log.keep_snapshot(stream, StoredSnapshot(head.version, head.hash, kept_lobby(lobby)))
     snapshot = Snapshot(lobby, head.version, head.hash, head.at, _RULES.summary(lobby))
     return CachedStream(_RULES, stream, snapshot, set(), since=head.version)
 

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from typing_extensions import override
 
-from playmolt_core.db.budgets import Account, Short
+from playmolt_core.db.budgets import Account, ExhaustedAccount
 from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_core.llm.openai.request_body import most_prompt_tokens
 from playmolt_core.llm.port import UNCHARGED, Attempt, Failed, Listener, Model, ModelRequest, Record, Reply, Sending
@@ -20,7 +20,7 @@ _UNPRICED: Final = "has no price, and a budget of money holds no call of it: giv
 class Budgets(Protocol):
     """What `db.budgets.PgBudgets` is to a day's budget."""
 
-    async def reserve(self, accounts: Sequence[Account], tokens: int, money: Decimal) -> Short | None: ...
+    async def reserve(self, accounts: Sequence[Account], tokens: int, money: Decimal) -> ExhaustedAccount | None: ...
 
     async def settle(self, accounts: Sequence[Account], *, calls: int = 0, tokens: int = 0, money: Decimal) -> None: ...
 

@@ -140,7 +140,7 @@ async def _serve(service: str, builds: tuple[Build, ...], settings: Settings, ke
         context = ServiceContext(settings, pool, vault, shards)
         context.engines, context.speak = engines, bus.speak
         await bus.open(shards)
-        FIGURES.on_prompt_cut = bus.tell_of_cut_prompts
+        FIGURES.on_prompt_cut = bus.announce_cut_prompts
         await _play(service, builds, context, bus, stopping, server.port)
         await bus.close()
     await server.close()

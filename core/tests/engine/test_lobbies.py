@@ -17,7 +17,7 @@ from playmolt_core.game.decider import read_event
 from playmolt_core.game.fold import time_of
 from playmolt_core.game.lobby import Lobby, LobbyRules
 from playmolt_core.log.memory import MemoryLog
-from playmolt_core.log.port import KeptSnapshot
+from playmolt_core.log.port import StoredSnapshot
 from playmolt_core.log.verify import verify
 from playmolt_core.settings import Settings
 from playmolt_schemas.envelopes import Answer, Call, Op
@@ -76,7 +76,7 @@ async def play(engine: Engine, *agents: str) -> str:
     return game
 
 
-async def kept(log: MemoryLog) -> KeptSnapshot:
+async def kept(log: MemoryLog) -> StoredSnapshot:
     found = await log.snapshot(LOBBY)
     assert found is not None
     return found
@@ -153,7 +153,7 @@ async def test_a_snapshot_that_nobody_can_read_any_more_is_not_used() -> None:
         _, waiting = await call(engine, "join", agent="c")
     stored = await log.load(LOBBY)
     assert stored is not None
-    await log.keep_snapshot(LOBBY, KeptSnapshot(stored.head.version, stored.head.hash, b'{"of":"another release"}'))
+    await log.keep_snapshot(LOBBY, StoredSnapshot(stored.head.version, stored.head.hash, b'{"of":"another release"}'))
     async with engine_on(log) as engine:
         assert (await call(engine, "join", agent="c"))[1]["game_id"] == waiting["game_id"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
-from playmolt_core.db.budgets import Account, Short
+from playmolt_core.db.budgets import Account, ExhaustedAccount
 
 
 class MemoryBudgets:
@@ -15,12 +15,12 @@ class MemoryBudgets:
     def of(self, name: str) -> tuple[int, int, Decimal]:
         return self.spent.get(name, (0, 0, Decimal(0)))
 
-    async def reserve(self, accounts: Sequence[Account], tokens: int, money: Decimal) -> Short | None:
+    async def reserve(self, accounts: Sequence[Account], tokens: int, money: Decimal) -> ExhaustedAccount | None:
         for account in accounts:
             calls, spent, cost = self.of(account.name)
             over = account.tokens is not None and spent + tokens > account.tokens
             if over or (account.money is not None and cost + money > account.money):
-                return Short(account=account.name, calls=calls, tokens=spent, money=cost)
+                return ExhaustedAccount(account=account.name, calls=calls, tokens=spent, money=cost)
         await self.settle(accounts, calls=1, tokens=tokens, money=money)
         return None
 

@@ -19,7 +19,7 @@ from eth_typing import Address
 from eth_utils.address import is_hex_address
 from eth_utils.conversions import to_bytes
 from eth_utils.exceptions import ValidationError
-from playmolt_core.ops.connections import Bounds, Door
+from playmolt_core.ops.connections import Bounds, ConnectionLimiter
 from playmolt_core.ops.http_protocol import BoundedProtocol, HttpServer
 from playmolt_core.ops.process import listening
 
@@ -72,7 +72,7 @@ def _in_url(host: str) -> str:
 
 async def _serve_until_told(app: App, opened: socket.socket) -> None:
     # It is asked by one engine, or from one machine: one address may have all.
-    door = Door(Bounds(total=MAX_CONNECTIONS, per_address=MAX_CONNECTIONS))
+    door = ConnectionLimiter(Bounds(total=MAX_CONNECTIONS, per_address=MAX_CONNECTIONS))
     config = uvicorn.Config(
         app,
         http=type("ChainProtocol", (BoundedProtocol,), {"door": door}),

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from msgspec import UnsetType
 from playmolt_core.bus.port import Bus, Watch
 from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Profile
-from playmolt_core.db.limits import Full
+from playmolt_core.db.limits import SessionLimit
 from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
 from playmolt_core.db.shares import Share
 from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
@@ -72,7 +72,7 @@ class Accounts(Protocol):
     async def profile(self, agent_id: str) -> Profile | None: ...
 
     async def rotate_key(self, agent_id: str, old_hash: str, new_hash: str) -> bool:
-        """Replace an agent's key; False without a change when the old one is no longer valid."""
+        """Replace an agent's key; False without a change when the old one has been replaced already."""
         ...
 
     async def claim_join(self, agent_id: str, command_id: str, fingerprint: str) -> bool:
@@ -83,11 +83,11 @@ class Accounts(Protocol):
         """Remember to report the end of a game to an agent; the newest hundred are kept."""
         ...
 
-    async def untold(self, agent_id: str) -> Sequence[str]:
+    async def seats(self, agent_id: str) -> Sequence[str]:
         """The games that `keep_seat` stored for an agent, oldest first."""
         ...
 
-    async def told(self, agent_id: str, game_id: str) -> None:
+    async def forget_seat(self, agent_id: str, game_id: str) -> None:
         """Forget a game after its end was reported to the agent."""
         ...
 
@@ -169,7 +169,7 @@ class Limits(Protocol):
         """Take `cost` tokens; returns 0, or takes nothing and returns the seconds until they are available."""
         ...
 
-    async def open_session(self, owner: str, game: str, session: str, most: int, day_most: int) -> Full | None:
+    async def open_session(self, owner: str, game: str, session: str, most: int, day_most: int) -> SessionLimit | None:
         """Reserve a place for a new session; returns the exhausted quota, if any."""
         ...
 

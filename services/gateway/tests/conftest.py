@@ -20,9 +20,9 @@ from msgspec.structs import replace
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.accounts import Agent, ListedAgent, NewAgent, Profile
 from playmolt_core.db.cursors import BadCursor
-from playmolt_core.db.limits import Full
+from playmolt_core.db.limits import SessionLimit
 from playmolt_core.db.projections import Board, Points, Ranked, Rating, RecentGame
-from playmolt_core.db.ratings import Line
+from playmolt_core.db.ratings import RatingRow
 from playmolt_core.db.shares import Share
 from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
 from playmolt_core.ops.connections import Bounds
@@ -35,7 +35,7 @@ from playmolt_schemas import subjects
 from playmolt_schemas.canonical import Files
 from playmolt_schemas.envelopes import Answer, Call
 from playmolt_schemas.identifiers import ENGINES
-from playmolt_schemas.identity import slug_of
+from playmolt_schemas.identity import slug
 
 OPERATOR_KEY = "the-operators-own-key"
 Reply = tuple[int, Any] | Answer | Exception | None
@@ -154,7 +154,7 @@ class TwinStore:
         self.seats: dict[str, dict[str, None]] = {}
         self.standings: list[Ranked] = []
         self.points: dict[str, Points] = {}
-        self.lines: dict[str, Line] = {}
+        self.lines: dict[str, RatingRow] = {}
         self.finished: dict[str, list[RecentGame]] = {}
         self.board = Board()
         self.buckets: dict[str, int] = {}
@@ -221,11 +221,11 @@ class TwinStore:
         self.check()
         self.seats.setdefault(agent_id, {})[game_id] = None
 
-    async def untold(self, agent_id: str) -> list[str]:
+    async def seats(self, agent_id: str) -> list[str]:
         self.check()
         return list(self.seats.get(agent_id, {}))
 
-    async def told(self, agent_id: str, game_id: str) -> None:
+    async def forget_seat(self, agent_id: str, game_id: str) -> None:
         self.check()
         self.seats.get(agent_id, {}).pop(game_id, None)
 
@@ -358,7 +358,7 @@ class TwinStore:
         self.check()
         return self.missing_packs
 
-    async def open_session(self, owner: str, game: str, session: str, most: int, day_most: int) -> Full | None:
+    async def open_session(self, owner: str, game: str, session: str, most: int, day_most: int) -> SessionLimit | None:
         self.check()
         held = [name for name, holder in self.sessions.items() if holder == f"{owner} {game}"]
         if session not in held and len(held) >= most:

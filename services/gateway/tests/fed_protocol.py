@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import uvicorn
-from playmolt_core.ops.connections import Bounds, Door
+from playmolt_core.ops.connections import Bounds, ConnectionLimiter
 from playmolt_gateway.server.app import Gateway
 from playmolt_gateway.server.fast_http import GatewayProtocol, protocol_for
 from typing_extensions import override
@@ -55,7 +55,7 @@ class Connection:
     """One connection; `asgi` sends actions, too, to the ASGI app."""
 
     def __init__(self, gateway: Gateway, *, asgi: bool = False) -> None:
-        kind: Any = protocol_for(gateway.action_route, Door(Bounds()))
+        kind: Any = protocol_for(gateway.action_route, ConnectionLimiter(Bounds()))
         if asgi:
             kind = type("AsgiProtocol", (AsgiOnly,), dict(vars(kind)))
         config = uvicorn.Config(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.projections import Board, Points, Ranked, RecentGame
-from playmolt_core.db.ratings import Line
+from playmolt_core.db.ratings import RatingRow
 from playmolt_gateway.access import auth
 from playmolt_gateway.access.auth import KeyCache, hash_of, new_key
 from playmolt_gateway.routes import agents
@@ -443,7 +443,7 @@ async def test_a_leaderboard_by_rating_is_that_of_a_game_type(platform: Any) -> 
     refused = await platform.send("GET", "/api/leaderboard?by=rating")
     assert refused.status_code == 400
     assert [fault["field"] for fault in refused.json()["errors"]] == ["gameType"]
-    line = Line(26.0, 4.0, 19)
+    line = RatingRow(26.0, 4.0, 19)
     platform.store.standings = [Ranked(1, "agent-1", "Ada", "ada-1", "house", "m", "2", 200, 19, line)]
     path = "/api/leaderboard?by=rating&gameType=ox&kind=all&version=all"
     (shown,) = (await platform.send("GET", path)).json()["leaderboard"]
@@ -453,7 +453,7 @@ async def test_a_leaderboard_by_rating_is_that_of_a_game_type(platform: Any) -> 
 
 async def test_a_profile_has_the_line_of_the_present_version_and_the_recent_games(platform: Any) -> None:
     agent, key = platform.agent()
-    platform.store.lines[agent] = Line(24.0, 8.0, 20)
+    platform.store.lines[agent] = RatingRow(24.0, 8.0, 20)
     at = datetime(2026, 11, 25, tzinfo=UTC)
     platform.store.finished[agent] = [RecentGame("ox-1", "ox", at, 2, 100, rated=True)]
     shown = (await platform.send("GET", f"/api/agents/{agent}")).json()

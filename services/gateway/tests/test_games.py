@@ -196,7 +196,7 @@ async def test_a_join_whose_seat_is_not_noted_is_sent_again(platform: Any) -> No
     platform.store.away = False
     platform.bus.engine = lambda _game, _call: (200, {"game_id": "ox-1"})
     assert (await platform.send("POST", "/api/games/join", **asked)).status_code == 200
-    assert await platform.store.untold(agent) == ["ox-1"]
+    assert await platform.store.seats(agent) == ["ox-1"]
 
 
 async def test_a_seat_that_an_agent_is_told_it_has_already_is_noted(platform: Any) -> None:
@@ -205,7 +205,7 @@ async def test_a_seat_that_an_agent_is_told_it_has_already_is_noted(platform: An
     platform.bus.engine = lambda _game, _call: (409, seated)
     opened = await platform.send("POST", "/api/games", json={"gameType": "ox"}, headers=key)
     assert (opened.status_code, opened.json()["code"]) == (409, "already_seated")
-    assert await platform.store.untold(agent) == ["ox-1"]
+    assert await platform.store.seats(agent) == ["ox-1"]
 
 
 @pytest.mark.parametrize("code", ["already_started", "game_over"])
@@ -214,7 +214,7 @@ async def test_another_refusal_gives_no_seat(platform: Any, code: str) -> None:
     problem = {"title": "Conflict", "status": 409, "code": code, "detail": "No."}
     platform.bus.engine = lambda _game, _call: (409, problem)
     assert (await platform.send("POST", "/api/games", json={"gameType": "ox"}, headers=key)).status_code == 409
-    assert await platform.store.untold(agent) == []
+    assert await platform.store.seats(agent) == []
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b" { } "])

@@ -18,8 +18,8 @@ from playmolt_core.ops.connections import (
     HEAD_TOO_LARGE,
     HEADER_LINES,
     Bounds,
-    Door,
-    Held,
+    ClientConnection,
+    ConnectionLimiter,
     Quota,
     address_of,
     bucket_of,
@@ -135,7 +135,7 @@ class Server:
     def __init__(
         self, source: Source, hub: Hub, lobby: Lobby, metrics: Metrics, timeouts: Timeouts, within: Bounds
     ) -> None:
-        self.door = Door(within)
+        self.door = ConnectionLimiter(within)
         self.trusted = within.trusted
         self.streams = Quota("streams", within.streams)
         self.limit = max(1, within.total - min(REQUESTS, within.total // 5))
@@ -192,7 +192,7 @@ class Server:
             return body(200, "text/plain; version=0.0.4", shown)
         return None
 
-    def add(self, watcher: Watcher, held: Held | None, address: str) -> None:
+    def add(self, watcher: Watcher, held: ClientConnection | None, address: str) -> None:
         """Count a watcher in until its connection is gone, and with it what `address` holds, if it is named."""
 
         def gone() -> None:
@@ -216,7 +216,7 @@ class Connection(asyncio.Protocol):
         self._server = server
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_BYTES)
         self._transport: asyncio.Transport
-        self._held: Held | None = None
+        self._held: ClientConnection | None = None
         self._begun = False
         self._head_alone = False
         """Whether only an answer's head is asked for."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 from opentelemetry.trace import SpanKind
-from playmolt_core.bus.port import BusUnavailable, Headed
+from playmolt_core.bus.port import BusUnavailable, HeadedMessage
 from playmolt_core.ops import tracing
 from playmolt_core.ops.telemetry import log
 
@@ -132,7 +132,7 @@ class Feed(Channel):
         """Publish what has come in, waiting at most `timeout` for the first; gives how much came."""
         taken = 0
         while taken < _BATCH and (raw := await watch.next(0 if taken else timeout)) is not None:
-            self._hear(raw)
+            self._receive(raw)
             taken += 1
         self._publish_ready()
         # The closing message is the last of its game; once nothing waits and nothing was lost, it has been heard.
@@ -140,11 +140,11 @@ class Feed(Channel):
             self._final = max(self.head, *self._early, 0)
         return taken
 
-    def _hear(self, raw: bytes) -> None:
+    def _receive(self, raw: bytes) -> None:
         if not raw:
             self._lost = True
             return
-        if isinstance(raw, Headed) and raw.invite and raw.invite != self._invite:
+        if isinstance(raw, HeadedMessage) and raw.invite and raw.invite != self._invite:
             _log.error("foreign_invite", game=self._id)  # no engine opens a feed to who has not the game's invite
             return
         try:
@@ -174,7 +174,7 @@ class Feed(Channel):
 
     def _trace(self, messages: Sequence[Message], started: int) -> None:
         for found in messages:
-            if isinstance(found.raw, Headed) and tracing.sampled(found.raw.trace):
+            if isinstance(found.raw, HeadedMessage) and tracing.sampled(found.raw.trace):
                 facts: tracing.Attributes = {
                     "playmolt.target": self._id,
                     "playmolt.version": found.version,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playmolt_core.bus.port import Headed
+from playmolt_core.bus.port import HeadedMessage
 from playmolt_spectator.timeouts import Timeouts
 from spectator_fakes import FakeBus, game, raw
 from spectator_loopback import Spectator, ended, running, take
@@ -27,7 +27,7 @@ async def test_a_message_of_another_invite_goes_to_nobody(bus: FakeBus, spectato
     bus.start(GAME, 1)
     async with spectator.ws(f"/ws/games/{GAME}") as socket:
         assert await take(socket, 1) == bus.games[GAME]
-        foreign = Headed(raw(GAME, 2, "for others"))
+        foreign = HeadedMessage(raw(GAME, 2, "for others"))
         foreign.invite = "f" * 64
         bus.tell(GAME, foreign)
         bus.happen(GAME)

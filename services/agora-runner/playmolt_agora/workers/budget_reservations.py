@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from playmolt_core.db.budgets import Account, PgBudgets, Short
+from playmolt_core.db.budgets import Account, ExhaustedAccount, PgBudgets
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import Budget, Limits, Spent
 from playmolt_schemas.agora.turn import RunSpec
@@ -71,7 +71,7 @@ def _account(name: str, limits: Limits) -> Account:
     )
 
 
-def _limit_reached(short: Short, spec: RunSpec, limits: Budget, charge: Charge) -> LimitReached:
+def _limit_reached(short: ExhaustedAccount, spec: RunSpec, limits: Budget, charge: Charge) -> LimitReached:
     money = format(short.money, "f")
     spent = Spent(calls=short.calls, tokens=short.tokens, cost=money, known=money)
     whole = short.account == spec.experiment

@@ -14,7 +14,7 @@ from playmolt_agora.turn.scene import Scene
 from playmolt_agora.workers.asking import Asking, Halt, Lost
 from playmolt_agora.workers.budget_reservations import BudgetReservations
 from playmolt_core.db.blobs import InFlight
-from playmolt_core.db.budgets import Short
+from playmolt_core.db.budgets import ExhaustedAccount
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.port import (
     TRANSPORT_FAULTS,
@@ -366,9 +366,9 @@ class OneCall:
 
     calls = 0
 
-    async def reserve(self, accounts: Any, tokens: int, money: Decimal) -> Short | None:
+    async def reserve(self, accounts: Any, tokens: int, money: Decimal) -> ExhaustedAccount | None:
         if self.calls:
-            return Short(account="experiment-1", calls=self.calls, tokens=0, money=Decimal(0))
+            return ExhaustedAccount(account="experiment-1", calls=self.calls, tokens=0, money=Decimal(0))
         self.calls = 1
         return None
 

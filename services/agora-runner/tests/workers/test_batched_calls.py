@@ -14,7 +14,7 @@ from playmolt_agora.turn.reply import TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.workers.asking import Asking, Halt
 from playmolt_agora.workers.budget_reservations import BudgetReservations
-from playmolt_core.db.budgets import Short
+from playmolt_core.db.budgets import ExhaustedAccount
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.day_budget import DayBudget, account_of
 from playmolt_core.llm.limits import MemoryLimits
@@ -38,7 +38,7 @@ class Account:
     def __init__(self) -> None:
         self.calls, self.money = 0, Decimal(0)
 
-    async def reserve(self, accounts: Any, tokens: int, money: Decimal) -> Short | None:
+    async def reserve(self, accounts: Any, tokens: int, money: Decimal) -> ExhaustedAccount | None:
         self.calls, self.money = self.calls + 1, self.money + money
         return None
 

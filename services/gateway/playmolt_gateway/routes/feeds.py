@@ -127,7 +127,7 @@ async def wait_for_turn(services: Services, request: CheckedRequest) -> Reply:
 async def _over(services: Services, request: CheckedRequest, running: set[str]) -> Response | None:
     """Report one finished game of the caller, once per game; None when there is none left to report."""
     agent, accounts = request.caller.id, services.accounts
-    untold = await services.within_deadline(accounts.untold(agent))
+    untold = await services.within_deadline(accounts.seats(agent))
     for game_id in running.difference(untold):
         await services.within_deadline(accounts.keep_seat(agent, game_id))
     for game_id in untold:
@@ -138,7 +138,7 @@ async def _over(services: Services, request: CheckedRequest, running: set[str]) 
         if answer.status == 200 and _state_of(answer.body).phase not in _OVER:
             continue  # The agent resigned; the game goes on without it.
         if answer.status in (200, 404):
-            await services.within_deadline(accounts.told(agent, game_id))
+            await services.within_deadline(accounts.forget_seat(agent, game_id))
         if answer.status == 200:
             turn = {
                 "game_id": game_id,

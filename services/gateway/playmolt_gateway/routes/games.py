@@ -1,4 +1,4 @@
-"""Games: join, leave, the list, states and events. What a game is, only its engine knows."""
+"""Games: open, join, leave, list, states and events. The rules of a game are known to its engine only."""
 
 import asyncio
 import re
@@ -17,9 +17,9 @@ from playmolt_schemas.limits import PAGE_MAX, WAIT_SECONDS
 from playmolt_schemas.routes.platform import AdminGameRow, StateQuery
 
 from playmolt_gateway.access.invites import invite_hash
-from playmolt_gateway.http.problems import Refusal, bad_request
+from playmolt_gateway.http.problems import HttpProblem, bad_request
 from playmolt_gateway.http.responses import answer_response, json_response
-from playmolt_gateway.ports import AWAY
+from playmolt_gateway.ports import UNAVAILABLE_ERRORS
 from playmolt_gateway.request.checked_request import CheckedRequest, Reply, game_of
 from playmolt_gateway.request.services import Services
 from playmolt_gateway.request.waits import version_of, wait_for_newer
@@ -27,10 +27,10 @@ from playmolt_gateway.request.waits import version_of, wait_for_newer
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 _encode = msgspec.json.encode
 _WAITS_PRIVATE: Final = (b'"phase":"waiting"', b'"private":true')
-"""What stands in the state of a private game that waits. In a text the quotes would be escaped."""
+"""Parts of the JSON state of a waiting private game. Text values cannot contain them: quotes are escaped there."""
 
 
-class _Place(msgspec.Struct):
+class _CursorKey(msgspec.Struct):
     created_at: str
     game_id: str
 
@@ -39,8 +39,8 @@ class _Seat(msgspec.Struct):
     game_id: str
 
 
-class _Named(msgspec.Struct):
-    """What a refusal says of the game that the caller sits in."""
+class _SeatedRefusal(msgspec.Struct):
+    """The game named by an `already_seated` refusal."""
 
     code: str
     game_id: str | None = None
@@ -51,7 +51,7 @@ class _Rows(msgspec.Struct):
 
 
 _seat_of = msgspec.json.Decoder(_Seat).decode
-_named_of = msgspec.json.Decoder(_Named).decode
+_named_of = msgspec.json.Decoder(_SeatedRefusal).decode
 _joined_of = msgspec.json.Decoder(api.Joined).decode
 _fields_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _rows_of = msgspec.json.Decoder(_Rows).decode
@@ -60,7 +60,7 @@ _rows_of = msgspec.json.Decoder(_Rows).decode
 def ask_engine(
     services: Services, request: CheckedRequest, op: Op, body: Any, *, agent: str | None = None
 ) -> "asyncio.Future[Answer]":
-    """Send a read about the game of the path; `agent` says as whom, by default as the caller."""
+    """Query the engine of the game in the path, as `agent` or as the caller."""
     viewer = request.caller.id if agent is None else agent
     return services.bus.submit(
         request.game, op, request.params["id"], _encode(body), agent=viewer, operator=request.caller.operator,
@@ -69,31 +69,30 @@ def ask_engine(
 
 
 async def open_game(services: Services, request: CheckedRequest) -> Reply:
-    """Open a private game under an id that follows from the command, and with it its invite."""
+    """Open a private game. Its id is derived from the command, its invite from the id."""
     body: api.OpenRequest = request.body
     if found := _faults(body):
         return bad_request("; ".join(f"{fault.field} {fault.message}" for fault in found) + ".", *found)
     game_id = id_of_command(body.gameType, request.command.id)
-    invite = await services.soon(services.invites.of(game_id))
+    invite = await services.within_deadline(services.invites.of(game_id))
     wanted = {
         "fill": body.fill,
         "fill_after_seconds": body.fill_after_seconds or 0,
         "deadline_seconds": body.deadline_seconds,
         "pack": body.pack,
-        # An engine of the release before reads no null here.
-        **({"language": body.language} if body.language else {}),
+        "language": body.language,
     }
     answer = await _seated(services, request, "open", game_id, wanted, invite)
     if answer.status != 200:
         return answer_response(answer)
-    told = _joined_of(answer.body)
-    return json_response(201, _encode(api.Opened(told.game_id, told.gameType, invite, told.phase)))
+    joined = _joined_of(answer.body)
+    return json_response(201, _encode(api.Opened(joined.game_id, joined.gameType, invite, joined.phase)))
 
 
 def _faults(body: api.OpenRequest) -> list[FieldFault]:
     faults = []
     if body.fill_after_seconds is not None and body.fill is None:
-        faults.append(FieldFault("fill_after_seconds", "goes with fill alone"))
+        faults.append(FieldFault("fill_after_seconds", "requires fill"))
     if body.rated:
         faults.append(FieldFault("rated", "must be false: a private game is not rated"))
     return faults
@@ -111,21 +110,21 @@ async def join_game(services: Services, request: CheckedRequest) -> Reply:
 
 
 async def _invited(services: Services, request: CheckedRequest, body: api.JoinRequest) -> str | Reply:
-    """The private game of an invite."""
+    """The id of the private game that an invite belongs to."""
     wanted = _encode({"invite": invite_hash(body.invite)})
     answer = await services.bus.submit(body.gameType, "games", "", wanted, trace=request.trace)
     if answer.status != 200:
         return answer_response(answer)
     rows = _rows_of(answer.body).games
-    return rows[0].game_id if rows else Refusal(Code.NOT_FOUND, NO_GAME)
+    return rows[0].game_id if rows else HttpProblem(Code.NOT_FOUND, NO_GAME)
 
 
 async def _seated(
     services: Services, request: CheckedRequest, op: Op, game_id: str, wanted: dict[str, Any], invite: str | None
 ) -> Answer:
-    """Have the caller seated; an engine's refusal is its answer."""
+    """Seat the caller; the answer may be the engine's refusal."""
     agent, command = request.caller.agent, request.command
-    if command.fingerprint and not await services.soon(
+    if command.fingerprint and not await services.within_deadline(
         services.accounts.claim_join(agent.id, command.id, command.fingerprint)
     ):
         return Answer(0, Code.IDEMPOTENCY_MISMATCH.status, problem_bytes(Code.IDEMPOTENCY_MISMATCH, MISMATCH))
@@ -135,14 +134,14 @@ async def _seated(
         trace=request.trace, invite=invite_hash(invite),
     )  # fmt: skip
     if seat := _seat(answer):
-        # Without it nobody calls the agent, and it is told of the game's end only if it asks while the game runs: where
-        # the database is away just now, the caller sends the same again and gets, or is named, the same seat.
-        await services.soon(services.accounts.keep_seat(agent.id, seat))
+        # Callbacks and the report of the game's end depend on this row. If the database is unavailable, the caller
+        # gets 503, retries, and receives the same seat.
+        await services.within_deadline(services.accounts.keep_seat(agent.id, seat))
     return answer
 
 
 def _seat(answer: Answer) -> str | None:
-    """The game that an answer says the caller sits in: one it has just taken a seat in, or one it sat in already."""
+    """The game in which the caller has a seat according to an answer, new or existing."""
     if answer.status == 200:
         return _seat_of(answer.body).game_id
     if answer.status != Code.ALREADY_SEATED.status:
@@ -153,8 +152,8 @@ def _seat(answer: Answer) -> str | None:
 
 async def leave_game(services: Services, request: CheckedRequest) -> Reply:
     left = await _of_a_seat(services, request, "leave")
-    with suppress(*AWAY):
-        await services.soon(services.accounts.told(request.caller.id, request.params["id"]))
+    with suppress(*UNAVAILABLE_ERRORS):
+        await services.within_deadline(services.accounts.forget_seat(request.caller.id, request.params["id"]))
     return left
 
 
@@ -174,10 +173,10 @@ async def _of_a_seat(services: Services, request: CheckedRequest, op: Op, body: 
     return answer_response(answer)
 
 
-def _before(cursor: str) -> tuple[str, str]:
-    place = read_cursor(cursor, _Place)
+def _cursor_key(cursor: str) -> tuple[str, str]:
+    place = read_cursor(cursor, _CursorKey)
     if game_of(place.game_id, sessions=True) is None or not _TIME.fullmatch(place.created_at):
-        raise BadCursor("this is no cursor: use next_cursor of the page before, unchanged")
+        raise BadCursor("is invalid; use next_cursor of the previous page, unchanged")
     return place.created_at, place.game_id
 
 
@@ -190,14 +189,14 @@ async def list_rows(
     *,
     operator: bool = False,
 ) -> tuple[Sequence[AdminGameRow], str | None] | Answer:
-    """Merge the engines' lists, newest first; gives a page and the next cursor, or an engine's refusal.
+    """Merge the engines' lists, newest first: a page and the next cursor, or an engine's refusal.
 
-    The operator's has private games that run, too.
+    Running private games are listed for the operator only.
     """
     body = {key: value for key, value in wanted.items() if value is not None}
     if cursor is not None:
-        body["before"] = _before(cursor)
-    # One more than asked for tells whether there is a next page.
+        body["before"] = _cursor_key(cursor)
+    # One row more than requested shows whether there is a next page.
     each = min(limit + 1, PAGE_MAX)
     games = (game,) if game else GAME_TYPES
     answers = await asyncio.gather(
@@ -215,22 +214,20 @@ async def list_rows(
 
 
 def cursor_behind(line: AdminGameRow) -> str:
-    """The cursor of what comes after a line."""
-    return write_cursor(_Place(line.created_at, line.game_id))
+    """The cursor of the rows after a line."""
+    return write_cursor(_CursorKey(line.created_at, line.game_id))
 
 
 async def list_games_to_fill(services: Services, request: CheckedRequest) -> Reply:
-    """List private games that wait for house bots, with their invites."""
+    """List private games waiting for house bots, with their invites."""
     if not (request.caller.operator or request.caller.house):
-        return Refusal(
-            Code.OPERATOR_ONLY, "Which games are to be filled is told to the house's key and the operator's."
-        )
+        return HttpProblem(Code.OPERATOR_ONLY, "Only the house key and the operator key may list games to fill.")
     found = await list_rows(services, None, {"phase": "waiting", "fill": True}, PAGE_MAX, None, operator=True)
     if isinstance(found, Answer):
         return answer_response(found)
     games = [
         api.GameToFill(
-            row.game_id, row.gameType, row.language, await services.soon(services.invites.of(row.game_id)),
+            row.game_id, row.gameType, row.language, await services.within_deadline(services.invites.of(row.game_id)),
             row.seated, row.needed,
         )
         for row in found[0]
@@ -239,16 +236,16 @@ async def list_games_to_fill(services: Services, request: CheckedRequest) -> Rep
 
 
 async def read_state(services: Services, request: CheckedRequest) -> Reply:
-    """A state: now, as soon as it is newer than `after`, or as it was."""
+    """The current state, the next state newer than `after`, or a past state."""
     query: StateQuery = request.query
     looks_back = query.at is not None or query.seat is not None
     if looks_back and (query.after is not None or query.wait is not None):
         faults = [
-            FieldFault(name, "goes with neither at nor seat")
+            FieldFault(name, "cannot be combined with at or seat")
             for name in ("after", "wait")
             if getattr(query, name) is not None
         ]
-        return bad_request("at and seat look back; they go with neither after nor wait.", *faults)
+        return bad_request("at and seat cannot be combined with after or wait.", *faults)
     if looks_back:
         body = {key: value for key, value in (("at", query.at), ("seat", query.seat)) if value is not None}
         return answer_response(await ask_engine(services, request, "state", body))
@@ -258,9 +255,9 @@ async def read_state(services: Services, request: CheckedRequest) -> Reply:
 
 
 async def _newer_state(services: Services, request: CheckedRequest, after: int, seconds: float) -> Reply:
-    """Subscribe, read, and read again on every message, until the version is newer or the time is up."""
+    """Subscribe, then read after every message until the version is newer or the time is up."""
     poll = request.poll(services.waits)
-    if isinstance(poll, Refusal):
+    if isinstance(poll, HttpProblem):
         return poll
     clock = asyncio.get_running_loop().time
     end = clock() + seconds
@@ -280,17 +277,17 @@ async def _newer_state(services: Services, request: CheckedRequest, after: int, 
 
 
 async def _state(services: Services, request: CheckedRequest, answer: Answer) -> Reply:
-    """A state as its engine tells it, with the invite of a private game that waits for who sits there."""
+    """The engine's state; for members of a waiting private game, with its invite."""
     if answer.status != 200 or not all(part in answer.body for part in _WAITS_PRIVATE):
         return answer_response(answer)
     state = _fields_of(answer.body)
     if "self" not in state:
         return answer_response(answer)
-    invite = await services.soon(services.invites.of(request.params["id"]))
+    invite = await services.within_deadline(services.invites.of(request.params["id"]))
     return json_response(200, _encode(state | {"invite": invite}))
 
 
 async def read_events(services: Services, request: CheckedRequest) -> Reply:
-    """A page of the public events, byte for byte as they are stored."""
+    """A page of the public events, byte for byte as stored."""
     body = {"after": request.query.after, "limit": request.query.limit}
     return answer_response(await ask_engine(services, request, "events", body))

@@ -13,7 +13,7 @@ from asyncio import Future
 from http import HTTPStatus
 from typing import Any, Final, cast
 
-from playmolt_core.ops.connections import Door
+from playmolt_core.ops.connections import ConnectionLimiter
 from playmolt_core.ops.http_protocol import BoundedProtocol
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.limits import BODY_BYTES
@@ -197,7 +197,7 @@ class GatewayProtocol(BoundedProtocol):
             self._finish(rendered(CUT_SHORT))
 
 
-def protocol_for(route: ActionRoute, door: Door) -> type[GatewayProtocol]:
+def protocol_for(route: ActionRoute, door: ConnectionLimiter) -> type[GatewayProtocol]:
     return type(
         "GatewayProtocol", (GatewayProtocol,), {"route": route, "response_heads": ResponseHeads(), "door": door}
     )

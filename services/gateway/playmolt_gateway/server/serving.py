@@ -7,7 +7,7 @@ from typing import Final
 
 import uvicorn
 from playmolt_core.ops import process
-from playmolt_core.ops.connections import Bounds, Door
+from playmolt_core.ops.connections import Bounds, ConnectionLimiter
 from playmolt_core.ops.http_protocol import HttpServer
 from playmolt_core.ops.telemetry import log
 from playmolt_core.settings import Settings
@@ -34,7 +34,7 @@ async def serve(gateway: Gateway, settings: Settings, sock: socket.socket, withi
     """Serve until SIGTERM or SIGINT; then answer long polls, end streams and finish the other requests."""
     config = uvicorn.Config(
         gateway,
-        http=protocol_for(gateway.action_route, Door(within)),
+        http=protocol_for(gateway.action_route, ConnectionLimiter(within)),
         ws="none",
         lifespan="off",
         proxy_headers=False,
