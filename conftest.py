@@ -11,6 +11,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from tests.order import Shared, in_order, piece
+from tests.room import at_end, remove_shared
 
 # A test is judged by what it finds: a machine that stands still for a second must not fail it.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -61,6 +62,16 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Shared())
     if config.getoption("numprocesses", None):
         config.pluginmanager.register(_Broken())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish() -> None:
+    at_end.close()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        remove_shared()
 
 
 @pytest.hookimpl(tryfirst=True)

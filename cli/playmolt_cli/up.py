@@ -106,7 +106,7 @@ def up(
     folder = Folder(settings.data)
     folder.lock()
     channel = None if forks is None else socket.socket(fileno=forks)
-    supervisor = Supervisor(folder, settings, Counts(engines, gateways, spectators), tell, channel)
+    supervisor = Supervisor(folder, settings, Counts(engines, gateways, spectators), announce, channel)
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, lambda *_: supervisor.ask_stop())
     try:

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import pytest
 from playmolt_cli.jury.chain import node_of
 from playmolt_cli.local.folder import Run
-from playmolt_cli.local.stack import Stack
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright, expect, sync_playwright
 
 from tests.browser.chromium import chromium
 from tests.browser.players import SECONDS, Bots
+from tests.platforms import Stack
 
 OPERATOR_KEY = "the-operator-of-the-pages"
 DESK = {"width": 1280, "height": 900}

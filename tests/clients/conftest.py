@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playmolt_cli.local.stack import Stack
 
 from tests.integration.conftest import OWN_SERVERS
+from tests.platforms import Stack
 
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 INSTALL_SECONDS = 110

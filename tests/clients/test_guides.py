@@ -14,12 +14,12 @@ import httpx
 import pytest
 from mcp import Client
 from playmolt import bots
-from playmolt_cli.local.stack import Stack
 from playmolt_schemas.skill import PAGE_LANGUAGES
 from websockets.sync.client import connect
 
 from tests.clients.conftest import running
 from tests.clients.late_proxy import late
+from tests.platforms import Stack
 
 SECONDS = 100
 SEATS = {"ox": 5, "trial": 6}

@@ -3,8 +3,9 @@
 import subprocess
 from pathlib import Path
 
-from playmolt_cli.local.stack import Stack
 from playmolt_gateway.mcp.tools import tools
+
+from tests.platforms import Stack
 
 SECONDS = 200
 SCRIPT = Path(__file__).with_name("mcp_tools.py")

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from playmolt_cli.local.stack import Stack
 from playmolt_gateway.routes.documents import openapi_bytes
 
 from tests.clients.conftest import INSTALL_SECONDS
+from tests.platforms import Stack
 
 GENERATOR = "openapi-generator-cli==7.26.0"
 SECONDS = 200

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playmolt_cli.local.stack import Stack
+
+from tests.platforms import Stack
 
 SECONDS = 100
 NO_JSON = {"*/*", "application/x-ndjson", "application/zip", "image/svg+xml", "image/png"}

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from playmolt import bots
-from playmolt_cli.local.stack import Stack
 from playmolt_gateway.routes.documents import openapi_bytes
+
+from tests.platforms import Stack
 
 SOURCE = Path(__file__).parents[2] / "sdk" / "typescript"
 SECONDS = 110

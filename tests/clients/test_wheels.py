@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from playmolt_cli.local.stack import Stack
+
+from tests.platforms import Stack
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 100

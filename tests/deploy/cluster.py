@@ -21,6 +21,7 @@ from playmolt_cli.local.embedded import Postgres, binaries, child, free_port
 
 from deploy.k8s import credentials
 from tests.deploy.manifests import K8S, Json, environment, named, of_kind, render, services
+from tests.platforms import EMPTY, copied_cluster
 
 NATS_SERVERS = 3
 START_SECONDS = 90.0
@@ -139,7 +140,7 @@ class Cluster:
         self.statuses: dict[str, int] = {}
         self._seal_keys = folder / "seal-keys"
         self._seal_keys.write_text(self.secrets["seal-keys"]["seal-keys"])
-        self._postgres = Postgres(folder / "postgres")
+        self._postgres = Postgres(copied_cluster(folder / "postgres", EMPTY))
         self._services: dict[str, subprocess.Popen[bytes]] = {}
         self.ports: dict[str, int] = {}
         self.collector = Collector()

@@ -1,0 +1,119 @@
+"""Whole platforms and commands for tests, real ones, without what every start of one would repeat.
+
+A worker keeps one process that has imported everything: each `up`, its fork server and each command are forked of it. A
+run keeps one cluster that initdb made and the migrations prepared: each platform begins with a copy.
+"""
+
+import asyncio
+import socket
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+from playmolt_cli.local import stack
+from playmolt_cli.local.embedded import Postgres, binaries
+from playmolt_cli.local.forkserver import Fork, ForkServer
+from playmolt_cli.local.services import FORKED, environment
+from playmolt_core.db.migrate import migrate
+from playmolt_core.settings import Settings
+
+from tests.room import SHARED, alone, at_end, made_once
+
+ROOT = Path(__file__).parents[1]
+
+
+EMPTY = "empty"
+MIGRATED = "migrated"
+"""Whose database `postgres` is migrated."""
+TEMPLATES = "templates"
+"""With migrated databases that others are copied from: `template_1` and, with a log of three shards, `template_3`."""
+
+
+def on_database(url: str, database: str) -> str:
+    """The URL of another database of the same server."""
+    return urlunsplit(urlsplit(url)._replace(path=f"/{database}"))
+
+
+def copied_cluster(folder: Path, kind: str) -> Path:
+    """Have `Postgres(folder)` find a cluster; it makes its own where there is a folder or its user cannot enter.
+
+    It waits for no disk: the machine of a test keeps its power, and every database would be written in whole.
+    """
+    user = Postgres(folder)._user
+    if not folder.exists() and (user is None or binaries.reachable(folder.parent, user.pw_uid)):
+        subprocess.run(["cp", "-a", made_once(kind, partial(_make, kind)), folder], check=True)  # noqa: S607
+    return folder
+
+
+def _make(kind: str, folder: Path) -> None:
+    with Postgres(folder) as server:
+        asyncio.run(_statements(server.url, "ALTER SYSTEM SET fsync = off"))
+        if kind == MIGRATED:
+            asyncio.run(migrate(server.url, "all", shards=1))
+        for shards in (1, 3) if kind == TEMPLATES else ():
+            name = f"template_{shards}"
+            asyncio.run(_statements(server.url, f"CREATE DATABASE {name}"))
+            asyncio.run(migrate(on_database(server.url, name), "all", shards=shards))
+
+
+async def _statements(url: str, *statements: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        for statement in statements:
+            await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+class _Forks(ForkServer):
+    """One that any thread may use."""
+
+    def __init__(self) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="playmolt-forks-", dir=SHARED))
+        told = environment(Settings()) | {"PYTHONPATH": str(ROOT)}
+        super().__init__([*FORKED, "tests.warm"], folder / "log", told)
+        self._lock = threading.RLock()
+        self.begin()
+
+    def start(self, *given: Any, **named: Any) -> Fork:
+        with self._lock:
+            return super().start(*given, **named)
+
+    def hear(self) -> None:
+        with self._lock:
+            super().hear()
+
+
+@cache
+def _forks() -> _Forks:
+    if threading.current_thread() is not threading.main_thread():
+        raise RuntimeError("what is forked would end with this thread: begin it before")
+    with alone():
+        forks = _Forks()
+    at_end.callback(forks.end)
+    return forks
+
+
+class Stack(stack.Stack):
+    """`up`, forked of what has imported everything, on a copy of a migrated cluster where it has a new folder."""
+
+    def launch(self, arguments: Sequence[str], environment: Mapping[str, str]) -> Fork:
+        if not environment.get("DATABASE_URL"):
+            kind = MIGRATED if environment.get("PLAYMOLT_LOG_SHARDS", "1") == "1" else EMPTY
+            copied_cluster(self.folder.postgres, kind)
+        forks = _forks()
+        mine, its = socket.socketpair()
+        with mine, its:
+            log = self.folder.log("forkserver")
+            module, served = "playmolt_cli.local.forkserver", [str(its.fileno()), *FORKED]
+            forks.start("forkserver", module, served, log=log, environment=environment, fds=[its.fileno()])
+            arguments = [*arguments, "--forks", str(mine.fileno())]
+            return forks.start(
+                "up", "playmolt_cli", arguments, log=self.log, environment=environment, fds=[mine.fileno()]
+            )

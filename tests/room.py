@@ -1,0 +1,57 @@
+"""Where tests keep their files, and what the workers of one run share."""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+_MEMORY = Path("/dev/shm")  # noqa: S108 -- only folders with names of their own are made there
+_ENOUGH = 6 << 30
+_RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID") or f"{os.getpid()}"
+
+
+def _use_memory() -> None:
+    """Keep temporary files in memory where there is room: databases of tests are small, many and soon deleted.
+
+    Whoever sets TMPDIR decides where they are.
+    """
+    if "TMPDIR" in os.environ or not _MEMORY.is_dir():
+        return
+    status = os.statvfs(_MEMORY)
+    if status.f_bavail * status.f_frsize >= _ENOUGH and not status.f_flag & os.ST_NOEXEC:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(_MEMORY)
+
+
+_use_memory()
+at_end = ExitStack()
+"""What a worker does at the end of its run."""
+SHARED = Path(tempfile.gettempdir()) / f"playmolt-run-{_RUN}"
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Keep the other workers out."""
+    SHARED.mkdir(mode=0o755, exist_ok=True)
+    with (SHARED / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def made_once(name: str, make: Callable[[Path], None]) -> Path:
+    """A folder that the first worker makes and all of them read."""
+    folder = SHARED / name
+    with alone():
+        if not folder.exists():
+            unfinished = Path(tempfile.mkdtemp(dir=SHARED))
+            unfinished.chmod(0o755)
+            make(unfinished)
+            unfinished.rename(folder)
+    return folder
+
+
+def remove_shared() -> None:
+    """Remove it, at the end of a run."""
+    shutil.rmtree(SHARED, ignore_errors=True)
