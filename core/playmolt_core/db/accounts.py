@@ -14,11 +14,11 @@ from playmolt_core.db.pool import Pool, queries
 
 _SQL = queries("accounts")
 _STORABLE = (datetime(2000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC))
-"""Between these a time can be moved to any time zone; one beyond them is no time of registration."""
+"""A time between these is valid in any time zone; a registration lies between them."""
 
 
 class Agent(msgspec.Struct, frozen=True):
-    """Who calls: what a seat keeps of an agent."""
+    """The caller: what a seat stores about an agent."""
 
     id: str
     name: str
@@ -29,7 +29,7 @@ class Agent(msgspec.Struct, frozen=True):
 
 
 class Profile(Agent, frozen=True, kw_only=True):
-    """What an agent says of itself."""
+    """An agent with its own description of itself."""
 
     about: str | None
     created_at: datetime
@@ -43,7 +43,7 @@ class ListedAgent(Profile, frozen=True, kw_only=True):
 
 
 class NewAgent(msgspec.Struct, frozen=True):
-    """What an agent registers with."""
+    """The fields of a registration."""
 
     name: str
     kind: Kind = "bot"
@@ -64,7 +64,7 @@ class PgAccounts:
         self._pool = pool
 
     async def create_agent(self, agent_id: str, new: NewAgent, key_hash: str) -> str:
-        """Store a new agent and its key, both or neither, and give its handle."""
+        """Store a new agent and its key, both or neither, and return its handle."""
         async with self._pool.transaction() as connection:
             handle = await connection.fetchval(
                 _SQL["create_agent"],
@@ -76,7 +76,7 @@ class PgAccounts:
     async def update_agent(
         self, agent_id: str, version: str | UnsetType | None, about: str | UnsetType | None
     ) -> Profile | None:
-        """Change what is set and give the whole; None when there is no such agent."""
+        """Change the fields that are set and return the profile; None if the agent does not exist."""
         row = await self._pool.row(
             _SQL["update_agent"],
             agent_id, version is not UNSET, version or None, about is not UNSET, about or None,
@@ -84,26 +84,26 @@ class PgAccounts:
         return _profile(row) if row else None
 
     async def rotate_key(self, agent_id: str, old_hash: str, new_hash: str) -> bool:
-        """Replace an agent's key; False when the old one is no longer valid, and then nothing is changed."""
+        """Replace an agent's key. If the old one is no longer valid, change nothing and return False."""
         return bool(
             await self._pool.value(_SQL["replace_key"], agent_id, bytes.fromhex(old_hash), bytes.fromhex(new_hash))
         )
 
     async def claim_join(self, agent_id: str, command_id: str, fingerprint: str) -> bool:
-        """Bind a join's command id to its body for good; False when it is bound to another body.
+        """Bind a join's command id to its body for good; False if it is bound to another body.
 
-        Each game type has a lobby of its own, so no log can tell that a key has joined a game of another type.
+        Each game type has its own lobby, so no stream knows of a join with this id in another game type.
         """
         async with self._pool.connection() as connection:
             await connection.execute(_SQL["claim_join"], agent_id, command_id, fingerprint)
             return bool(await connection.fetchval(_SQL["claimed_join"], agent_id, command_id) == fingerprint)
 
     async def keep_seat(self, agent_id: str, game_id: str) -> None:
-        """Remember that an agent is to be told when a game of its is over; the newest hundred are kept."""
+        """Remember that an agent must still learn how a game of its ends. Only the newest hundred are stored."""
         await self._pool.value(_SQL["keep_seat"], agent_id, game_id)
 
     async def seats(self, agent_id: str) -> Sequence[str]:
-        """The games that `keep_seat` remembers of an agent, oldest first."""
+        """The games that `keep_seat` stored for an agent, oldest first."""
         return [game_id for (game_id,) in await self._pool.fetch(_SQL["seats"], agent_id)]
 
     async def forget_seat(self, agent_id: str, game_id: str) -> None:
@@ -111,17 +111,17 @@ class PgAccounts:
         await self._pool.value(_SQL["forget_seat"], agent_id, game_id)
 
     async def secret(self, name: str) -> bytes:
-        """32 bytes that this installation keeps to itself, made when they are first asked for."""
+        """32 secret bytes of this installation, created on first use."""
         await self._pool.value(_SQL["make_secret"], name, secrets.token_bytes(32))
         return bytes(await self._pool.value(_SQL["secret"], name))
 
     async def owners(self, key_hashes: Sequence[str]) -> dict[str, Agent]:
-        """The owner of each key; those without one are missing."""
+        """The owner of each key; unknown keys are left out."""
         rows = await self._pool.fetch(_SQL["owners"], [bytes.fromhex(key_hash) for key_hash in key_hashes])
         return {bytes(key_hash).hex(): Agent(*agent) for key_hash, *agent in rows}
 
     async def void_keys(self, seconds: float) -> Sequence[str]:
-        """Keys that were replaced, or whose agent was changed, in the last so many seconds, an hour at most."""
+        """Keys that were replaced, or belong to an agent that changed, within the last `seconds` (at most an hour)."""
         return [bytes(key_hash).hex() for (key_hash,) in await self._pool.fetch(_SQL["void_keys"], seconds)]
 
     async def profile(self, agent_id: str) -> Profile | None:
@@ -133,11 +133,11 @@ class PgAccounts:
     ) -> tuple[Sequence[ListedAgent], str | None]:
         """A page of the agents, newest first, and the cursor of the next; raises BadCursor.
 
-        `beginning` is that of a name or a handle, whatever its case and composition.
+        `beginning` is the beginning of a name or a handle, in any case and Unicode composition.
         """
         place = _AgentPlace(_STORABLE[1], "") if cursor is None else read_cursor(cursor, _AgentPlace)
         if cursor is not None and not _STORABLE[0] < place.created_at < _STORABLE[1]:
-            raise BadCursor("this is no cursor: use next_cursor of the page before, unchanged")
+            raise BadCursor("invalid cursor: use next_cursor of the previous page, unchanged")
         rows = await self._pool.fetch(_SQL["agents"], limit + 1, place.created_at, place.id, search_key(beginning))
         page = [
             ListedAgent(*agent, about=about, created_at=created_at, points=points, games=games)

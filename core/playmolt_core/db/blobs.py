@@ -1,4 +1,4 @@
-"""Long texts beside the log: what a record names by its hash."""
+"""Long texts beside the log, which records name by hash, and the model call in flight of each stream."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -12,20 +12,20 @@ _SQL = queries("blobs")
 
 
 class PgBlobs:
-    """Texts under their SHA-256, and replies under the key of their request. Every method raises LogUnavailable."""
+    """Texts by SHA-256, and replies by the key of their request. Every method raises LogUnavailable."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def put(self, texts: Iterable[str]) -> list[str]:
-        """Keep texts; gives their hashes (hex)."""
+        """Store texts and return their hashes (hex)."""
         bodies = list(texts)
         digests = [hashlib.sha256(body.encode()).digest() for body in bodies]
         await self._pool.fetch(_SQL["put"], digests, bodies)
         return [digest.hex() for digest in digests]
 
     async def put_of(self, stream: str, bodies: Mapping[str, str]) -> None:
-        """Keep texts of a session, which go with it, under the names (hex, 32 bytes) that they are given."""
+        """Store texts of a session under the given names (hex, 32 bytes). They are deleted with the session."""
         await self._pool.fetch(_SQL["put_of"], [bytes.fromhex(name) for name in bodies], [*bodies.values()], stream)
 
     async def texts(self, hashes: Iterable[str]) -> dict[str, str]:
@@ -33,7 +33,7 @@ class PgBlobs:
         return {digest.hex(): body for digest, body in rows}
 
     async def reply(self, key: str) -> str | None:
-        """The reply that was kept (`PgInFlight.keep_reply`) under the key (hex SHA-256) of its request."""
+        """The reply that `PgInFlight.keep_reply` stored under the key (hex SHA-256) of its request."""
         found = await self._pool.value(_SQL["reply"], bytes.fromhex(key))
         return None if found is None else str(found)
 
@@ -54,22 +54,25 @@ class InFlight(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PgInFlight:
-    """A mark a stream. Every method raises LogUnavailable."""
+    """One in-flight marker a stream. Every method raises LogUnavailable.
+
+    A process that is killed leaves its marker behind: those requests may have been paid for without a result.
+    """
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def mark(self, stream: str, request: InFlight) -> None:
-        """Mark a request before it goes out; one more of the same question adds to the mark."""
+        """Mark a request as in flight before it is sent; another one of the same question adds to the marker."""
         named = (request.turn, request.agent, request.ask, request.logged)
         await self._pool.fetch(_SQL["mark"], stream, *named, request.tokens, request.money)
 
     async def refused(self, stream: str, request: InFlight) -> None:
-        """Take a request off the mark that the server had no room for."""
+        """Remove a request from the marker: the server rejected it for lack of capacity."""
         await self._pool.fetch(_SQL["refused"], stream, request.tokens, request.money)
 
     async def settled(self, stream: str) -> None:
-        """Nothing is reserved for the marked requests any more."""
+        """Note that the budget reserved for the marked requests is settled."""
         await self._pool.fetch(_SQL["settled"], stream)
 
     async def found(self, stream: str) -> InFlight | None:
@@ -80,5 +83,5 @@ class PgInFlight:
         return InFlight(turn=turn, agent=agent, ask=ask, logged=logged, requests=requests, tokens=tokens, money=money)
 
     async def keep_reply(self, stream: str, key: str, body: str) -> None:
-        """Keep a reply under the key (hex SHA-256) of its request and take the mark away, in one transaction."""
+        """Store a reply under the key (hex SHA-256) of its request and delete the marker, in one transaction."""
         await self._pool.fetch(_SQL["keep"], stream, bytes.fromhex(key), body)

@@ -1,4 +1,4 @@
-"""Budgets over all replicas: a call is counted at its worst case before it is made, and corrected after."""
+"""Budgets across all replicas: a call is counted at its worst case before it is made and corrected afterwards."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -11,7 +11,7 @@ _SQL = queries("budgets")
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True):
-    """What is counted under a name, and how much of it there is; None is no limit."""
+    """An account and its limits; None means unlimited."""
 
     name: str
     calls: int | None = None
@@ -20,7 +20,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExhaustedAccount(msgspec.Struct, frozen=True, kw_only=True):
-    """An account that does not hold a call, with what is spent of it."""
+    """An account that cannot pay for a call, with what it has spent."""
 
     account: str
     calls: int
@@ -29,13 +29,13 @@ class ExhaustedAccount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PgBudgets:
-    """Accounts in Postgres. Every method raises LogUnavailable when the database is away."""
+    """Accounts in Postgres. Every method may raise LogUnavailable."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def reserve(self, accounts: Sequence[Account], tokens: int, money: Decimal) -> ExhaustedAccount | None:
-        """Count a call at its worst case on all accounts, or on none; gives the first account that does not hold it."""
+        """Count a call at its worst case on all accounts or on none; return the first that cannot pay."""
         short = await self._pool.row(
             _SQL["reserve"],
             [account.name for account in accounts],
@@ -52,5 +52,5 @@ class PgBudgets:
         )
 
     async def settle(self, accounts: Sequence[Account], *, calls: int = 0, tokens: int = 0, money: Decimal) -> None:
-        """Correct what was counted by the difference to what the call took (negative: it took less)."""
+        """Correct the counts by the difference to what the call used (negative: it used less)."""
         await self._pool.fetch(_SQL["settle"], [account.name for account in accounts], calls, tokens, money)

@@ -1,4 +1,4 @@
-"""Cursors of pages: opaque to a client, who hands back what it was given."""
+"""Page cursors. They are opaque to clients, which return them unchanged."""
 
 import base64
 import binascii
@@ -11,7 +11,7 @@ _MOST_CHARS = 1_000
 
 
 class BadCursor(ValueError):
-    """A cursor that no page handed out."""
+    """The cursor was not issued by any page."""
 
 
 def write_cursor(place: msgspec.Struct) -> str:
@@ -21,12 +21,12 @@ def write_cursor(place: msgspec.Struct) -> str:
 def read_cursor(cursor: str, kind: type[T]) -> T:
     """Read a cursor back; raises BadCursor."""
     if len(cursor) > _MOST_CHARS:
-        raise BadCursor("the cursor is too long: use next_cursor of the page before, unchanged")
+        raise BadCursor("the cursor is too long: use next_cursor of the previous page, unchanged")
     try:
         raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         place = msgspec.json.decode(raw, type=kind)
     except (binascii.Error, ValueError) as error:
-        raise BadCursor("this is no cursor: use next_cursor of the page before, unchanged") from error
-    if b"\\u0000" in raw:  # which no text in Postgres holds
-        raise BadCursor("this is no cursor: use next_cursor of the page before, unchanged")
+        raise BadCursor("invalid cursor: use next_cursor of the previous page, unchanged") from error
+    if b"\\u0000" in raw:  # Postgres stores no such text
+        raise BadCursor("invalid cursor: use next_cursor of the previous page, unchanged")
     return place

@@ -1,13 +1,13 @@
-"""What the database room raises."""
+"""Errors of the database."""
 
 
 class LogUnavailable(ConnectionError):
-    """The database did not answer. Whether an append was stored is unknown: read again before answering anybody."""
+    """The database did not answer. Whether an append was stored is unknown: read again before you reply to a caller."""
 
 
 class NotMigrated(LogUnavailable):
-    """The database lacks what this release's migrations bring."""
+    """The database lacks migrations of this release."""
 
 
 class ReadOnly(LogUnavailable):
-    """The database takes no writes: a standby, after a failover perhaps. What was asked of it is not stored."""
+    """The database accepts no writes: possibly a standby after a failover. Nothing was stored."""

@@ -1,4 +1,4 @@
-"""Token buckets and places for sessions, shared by all gateways, on the database's clock."""
+"""Token buckets and session limits, shared by all gateways, on the database's clock."""
 
 from datetime import date
 from decimal import Decimal
@@ -12,11 +12,11 @@ from playmolt_core.db.pool import Pool, queries
 _SQL = queries("limits")
 
 SessionLimit = Literal["running", "day"]
-"""Which places an owner's sessions have taken: those of sessions that run, or those of the day."""
+"""The limit that an owner has reached: running sessions, or sessions opened in a day."""
 
 
 class DayUsage(msgspec.Struct, frozen=True):
-    """What was spent on a day, in all and by the key that spent most; what is on its way at its worst case."""
+    """What was spent on a day, in total and by the key that spent most; calls in flight count at their worst case."""
 
     tokens: int
     money: Decimal
@@ -26,7 +26,7 @@ class DayUsage(msgspec.Struct, frozen=True):
 
 
 class PgLimits:
-    """Limits in Postgres. Every method raises LogUnavailable when the database is away."""
+    """Limits in Postgres. Every method may raise LogUnavailable."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -34,28 +34,29 @@ class PgLimits:
     async def take(self, key: str, capacity: int, seconds: float, cost: int = 1) -> float:
         """Take tokens from a bucket that holds `capacity` and fills within `seconds`.
 
-        Gives 0 when they were there, else the seconds until they will be (and takes none). A cost above the capacity
-        is a bug and raises asyncpg's InvalidParameterValueError.
+        Returns 0 if they were available, otherwise the seconds until they will be (and takes none). A cost above the
+        capacity is a bug and raises asyncpg's InvalidParameterValueError.
         """
         return float(await self._pool.value(_SQL["take"], key, float(capacity), float(seconds), float(cost)))
 
     async def open_session(self, owner: str, game: str, session: str, most: int, day_most: int) -> SessionLimit | None:
-        """Keep a place for a session, until it stands in the log, a minute at most; or say which places are taken.
+        """Reserve a place for a session until it is in the log (at most a minute), or return the limit that is reached.
 
-        `most` are not over at once, `day_most` opened in a day (UTC; 0: any number). One that is there has a place.
+        `most`: unfinished sessions at once. `day_most`: sessions opened in a day (UTC; 0: unlimited). A session that
+        exists already has its place.
         """
         full = await self._pool.value(_SQL["open_session"], owner, game, session, most, SESSION_DAYS, day_most)
         return cast("SessionLimit", full) if full else None
 
     async def day_spent(self, day: date) -> DayUsage:
-        """What is spent of a day."""
+        """What was spent on a day."""
         (spent,) = await self._pool.fetch(_SQL["day_spent"], day)
         return DayUsage(*spent)
 
     async def give_session_up(self, session: str) -> None:
-        """Keep no place any more for a session that was not opened."""
+        """Release the place of a session that was not opened."""
         await self._pool.fetch(_SQL["give_session_up"], session)
 
     async def sweep(self) -> int:
-        """Forget the buckets that are full; gives how many."""
+        """Delete the buckets that are full and return their number."""
         return int(await self._pool.value(_SQL["sweep"]))

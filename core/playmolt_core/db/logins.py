@@ -1,4 +1,4 @@
-"""Logins of the services: each with the rights of its group roles and no others."""
+"""Logins of the services, each with the rights of its group roles only, and the roles that `migrate` needs."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -20,16 +20,16 @@ _ROLES: Final = {
     "verifier": "playmolt_reader",
 }
 _OF_SESSIONS: Final = ("verifier", "eraser")
-"""Who reaches all sessions: `verifier` to verify what is sealed, `eraser` to erase, and to wrap keys anew."""
+"""The logins with access to all sessions: `verifier` verifies sealed records, `eraser` erases and rewraps keys."""
 
 
 def group_role(service: str) -> str:
-    """The role that a service works in; none for the spectator, which has no login."""
+    """The role of a service; empty for the spectator, which has no login."""
     return "" if service == "spectator" else _ROLES.get(service, ENGINE_ROLE)
 
 
 def game_role(game: str) -> str:
-    """The role whose members append to the streams of a type and read them."""
+    """The role whose members read and append to the streams of a type."""
     return f"playmolt_game_{game}"
 
 
@@ -41,12 +41,12 @@ def roles_of(service: str) -> tuple[str, ...]:
 
 
 def seals(types: Iterable[str]) -> bool:
-    """Whether one of these types is sealed, so that its keys are needed."""
+    """Whether one of these types is sealed and needs keys."""
     return not set(SEALED_TYPES).isdisjoint(types)
 
 
 LOGINS: Final[tuple[str, ...]] = ("gateway", *ENGINES, "relay", "reader", *_OF_SESSIONS)
-"""Who logs in to Postgres besides the owner of the database: named as their NATS users are."""
+"""The logins of Postgres other than the owner of the database, named as their NATS users."""
 
 
 class Login(msgspec.Struct, frozen=True):
@@ -63,8 +63,10 @@ def login_url(url: str, login: Login) -> str:
 
 
 async def settle_logins(url: str, logins: Iterable[Login]) -> None:
-    """Make logins, or bring those there are to just these passwords and roles. The URL's user makes roles and grants
-    them; the database is migrated. Raises LogUnavailable."""
+    """Create logins, or set existing ones to exactly these passwords and roles.
+
+    The user of the URL may create and grant roles, and the database is migrated. Raises LogUnavailable.
+    """
     connection = await connect(url, writes=True)
     try:
         with unavailable():
@@ -93,10 +95,11 @@ ROLES: Final = (*GROUP_ROLES, *sorted(game_role(game) for games in ENGINES.value
 
 
 async def settle_memberships(connection: Connection) -> list[str]:
-    """Make what is missing of our roles and join them. Where the login may not make one, or not join the owner,
-    nothing is changed and the statements are given that an administrator has to run.
+    """Create our missing roles and join them. If this login may not create one, or not join the owner, change nothing
+    and return the statements that an administrator has to run.
 
-    Of the other roles a login that only migrates needs none; who may, joins them, so that services can use it as well.
+    A login that only migrates needs no role but the owner's. One that may join the others does, so that services can
+    use it, too.
     """
     lacking = await connection.fetch(_SQL["lacking"], list(ROLES))
     statements = await _statements(connection, lacking)

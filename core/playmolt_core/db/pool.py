@@ -1,4 +1,4 @@
-"""Connections to Postgres. Only this folder and log/ import asyncpg; everybody else sees LogUnavailable."""
+"""Connections to Postgres. Only db/ and log/ import asyncpg; other code handles LogUnavailable."""
 
 import asyncio
 import re
@@ -30,11 +30,11 @@ POOL_SIZE: Final = 4
 CONNECT_SECONDS = 5.0
 ACQUIRE_SECONDS = 5.0
 COMMAND_SECONDS = 10.0
-"""What the client waits at most, for a server that no longer speaks; the server's own limits are shorter."""
+"""The client's own timeouts, for a server that hangs; the server's limits are shorter."""
 LIVES_SECONDS: Final = 240.0
 IDLE_SECONDS: Final = 60.0
-"""A connection is not used again when it is that old, and closed when it was idle for so long: none lives longer than
-five minutes, so that whoever moves the address moves everybody."""
+"""A connection is not reused after `LIVES_SECONDS` and closed after `IDLE_SECONDS` without use. So none lives longer
+than five minutes, and all follow when the address of the database moves."""
 SESSION = {
     "timezone": "UTC",
     "statement_timeout": "5s",
@@ -46,7 +46,7 @@ _UNAVAILABLE_ERRORS = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # what a query raises on a connection that is lost in that very moment
+    asyncpg.InternalClientError,  # a query on a connection that is lost at that moment
     asyncpg.PostgresConnectionError,
     asyncpg.exceptions.OperatorInterventionError,
     asyncpg.exceptions.InsufficientResourcesError,
@@ -58,17 +58,17 @@ _UNAVAILABLE_ERRORS = (
 )
 _SETTINGS = "SELECT name, current_setting(name) AS value FROM unnest($1::text[]) AS s (name)"
 _REFUSED_SETTING: Final = "unsupported startup parameter: "
-"""How PgBouncer begins to say, once for the first of them, that it takes no such setting."""
+"""How PgBouncer begins its refusal of a setting; it names only the first."""
 READ_ONLY: Final = "read_only"
-"""The reason that `/readyz` gives."""
+"""The reason in `/readyz`."""
 _IS_APPLIED = "SELECT EXISTS (SELECT FROM migration.applied WHERE name = $1)"
 _POLL_SECONDS: Final = 1.0
 _TAKES_NO_WRITES = "SELECT current_setting('transaction_read_only') = 'on'"
 _REFUSES_WRITES = (asyncpg.exceptions.ReadOnlySQLTransactionError, asyncpg.TargetServerAttributeNotMatched)
 NotPermitted = asyncpg.InsufficientPrivilegeError
-"""What a statement raises that this login may not run; `unavailable` lets it pass."""
+"""Raised by a statement that this login may not run; `unavailable` does not translate it."""
 UniqueViolation = asyncpg.UniqueViolationError
-"""What a row raises that is there already, with the constraint's name."""
+"""Raised for a row that already exists, with the name of the constraint."""
 _NOT_MIGRATED_ERRORS = (
     asyncpg.exceptions.InvalidSchemaNameError,
     asyncpg.exceptions.UndefinedTableError,
@@ -77,7 +77,7 @@ _NOT_MIGRATED_ERRORS = (
 
 
 class Connection(asyncpg.Connection):
-    """A connection that goes back to the pool as it is: nothing here changes a session, and a reset is a round trip."""
+    """A connection that returns to the pool without a reset, which would cost a round trip: no code changes a session."""
 
     def get_reset_query(self) -> str:
         return ""
@@ -85,15 +85,18 @@ class Connection(asyncpg.Connection):
 
 @contextmanager
 def unavailable() -> Iterator[None]:
-    """Turn what a lost, busy or unmigrated database raises into LogUnavailable; bugs pass as they are."""
+    """Translate the errors of a lost, busy or unmigrated database into LogUnavailable; bugs are raised unchanged."""
     try:
         yield
-    except (LogUnavailable, asyncpg.DataError):  # the latter is an argument of a wrong type, though an InterfaceError
+    except (
+        LogUnavailable,
+        asyncpg.DataError,
+    ):  # DataError is an InterfaceError, but means an argument of the wrong type
         raise
     except _NOT_MIGRATED_ERRORS as error:
-        raise NotMigrated(f"the database is not migrated, run `playmolt migrate`: {error}") from error
+        raise NotMigrated(f"the database is not migrated: run `playmolt migrate` ({error})") from error
     except _REFUSES_WRITES as error:
-        raise ReadOnly(f"Postgres takes no writes, it may be a standby: {error}") from error
+        raise ReadOnly(f"Postgres accepts no writes; it may be a standby: {error}") from error
     except _UNAVAILABLE_ERRORS as error:
         raise LogUnavailable(f"Postgres did not answer: {type(error).__name__}: {error}") from error
 
@@ -107,7 +110,7 @@ async def connect(
 ) -> Connection:
     """Open one connection, optionally in a role and with other session limits; raises LogUnavailable.
 
-    `writes`: only where writes are taken, else ReadOnly is raised.
+    `writes`: connect only to a server that accepts writes, otherwise raise ReadOnly.
     """
     with unavailable():
         connection: Connection = await asyncpg.connect(
@@ -126,7 +129,7 @@ def _target(writes: bool) -> SessionAttribute:
 
 
 async def close(connection: Connection) -> None:
-    """Close a connection of one's own, by force when the server does not answer."""
+    """Close a connection that is not shared, by force if the server does not answer."""
     try:
         await connection.close(timeout=CONNECT_SECONDS)
     except (*_UNAVAILABLE_ERRORS, asyncpg.PostgresError):
@@ -134,10 +137,10 @@ async def close(connection: Connection) -> None:
 
 
 class Pool:
-    """A few shared connections. Every method raises LogUnavailable when the database is away.
+    """A few shared connections. Every method may raise LogUnavailable.
 
-    After a failover an address may lead to a standby for a while: whoever meets one closes all connections, and new
-    ones are opened only where writes are taken (`writes`).
+    After a failover the address may lead to a standby for a while. A caller that meets one closes all connections; with
+    `writes`, new ones are opened only to a server that accepts writes.
     """
 
     def __init__(self, url: str, role: str, *, writes: bool, needs: str) -> None:
@@ -151,13 +154,13 @@ class Pool:
         self._reserved: list[ReservedConnection] = []
         self._renewed_at = time.monotonic()
         self.age = 0
-        """How often all connections were given up: one of an earlier age is not used again."""
+        """How often all connections were discarded: one of an earlier age is not reused."""
         self.read_only = False
-        """Whether the database was last seen to take no writes."""
+        """Whether the database refused writes when it was last used."""
 
     @property
     def role(self) -> str:
-        """The role that its connections work in; empty for the login's own."""
+        """The role of its connections; empty for the login's own."""
         return self._role
 
     @property
@@ -186,7 +189,7 @@ class Pool:
             await self.discard_all()
             raise
         except (asyncpg.InvalidParameterValueError, NotPermitted) as error:
-            raise NotMigrated(f"the role {self._role} cannot be taken, run `playmolt migrate`: {error}") from error
+            raise NotMigrated(f"cannot set the role {self._role}: run `playmolt migrate` ({error})") from error
         except asyncpg.ProtocolViolationError as error:
             self._dropped = str(error).removeprefix(_REFUSED_SETTING) if str(error).startswith(_REFUSED_SETTING) else ""
             raise
@@ -195,16 +198,16 @@ class Pool:
         return connection
 
     async def _check(self, connection: Connection) -> None:
-        """Ask once whether it has what was asked for: a pooler may drop settings without a word."""
+        """Check once that the settings arrived: a pooler may drop them silently."""
         wanted = _session(self._role)
-        told = await connection.fetch(_SETTINGS, list(wanted))
-        self._dropped = ", ".join(row["name"] for row in told if row["value"] != wanted[row["name"]])
+        rows = await connection.fetch(_SETTINGS, list(wanted))
+        self._dropped = ", ".join(row["name"] for row in rows if row["value"] != wanted[row["name"]])
         if self._dropped:
             connection.terminate()
-            raise LogUnavailable(f"Postgres, or a pooler before it, dropped: {self._dropped}")
+            raise LogUnavailable(f"Postgres, or a pooler in front of it, dropped the settings {self._dropped}")
 
     async def connect(self) -> Connection:
-        """Open a connection that is not shared and is the caller's to close."""
+        """Open a connection that is not shared. The caller closes it."""
         try:
             connection = await connect(self._url, role=self._role, writes=self._writes)
         except ReadOnly:
@@ -215,19 +218,19 @@ class Pool:
         return connection
 
     async def renew(self) -> None:
-        """Give up connections that are old."""
+        """Discard the connections if they are old."""
         if time.monotonic() - self._renewed_at > LIVES_SECONDS:
             await self._give_up()
 
     async def discard_all(self) -> None:
-        """Give up all connections: one of them met a server that takes no writes."""
+        """Discard all connections: one of them met a server that accepts no writes."""
         self.read_only = True
         await self._give_up()
 
     async def _give_up(self) -> None:
         self.age += 1
         self._renewed_at = time.monotonic()
-        await self._shared.expire_connections()  # closes what comes back; what lies idle before it is lent again
+        await self._shared.expire_connections()  # closes each when it returns, or before it is lent again
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
@@ -236,7 +239,7 @@ class Pool:
             async with self._shared.acquire(timeout=ACQUIRE_SECONDS) as connection:
                 try:
                     with unavailable():
-                        yield connection  # type: ignore[misc]  # the pool hands out a proxy of it
+                        yield connection  # type: ignore[misc]  # the pool returns a proxy of it
                 except ReadOnly:
                     await self.discard_all()
                     raise
@@ -249,12 +252,12 @@ class Pool:
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[Connection]:
-        """Borrow a connection that reads everything as of one moment."""
+        """Borrow a connection for reads that all see one snapshot."""
         async with self.connection() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
             yield connection
 
     def reserve(self, settle: str = "") -> "ReservedConnection":
-        """A connection that is not shared; it is closed with the pool. `settle` runs on it whenever it is opened."""
+        """Reserve a connection that is not shared; it closes with the pool. `settle` runs whenever it is opened."""
         reserved = ReservedConnection(self, settle)
         self._reserved.append(reserved)
         return reserved
@@ -272,11 +275,11 @@ class Pool:
             return await connection.fetchval(query, *arguments)
 
     async def answers(self) -> bool:
-        """Whether it answers and, where that is needed, takes writes."""
+        """Whether the database answers, is migrated and, if required, accepts writes."""
         try:
             async with self.connection() as connection:
                 if await connection.fetchval(_TAKES_NO_WRITES) and self._writes:
-                    raise ReadOnly("the connection leads to a server that takes no writes")
+                    raise ReadOnly("the server accepts no writes")
                 self._migrated = not self._needs or await self._is_applied(connection)
         except NotMigrated:
             self._migrated = False
@@ -292,18 +295,18 @@ class Pool:
                 return False
         except (*_NOT_MIGRATED_ERRORS, NotPermitted):
             return False
-        self._needs = ""  # what was applied stays so
+        self._needs = ""  # a migration is never undone
         return True
 
     async def migrated(self) -> None:
-        """Wait until the database answers and has the migration that is needed. Ends with its task alone: a service
-        that cannot work yet lives and is not ready."""
-        while not await self.answers():  # noqa: ASYNC110 -- no event tells of another process' migration
+        """Wait until the database answers and has the required migration, without a limit: meanwhile the service is
+        alive and not ready."""
+        while not await self.answers():  # noqa: ASYNC110 -- another process migrates: no event to wait for
             await asyncio.sleep(_POLL_SECONDS)
 
     @property
     def reason(self) -> str:
-        """Why it is of no use though it answers; empty while it does not, and when all is well."""
+        """Why the database cannot be used although it answers; empty if it does not answer or works."""
         if self.read_only:
             return READ_ONLY
         if self._dropped:
@@ -311,7 +314,7 @@ class Pool:
         return "" if self._migrated else f"waiting for migration {self._needs}"
 
     async def parts(self) -> dict[str, bool | str]:
-        """What `/readyz` says of it."""
+        """The entries of `/readyz`."""
         answers = await self.answers()
         return {"postgres": answers, **({"reason": self.reason} if self.reason else {})}
 
@@ -327,7 +330,7 @@ class Pool:
 
 
 class ReservedConnection:
-    """A connection of one caller at a time: opened when it is used, and anew when it was lost or is given up."""
+    """A connection for one caller at a time: opened on use, and again after it was lost or discarded."""
 
     def __init__(self, pool: Pool, settle: str) -> None:
         self._pool = pool
@@ -337,7 +340,7 @@ class ReservedConnection:
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Connection]:
-        """Raises LogUnavailable as the pool does."""
+        """Raises LogUnavailable, as the pool does."""
         connection = await self._current()
         try:
             with unavailable():
@@ -365,10 +368,10 @@ class ReservedConnection:
 
 
 async def open_pool(url: str, *, role: str = "", size: int = POOL_SIZE, writes: bool = False, needs: str = "") -> Pool:
-    """Make a pool of at most `size` connections, which are opened when they are needed: it never waits for a server.
+    """Make a pool of at most `size` connections. They are opened on use, so this never waits for a server.
 
-    `role` is taken on every connection; the URL's user has to be a member of it. `writes`: a server that takes none is
-    as good as none. `needs`: the migration without which a database is not ready.
+    `role` is set on every connection; the user of the URL must be a member. `writes`: a server that accepts no writes
+    counts as unavailable. `needs`: the migration that the database must have to be ready.
     """
     pool = Pool(url, role, writes=writes, needs=needs)
     await pool.open(size)

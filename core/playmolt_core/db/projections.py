@@ -1,4 +1,4 @@
-"""Points, finished games and ratings, derived from the log; they can be rebuilt from it at any time."""
+"""Points, finished games and ratings, derived from the log and rebuilt from it at any time; and counts of games."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -15,13 +15,13 @@ from playmolt_core.db.ratings import RatingRow, next_version
 _SQL = queries("projections")
 ALL_TYPES = ""
 RULES: Final = 1
-"""The rules by which the projections follow from the log. What other rules have made is made anew."""
+"""The version of the rules that derive the projections. Projections of another version are rebuilt."""
 _RECENT_GAMES: Final = 20
 _CLEAR_SECONDS: Final = 600.0
 
 
 class Score(msgspec.Struct, frozen=True):
-    """What finished games add to an agent's account in one game type."""
+    """The points and finished games to add to an agent's score in one game type."""
 
     agent_id: str
     game_type: str
@@ -30,7 +30,7 @@ class Score(msgspec.Struct, frozen=True):
 
 
 class Board(msgspec.Struct, frozen=True):
-    """Which leaderboard: of a game type or (by points) of all, of whom, and by rating of which versions."""
+    """A leaderboard: of one game type or (by points) of all types, for a kind of agents, by rating of some versions."""
 
     game_type: str = ALL_TYPES
     by: Ranking = "points"
@@ -39,7 +39,7 @@ class Board(msgspec.Struct, frozen=True):
 
 
 class Ranked(msgspec.Struct, frozen=True):
-    """A line of a leaderboard. Equal lines share a rank, and the next rank counts them all (1, 2, 2, 4)."""
+    """A row of a leaderboard. Equal rows share a rank, and the next rank counts them all (1, 2, 2, 4)."""
 
     rank: int
     id: str
@@ -51,11 +51,11 @@ class Ranked(msgspec.Struct, frozen=True):
     points: int
     games: int
     line: RatingRow | None = None
-    """What it is ranked by, where that is its rating."""
+    """Its rating, on a leaderboard by rating."""
 
 
 class Points(msgspec.Struct, frozen=True):
-    """An agent's points, in all and by game type, and its finished games by type."""
+    """An agent's points, in total and by game type, and its finished games by type."""
 
     points: int
     points_by_type: Mapping[str, int]
@@ -63,7 +63,7 @@ class Points(msgspec.Struct, frozen=True):
 
 
 class Rating(msgspec.Struct, frozen=True):
-    """An agent's line of its present version in one game type."""
+    """The rating of an agent's current version in one game type."""
 
     line: RatingRow
     version: str | None
@@ -88,7 +88,7 @@ class _BoardPlace(msgspec.Struct):
 
 
 class PgProjections:
-    """Projections in Postgres. Every method raises LogUnavailable when the database is away."""
+    """Projections in Postgres. Every method may raise LogUnavailable."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -98,7 +98,7 @@ class PgProjections:
     ) -> tuple[Sequence[Ranked], str | None]:
         """A page of a leaderboard and the cursor of the next page.
 
-        The best first, equals by id. Raises BadCursor, also for a cursor of another leaderboard.
+        Best first, equals by id. Raises BadCursor, also for a cursor of another leaderboard.
         """
         place = None if cursor is None else read_cursor(cursor, _BoardPlace)
         if place is not None and place.board != board:
@@ -130,7 +130,7 @@ class PgProjections:
         return found
 
     async def points_of(self, agent_id: str) -> Points:
-        """An agent's points; nothing of an agent that finished no game."""
+        """An agent's points; zero for an agent without finished games."""
         scores = {row[0]: (row[1], row[2]) for row in await self._pool.fetch(_SQL["points_of"], agent_id)}
         total, _ = scores.pop(ALL_TYPES, (0, 0))
         return Points(
@@ -140,7 +140,7 @@ class PgProjections:
         )
 
     async def ratings_of(self, agent_id: str, version: str | None) -> Mapping[str, Rating]:
-        """An agent's ratings in the game types in which it was rated, in this version of it."""
+        """The ratings of a version of an agent, by game types in which the agent was rated."""
         ratings: dict[str, Rating] = {}
         for game_type, of, *line in await self._pool.fetch(_SQL["lines_of"], agent_id):
             if of == (version or ""):
@@ -150,19 +150,18 @@ class PgProjections:
         return ratings
 
     async def recent(self, agent_id: str) -> Sequence[RecentGame]:
-        """The newest of an agent's finished games, newest first."""
+        """An agent's last finished games, newest first."""
         return [RecentGame(*row) for row in await self._pool.fetch(_SQL["recent"], agent_id, _RECENT_GAMES)]
 
     async def places(self) -> Places | None:
-        """Up to where the projections hold each shard; None when they have to be made anew."""
+        """The position of each shard that the projections include; None if they must be rebuilt."""
         async with self._pool.connection() as connection:
             return await held(connection)
 
     async def advance(
         self, seen: int, position: int, apply: Callable[[Connection], Awaitable[None]], shard: int = 0
     ) -> bool:
-        """Apply changes and move a shard from `seen` to `position`, both or neither; False when another projector was
-        there."""
+        """Apply changes and move a shard from `seen` to `position`, both or neither; False if another projector moved it."""
         async with self._pool.transaction() as connection:
             held_to = _places(await connection.fetch(_SQL["lock_progress"]))
             if held_to is None or held_to[shard] != seen:
@@ -178,7 +177,7 @@ def _places(rows: Iterable[Iterable[int]]) -> Places | None:
 
 
 async def clear(connection: Connection) -> None:
-    """Forget everything, inside a transaction that fills it again; other projectors wait."""
+    """Delete all projections, inside a transaction that fills them again; other projectors wait."""
     await connection.execute(_SQL["allow_long"])
     await connection.fetch(_SQL["lock_progress"])
     for table in ("score", "result", "rating"):
@@ -196,7 +195,7 @@ async def move(connection: Connection, position: int, shard: int = 0) -> None:
 
 
 async def held(connection: Connection) -> Places | None:
-    """Up to where the projections hold each shard; None when other rules have made them."""
+    """The position of each shard that the projections include; None if other rules made them."""
     return _places(await connection.fetch(_SQL["progress"]))
 
 
@@ -207,15 +206,15 @@ async def stored_scores(connection: Connection) -> Mapping[tuple[str, str], tupl
 
 
 class PgGameCounts:
-    """Counts over all games in Postgres. Every method raises LogUnavailable when the database is away."""
+    """Counts of games in Postgres, for metrics. Every method may raise LogUnavailable."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def phases(self) -> dict[tuple[str, str], int]:
-        """(game type, phase) -> games and sessions that are not over."""
+        """(game type, phase) → unfinished games and sessions."""
         return {(game, phase): count for game, phase, count in await self._pool.fetch(_SQL["phases"])}
 
     async def pending(self) -> dict[str, int]:
-        """Game type -> games and sessions that an effect is due of now, by the database's clock."""
+        """Game type → games and sessions with an effect due now, by the database's clock."""
         return {row["game"]: row["count"] for row in await self._pool.fetch(_SQL["pending"])}

@@ -1,4 +1,4 @@
-"""Results and ratings of agents, derived from the log: a result for each seat, a line for each agent and version."""
+"""Results and ratings of agents, derived from the log: a result a seat, a rating row an agent and version."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -16,7 +16,7 @@ PROVISIONAL_GAMES: Final = 20
 
 
 class RatingRow(msgspec.Struct, frozen=True, gc=False):
-    """What an agent in one version has come to in its rated games of a type."""
+    """The rating of one version of an agent after its rated games of a type."""
 
     mu: float
     sigma: float
@@ -37,24 +37,24 @@ class RatingRow(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def merit(self) -> int:
-        """What lines are ordered by: the rating less three times the uncertainty, as they are shown, in tenths."""
+        """The sort key: the rating less three times the uncertainty, both as shown, in tenths."""
         return round(10 * self.rating) - 3 * round(10 * self.uncertainty)
 
 
 def next_version(before: RatingRow | None) -> RatingRow:
-    """The line that a new version begins with, after what the version before had come to."""
+    """The initial rating of a new version, given that of the previous version."""
     return RatingRow(before.mu if before else FIRST_MU, FIRST_SIGMA)
 
 
 class Place(msgspec.Struct, frozen=True, gc=False, order=True):
-    """Where a game stands in the order in which games are rated."""
+    """A place in the order in which games are rated."""
 
     ended_at: datetime
     game_id: str
 
 
 class SeatResult(msgspec.Struct, frozen=True, gc=False):
-    """What a seat got. `rated`: the game is; `competes`: this seat is rated by it."""
+    """The result of a seat. `rated`: the game is rated; `competes`: it rates this seat."""
 
     game_id: str
     agent_id: str
@@ -69,7 +69,7 @@ class SeatResult(msgspec.Struct, frozen=True, gc=False):
 
 
 class RatedSeat(msgspec.Struct, frozen=True, gc=False):
-    """A seat that is rated, as the order of games is read."""
+    """A rated seat, in the order of games."""
 
     place: Place
     agent_id: str
@@ -79,7 +79,7 @@ class RatedSeat(msgspec.Struct, frozen=True, gc=False):
 
 
 class Step(msgspec.Struct, frozen=True, gc=False):
-    """What a line came to with a game."""
+    """A rating after a game."""
 
     place: Place
     agent_id: str
@@ -98,19 +98,19 @@ async def rated_types(connection: Connection) -> Sequence[str]:
 
 
 async def rated_seats(connection: Connection, game_type: str, after: Place, limit: int) -> Sequence[RatedSeat]:
-    """The rated seats of the next `limit` games behind a place, in the order of the games."""
+    """The rated seats of the next `limit` games after a place, in the order of games."""
     rows = await connection.fetch(_SQL["rated_seats"], game_type, after.ended_at, after.game_id, limit)
     return [RatedSeat(Place(at, game), *seat) for at, game, *seat in rows]
 
 
 async def steps_before(connection: Connection, game_type: str, agents: Sequence[str], place: Place) -> Sequence[Step]:
-    """The newest step before a place of each line that the agents have."""
+    """For each rating of the agents, the newest step before a place."""
     rows = await connection.fetch(_SQL["steps_before"], game_type, agents, place.ended_at, place.game_id)
     return [Step(Place(at, game), agent, version, RatingRow(*line)) for at, game, agent, version, *line in rows]
 
 
 async def store_steps(connection: Connection, game_type: str, steps: Sequence[Step]) -> None:
-    """Store steps, and let the newest of each line be what it has come to."""
+    """Store steps; the newest of each agent and version becomes its rating."""
     if not steps:
         return
     rows = [(step.place.game_id, step.agent_id, *msgspec.structs.astuple(step.line)) for step in steps]
@@ -124,7 +124,7 @@ async def store_steps(connection: Connection, game_type: str, steps: Sequence[St
 
 
 async def stored_results(connection: Connection, games: Sequence[str] | None) -> Sequence[SeatResult]:
-    """The results of some games; None: of all."""
+    """The results of some games; None: all results."""
     return [SeatResult(*row) for row in await connection.fetch(_SQL["stored_results"], games)]
 
 
@@ -133,13 +133,13 @@ async def total_results(connection: Connection) -> int:
 
 
 async def stored_steps(connection: Connection, games: Sequence[str]) -> Sequence[Step]:
-    """The steps of some games, as far as they have any."""
+    """The existing steps of some games."""
     rows = await connection.fetch(_SQL["stored_steps"], games)
     return [Step(Place(at, game), agent, version, RatingRow(*line)) for at, game, agent, version, *line in rows]
 
 
 async def stored_lines(connection: Connection) -> Mapping[tuple[str, str, str], Step | None]:
-    """What each line has come to, by game type, agent and version; None where its merit does not follow from that."""
+    """Each stored rating by game type, agent and version; None if its stored merit does not follow from it."""
     lines: dict[tuple[str, str, str], Step | None] = {}
     for game_type, at, game, agent, version, merit, *of in await connection.fetch(_SQL["stored_lines"]):
         line = RatingRow(*of)

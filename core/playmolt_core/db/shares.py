@@ -1,4 +1,4 @@
-"""Which sessions and experiments their owners show to whoever has the address."""
+"""Sessions and experiments that their owners share by a secret address."""
 
 import secrets
 from collections.abc import Sequence
@@ -9,11 +9,11 @@ from playmolt_core.db.pool import Pool, queries
 
 _SQL = queries("shares")
 _TOKEN_BYTES = 16
-"""128 random bits: nobody finds an address that was not given to him."""
+"""128 random bits: an address cannot be guessed."""
 
 
 class Share(msgspec.Struct, frozen=True):
-    """What an address leads to; `sections` None: all of it. `owner` is "" where it is the operator's."""
+    """What an address shows; `sections` None: everything. `owner` is "" for the operator."""
 
     stream: str
     owner: str
@@ -27,9 +27,9 @@ class PgShares:
         self._pool = pool
 
     async def share(self, share: Share, command_id: str, fingerprint: str) -> str | None:
-        """The token of the address that stands from now on; None when this key came with another body before.
+        """Share, and return the token of the address; None if this key came with another body before.
 
-        A call that was made before changes nothing of what is shown.
+        A repeated call does not change what is shown.
         """
         async with self._pool.transaction() as connection:
             known = False
@@ -42,11 +42,11 @@ class PgShares:
             return str(await connection.fetchval(_SQL["open"], share.stream, token, share.owner, sections, known))
 
     async def unshare(self, stream: str) -> None:
-        """Take an address back; there may be none."""
+        """Revoke an address, if there is one."""
         await self._pool.value(_SQL["close"], stream)
 
     async def shared(self, token: str) -> Share | None:
-        """What a token leads to; None for one that leads nowhere, or no more."""
+        """What a token shows; None if it is unknown or revoked."""
         row = await self._pool.row(_SQL["find"], token)
         return None if row is None else Share(row["stream"], row["owner"], _sections(row["sections"]))
 

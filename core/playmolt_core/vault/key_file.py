@@ -1,4 +1,4 @@
-"""The file of key-encryption keys, which lies beside the database and never in it."""
+"""The file of key-encryption keys, kept beside the database and never in it."""
 
 import os
 import secrets
@@ -15,7 +15,7 @@ from playmolt_core.vault.stream_key import KEY_BYTES, UnsealFailed, from_text, t
 
 
 class InvalidKeyFile(ValueError):
-    """The file is not there or holds no keys; the message names it and says what to do."""
+    """The file is missing or holds no valid keys. The message names it and the remedy."""
 
 
 class KeyEncryptionKey(msgspec.Struct, frozen=True):
@@ -28,7 +28,7 @@ class KeyEncryptionKey(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if len(from_text(self.key)) != KEY_BYTES:
-            raise ValueError(f"the key {self.id} has not {KEY_BYTES} bytes")
+            raise ValueError(f"the key {self.id} does not have {KEY_BYTES} bytes")
         if self.created_at.tzinfo is None:
             raise ValueError(f"created_at of the key {self.id} has no offset from UTC")
 
@@ -48,7 +48,7 @@ _read = msgspec.json.Decoder(list[KeyEncryptionKey]).decode
 
 
 def drawn(now: datetime) -> KeyEncryptionKey:
-    """A new key. Its id says its day."""
+    """A new key, with the day in its id."""
     name = f"k{now:%Y%m%d}-{secrets.token_hex(4)}"
     return KeyEncryptionKey(name, to_text(secrets.token_bytes(KEY_BYTES)), now)
 
@@ -59,17 +59,17 @@ def read_keys(path: Path) -> Sequence[KeyEncryptionKey]:
         keys = _read(path.read_bytes())
     except OSError as error:
         raise InvalidKeyFile(
-            f"{path} cannot be read ({error.strerror}): it is the file of PLAYMOLT_SEAL_KEYS"
+            f"cannot read {path} ({error.strerror}): PLAYMOLT_SEAL_KEYS must name a readable file"
         ) from error
     except ValueError as error:
         raise InvalidKeyFile(f'{path} is not [{{"id", "key", "created_at"}}]: {error}') from error
     if not keys or len({key.id for key in keys}) < len(keys):
-        raise InvalidKeyFile(f"{path} holds no key, or two of one id: `playmolt seal add` puts a new one into it")
+        raise InvalidKeyFile(f"{path} holds no key, or two with the same id: run `playmolt seal add` to add one")
     return sorted(keys, key=lambda key: key.created_at, reverse=True)
 
 
 def write_keys(path: Path, keys: Iterable[KeyEncryptionKey]) -> None:
-    """Write a file whole, for its owner's eyes alone: a reader meets the old or the new one, never a torn one."""
+    """Replace the file atomically, readable by its owner only."""
     ordered = sorted(keys, key=lambda key: key.created_at)
     written = [{"id": key.id, "key": key.key, "created_at": rfc3339(key.created_at)} for key in ordered]
     beside = path.with_name(f".{path.name}.{os.getpid()}")
@@ -82,15 +82,15 @@ def write_keys(path: Path, keys: Iterable[KeyEncryptionKey]) -> None:
 
 
 class KeyFile:
-    """The keys as the file has them: read again when it was changed, and when a key is asked for that it has not."""
+    """The keys of the file. It is read again when it has changed and when a key is not found."""
 
     def __init__(self, path: Path) -> None:
         """Raises InvalidKeyFile."""
         self._path = path
-        self._mark = self._look()
+        self._mark = self._stat()
         self._keys = read_keys(path)
 
-    def _look(self) -> tuple[int, ...]:
+    def _stat(self) -> tuple[int, ...]:
         try:
             found = self._path.stat()
         except OSError:
@@ -98,25 +98,25 @@ class KeyFile:
         return found.st_mtime_ns, found.st_ino, found.st_size
 
     def newest(self) -> KeyEncryptionKey:
-        """What new sessions are wrapped by."""
-        mark = self._look()
+        """The key that wraps new sessions."""
+        mark = self._stat()
         if mark != self._mark and self._read():
             self._mark = mark
         return self._keys[0]
 
     def age_seconds(self) -> float:
-        """Since when the newest key is in use."""
+        """The age of the newest key."""
         return (datetime.now(UTC) - self.newest().created_at).total_seconds()
 
     def find(self, name: str) -> KeyEncryptionKey | None:
-        """A key by its id; None when the file lacks it."""
+        """A key by its id; None if the file lacks it."""
         return self._known(name) or (self._known(name) if self._read() else None)
 
     def _known(self, name: str) -> KeyEncryptionKey | None:
         return next((key for key in self._keys if key.id == name), None)
 
     def _read(self) -> bool:
-        """Read the file; one that went bad while the process runs leaves it with what it knows."""
+        """Read the file again; if it became invalid, keep the known keys and return False."""
         try:
             self._keys = read_keys(self._path)
         except InvalidKeyFile as error:

@@ -1,4 +1,4 @@
-"""Replacing key-encryption keys: a new one, all sessions under it, and the old ones out of the file."""
+"""Rotation of key-encryption keys: add a key, rewrap all sessions with it, drop old keys from the file."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -16,24 +16,24 @@ _UNDER_WAY_SECONDS: Final = 1.0
 
 
 class KeyNeeded(RuntimeError):
-    """A key cannot leave the file: sessions are wrapped by it."""
+    """A key cannot be dropped from the file: it wraps sessions."""
 
     def __init__(self, needed: Mapping[str, int]) -> None:
-        told = ", ".join(f"{sessions} by {kek}" for kek, sessions in needed.items())
-        super().__init__(f"sessions are still wrapped ({told}): run `playmolt seal rewrap` first")
+        counts = ", ".join(f"{sessions} by {kek}" for kek, sessions in needed.items())
+        super().__init__(f"sessions are still wrapped ({counts}): run `playmolt seal rewrap` first")
 
 
 def add(path: Path, now: datetime) -> KeyEncryptionKey:
-    """Put a new key into the file, which is made where there is none. Raises InvalidKeyFile, OSError."""
+    """Add a new key to the file, which is created if missing. Raises InvalidKeyFile, OSError."""
     key, known = drawn(now), read_keys(path) if path.exists() else ()
     write_keys(path, [*known, key])
     return key
 
 
 async def rewrap(rows: PgKeyRows, path: Path) -> int:
-    """Put all rows under the newest key of the file, and give how many. One that fails is left as it was.
+    """Rewrap all rows with the newest key of the file and return their number. A row that fails stays as it was.
 
-    Raises InvalidKeyFile, UnsealFailed where the file lacks a key that is needed, LogUnavailable.
+    Raises InvalidKeyFile, LogUnavailable, and UnsealFailed if the file lacks a key.
     """
     keys = {key.id: key for key in read_keys(path)}
     newest = max(keys.values(), key=lambda key: key.created_at)
@@ -42,13 +42,13 @@ async def rewrap(rows: PgKeyRows, path: Path) -> int:
         for row in outdated:
             kek = keys.get(row.kek)
             if kek is None or row.wrapped is None:
-                raise UnsealFailed(f"{row.stream} is wrapped by {row.kek}, which {path} lacks")
+                raise UnsealFailed(f"{row.stream} is wrapped by {row.kek}, which is missing from {path}")
             moved += await rows.rewrap(row, newest.id, newest.wrap(kek.unwrap(row.wrapped)))
     return moved
 
 
 async def drop(rows: PgKeyRows, path: Path, keep: timedelta, now: datetime) -> Sequence[str]:
-    """Take the keys out of the file that were replaced longer than `keep` ago, and give their ids.
+    """Remove the keys from the file that were replaced longer than `keep` ago, and return their ids.
 
     Raises KeyNeeded, InvalidKeyFile, LogUnavailable.
     """
@@ -60,7 +60,7 @@ async def drop(rows: PgKeyRows, path: Path, keep: timedelta, now: datetime) -> S
     write_keys(path, [key for key in known if key.id not in gone])
     await asyncio.sleep(_UNDER_WAY_SECONDS)
     try:
-        # A session that was being opened under an old key must not lose it.
+        # A session that was just being opened with an old key must not lose it.
         _refuse(await rows.needed(), gone)
     except BaseException:
         write_keys(path, known)
@@ -74,7 +74,7 @@ def _refuse(needed: Mapping[str, int], gone: Sequence[str]) -> None:
 
 
 def renew(path: Path, after: timedelta, now: datetime) -> KeyEncryptionKey | None:
-    """`add` a key when the newest is older than `after`, or there is none."""
+    """`add` a key if there is none or the newest is older than `after`."""
     if path.exists() and read_keys(path)[0].created_at >= now - after:
         return None
     return add(path, now)

@@ -1,4 +1,4 @@
-"""The rows of `vault.key`, as the functions of the schema `vault` give them."""
+"""The rows of `vault.key`, read and written through the functions of the schema `vault`."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -30,25 +30,25 @@ class OwnedSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def enter(connection: Connection, role: str) -> None:
-    """Within a transaction: take the role of the vault on a connection that works in a role."""
+    """Within a transaction, switch a connection that has a role to the role of the vault."""
     if role:
         await connection.execute(f"SET LOCAL ROLE {VAULT_ROLE}")
 
 
 async def leave(connection: Connection, role: str) -> None:
-    """Take the role again that the connection works in."""
+    """Switch back to the role of the connection."""
     if role:
         await connection.execute(f"SET LOCAL ROLE {role}")
 
 
 async def make(connection: Connection, rows: Iterable[KeyRow]) -> set[str]:
-    """Within a transaction in the vault's role: keep rows, and give the streams that had none."""
+    """Within a transaction in the vault's role: store rows, and return the streams that had none."""
     columns = zip(*[(row.stream, row.owner, row.kek, row.wrapped) for row in rows], strict=True)
     return {stream for (stream,) in await connection.fetch(_SQL["make"], *map(list, columns))}
 
 
 class PgKeyRows:
-    """Every method raises LogUnavailable, and NotPermitted for a login that does not reach the vault."""
+    """Every method raises LogUnavailable, and NotPermitted for a login without access to the vault."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -71,23 +71,23 @@ class PgKeyRows:
         return [OwnedSession(stream=stream, created_at=made, erased_at=erased) for stream, made, erased in rows]
 
     async def erase(self, stream: str) -> datetime | None:
-        """Empty a session's row, for ever, and say when that was; None where there is none."""
+        """Empty a session's row for ever and return when that was; None if there is no row."""
         async with self._reaching() as vault:
             emptied: datetime | None = await vault.fetchval(_SQL["erase"], stream)
         return emptied
 
     async def outdated(self, kek: str, limit: int) -> Sequence[KeyRow]:
-        """Some of the rows that are wrapped by another key than this."""
+        """Up to `limit` rows that another key wraps."""
         async with self._reaching() as vault:
             return [_row(*row) for row in await vault.fetch(_SQL["outdated"], kek, limit)]
 
     async def rewrap(self, row: KeyRow, kek: str, wrapped: bytes) -> bool:
-        """Put a row under another key; False where it changed since it was read."""
+        """Wrap a row with another key; False if it changed since it was read."""
         async with self._reaching() as vault:
             return bool(await vault.fetchval(_SQL["rewrap"], row.stream, row.wrapped, kek, wrapped))
 
     async def needed(self) -> Mapping[str, int]:
-        """Key-encryption key → how many sessions need it."""
+        """Key-encryption key → number of sessions that need it."""
         async with self._reaching() as vault:
             return {str(kek): int(sessions) for kek, sessions in await vault.fetch(_SQL["needed"])}
 

@@ -1,4 +1,4 @@
-"""The key of a session, and what is sealed and hashed under the keys that follow from it (docs/event-log.md)."""
+"""The key of a session, and sealing and hashing under keys derived from it (docs/event-log.md)."""
 
 import hmac
 import os
@@ -19,11 +19,11 @@ _NO_SALT: Final = bytes(32)
 
 
 class UnsealFailed(ValueError):
-    """What should be sealed is not, or under another key or place than this one."""
+    """The text is not sealed, or sealed under another key or for another place."""
 
 
 class Sealed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is stored in place of data."""
+    """Stored in place of a record's data."""
 
     sealed: str
 
@@ -37,12 +37,12 @@ def to_text(raw: bytes) -> str:
 
 
 def from_text(text: str) -> bytes:
-    """Raises ValueError for what is no base64url; padding may be there."""
+    """Decode base64url, with or without padding. Raises ValueError."""
     return urlsafe_b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4))
 
 
 def sealed_text(data: bytes) -> str | None:
-    """The text in data as it is stored; None when it is not sealed."""
+    """The sealed text in stored data; None if the data is not sealed."""
     if not data.startswith(b'{"sealed":"'):
         return None
     try:
@@ -52,9 +52,9 @@ def sealed_text(data: bytes) -> str | None:
 
 
 def open_record(key: bytes, place: str, text: str) -> bytes:
-    """Open the text of a record with the record's own key; `place` is what `record_place` gives. Raises UnsealFailed."""
+    """Open a record's text with the record's own key; `place` comes from `record_place`. Raises UnsealFailed."""
     if not text.startswith(_FORM):
-        raise UnsealFailed(f"{place} is sealed in a form that this release does not know")
+        raise UnsealFailed(f"{place} is sealed in an unknown form")
     try:
         raw = from_text(text.removeprefix(_FORM))
         return AESGCM(key).decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], place.encode())
@@ -63,12 +63,12 @@ def open_record(key: bytes, place: str, text: str) -> bytes:
 
 
 def record_place(stream: str, version: int, kind: str, schema_version: int) -> str:
-    """What a record's sealed data is bound to."""
+    """The associated data of a record's sealed data."""
     return f"{stream}|{version}|{kind}|{schema_version}"
 
 
 class StreamKey:
-    """Seals and opens what belongs to one session."""
+    """Seals and opens the data of one session."""
 
     __slots__ = ("_root", "secret", "stream")
 
@@ -85,7 +85,7 @@ class StreamKey:
         return self.derived(str(version))
 
     def seal_record(self, version: int, kind: str, schema_version: int, data: bytes) -> bytes:
-        """The data of a record as it is stored."""
+        """Seal a record's data for storage."""
         text = _seal(self.record_key(version), record_place(self.stream, version, kind, schema_version), data)
         return b'{"sealed":"%b"}' % text.encode()
 
@@ -97,7 +97,7 @@ class StreamKey:
         return open_record(self.record_key(version), place, text)
 
     def seal_text(self, name: str, text: bytes) -> bytes:
-        """Seal what lies beside the log (`outcome|ID`, `blob|HASH`) in the same form."""
+        """Seal a text beside the log (`outcome|ID`, `blob|HASH`) in the same form."""
         return b'{"sealed":"%b"}' % _seal(self.derived(name), f"{self.stream}|{name}", text).encode()
 
     def open_text(self, name: str, stored: bytes) -> bytes:
@@ -108,22 +108,22 @@ class StreamKey:
         return open_record(self.derived(name), place, text)
 
     def hash_of(self, purpose: str, value: bytes) -> str:
-        """A hash that nobody can guess a value by: hex HMAC-SHA-256 for `state`, `request` and `blob`."""
+        """A keyed hash that confirms no guess: hex HMAC-SHA-256 for `state`, `request` and `blob`."""
         return hmac.digest(self.derived(purpose), value, "sha256").hex()
 
 
 def hash_of_state(state: object, key: StreamKey | None) -> str:
-    """What a record carries of a state: of a sealed stream a hash that nobody can guess the state by."""
+    """The state hash of a record: keyed for a sealed stream, so that it confirms no guess."""
     return state_hash(state) if key is None else key.hash_of("state", state_json(state))
 
 
 def fingerprint_under(key: StreamKey | None, fingerprint: str) -> str:
-    """What is stored of a request's fingerprint; "" stays what it is."""
+    """A request's fingerprint as stored; "" stays ""."""
     return fingerprint if key is None or not fingerprint else key.hash_of("request", fingerprint.encode())
 
 
 def short_fingerprint(key: StreamKey | None, fingerprint: str) -> str:
-    """What a record says of a request: 128 bits of its fingerprint."""
+    """A request's fingerprint in a record: 128 bits of it."""
     return fingerprint_under(key, fingerprint)[:_SHORT_DIGITS]
 
 

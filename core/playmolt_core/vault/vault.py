@@ -1,4 +1,4 @@
-"""The keys of sessions, unwrapped: rows of the database and keys of the file come together here."""
+"""Unwrapped keys of sessions, from rows of the database and keys of the file; and the long texts they seal."""
 
 import hashlib
 import secrets
@@ -18,7 +18,7 @@ _KEPT: Final = 10_000
 
 
 class Erased(LookupError):
-    """The session's key is gone: nothing of what was sealed under it can be opened any more."""
+    """The session's key was destroyed: nothing sealed under it can be opened."""
 
     def __init__(self, stream: str, at: datetime | None) -> None:
         super().__init__(f"{stream} was erased")
@@ -27,13 +27,13 @@ class Erased(LookupError):
 
 
 class KeyRows(Protocol):
-    """What `rows.PgKeyRows` is to the vault."""
+    """The part of `rows.PgKeyRows` that the vault uses."""
 
     async def read(self, streams: Iterable[str]) -> Sequence[KeyRow]: ...
 
 
 class Vault:
-    """Gives the keys of sessions, and makes those of new ones."""
+    """Loads the keys of sessions and creates those of new ones."""
 
     def __init__(self, rows: KeyRows, file: KeyFile) -> None:
         self.rows = rows
@@ -47,7 +47,7 @@ class Vault:
         return StreamKey(stream, secrets.token_bytes(KEY_BYTES))
 
     def row(self, key: StreamKey, owner: str) -> KeyRow:
-        """The row of a new key, to be stored together with its stream's first record. Raises InvalidKeyFile."""
+        """The row of a new key, to store together with the stream's first record. Raises InvalidKeyFile."""
         kek = self.file.newest()
         return KeyRow(stream=key.stream, owner=owner, kek=kek.id, wrapped=kek.wrap(key.secret))
 
@@ -68,7 +68,7 @@ class Vault:
         raise UnsealFailed(f"{stream} has no key in the vault")
 
     async def keys(self, streams: Iterable[str]) -> Mapping[str, StreamKey | Erased | UnsealFailed]:
-        """The keys of some streams, or why there is none; streams of types that are not sealed are left out.
+        """The keys of some streams, or why one is unavailable; streams of types that are not sealed are left out.
 
         Raises LogUnavailable, NotPermitted.
         """
@@ -76,8 +76,8 @@ class Vault:
         for row in await self.rows.read(filter(is_sealed_type, streams)):
             try:
                 found[row.stream] = self.unwrapped(row)
-            except (Erased, UnsealFailed) as gone:
-                found[row.stream] = gone
+            except (Erased, UnsealFailed) as reason:
+                found[row.stream] = reason
         return found
 
     def forget(self, stream: str) -> None:
@@ -91,7 +91,7 @@ class Vault:
         kek = self.file.find(row.kek)
         if kek is None:
             raise UnsealFailed(
-                f"{row.stream} is wrapped by the key {row.kek}, which the file of PLAYMOLT_SEAL_KEYS lacks"
+                f"{row.stream} is wrapped by the key {row.kek}, which is missing from the file of PLAYMOLT_SEAL_KEYS"
             )
         return StreamKey(row.stream, kek.unwrap(row.wrapped))
 
@@ -103,9 +103,9 @@ class Vault:
 
 
 class SessionTexts:
-    """Texts by their SHA-256, each kept for one session. Raises LogUnavailable, Erased and UnsealFailed.
+    """Long texts by their SHA-256, each of one session. Raises LogUnavailable, Erased and UnsealFailed.
 
-    In the database a text lies under a hash that only the session's key makes: its SHA-256 would confirm a guess.
+    The database stores a text under a hash that needs the session's key: its SHA-256 would confirm a guess.
     """
 
     def __init__(self, blobs: PgBlobs, vault: Vault) -> None:
@@ -113,7 +113,7 @@ class SessionTexts:
         self._vault = vault
 
     async def put(self, stream: str, texts: Iterable[str]) -> list[str]:
-        """Keep texts; gives their hashes (hex)."""
+        """Store texts and return their hashes (hex)."""
         key, bodies = await self._key(stream), list(texts)
         hashes = [hashlib.sha256(body.encode()).hexdigest() for body in bodies]
         sealed = {
@@ -124,7 +124,7 @@ class SessionTexts:
         return hashes
 
     async def texts(self, stream: str, hashes: Iterable[str]) -> dict[str, str]:
-        """The texts of a session that there are, by their hashes."""
+        """The existing texts of a session, by their hashes."""
         key = await self._key(stream)
         wanted = {_name(key, digest): digest for digest in hashes}
         found = await self._blobs.texts(wanted)
