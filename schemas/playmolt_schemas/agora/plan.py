@@ -512,7 +512,8 @@ class PcsSoFar(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The interim PCS of a cell, and its floors: the values expected without any difference.
 
     Decimal strings. `floor_null` is the mean over all labelings of the runs. `floor_stage1` and `floor_phase1` are not
-    floors: they measure how much single runs of an arm differ, and require two runs of the arm. `n_…` count valid turns.
+    floors: they measure how much single runs of an arm differ, and require two runs of the arm. `n_…` counts
+    valid turns.
     """
 
     pcs: str

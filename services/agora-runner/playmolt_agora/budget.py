@@ -9,7 +9,6 @@ from decimal import Decimal
 from typing import Final, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
 from playmolt_core.llm.catalogue import ModelEntry, decimal_text, is_scripted
 from playmolt_schemas.agora.plan import Budget, Limits, Spent
 
@@ -85,11 +84,6 @@ def _dearer(price: str | None, other: str | None) -> str | None:
     return price if price is None or other is None or Decimal(other) <= Decimal(price) else other
 
 
-def amount(value: Decimal) -> str | UnsetType:
-    """An amount as a state keeps it: UNSET where there is none."""
-    return decimal_text(value) if value else UNSET
-
-
 def added(spent: Spent, charge: Charge) -> Spent:
     """What is spent after a charge; once a cost is unknown, so is the sum."""
     known = decimal_text(Decimal(spent.known) + Decimal(charge.cost or 0))
@@ -119,18 +113,11 @@ def summed(parts: Iterable[Spent]) -> Spent:
         completion_tokens=sum(each.completion_tokens for each in spent),
         known=known,
         unknown_calls=unknown,
-        refused_calls=sum(each.refused_calls or 0 for each in spent) or UNSET,
-        cached_tokens=sum(each.cached_tokens or 0 for each in spent) or UNSET,
-        reasoning_tokens=sum(each.reasoning_tokens or 0 for each in spent) or UNSET,
-        held=amount(sum((Decimal(each.held or 0) for each in spent), Decimal(0))),
+        refused_calls=sum(each.refused_calls for each in spent),
+        cached_tokens=sum(each.cached_tokens for each in spent),
+        reasoning_tokens=sum(each.reasoning_tokens for each in spent),
+        held=decimal_text(sum((Decimal(each.held) for each in spent), Decimal(0))),
     )
-
-
-def as_told(spent: Spent) -> Spent:
-    """What was stored before the known part stood beside the sum: a sum that is known is that part."""
-    if spent.cost is None:
-        return spent if spent.unknown_calls else msgspec.structs.replace(spent, unknown_calls=1)
-    return msgspec.structs.replace(spent, known=spent.cost)
 
 
 def total(*costs: str | None) -> str | None:

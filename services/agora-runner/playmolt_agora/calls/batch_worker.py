@@ -62,7 +62,7 @@ class BatchWorker:
             state: State = (await leased.present()).state
             if not batches_are_due(state):
                 return
-            for batch in state.batches or ():
+            for batch in state.batches:
                 await self._poll(leased, batch)
             await self._submit(leased, state)
             await self._sleep(LOOK_SECONDS)
@@ -95,7 +95,7 @@ class BatchWorker:
 
     async def _submit(self, leased: LeasedEffect, state: State) -> None:
         waiting = await self._calls.waiting(leased.stream)
-        under_way = {each.model: each for each in state.batches or ()}
+        under_way = {each.model: each for each in state.batches}
         for name, calls in _named(waiting):
             if (batch := under_way.get(calls[0].alias)) is not None:  # killed before its calls were told of it
                 await self._calls.submitted(leased.stream, name, batch.batch)

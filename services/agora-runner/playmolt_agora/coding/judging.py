@@ -94,9 +94,7 @@ class _Work:
         self, leased: LeasedEffect, plan: Plan, judge: Judge, model: JudgeModel, before: _Before, *, batch: bool
     ) -> None:
         pinned = judge.judge
-        prices = Prices(
-            pinned.input_price, pinned.output_price, pinned.cached_price or None, pinned.reasoning_price or None
-        )
+        prices = Prices(pinned.input_price, pinned.output_price, pinned.cached_price, pinned.reasoning_price)
         self._leased = leased
         self._plan = plan
         self._judge = judge

@@ -47,7 +47,7 @@ class Spending:
 
     def _reserved(self) -> Spent:
         """What is spent, held and under way: what a call cost that nobody can tell is held, or nothing."""
-        known = Decimal(self._spent.known) + Decimal(self._spent.held or 0)
+        known = Decimal(self._spent.known) + Decimal(self._spent.held)
         known += sum((Decimal(charge.cost or 0) for charge in self._under_way), Decimal(0))
         return Spent(
             calls=self._spent.calls + len(self._under_way),

@@ -1,6 +1,5 @@
 """What is coded of an experiment's thoughts: by judges, within a budget of their own, and by people on sheets."""
 
-from msgspec import UNSET
 from playmolt_core.game.decider import Accepted, Decision, Refused
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.coding import JudgeBudget, JudgingStatus
@@ -34,10 +33,10 @@ def start_judging(state: State, command: commands.StartJudging) -> Decision:
     if state.status == "aborted":
         return game_over(state)
     before = state.judge(command.judge.alias)
-    number = (state.judgings or 0) + 1
+    number = state.judgings + 1
     started = JudgingStarted(
         number=number, by=command.by[:BY_CHARS], judge=command.judge, turns=command.turns, budget=command.budget,
-        batch=command.batch or UNSET,
+        batch=bool(command.batch),
     )  # fmt: skip
     if before is not None and before.status == "running":
         known = (before.turns, before.budget, before.judge, bool(before.batch))
@@ -87,7 +86,7 @@ def record_judgement(state: State, command: commands.RecordJudgement) -> Decisio
 def end_judging(state: State, command: commands.EndJudging) -> Decision:
     if state.status == "aborted":
         return game_over(state)
-    judge = next((each for each in state.judges or () if each.number == command.number), None)
+    judge = next((each for each in state.judges if each.number == command.number), None)
     if judge is None or judge.status != "running":
         return Accepted()
     return Accepted((_ended(judge, command.outcome, command.detail[:NOTE_CHARS]),))

@@ -50,7 +50,7 @@ class ThoughtsToCode(msgspec.Struct, frozen=True, gc=False):
 def effects(state: State) -> Iterator[Effect]:
     """All runs that are not opened yet are asked for at once; judges also work on what is finished."""
     if state.status not in ("unlocked", "aborted"):
-        yield from (_judging(state, judge) for judge in state.judges or () if judge.status == "running")
+        yield from (_judging(state, judge) for judge in state.judges if judge.status == "running")
     yield from _of_runs(state)
     if state.since is not None and batches_are_due(state):
         yield Effect(id=digest([BATCHES, state.game_id])[:32], kind=BATCHES, due=state.since, payload=None)
@@ -82,7 +82,7 @@ def batches_are_due(state: State) -> bool:
     """Whether calls may wait for batches, or a batch is under way."""
     plan = state.plan.batch if state.plan and state.plan.batch else BatchPlan()
     playing = plan.play and state.status == "running" and any(run.status != "finished" for run in state.runs)
-    judges = [judge for judge in state.judges or () if judge.status == "running" and state.asks_in_batches(judge)]
+    judges = [judge for judge in state.judges if judge.status == "running" and state.asks_in_batches(judge)]
     judging = bool(judges) and state.status not in ("unlocked", "aborted")
     return playing or judging or (bool(state.batches) and state.status == "running")
 

@@ -3,7 +3,6 @@
 from typing import Any, ClassVar, Final
 
 import msgspec
-from msgspec import UNSET, UnsetType
 from playmolt_core.game.decider import Event, stored_types
 from playmolt_schemas.agora.coding import JudgeBudget, JudgingStatus, SheetRow, Which
 from playmolt_schemas.agora.plan import Budget, Folder, Noticed, PcsSoFar, Plan, Spent, Square, StopKind
@@ -21,8 +20,8 @@ class PinnedModel(msgspec.Struct, frozen=True, kw_only=True):
     base_url: str | None
     input_price: str | None
     output_price: str | None
-    cached_price: str | UnsetType = UNSET
-    reasoning_price: str | UnsetType = UNSET
+    cached_price: str | None = None
+    reasoning_price: str | None = None
     scripted: bool
 
 
@@ -80,9 +79,9 @@ class Preregistered(Event, frozen=True, kw_only=True):
     stopping_rule: str
     warnings: tuple[str, ...]
     pins: Pins
-    folder: Folder | UnsetType = UNSET
+    folder: Folder | None = None
     """The files of the plan's folder; their texts lie in the blob store."""
-    rooms: tuple[LockedRoom, ...] | UnsetType = UNSET
+    rooms: tuple[LockedRoom, ...] = ()
 
 
 class RunOpened(Event, frozen=True, kw_only=True):
@@ -102,7 +101,7 @@ class RunProgressed(Event, frozen=True, kw_only=True):
     run: str
     spent: Spent
     noticed: Noticed = Noticed()
-    models: dict[str, Spent] | UnsetType = UNSET
+    models: dict[str, Spent]
     """What the calls of each model took."""
 
 
@@ -124,7 +123,7 @@ class RunFinished(Event, frozen=True, kw_only=True):
     hash: str
     spent: Spent
     noticed: Noticed = Noticed()
-    models: dict[str, Spent] | UnsetType = UNSET
+    models: dict[str, Spent]
 
 
 class BudgetStopped(Event, frozen=True, kw_only=True):
@@ -145,8 +144,7 @@ class Stopped(Event, frozen=True, kw_only=True):
     type: ClassVar[str] = "stopped"
     by: str
     reason: str
-    kind: StopKind | None = None
-    """What stopped it; null in what was stored before it was told apart."""
+    kind: StopKind
     model: str | None = None
     status: int | None = None
 
@@ -220,7 +218,7 @@ class JudgingStarted(Event, frozen=True, kw_only=True):
     judge: PinnedModel
     turns: Which
     budget: JudgeBudget
-    batch: bool | UnsetType = UNSET
+    batch: bool = False
     """Whether its questions travel in batches."""
 
 

@@ -4,7 +4,6 @@ import hashlib
 from typing import Final
 
 import msgspec
-from msgspec import UNSET
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
 from playmolt_schemas.agora.plan import Plan, Preview, Square
 from playmolt_schemas.agora.turn import RunSpec
@@ -88,8 +87,8 @@ def preregistered(
         stopping_rule=stopping_rule(plan),
         warnings=preview.warnings,
         pins=pins(plan),
-        folder=folder.folder or UNSET,
-        rooms=folder.rooms or UNSET,
+        folder=folder.folder,
+        rooms=folder.rooms,
     )
 
 
@@ -124,7 +123,7 @@ def pinned(alias: str, catalogue: Catalogue) -> PinnedModel:
         base_url=entry.base_url if entry else None,
         input_price=prices.input,
         output_price=prices.output,
-        cached_price=prices.cached or UNSET,
-        reasoning_price=prices.reasoning or UNSET,
+        cached_price=prices.cached,
+        reasoning_price=prices.reasoning,
         scripted=is_scripted(alias),
     )

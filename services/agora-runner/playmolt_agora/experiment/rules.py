@@ -13,8 +13,7 @@ from playmolt_core.game.decider import (
     Refused,
     Viewer,
 )
-from playmolt_core.game.endings import ended
-from playmolt_core.game.game import Game
+from playmolt_core.game.game import Game, ended
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import INTERRUPTED, NOTE_CHARS, Hidden, Plan, Preview
 from playmolt_schemas.canonical import canonical_json
@@ -136,7 +135,7 @@ class Experiment(Game[State]):
             return read
         text, plan, found, folder = read
         if state.version:
-            same = state.plan_hash == found.plan_hash and (state.folder or None) == found.folder
+            same = state.plan_hash == found.plan_hash and state.folder == found.folder
             return Accepted() if same else Refused(Code.ALREADY_STARTED, "This experiment has another plan.")
         if not symmetry.certificate().ok:
             return Refused(Code.INVALID_REQUEST, "The prompts are not symmetric: `playmolt agora check` says where.")
@@ -180,7 +179,7 @@ def _invalid(faults: Sequence[FieldFault]) -> Refused:
 
 def _complete(state: State) -> bool:
     if state.status == "finished":
-        return bool(state.told_since) and not state.judging
+        return state.coded_since and not state.judging
     ended = all(run.status == "finished" for run in state.runs)
     return ended and not state.over and not effects.look_is_due(state)
 
@@ -261,13 +260,13 @@ def _model_text(model: PinnedModel) -> str:
 
 
 def _submit_batch(state: State, command: commands.SubmitBatch) -> Decision:
-    if any(each.batch == command.batch for each in state.batches or ()):
+    if any(each.batch == command.batch for each in state.batches):
         return Accepted()
     return Accepted((BatchSubmitted(batch=command.batch, model=command.model, calls=command.calls),))
 
 
 def _end_batch(state: State, command: commands.EndBatch) -> Decision:
-    batch = next((each for each in state.batches or () if each.batch == command.batch), None)
+    batch = next((each for each in state.batches if each.batch == command.batch), None)
     if batch is None:
         return Accepted()
     done = min(command.done, batch.calls)

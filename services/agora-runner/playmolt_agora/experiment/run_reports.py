@@ -101,7 +101,7 @@ def _without_result(state: State, identifier: str, outcome: str, version: int, l
                 hash=last,
                 spent=run.spent,
                 noticed=run.noticed,
-                models=run.models or {},
+                models=run.models,
             ),
         )
     )

@@ -30,7 +30,7 @@ def spec_of(state: State, plan: Plan, run: Run) -> RunSpec:
         if parent is None:
             raise LookupError(f"{run.run} branches off a run that is not there")
         return branch.forked(spec_of(state, plan, parent), run.run, run.parent.version, run.parent.change)
-    made = matrix.spec(plan, state.game_id, matrix.cell_of(plan, run.cell, state.rooms or ()), run.number)
+    made = matrix.spec(plan, state.game_id, matrix.cell_of(plan, run.cell, state.rooms), run.number)
     if digest(made) == run.spec:
         return made
     return replace(made, seed=matrix.seed_of_cell(plan, run.cell, run.number))

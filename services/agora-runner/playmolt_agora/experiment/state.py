@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
 from playmolt_core.game.game import Changes, Fold
@@ -20,7 +19,6 @@ from playmolt_schemas.agora.plan import (
     Plan,
     RunStatus,
     Spent,
-    StopKind,
     StoppedBy,
 )
 from playmolt_schemas.agora.turn import Parent
@@ -75,7 +73,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     spent: Spent = Spent()
     acts: dict[str, int] = {}
     noticed: Noticed = Noticed()
-    models: dict[str, Spent] | UnsetType = UNSET
+    models: dict[str, Spent] = {}
     added: bool = False
     parent: Parent | None = None
     outcome: str | None = None
@@ -91,7 +89,7 @@ class Judge(msgspec.Struct, frozen=True, kw_only=True):
     turns: Which
     budget: JudgeBudget
     since: datetime
-    batch: bool | UnsetType = UNSET
+    batch: bool = False
     status: JudgingStatus = "running"
     detail: str = ""
     coded: int = 0
@@ -133,17 +131,17 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     looks: tuple[LookRow, ...] = ()
     looked: int = -1
     """Finished runs at the last look of adaptive sampling; -1 before the first."""
-    folder: Folder | UnsetType = UNSET
-    rooms: tuple[LockedRoom, ...] | UnsetType = UNSET
-    judges: tuple[Judge, ...] | UnsetType = UNSET
-    judgings: int | UnsetType = UNSET
+    folder: Folder | None = None
+    rooms: tuple[LockedRoom, ...] = ()
+    judges: tuple[Judge, ...] = ()
+    judgings: int = 0
     """How often a judge was begun."""
-    coders: dict[str, int] | UnsetType = UNSET
+    coders: dict[str, int] = {}
     """Coder → rows of the sheet that counts."""
-    batches: tuple[OpenBatch, ...] | UnsetType = UNSET
+    batches: tuple[OpenBatch, ...] = ()
     """Those under way."""
-    told_since: bool | UnsetType = UNSET
-    """Whether anything was told since the experiment finished."""
+    coded_since: bool = False
+    """Whether thoughts were coded since the experiment finished."""
 
     @property
     def over(self) -> bool:
@@ -166,16 +164,16 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         return next((run for run in self.runs if run.run == identifier), None)
 
     def judge(self, alias: str) -> Judge | None:
-        return next((each for each in self.judges or () if each.judge.alias == alias), None)
+        return next((each for each in self.judges if each.judge.alias == alias), None)
 
     @property
     def judging(self) -> bool:
         """Whether a judge is at work."""
-        return any(each.status == "running" for each in self.judges or ())
+        return any(each.status == "running" for each in self.judges)
 
     def asks_in_batches(self, judge: Judge) -> bool:
         """Whether a judge's questions travel in batches, as it was begun or as the plan says of all."""
-        planned = self.plan.batch if self.plan else UNSET
+        planned = self.plan.batch if self.plan else None
         return bool(judge.batch or (planned and planned.judge))
 
     def held(self) -> dict[str, int]:
@@ -224,9 +222,7 @@ def _opened(state: State, event: RunOpened, _: datetime) -> Changes:
 
 
 def _progressed(state: State, event: RunProgressed, _: datetime) -> Changes:
-    return _changed(
-        state, event.run, spent=budget.as_told(event.spent), noticed=event.noticed, models=event.models or UNSET
-    )
+    return _changed(state, event.run, spent=event.spent, noticed=event.noticed, models=event.models)
 
 
 def _acts_counted(state: State, event: ActsCounted, _: datetime) -> Changes:
@@ -243,9 +239,9 @@ def _run_finished(state: State, event: RunFinished, at: datetime) -> Changes:
             outcome=event.outcome,
             version=event.version,
             hash=event.hash,
-            spent=budget.as_told(event.spent),
+            spent=event.spent,
             noticed=event.noticed,
-            models=event.models or UNSET,
+            models=event.models,
         ),
     }
 
@@ -256,8 +252,7 @@ def _budget_stopped(_: State, event: BudgetStopped, __: datetime) -> Changes:
 
 
 def _stopped(_: State, event: Stopped, __: datetime) -> Changes:
-    kind: StopKind = event.kind or ("runner" if event.by == "runner" else "operator")
-    stopped = StoppedBy(by=kind, model=event.model, status=event.status, detail=event.reason)
+    stopped = StoppedBy(by=event.kind, model=event.model, status=event.status, detail=event.reason)
     return {"status": "stopped", "reason": event.reason, "stopped": stopped}
 
 
@@ -305,9 +300,9 @@ def _judging_started(state: State, event: JudgingStarted, at: datetime) -> Chang
         judge=event.judge, number=event.number, turns=event.turns, budget=event.budget, since=at, batch=event.batch
     )
     again = replace(begun, coded=before.coded, failed=before.failed, spent=before.spent) if before else begun
-    others = state.judges or ()
+    others = state.judges
     judges = tuple(again if each is before else each for each in others) if before else (*others, again)
-    return {"judges": judges, "judgings": event.number, "told_since": _since(state)}
+    return {"judges": judges, "judgings": event.number, "coded_since": state.status == "finished"}
 
 
 def _judge_coded(state: State, event: JudgeCoded, _: datetime) -> Changes:
@@ -321,38 +316,34 @@ def _judge_coded(state: State, event: JudgeCoded, _: datetime) -> Changes:
             spent=with_call(judge.spent, event.taken),
         )
 
-    return {"judges": _judged(state, event.judge, after), "told_since": _since(state)}
+    return {"judges": _judged(state, event.judge, after), "coded_since": state.status == "finished"}
 
 
 def _judging_ended(state: State, event: JudgingEnded, _: datetime) -> Changes:
     def after(judge: Judge) -> Judge:
         return replace(judge, status=event.outcome, detail=event.detail)
 
-    return {"judges": _judged(state, event.judge, after), "told_since": _since(state)}
+    return {"judges": _judged(state, event.judge, after), "coded_since": state.status == "finished"}
 
 
 def _judged(state: State, alias: str, after: Callable[[Judge], Judge]) -> tuple[Judge, ...]:
-    return tuple(after(each) if each.judge.alias == alias else each for each in state.judges or ())
+    return tuple(after(each) if each.judge.alias == alias else each for each in state.judges)
 
 
 def _sheet_coded(state: State, event: SheetCoded, _: datetime) -> Changes:
-    return {"coders": {**(state.coders or {}), event.coder: len(event.rows)}, "told_since": _since(state)}
+    return {"coders": {**state.coders, event.coder: len(event.rows)}, "coded_since": state.status == "finished"}
 
 
 def _batch_submitted(state: State, event: BatchSubmitted, _: datetime) -> Changes:
-    return {"batches": (*(state.batches or ()), OpenBatch(event.batch, event.model, event.calls))}
+    return {"batches": (*state.batches, OpenBatch(event.batch, event.model, event.calls))}
 
 
 def _batch_ended(state: State, event: BatchEnded, _: datetime) -> Changes:
-    return {"batches": tuple(each for each in state.batches or () if each.batch != event.batch) or UNSET}
-
-
-def _since(state: State) -> bool | UnsetType:
-    return True if state.status == "finished" else UNSET
+    return {"batches": tuple(each for each in state.batches if each.batch != event.batch)}
 
 
 def _finished(_: State, __: ExperimentFinished, ___: datetime) -> Changes:
-    return {"status": "finished", "reason": "", "told_since": UNSET}
+    return {"status": "finished", "reason": "", "coded_since": False}
 
 
 def _aborted(_: State, event: ExperimentAborted, __: datetime) -> Changes:

@@ -40,7 +40,7 @@ def experiment(state: State) -> ExperimentState:
         progress=_progress(state),
         tokens=state.spent.tokens,
         cost=state.spent.cost,
-        spent=state.spent.whole,
+        spent=state.spent,
         budget=state.budget,
         tests=tuple(test.test for test in state.tests if test.confirmatory),
         stimuli=state.pins.stimuli,
@@ -50,8 +50,8 @@ def experiment(state: State) -> ExperimentState:
         looks=state.looks,
         stopped=state.stopped,
         prompt_cut=_prompt_cut(state),
-        costs=tuple(cost_lines([(run.cell, run.models or {}) for run in state.runs])),
-        folder=state.folder or None,
+        costs=tuple(cost_lines([(run.cell, run.models) for run in state.runs])),
+        folder=state.folder,
         pcs_cells=tuple(cell.name for cell in interim_pcs.cells(state.plan)) if state.plan else (),
     )
 
@@ -74,11 +74,11 @@ def codings(state: State) -> Codings:
                 coded=each.coded,
                 failed=each.failed,
                 budget=each.budget,
-                spent=each.spent.whole,
+                spent=each.spent,
             )
-            for each in state.judges or ()
+            for each in state.judges
         ),
-        coders=tuple(CoderRow(coder=coder, rows=rows) for coder, rows in (state.coders or {}).items()),
+        coders=tuple(CoderRow(coder=coder, rows=rows) for coder, rows in state.coders.items()),
     )
 
 
@@ -89,7 +89,7 @@ def line(state: State) -> ExperimentRow:
         status=state.status,
         created_at=state.created_at,
         progress=_progress(state),
-        spent=state.spent.whole,
+        spent=state.spent,
         scripted=_scripted(state),
         exploratory=_exploratory(state),
     )
@@ -108,11 +108,11 @@ def cost_lines(runs: Iterable[tuple[str, Mapping[str, Spent]]]) -> Iterator[Cost
             model=model,
             calls=spent.calls,
             failed_calls=spent.failed_calls,
-            refused_calls=spent.refused_calls or 0,
+            refused_calls=spent.refused_calls,
             prompt_tokens=spent.prompt_tokens,
-            cached_tokens=spent.cached_tokens or 0,
+            cached_tokens=spent.cached_tokens,
             completion_tokens=spent.completion_tokens,
-            reasoning_tokens=spent.reasoning_tokens or 0,
+            reasoning_tokens=spent.reasoning_tokens,
             known=spent.known,
             unknown_calls=spent.unknown_calls,
         )
@@ -162,7 +162,7 @@ def _run(state: State, run: Run) -> RunRow:
         number=run.number,
         status=run.status,
         turns_planned=_planned(run),
-        spent=run.spent.whole,
+        spent=run.spent,
         exploratory=run.parent is not None or _exploratory(state),
         added=run.added,
         parent=run.parent.run if run.parent else None,

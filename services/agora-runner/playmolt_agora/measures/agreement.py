@@ -63,7 +63,7 @@ def _labels(coding: Coding, turn: TurnRecord) -> Iterator[tuple[str, Any]]:
         yield "code", None
         return
     cues = Cues(s=coding.survival, o=coding.social)
-    yield "code", dissoc(cues, valid=True, action=turn.action_base or turn.action, target=turn.target)
+    yield "code", dissoc(cues, valid=True, action=turn.action_base, target=turn.target)
 
 
 def _rows(labels: Mapping[str, Mapping[str, Mapping[Place, Any]]], seed: str) -> Iterator[Result]:

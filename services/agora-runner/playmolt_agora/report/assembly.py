@@ -10,7 +10,6 @@ from playmolt_schemas.agora.plan import CostRow, Noticed, Spent
 from playmolt_schemas.agora.turn import TurnRecord
 from playmolt_schemas.records import Record
 
-from playmolt_agora import budget
 from playmolt_agora.bundle.seal import ModelNote
 from playmolt_agora.coding.codings import codings
 from playmolt_agora.coding.thoughts import codable
@@ -310,7 +309,7 @@ def _spent(told: Sequence[Event], run: str) -> Spent | None:
         for event in told
         if isinstance(event, events.RunFinished | events.RunProgressed) and event.run == run
     ]
-    return budget.as_told(spent[-1]) if spent else None
+    return spent[-1] if spent else None
 
 
 def _read(records: Sequence[Record], known: Mapping[tuple[str, int], type[Event]], *kinds: str) -> Iterator[Event]:

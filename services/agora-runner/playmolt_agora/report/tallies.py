@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from playmolt_schemas.agora.turn import Language, TurnRecord
 
-from playmolt_agora.measures.data.arms import arm_of, base_of, is_valid, place_of, rank_of
+from playmolt_agora.measures.data.arms import arm_of, is_valid, place_of, rank_of
 
 BINS: Final = 10
 """Pieces of time in the plots over time, fewer where a run has fewer turns; the windows of Instruction Drift are those
@@ -36,7 +36,7 @@ def piece_of(turn: TurnRecord) -> int:
 
 def action_mix(turns: Iterable[TurnRecord]) -> dict[Cell, Mix]:
     """Count attempted actions on valid turns by cell and piece of time."""
-    return _mixes((turn, turn.model, str(base_of(turn))) for turn in turns if is_valid(turn))
+    return _mixes((turn, turn.model, str(turn.action_base)) for turn in turns if is_valid(turn))
 
 
 def occupancy(turns: Iterable[TurnRecord]) -> dict[Cell, Mix]:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from msgspec import UNSET
 from msgspec.structs import replace
+from playmolt_core.llm.catalogue import decimal_text
 from playmolt_schemas.agora.plan import Spent
 
 from playmolt_agora import budget
@@ -22,7 +22,7 @@ _UNSENT: Final = "ConnectError"
 def with_call(spent: Spent, call: dict[str, Any]) -> Spent:
     """Add a call as it is stored. A 429 is none; lost ones count each, at a cost that nobody knows."""
     if not is_call(call):
-        return replace(spent, refused_calls=(spent.refused_calls or 0) + 1)
+        return replace(spent, refused_calls=spent.refused_calls + 1)
     usage = call.get("usage") or {}
     prompt, completion = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
     calls = int(call.get("lost", 1))
@@ -33,9 +33,9 @@ def with_call(spent: Spent, call: dict[str, Any]) -> Spent:
         failed_calls=charged.failed_calls + failed,
         prompt_tokens=charged.prompt_tokens + prompt,
         completion_tokens=charged.completion_tokens + completion,
-        cached_tokens=(charged.cached_tokens or 0) + (usage.get("cached_tokens") or 0) or UNSET,
-        reasoning_tokens=(charged.reasoning_tokens or 0) + (usage.get("reasoning_tokens") or 0) or UNSET,
-        held=budget.amount(Decimal(charged.held or 0) + Decimal(call.get("held") or 0)),
+        cached_tokens=charged.cached_tokens + (usage.get("cached_tokens") or 0),
+        reasoning_tokens=charged.reasoning_tokens + (usage.get("reasoning_tokens") or 0),
+        held=decimal_text(Decimal(charged.held) + Decimal(call.get("held") or 0)),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -58,7 +58,7 @@ def _stage(state: State) -> Stage:
             stage = "market" if state.rules.market else "evening"
     if stage == "evening" and dying(state) is None:
         stage = "regrowth"
-    if stage == "regrowth" and (state.settled or 0) >= len(state.resources or ()):
+    if stage == "regrowth" and state.settled >= len(state.resources):
         return "finished" if _is_last(state) else "opening"
     return stage
 
@@ -68,7 +68,7 @@ def _is_last(state: State) -> bool:
     own, living = state.rules.own, len(state.living)
     if not living or state.turn >= state.run.turns:
         return True
-    return own is not UNSET and resources.exhausted(own, state.resources or {}, living)
+    return own is not UNSET and resources.exhausted(own, state.resources, living)
 
 
 def _opened(_: State, event: RunOpened, at: datetime) -> Changes:
@@ -76,7 +76,7 @@ def _opened(_: State, event: RunOpened, at: datetime) -> Changes:
     start = rules.energy.start * rules.unit
     own, influence = rules.own, rules.own.influence if rules.own else 0
     rank = ranks.rank_of(rules, influence) if own else ranks.FIRST
-    held = {name: each.start for name, each in own.resources.items()} if own and own.resources else UNSET
+    held = {name: each.start for name, each in own.resources.items()} if own else {}
     return {
         "phase": "running",
         "spec": event.spec,
@@ -106,7 +106,7 @@ def _epoch(state: State, event: EpochStarted, at: datetime) -> Changes:
         "gini": event.gini.get("energy"),
         "agents": _affected(state.agents, event.effect_applied, Effect()),
         "resources": _held(state, event.effect_applied),
-        "settled": 0 if state.resources else UNSET,
+        "settled": 0,
         "stage": "crisis" if event.crisis else "morning",
         "due": at,
     }
@@ -126,7 +126,7 @@ def _acted(state: State, event: AgentActed, at: datetime) -> Changes:
     actor = agents[record.agent]
     if record.place_after != actor.place:
         agents[record.agent] = replace(actor, place=record.place_after)
-    changes = _taken(state, record, at, private=bool(event.private)) | {
+    changes = _taken(state, record, at, private=event.private) | {
         "agents": agents,
         "treasury": state.treasury + record.effect_applied.treasury + record.effect_shadow.treasury,
         "owed": _owed(state, event),
@@ -180,10 +180,7 @@ def _contestable(state: State, event: AgentActed) -> Changes:
     return {}
 
 
-def _held(state: State, effect: Effect) -> Any:
-    """The resources after an effect; UNSET in a world without."""
-    if not state.resources:
-        return UNSET
+def _held(state: State, effect: Effect) -> dict[str, int]:
     return state.resources | {name: state.resources[name] + step for name, step in effect.resources.items()}
 
 
@@ -244,7 +241,7 @@ def _taxed(state: State, event: TaxChanged, _: datetime) -> Changes:
 
 def _contested(state: State, event: ActContested, _: datetime) -> Changes:
     changes: Changes = {
-        "contestable": UNSET,
+        "contestable": None,
         "agents": _affected(state.agents, event.effect_applied, event.effect_shadow),
         "treasury": state.treasury + event.effect_applied.treasury + event.effect_shadow.treasury,
     }
@@ -258,8 +255,8 @@ def _contested(state: State, event: ActContested, _: datetime) -> Changes:
 
 def _resource(state: State, event: ResourceSettled, _: datetime) -> Changes:
     return {
-        "resources": (state.resources or {}) | {event.name: event.after},
-        "settled": (state.settled or 0) + 1,
+        "resources": state.resources | {event.name: event.after},
+        "settled": state.settled + 1,
         "stage": "regrowth",
     }
 

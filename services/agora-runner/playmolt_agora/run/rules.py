@@ -17,8 +17,7 @@ from playmolt_core.game.decider import (
     Refused,
     Viewer,
 )
-from playmolt_core.game.endings import ended
-from playmolt_core.game.game import Game
+from playmolt_core.game.game import Game, ended
 from playmolt_schemas.agora.feed import RunView
 from playmolt_schemas.agora.turn import PhaseName
 from playmolt_schemas.canonical import digest
@@ -188,8 +187,8 @@ def _taken(state: State, command: commands.TakeTurn) -> Decision:
         record=record,
         value=deed.value,
         heard_by=_heard_by(state, agent, found, deed),
-        weight=ranks.weight_of(state.rules, state.agents[agent].influence) if _weighs(state) else UNSET,
-        private=True if _whispers(state, found.action) else UNSET,
+        weight=ranks.weight_of(state.rules, state.agents[agent].influence) if _weighs(state) else 1,
+        private=_whispers(state, found.action),
     )
     return Accepted((*calls, acted))
 

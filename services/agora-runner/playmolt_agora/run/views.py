@@ -102,7 +102,7 @@ def run(state: State, seat: str | None = None) -> RunView:
         crisis=state.crisis,
         acts=tuple(_act(act) for act in state.acts),
         progress=RunProgress(done=state.taken, total=len(state.seats) * spec.turns),
-        resources=state.resources,
+        resources=state.resources or UNSET,
         own=_seat(state, seat) if seat in state.agents else UNSET,
     )
 

@@ -16,7 +16,7 @@ def own_scene(state: State, agent: str) -> OwnScene | None:
         return None
     language, place = state.run.language, state.agents[agent].place
     shown = {
-        name: (state.resources or {}).get(name, 0)
+        name: state.resources.get(name, 0)
         for name, each in own.resources.items()
         if each.shown and each.place in (None, place)
     }

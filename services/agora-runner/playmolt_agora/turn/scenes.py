@@ -62,7 +62,7 @@ def scene(state: State, agent_id: str) -> Scene:
 
 def _weighed(recent: tuple[Happening, ...], shown: int) -> tuple[Happening, ...]:
     """The events that are shown, newest last: each utterance counts as newer by its weight; of equals the newest."""
-    ranked = sorted(range(len(recent)), key=lambda at: (at + (recent[at].weight or 1) - 1, at))
+    ranked = sorted(range(len(recent)), key=lambda at: (at + recent[at].weight - 1, at))
     return tuple(recent[at] for at in sorted(ranked[-shown:]))
 
 

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from msgspec.structs import replace
-from playmolt_core.effects.leased_effect import LeasedEffect
-from playmolt_core.effects.ports import Submit
+from playmolt_core.effects.leased_effect import LeasedEffect, Submit
 from playmolt_core.game.decider import Effect, Event
-from playmolt_core.game.snapshot import Snapshot
+from playmolt_core.game.fold import Snapshot
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.log.port import EventLog
 from playmolt_schemas.agora.plan import Noticed, Spent

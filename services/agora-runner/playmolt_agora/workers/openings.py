@@ -1,7 +1,6 @@
 """The worker that opens the runs of an experiment, forks among them."""
 
-from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect
-from playmolt_core.effects.ports import Submit
+from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect, Submit
 from playmolt_core.log.port import EventLog
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.agora.turn import RunSpec

@@ -124,7 +124,7 @@ def _attempted(attempt: Try) -> Attempted:
         beside=attempt.beside,
         energy=agent.energy // state.rules.unit if real else None,
         influence=agent.influence,
-        resources=state.resources or {},
+        resources=state.resources,
         full=frozenset(name for name in state.rules.places if places.full(state.rules, state.agents, name)),
         target=attempt.target,
         content=attempt.content,

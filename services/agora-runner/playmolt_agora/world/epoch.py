@@ -116,7 +116,7 @@ def _regrown(state: State) -> ResourceSettled | None:
     own, held = state.rules.own, state.resources
     if not own or not held:
         return None
-    name = list(own.resources)[state.settled or 0]
+    name = list(own.resources)[state.settled]
     grown = resources.regrown(own.resources[name], held[name])
     return ResourceSettled(turn=state.turn, name=name, before=held[name], regrown=grown, after=held[name] + grown)
 

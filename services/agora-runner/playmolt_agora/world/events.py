@@ -6,7 +6,6 @@ Every change of energy, influence and treasury stands in an `effect_applied` (or
 
 from typing import Any, ClassVar, Final
 
-from msgspec import UNSET, UnsetType
 from playmolt_core.game.decider import Event, stored_types
 from playmolt_schemas.agora.feed import Outcome, PauseCode
 from playmolt_schemas.agora.turn import Effect, RunSpec, Seat, TurnRecord
@@ -77,8 +76,8 @@ class AgentActed(Event, frozen=True, kw_only=True):
     record: TurnRecord
     value: int | None = None
     heard_by: tuple[str, ...] = ()
-    weight: int | UnsetType = UNSET
-    private: bool | UnsetType = UNSET
+    weight: int = 1
+    private: bool = False
 
 
 class TurnFailed(Event, frozen=True, kw_only=True):

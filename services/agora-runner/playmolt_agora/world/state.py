@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
 from playmolt_schemas.agora.feed import Outcome, PauseCode, RunPhase
 from playmolt_schemas.agora.turn import ParseCode, RunSpec, Seat
 
@@ -42,7 +41,7 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     importance: int
     values: dict[str, Any]
-    weight: int | UnsetType = UNSET
+    weight: int = 1
     """How many events newer it counts, and one, where ranks act."""
 
 
@@ -150,11 +149,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     pauses: int = 0
     """How often it has paused for its model since the last turn was taken."""
     outcome: Outcome | None = None
-    resources: dict[str, int] | UnsetType = UNSET
+    resources: dict[str, int] = {}
     """What the resources of a world hold that has some."""
-    settled: int | UnsetType = UNSET
+    settled: int = 0
     """How many of them have grown again in this turn."""
-    contestable: Contestable | UnsetType = UNSET
+    contestable: Contestable | None = None
 
     @property
     def paused(self) -> PauseCode | None:

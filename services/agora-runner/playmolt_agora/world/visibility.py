@@ -80,7 +80,7 @@ def _acted(state: State, event: AgentActed) -> list[Witnessed]:
 def _weighed(witnessed: Witnessed, event: AgentActed) -> Witnessed:
     """An utterance with what it weighs; one of usual weight is as it ever was."""
     happening, audience = witnessed
-    if not event.weight or event.weight == 1 or happening.kind not in _SAID:
+    if event.weight == 1 or happening.kind not in _SAID:
         return witnessed
     return replace(happening, weight=event.weight), audience
 

@@ -192,7 +192,7 @@ _WEIGHTS: Final[Mapping[str, str]] = {
     "supported": "support",
 }
 _OPTIONAL: Final = frozenset(("ranks_act",))
-"""Rules that the world files leave out, so that what was stored before there were any reads the same."""
+"""Rules that no packaged world sets; a plan may."""
 _OWN: Final = "is what makes the world and not to be changed: its prompts speak of it"
 _ELSEWHERE: Final[Mapping[str, str]] = {
     **dict.fromkeys(("places", "influence", "market", "skills"), _OWN),

@@ -22,7 +22,7 @@ from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.experiment.state import State
 from playmolt_core.db.blobs import InFlight
 from playmolt_core.game.decider import Command, Event, Refused
-from playmolt_core.game.snapshot import Snapshot
+from playmolt_core.game.fold import Snapshot
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.day_budget import DaySpent
 from playmolt_core.llm.port import Attempt, Failed, Listener, ModelRequest, Record, Reply, Sending, Usage

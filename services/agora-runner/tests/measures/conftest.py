@@ -47,6 +47,7 @@ def make_turn(**changed: Any) -> Record:
         record |= {"action": None, "target": None, "content": None, "success": False}
     cues = coding.Cues(record["cue_s"], record["cue_o"])
     derived = {
+        "action_base": record["action"] if record["action"] in ACTIONS else None,
         "feasible_actions": _feasible(record),
         "fn_class": coding.fn_class(record["action"]),
         "dissoc": coding.dissoc(cues, valid=valid, action=record["action"], target=record["target"]),

@@ -21,7 +21,7 @@ class Turn(msgspec.Struct, frozen=True):
     cue_o: bool
     action: str = "trade"
     target: str | None = None
-    action_base: str | None = None
+    action_base: str | None = "trade"
 
 
 def turns(cues: list[tuple[bool, bool]], runs: tuple[str, ...] = RUNS, **more: str) -> list[TurnRecord]:

@@ -76,7 +76,14 @@ def test_a_study_of_pilots_alone_is_described(small):
 
 def test_a_model_that_fails_too_often_leaves_the_tests_and_both_versions_are_given(small):
     broken = ("phase1/E/ko/2", "E")
-    failed = {"parse_code": "timeout", "action": None, "fn_class": None, "dissoc": "U", "success": False}
+    failed = {
+        "parse_code": "timeout",
+        "action": None,
+        "action_base": None,
+        "fn_class": None,
+        "dissoc": "U",
+        "success": False,
+    }
     records = [
         record | failed if (record["run"], record["model"]) == broken and record["turn"] > 3 else record
         for record in small
@@ -97,7 +104,14 @@ def test_a_model_that_fails_too_often_leaves_the_tests_and_both_versions_are_giv
 def test_provenance_is_of_the_tables_there_are(small, analysed):
     assert analysed.unexcluded == {}
     assert set(analysed.provenance) == {*analysed.tables, *analysed.beside}
-    failed = {"parse_code": "timeout", "action": None, "fn_class": None, "dissoc": "U", "success": False}
+    failed = {
+        "parse_code": "timeout",
+        "action": None,
+        "action_base": None,
+        "fn_class": None,
+        "dissoc": "U",
+        "success": False,
+    }
     found = study([record | failed if record["run"] == "phase2/A/1" else record for record in small], seed="s")
     assert set(found.unexcluded) == {
         *("unexcluded_pcs", "unexcluded_ri_ext", "unexcluded_tests", "unexcluded_delta_pcs")

@@ -77,7 +77,9 @@ def test_both_agents_of_a_persona_are_pooled_but_never_mixed(turn):
 
 
 def test_a_window_without_valid_turns_is_null(turn):
-    silent = [{**record, "parse_code": "timeout", "action": None} for record in two_windows(turn)[20:]]
+    silent = [
+        {**record, "parse_code": "timeout", "action": None, "action_base": None} for record in two_windows(turn)[20:]
+    ]
     rows = [each.row for each in drift.rows(frame(two_windows(turn)[:20] + silent), "seed")]
     assert rows[1]["n"] == 0
     assert {rows[1][name] for name in ("h", "h_norm", "id_raw", "id_null", "id_excess")} == {None}
@@ -85,7 +87,9 @@ def test_a_window_without_valid_turns_is_null(turn):
 
 
 def test_a_silent_first_window_leaves_nothing_to_drift_from(turn):
-    silent = [{**record, "parse_code": "timeout", "action": None} for record in two_windows(turn)[:20]]
+    silent = [
+        {**record, "parse_code": "timeout", "action": None, "action_base": None} for record in two_windows(turn)[:20]
+    ]
     window = drift.of_persona(frame(silent + two_windows(turn)[20:]), "seed")[1]
     assert (window.id_raw, window.id_null, window.id_excess) == (None, None, None)
     assert window.h_norm == pytest.approx(0.9436, abs=5e-5)

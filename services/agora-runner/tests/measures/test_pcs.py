@@ -198,7 +198,7 @@ def test_agents_weigh_the_same_however_long_they_lived(turns):
     key = {"phase": "stage1", "set": None, "run": "s"}
     records = turns([90, 0, 0, 0, 0, 0], agent="a", **key) + turns([0, 10, 0, 0, 0, 0], agent="b", **key)
     records += turns([1, 1, 0, 0, 0, 0], phase="phase1", set=None, run="p")
-    records += [{**records[0], "agent": "silent", "parse_code": "timeout", "action": None}]
+    records += [{**records[0], "agent": "silent", "parse_code": "timeout", "action": None, "action_base": None}]
     row = pcs.row(pcs.cells(frame(records))[0], "seed").row
     assert row["pcs_agent"] == pytest.approx(0, abs=1e-12)
     assert row["pcs"] > 0.05
@@ -271,7 +271,10 @@ def test_runs_with_real_costs_are_an_arm_of_their_own(study, turns):
 
 
 def test_models_are_compared_by_the_difference_of_their_divergence(study):
-    level = [{**record, "model": "M", "run": f"{record['run']}/M", "action": "idle"} for record in study()]
+    level = [
+        {**record, "model": "M", "run": f"{record['run']}/M", "action": "idle", "action_base": "idle"}
+        for record in study()
+    ]
     rows = pcs.differences(pcs.cells(frame(study() + level)))
     row = rows[0].row
     assert (row["model_a"], row["model_b"], row["language"]) == ("E", "M", "ko")

@@ -40,7 +40,8 @@ def turn(note: RunNote, draw: random.Random, number: int, seat: int, size: int) 
         persona_condition="with_persona" if with_persona else "no_persona", constraint_level=None,
         home_location="plaza", place_before=place, place_after=place, others_here=(), residents=size,
         prompt_hash="0" * 64, raw_reply="{}", parse_code=code, attempt=1, thought=None,  # type: ignore[arg-type]
-        action=action if acted else None, target=target if acted else None, content=None, success=acted, reason=None,
+        action=action if acted else None, action_base=action if acted else None, target=target if acted else None,
+        content=None, success=acted, reason=None,
         feasible_actions=ACTIONS, effect_applied=Effect(), effect_shadow=Effect(), resource_effect=0, null_effect=True,
         fn_class="A", dissoc="U", decoding="prompt", sampling=SamplingSettings(), tokens=Tokens(), cost="0",
         latency_ms=1,

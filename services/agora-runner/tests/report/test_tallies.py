@@ -19,7 +19,8 @@ def turn(study: Study) -> Turn:
         plain = {"phase": "phase2", "cell": "phase2/A", "persona_condition": "with_persona", "language": "ko",
                  "model": "m", "turn": 1, "turns_planned": 20, "parse_code": "ok", "action": "speak", "success": True,
                  "place_before": "plaza", "target": None, "agent": "agent_01"}  # fmt: skip
-        return msgspec.structs.replace(study.turns[0], **(plain | values))
+        found = plain | values
+        return msgspec.structs.replace(study.turns[0], **{"action_base": found["action"], **found})
 
     return make
 

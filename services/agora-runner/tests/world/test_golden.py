@@ -67,14 +67,6 @@ def _settled() -> Event:
     return ResourceSettled(turn=2, name="grass", before=90, regrown=17, after=107)
 
 
-@pytest.mark.parametrize("path", sorted((GOLDEN / "former").glob("*.json")), ids=lambda path: path.stem)
-def test_a_form_of_before_reads_and_writes_back(path: Path) -> None:
-    """A field that came since is absent, so that a bundle holds the turns that the log has."""
-    kind, version = path.stem.rsplit(".", 1)
-    sample = path.read_bytes().removesuffix(b"\n")
-    assert canonical_json(read_event(RULES, kind, int(version), sample)) == sample
-
-
 @pytest.fixture
 def events(runs: Any) -> list[Event]:
     return every_event(runs)

@@ -26,11 +26,6 @@ def place_of(place: str) -> str:
     return "alley" if place.startswith("alley") else place
 
 
-def base_of(turn: TurnRecord) -> str | None:
-    """The action as measures count it; turns from before it was told apart say the action alone."""
-    return turn.action_base or turn.action
-
-
 def is_valid(turn: TurnRecord) -> bool:
     """Whether a turn is valid in the sense of measures.md, section 0."""
-    return turn.parse_code in VALID_CODES and base_of(turn) in ACTIONS
+    return turn.parse_code in VALID_CODES and turn.action_base in ACTIONS

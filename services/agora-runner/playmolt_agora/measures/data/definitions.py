@@ -121,10 +121,7 @@ def hashes() -> dict[str, str]:
 
 
 def version() -> str:
-    """The version that results name: `measures@3-` and 12 hex digits of the hash of all definitions.
-
-    Before it had a number, a version was `measures@` and a hash; what names one of those keeps its meaning.
-    """
+    """The version that results name: `measures@3-` and 12 hex digits of the hash of all definitions."""
     return f"measures@3-{digest(hashes())[:12]}"
 
 

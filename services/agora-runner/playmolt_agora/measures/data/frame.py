@@ -204,12 +204,6 @@ def _is_room(fields: Mapping[str, Any]) -> bool:
     return str(fields.get("cell")).startswith(f"{fields['phase']}/")
 
 
-def _base(fields: Mapping[str, Any]) -> str | None:
-    """The action as measures count it; turns from before it was told apart say the action alone."""
-    base: str | None = fields.get("action_base") or fields["action"]
-    return base
-
-
 def _seat(fields: Mapping[str, Any]) -> Seat:
     return Seat(
         phase=arm_of(str(fields.get("cell")), fields["phase"]),
@@ -229,7 +223,7 @@ def _seat(fields: Mapping[str, Any]) -> Seat:
 def _acts(fields: Mapping[str, Any]) -> tuple[Any, ...]:
     return (
         fields["turn"],
-        _base(fields),
+        fields["action_base"],
         fields["parse_code"],
         fields["success"],
         len(fields["others_here"]),

@@ -57,7 +57,14 @@ def test_no_p_of_the_analysis_is_below_what_the_plan_says(reached):
 
 def test_a_model_that_left_the_confirmatory_set_still_counts(reached):
     _, records = reached
-    failed = {"parse_code": "timeout", "action": None, "fn_class": None, "dissoc": "U", "success": False}
+    failed = {
+        "parse_code": "timeout",
+        "action": None,
+        "action_base": None,
+        "fn_class": None,
+        "dissoc": "U",
+        "success": False,
+    }
     left = [record | failed if record["model"] == "H" and record["set"] is None else record for record in records]
     before, after = found(records), found(left)
     assert after["pcs:E"]["p"] == before["pcs:E"]["p"]

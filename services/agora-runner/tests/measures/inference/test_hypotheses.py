@@ -84,7 +84,10 @@ def test_runs_that_go_as_predicted(turn):
 
 
 def test_h1_needs_both_its_parts(turn):
-    calm = [{**record, "action": "speak"} if record["persona"] == "archivist" else record for record in six_runs(turn)]
+    calm = [
+        {**record, "action": "speak", "action_base": "speak"} if record["persona"] == "archivist" else record
+        for record in six_runs(turn)
+    ]
     rows = rows_of(calm)
     assert rows["H1a"]["p"] == 1 / 64
     assert rows["H1"]["p"] == rows["H1b"]["p"] > 0.05
