@@ -1,4 +1,4 @@
-"""`playmolt verify-verdict`: does the log of a jury session say what stands on the chain?"""
+"""`playmolt verify-verdict`: compares the log of a jury session with the chain."""
 
 import asyncio
 from collections.abc import Sequence
@@ -33,14 +33,14 @@ from playmolt_cli.terminal.options import data_option, json_option
 
 
 class VerdictCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What the check found; they agree when there are no `differences`. `verdict` is what the chain says."""
+    """Result of the comparison. `verdict` is that of the chain."""
 
     session: str
     agrees: bool
     differences: tuple[str, ...]
     records: int
     withheld: int
-    """Of so many records of a shared log the hash, or what a sealed one shows without its key, is taken as given."""
+    """Records of a shared or sealed log with withheld parts, whose hashes cannot be recomputed."""
     verdict: str | None
     guilty: int
     not_guilty: int
@@ -49,31 +49,27 @@ class VerdictCheck(msgspec.Struct, frozen=True, kw_only=True):
     log_hash: str
     transactions: tuple[str, ...]
 
-    def told(self) -> str:
+    def summary(self) -> str:
         verdict = (self.verdict or "open").replace("_", " ")
         return (
             f"{'AGREE' if self.agrees else 'DISAGREE'}: {self.records} records of {printable(self.session)} and "
             f"contract {self.contract} on chain {self.chain_id}: "
             f"{verdict}, {self.guilty} to {self.not_guilty}, {len(self.transactions)} votes"
-            + (
-                f"; of {self.withheld} records something is left out, and the rest of them is taken as given"
-                if self.withheld
-                else ""
-            )
+            + (f"; {self.withheld} records have withheld parts and were not fully checked" if self.withheld else "")
         )
 
 
 @click.command("verify-verdict")
 @click.argument("session_id", metavar="SESSION", required=False)
-@click.option("--url", help="Take the log from this gateway, with the key of who played the session.")
-@click.option("--key", help="That key. Default: the one `playmolt jury play` keeps in the data folder.")
+@click.option("--url", help="Read the log from this gateway, with the key of the session's owner.")
+@click.option("--key", help="The owner's key. Default: the one that `playmolt jury play` stored in the data folder.")
 @click.option(
     "--log", "copy", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE",
-    help="Take the log from a copy: records as JSON lines, as GET …/log, a shared page and `playmolt log export` give "
-    "them. SESSION may be left out where the copy is of one session.",
+    help="Read the log from a file of JSON lines, from GET …/log, a shared page or `playmolt log export`. SESSION may be "
+    "omitted if the file has one session.",
 )  # fmt: skip
 @click.option(
-    "--rpc", metavar="URL", help="The chain's JSON-RPC node. Default: that of the data folder, or EVM_RPC_URL."
+    "--rpc", metavar="URL", help="JSON-RPC node of the chain. Default: that of the data folder, or EVM_RPC_URL."
 )
 @data_option
 @json_option
@@ -83,33 +79,33 @@ def verify_verdict(
 ) -> None:  # fmt: skip
     """Compare a session's log with the chain: transcript hash, votes, transactions, verdict.
 
-    Works beside a running `up` and without one. Exit status 0 when they agree, 1 when they differ, 2 when one of them
-    cannot be read.
+    Works with or without a running `up`. Exit status 0 if they agree, 1 if they differ, 2 if one cannot be read.
 
     Example: playmolt verify-verdict jury-… --json
     """
     try:
         records = _copied(session_id, copy) if copy else _records(_named(session_id), url, key, data)
     except Erased as erased:
-        told = f"ERASED: nothing of {erased.stream} can be read any more; what it voted stands on the chain alone"
-        click.echo(msgspec.json.encode({"session": erased.stream, "erased": True}) if as_json else printable(told))
+        text = f"ERASED: {erased.stream} can no longer be read; only the chain still has its votes"
+        click.echo(msgspec.json.encode({"session": erased.stream, "erased": True}) if as_json else printable(text))
         return
     session_id = records[0].stream
     if is_sealed(records[-1]):
-        way = "take its owner's log (--url), or name the file of its keys in PLAYMOLT_SEAL_KEYS"
-        raise Failure(f"{printable(session_id)} is sealed: {way}")
+        raise Failure(
+            f"{printable(session_id)} is sealed. Read its owner's log with --url, or set PLAYMOLT_SEAL_KEYS to its key file."
+        )
     with chain_url(rpc, data) as node:
         checked = verified(session_id, records, node)
     if as_json:
         click.echo(msgspec.json.encode(checked))
     else:
-        _tell(checked)
+        _print(checked)
     if not checked.agrees:
         raise SystemExit(1)
 
 
 def verified(session_id: str, records: Sequence[Record], node: str) -> VerdictCheck:
-    """Compare a session's records with its case on a node; Failure when there is no verdict or no such case."""
+    """Compare a session's records with its case on a node; raises Failure without a verdict or case."""
     try:
         chain = asyncio.run(read_chain(node, contract_of(records)))
         endings = {each.id: (each.verdict, each.when) for each in pack.shipped().structure.endings}
@@ -117,9 +113,9 @@ def verified(session_id: str, records: Sequence[Record], node: str) -> VerdictCh
     except NoVerdict as early:
         raise Failure(f"{session_id}: {early}") from early
     except (ChainUnavailable, ChainFault) as fault:
-        raise Failure(f"{fault}; name the node it voted on with --rpc or EVM_RPC_URL") from fault
+        raise Failure(f"{fault}. Set the node it voted on with --rpc or EVM_RPC_URL.") from fault
     except msgspec.MsgspecError as error:
-        raise Failure(f"the log of {session_id} holds a record that is none of a jury's: {error}") from error
+        raise Failure(f"The log of {session_id} has a record that is not from a jury session: {error}") from error
     return VerdictCheck(
         session=session_id,
         agrees=not differences,
@@ -142,10 +138,10 @@ def _name(chain: Verdict) -> str | None:
     return "guilty" if chain.guilty else "not_guilty"
 
 
-def _tell(checked: VerdictCheck) -> None:
+def _print(checked: VerdictCheck) -> None:
     for difference in checked.differences:
         click.echo(printable(f"DIFFERS  {difference}"))
-    click.echo(checked.told())
+    click.echo(checked.summary())
 
 
 def _named(session_id: str | None) -> str:
@@ -165,17 +161,17 @@ def _records(session_id: str, url: str | None, key: str | None, data: Path | Non
 async def _stored(event_log: PostgresLog, session_id: str) -> Sequence[Record]:
     stored = await event_log.load(session_id)
     if stored is None:
-        raise Failure(f"there is no session {printable(session_id)!r} in this log: is it another folder's (--data)?")
+        raise Failure(f"No session {printable(session_id)!r} in this log. Choose another folder with --data.")
     return stored.records
 
 
 def _copied(session_id: str | None, copy: Path) -> Sequence[Record]:
-    """The records of a session, of the only one where none is named."""
+    """The records of the named session, or of the only one."""
     records = list(records_of_kind([copy], SharedRecord))
     sessions = {record.stream for record in records}
     if session_id is None and len(sessions) > 1:
-        raise Failure(f"{copy} holds {len(sessions)} sessions: name the one that is meant")
+        raise Failure(f"{copy} has {len(sessions)} sessions. Name one as SESSION.")
     mine = [record for record in records if session_id in (None, record.stream)]
     if not mine:
-        raise Failure(f"{copy} holds no record of {printable(session_id or 'a session')!r}")
+        raise Failure(f"{copy} has no records of {printable(session_id or 'a session')!r}.")
     return mine

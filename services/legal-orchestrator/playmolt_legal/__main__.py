@@ -11,14 +11,14 @@ from playmolt_legal.effects import TURN_EFFECT
 from playmolt_legal.roles.scripted import ALIASES
 from playmolt_legal.rules import Legal
 from playmolt_legal.workers.model_worker import ModelWorker
-from playmolt_legal.workers.past import Past
+from playmolt_legal.workers.pictures import SessionPictures
 
 
 def build(context: ServiceContext) -> HostedGame:
     rules = Legal()
     aliases = (*ALIASES, *context.catalogue.models)
     worker = ModelWorker(context.models(Cast()), context.texts.put, speak=partial(context.speak, rules.game))
-    fetches = {sharing.PICTURE: Past(rules, context.log).picture}
+    fetches = {sharing.PICTURE: SessionPictures(rules, context.log).picture}
     return HostedGame(rules, LegalApi(rules, aliases), {TURN_EFFECT: worker}, fetches)
 
 

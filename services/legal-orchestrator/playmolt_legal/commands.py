@@ -97,7 +97,7 @@ class TurnSpoken(Command, frozen=True, kw_only=True):
     output: Any
 
 
-class TurnFailed(Command, frozen=True, kw_only=True):
+class FailTurn(Command, frozen=True, kw_only=True):
     """No usable answer to an effect came; its turn waits for a retry."""
 
     effect_id: str

@@ -14,7 +14,7 @@ TURN_EFFECT: Final = "llm_turn"
 
 
 class PendingTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn that a model owes. It ends in TurnSpoken or TurnFailed.
+    """A turn that a model owes. It ends in TurnSpoken or FailTurn.
 
     `draft` is the first answer where it is to be rewritten, `hits` what is wrong with it; both are the state's own.
     """

@@ -23,7 +23,7 @@ def following_id(facts: Facts, letter: str) -> str:
     return f"{letter}{max((int(fact.id[1:]) for fact in everything if fact.id[0] == letter), default=0) + 1}"
 
 
-class Asked(msgspec.Struct, frozen=True):
+class FactRequest(msgspec.Struct, frozen=True):
     """What a person does to a fact; `text` is the new one where it is corrected."""
 
     action: FactAction
@@ -31,7 +31,7 @@ class Asked(msgspec.Struct, frozen=True):
     reason: str | None = None
 
 
-def change(facts: Facts, fact: Fact, by: str, asked: Asked) -> FactChanged | None:
+def change(facts: Facts, fact: Fact, by: str, asked: FactRequest) -> FactChanged | None:
     """What a person's word does to a fact that stands; None where it changes nothing."""
     action, text, reason = asked.action, asked.text, asked.reason
     if action == "correct":

@@ -50,7 +50,7 @@ def recovered(state: State, events: Sequence[Event]) -> Iterator[Command]:  # no
         case FactsStipulated():
             yield _spoken(state, _stipulation(event))
         case TurnFailed():
-            yield commands.TurnFailed(
+            yield commands.FailTurn(
                 effect_id=effects.effect_id(state), code=event.code, detail=event.detail, attempts=event.attempts
             )
         case GateAnswered():

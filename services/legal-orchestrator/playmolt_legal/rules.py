@@ -16,8 +16,7 @@ from playmolt_core.game.decider import (
     Refused,
     Viewer,
 )
-from playmolt_core.game.endings import ended
-from playmolt_core.game.game import Game
+from playmolt_core.game.game import Game, ended
 from playmolt_schemas.codes import Code, FieldFault, faults
 from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.games.legal import (
@@ -49,8 +48,7 @@ from playmolt_legal.events import (
     TurnFailed,
     TurnStarted,
 )
-from playmolt_legal.facts import changing as facts_changing
-from playmolt_legal.facts import uploads
+from playmolt_legal.facts import fact_changes, uploads
 from playmolt_legal.forms import gates
 from playmolt_legal.forms.gate_forms import merged_steering, named_gate, read_form
 from playmolt_legal.forms.intake import read_facts, read_opening
@@ -81,13 +79,13 @@ class Legal(Game[State]):
                 commands.ContinueSession: self._continue,
                 commands.PostFacts: _post_facts,
                 commands.PostForm: _post_form,
-                commands.ChangeFact: facts_changing.change_fact,
+                commands.ChangeFact: fact_changes.change_fact,
                 commands.AddEvidence: uploads.add_evidence,
-                commands.Redo: facts_changing.redo,
+                commands.Redo: fact_changes.redo,
                 commands.Retry: _retry,
                 commands.Attempted: _attempted,
                 commands.TurnSpoken: _spoken,
-                commands.TurnFailed: _failed,
+                commands.FailTurn: _failed,
                 EndGame: _end,
             }
         )
@@ -100,7 +98,7 @@ class Legal(Game[State]):
     def follow(self, state: State, command: Command) -> Event | None:
         if state.settled:
             return None
-        if state.closing or state.reopening is not None:
+        if state.final_turn or state.reopening is not None:
             return _after_again(state)
         if state.phase == phases.INTAKE:
             return TurnStarted(phase=phases.STIPULATE)
@@ -266,7 +264,7 @@ def _consequences(state: State, by: str, form: Any) -> tuple[Event, ...]:
         return (RiskTaken(by=by, questions=open_questions),) if form.choice == "proceed_unclear" else ()
     merged = SteeringSet(by=by, number=len(state.steering_history) + 1, steering=merged_steering(state.steering, form))
     if isinstance(form, Round1Form) and form.fact_corrections:
-        return (*facts_changing.corrected(state, by, form.fact_corrections), merged)
+        return (*fact_changes.corrected(state, by, form.fact_corrections), merged)
     return (merged,)
 
 
@@ -289,7 +287,7 @@ def _attempted(state: State, command: commands.Attempted) -> Decision:
     return Accepted((AttemptMade(phase=command.phase, kind=command.kind, attempt=command.attempt),))
 
 
-def _failed(state: State, command: commands.TurnFailed) -> Decision:
+def _failed(state: State, command: commands.FailTurn) -> Decision:
     if not effects.owes(state, command.effect_id):
         return Accepted()
     failed = TurnFailed(
@@ -315,8 +313,8 @@ def _end(state: State, command: EndGame) -> Decision:
 
 def _after_again(state: State) -> Event | None:
     """What the last turn ends in; else the next turn that is done again, or the gate that they were asked for at."""
-    if state.closing:
-        return SessionDone() if state.closing.status == "done" else SessionRested()
+    if state.final_turn:
+        return SessionDone() if state.final_turn.status == "done" else SessionRested()
     if state.redo:
         return TurnStarted(phase=state.turns[state.redo[0] - 1].phase)
     return gates.reopened(state, state.reopening) if state.reopening else None

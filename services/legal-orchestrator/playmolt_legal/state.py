@@ -61,7 +61,7 @@ from playmolt_legal.events import (
 )
 
 
-class Spoken(msgspec.Struct, frozen=True, kw_only=True):
+class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     phase: str
     role: Role
     round: int
@@ -78,7 +78,7 @@ class Spoken(msgspec.Struct, frozen=True, kw_only=True):
     earlier: tuple[EarlierOutput, ...] = ()
 
 
-class Closing(msgspec.Struct, frozen=True, kw_only=True):
+class FinalTurnState(msgspec.Struct, frozen=True, kw_only=True):
     """The turn that the end form's instructions asked for, and what it said."""
 
     status: Literal["asked", "done", "failed"] = "asked"
@@ -115,7 +115,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """How often facts were added at the facts gate."""
     steering: SteeringSettings = SteeringSettings()
     steering_history: tuple[SteeringVersion, ...] = ()
-    turns: tuple[Spoken, ...] = ()
+    turns: tuple[TurnRecord, ...] = ()
     gate: GateOpened | None = None
     gate_history: tuple[GateEntry, ...] = ()
     failed: Failed | None = None
@@ -130,7 +130,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """The gate that opens again behind them."""
     uploads: Mapping[str, str] = {}
     """The texts of the uploads, by id."""
-    closing: Closing | None = None
+    final_turn: FinalTurnState | None = None
 
     @property
     def over(self) -> bool:
@@ -138,7 +138,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def waiting(self) -> phases.Waiting:
-        if self.closing and self.closing.status == "asked":
+        if self.final_turn and self.final_turn.status == "asked":
             return "model"
         if self.over:
             return "nothing"
@@ -151,10 +151,10 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def asked(self) -> str:
         """The phase whose turn is owed."""
-        return phases.FINAL if self.closing else self.phase
+        return phases.FINAL if self.final_turn else self.phase
 
     @property
-    def closes_by_turn(self) -> bool:
+    def has_final_turn(self) -> bool:
         """Whether the form that ended the session asks for one more turn."""
         form = self.gate_history[-1].form if self.gate_history else None
         return isinstance(form, EndForm) and form.resolution == "final_report" and bool(form.final_instructions)
@@ -166,7 +166,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         return (*typed, *self.uploads.values())
 
     @property
-    def before(self) -> tuple[Spoken, ...]:
+    def before(self) -> tuple[TurnRecord, ...]:
         """The turns that stand before the one that is asked."""
         return self.turns[: self.redo[0] - 1] if self.redo else self.turns
 
@@ -181,7 +181,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         here = phases.turn(self.phase)
         return here.round if here else max((turn.round for turn in self.turns), default=0)
 
-    def newest(self, role: Role, round_: int | None = None) -> Spoken | None:
+    def newest(self, role: Role, round_: int | None = None) -> TurnRecord | None:
         """A role's newest turn, or its turn of a round; None before it."""
         for turn in reversed(self.turns):
             if turn.role == role and round_ in (None, turn.round):
@@ -247,7 +247,7 @@ def _started(state: State, event: TurnStarted, at: datetime) -> Changes:
     final = event.phase == phases.FINAL
     return {
         "phase": state.phase if final else event.phase,
-        "closing": Closing() if final else state.closing,
+        "final_turn": FinalTurnState() if final else state.final_turn,
         "settled": True,
         "failed": None,
         "draft": state.draft if again else None,
@@ -286,7 +286,7 @@ def _recorded(state: State, event: TurnRecorded, at: datetime) -> Changes:
     here = phases.turn(event.phase)
     if here is None:
         raise LookupError(f"{event.phase} is no role's turn")
-    spoken = Spoken(
+    spoken = TurnRecord(
         phase=event.phase,
         role=here.role,
         round=here.round,
@@ -305,7 +305,7 @@ def _recorded(state: State, event: TurnRecorded, at: datetime) -> Changes:
 
 
 def _closed(state: State, event: TurnRecorded) -> Changes:
-    closing = Closing(
+    final_turn = FinalTurnState(
         status="done",
         output=outputs.in_order(event.output),
         draft=state.draft,
@@ -313,10 +313,10 @@ def _closed(state: State, event: TurnRecorded) -> Changes:
         unresolved=event.unresolved,
         unverified=event.unverified,
     )
-    return {"closing": closing, "draft": None, "draft_hits": (), "settled": False}
+    return {"final_turn": final_turn, "draft": None, "draft_hits": (), "settled": False}
 
 
-def _redone(state: State, spoken: Spoken, at: datetime) -> Changes:
+def _redone(state: State, spoken: TurnRecord, at: datetime) -> Changes:
     place = state.redo[0] - 1
     old = state.turns[place]
     earlier = (*old.earlier, EarlierOutput(output=old.output, stale=old.stale, at=rfc3339(at)))
@@ -328,7 +328,7 @@ def _redone(state: State, spoken: Spoken, at: datetime) -> Changes:
 def _failed(_: State, event: TurnFailed, __: datetime) -> Changes:
     failed = Failed(phase=event.phase, code=event.code, detail=event.detail, attempts=event.attempts)
     if event.phase == phases.FINAL:
-        return {"failed": failed, "closing": Closing(status="failed"), "settled": False}
+        return {"failed": failed, "final_turn": FinalTurnState(status="failed"), "settled": False}
     return {"failed": failed}
 
 
@@ -423,7 +423,7 @@ def _rested(_: State, __: SessionRested, ___: datetime) -> Changes:
 
 
 def _aborted(_: State, __: SessionAborted, ___: datetime) -> Changes:
-    return {"phase": phases.ABORTED, "gate": None, "failed": None, "closing": None, "settled": True}
+    return {"phase": phases.ABORTED, "gate": None, "failed": None, "final_turn": None, "settled": True}
 
 
 FOLDS: Final[Mapping[type[Event], Fold]] = {

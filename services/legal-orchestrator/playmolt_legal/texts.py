@@ -40,7 +40,7 @@ _PLACES: Final = {
 """Jurisdictions whose words are known, by names they go by."""
 
 
-class Texts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LegalTexts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything the service says in one language."""
 
     not_set: str
@@ -98,11 +98,11 @@ def data(name: str) -> bytes:
 
 
 @cache
-def _all() -> Mapping[Language, Texts]:
-    return msgspec.json.decode(data("texts.json"), type=dict[Language, Texts])
+def _all() -> Mapping[Language, LegalTexts]:
+    return msgspec.json.decode(data("texts.json"), type=dict[Language, LegalTexts])
 
 
-def of(language: Language) -> Texts:
+def of(language: Language) -> LegalTexts:
     return _all()[language]
 
 

@@ -45,7 +45,7 @@ from playmolt_legal.forms import gate_schemas, intake
 from playmolt_legal.guardrails import corpus
 from playmolt_legal.phases import STIPULATE
 from playmolt_legal.roles import points
-from playmolt_legal.state import Spoken, State
+from playmolt_legal.state import State, TurnRecord
 
 
 def session(state: State) -> Session:
@@ -74,10 +74,10 @@ def session(state: State) -> Session:
 
 
 def _final(state: State) -> FinalTurn | None:
-    form = state.gate_history[-1].form if state.closing else None
-    if not state.closing or not isinstance(form, EndForm):
+    form = state.gate_history[-1].form if state.final_turn else None
+    if not state.final_turn or not isinstance(form, EndForm):
         return None
-    return FinalTurn(instructions=form.final_instructions, status=state.closing.status)
+    return FinalTurn(instructions=form.final_instructions, status=state.final_turn.status)
 
 
 def allowed_actions(state: State) -> tuple[AllowedAction, ...]:
@@ -99,7 +99,7 @@ def public(state: State, event: Event) -> LegalMessage:
     return tell(event) if tell else LegalProgressMessage()
 
 
-def _turn(state: State, number: int, turn: Spoken) -> SessionTurn:
+def _turn(state: State, number: int, turn: TurnRecord) -> SessionTurn:
     return SessionTurn(
         n=number,
         phase=turn.phase,

@@ -127,7 +127,7 @@ class LegalSession(EffectScenario[State]):
 
     def failed(self, code: Any = "model_unavailable") -> "LegalSession":
         return self.when(
-            commands.TurnFailed(
+            commands.FailTurn(
                 effect_id=effects.effect_id(self.state), code=code, detail="The model is away.", attempts=4
             )
         )

@@ -7,23 +7,26 @@ import zipfile
 from typing import Any
 
 import pytest
-from playmolt_legal.report.blocks import Line, Table
+from playmolt_legal.report.blocks import ReportLine, ReportTable
 from playmolt_legal.report.document import Document, Section
-from playmolt_legal.report.docx_format import _Book
+from playmolt_legal.report.docx_format import _DocxWriter
 from playmolt_legal.report.pdf_format import _Paper
 
-TABLE = Table(
-    (((Line(text="이름 name"),), (Line(text="값"),)), ((Line(text="é ① 中 ✓ 🧾"),), (Line(text="끝", refs=("F1",)),))),
+TABLE = ReportTable(
+    (
+        ((ReportLine(text="이름 name"),), (ReportLine(text="값"),)),
+        ((ReportLine(text="é ① 中 ✓ 🧾"),), (ReportLine(text="끝", refs=("F1",)),)),
+    ),
     (50, 50),
 )
 
 
 def report(text: str, language: str = "ko") -> Document:
-    section = Section(name="facts", title=f"제목 {text}", blocks=(Line(text=text, anchor="F1"), TABLE))
+    section = Section(name="facts", title=f"제목 {text}", blocks=(ReportLine(text=text, anchor="F1"), TABLE))
     return Document(
         language=language,
         title=text,
-        cover=(Line(text=text),),
+        cover=(ReportLine(text=text),),
         notice="",
         ended_at="2026-11-25T09:41:00Z",
         sections=(section,),
@@ -72,7 +75,7 @@ def test_what_nobody_sees_needs_no_stand_in(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize(("language", "said"), [("ko", "ko-KR"), ("en", "en-US")])
 def test_a_word_document_says_its_language_its_heading_rows_and_its_program(language: str, said: str) -> None:
-    with zipfile.ZipFile(io.BytesIO(_Book(report("문서", language)).written())) as package:
+    with zipfile.ZipFile(io.BytesIO(_DocxWriter(report("문서", language)).written())) as package:
         parts = {name: package.read(name).decode() for name in package.namelist() if name.endswith(".xml")}
     defaults = re.search(r"<w:docDefaults>.*?</w:docDefaults>", parts["word/styles.xml"], re.DOTALL)
     assert defaults

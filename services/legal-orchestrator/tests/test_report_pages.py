@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from playmolt_legal.report import report as reports
-from playmolt_legal.report.blocks import Heading, Line, Table
+from playmolt_legal.report.blocks import Heading, ReportLine, ReportTable
 from playmolt_legal.report.document import Document, Section
 from playmolt_legal.report.pdf_format import _Paper, render_pdf
 from playmolt_schemas.games.legal import Report
@@ -27,8 +27,8 @@ def paper(*sections: Section) -> _Paper:
 
 @pytest.mark.parametrize("before", range(34, 46))
 def test_headings_stand_on_the_page_of_what_they_title(before: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    filled = tuple(Line(text=f"line {number}") for number in range(before))
-    told = (Heading("Claimant"), Line(text="what it says"))
+    filled = tuple(ReportLine(text=f"line {number}") for number in range(before))
+    told = (Heading("Claimant"), ReportLine(text="what it says"))
     pages: dict[str, int] = {}
     head, line = _Paper._head, _Paper._line
 
@@ -36,13 +36,13 @@ def test_headings_stand_on_the_page_of_what_they_title(before: int, monkeypatch:
         head(paper, text, *rest)
         pages[text] = paper._pdf.page
 
-    def sentence(paper: Any, told: Line, *rest: Any, **options: Any) -> None:
+    def sentence(paper: Any, told: ReportLine, *rest: Any, **options: Any) -> None:
         pages[told.text] = paper._pdf.page
         line(paper, told, *rest, **options)
 
     monkeypatch.setattr(_Paper, "_head", heading)
     monkeypatch.setattr(_Paper, "_line", sentence)
-    first = Section(name="a", title="First", blocks=(Line(text="one"),))
+    first = Section(name="a", title="First", blocks=(ReportLine(text="one"),))
     paper(
         first, Section(name="b", title="Second", blocks=filled), Section(name="c", title="Best", blocks=told)
     ).written()
@@ -116,11 +116,13 @@ def marked_texts(reader: PdfReader) -> tuple[dict[tuple[Any, int], str], list[st
 
 def test_a_table_is_rows_of_cells_and_its_repeated_heading_is_no_part_of_the_text() -> None:
     rows = (
-        ((Line(text="left"),), (Line(text="right"),)),
-        ((Line(text="short"),), (Line(text="long " * 900),)),
-        ((Line(text="last"),), (Line(text=""),)),
+        ((ReportLine(text="left"),), (ReportLine(text="right"),)),
+        ((ReportLine(text="short"),), (ReportLine(text="long " * 900),)),
+        ((ReportLine(text="last"),), (ReportLine(text=""),)),
     )
-    package = paper(Section(name="a", title="First", blocks=(Table(rows, (50, 50)), Line(text="behind")))).written()
+    package = paper(
+        Section(name="a", title="First", blocks=(ReportTable(rows, (50, 50)), ReportLine(text="behind")))
+    ).written()
     reader = PdfReader(io.BytesIO(package))
     words, beside = marked_texts(reader)
     document = next(elements(reader.trailer["/Root"]["/StructTreeRoot"]))

@@ -438,7 +438,7 @@ def test_a_second_answer_to_an_effect_is_a_duplicate(session: Any) -> None:
     effect = effects.effect_id(session.state)
     session.spoken()
     session.when(commands.TurnSpoken(effect_id=effect, output={})).then()
-    session.when(commands.TurnFailed(effect_id=effect, code="refused", detail="", attempts=1)).then()
+    session.when(commands.FailTurn(effect_id=effect, code="refused", detail="", attempts=1)).then()
 
 
 def test_an_attempt_is_logged_and_decides_nothing(session: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 from playmolt_core.llm.port import TurnHeader
 from playmolt_legal import outputs
 from playmolt_legal.roles import scripted
-from playmolt_legal.workers.speech import Teller, Texts
+from playmolt_legal.workers.speech import JsonTextExtractor, ReplyForwarder
 
 
 @pytest.mark.parametrize("phase", ["JUDGE_R1", "CLAIMANT_R1", "OPPOSING_R2", "JUDGE_R3", "VERIFIER_R3"])
@@ -20,7 +20,7 @@ def test_the_pieces_together_hold_every_text_in_order(
     session = sessions(profile="conditional", language=language).to(phase)
     answer = scripted.answer(session.state, phase, profile="conditional")
     said = json.dumps(answer, ensure_ascii=size == 5)
-    texts = Texts()
+    texts = JsonTextExtractor()
     told = "".join(texts.feed(said[start : start + size]) for start in range(0, len(said), size))
     wanted = [text for _, text in outputs.texts(answer)]
     assert [line for line in told.split("\n") if line in wanted or not line] == told.split("\n")
@@ -30,7 +30,7 @@ def test_the_pieces_together_hold_every_text_in_order(
 
 
 def test_what_stands_before_the_object_and_broken_escapes_are_no_text() -> None:
-    texts = Texts()
+    texts = JsonTextExtractor()
     said = '{"Issues": ["a\\"b\\u00e9\\ud83d\\ude00", "\\n"], "x": {"basis": ["F1"], "text": "t"}}'
     told = texts.feed(f'Here: "not said" ```json\n{said}')
     assert told == 'a"bé😀\n\n\nt\n'
@@ -38,7 +38,7 @@ def test_what_stands_before_the_object_and_broken_escapes_are_no_text() -> None:
 
 async def test_messages_are_counted_and_begin_anew_with_each_attempt() -> None:
     told: list[dict[str, Any]] = []
-    teller = Teller(
+    teller = ReplyForwarder(
         lambda session, data: told.append({"to": session, **msgspec.json.decode(data)}),
         TurnHeader("legal-1", "JUDGE_R2", "repair"),
     )

@@ -4,7 +4,7 @@ from typing import ClassVar, Final
 
 from playmolt_core.game.decider import Event, stored_types
 from playmolt_core.game.seats import events as seats
-from playmolt_core.game.seats.events import Closing, Submitted
+from playmolt_core.game.seats.events import ClosingEvent, Submitted
 from playmolt_schemas.game_messages import Fault
 from playmolt_schemas.games.ox import Choice, Distribution, OxResult, Player, PublicChoice, ScoreRow
 
@@ -68,7 +68,7 @@ class RoundCounted(Event, frozen=True, kw_only=True):
     scoreboard: tuple[ScoreRow, ...]
 
 
-class GameEnded(Closing, frozen=True, kw_only=True):
+class GameEnded(ClosingEvent, frozen=True, kw_only=True):
     """The last round is counted; ranks and points are final."""
 
     type: ClassVar[str] = "game_end"

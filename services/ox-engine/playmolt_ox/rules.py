@@ -5,8 +5,7 @@ from typing import Any, ClassVar, Final
 
 from playmolt_core.game import draws
 from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Event, Refused, Viewer
-from playmolt_core.game.packs.entries import EntryPack
-from playmolt_core.game.packs.shelf import Shelf
+from playmolt_core.game.packs.entries import EntryPack, PackLibrary
 from playmolt_core.game.seats.events import Submitted
 from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invalid
 from playmolt_schemas.body_fields import ActionShapes, BodyFields
@@ -46,7 +45,7 @@ class Ox(SeatedGame[State, Seat]):
     deadlines: ClassVar[Mapping[str, int]] = {"first_choice": 60, "switch": 45}
 
     def __init__(self, questions: content.Content | None = None, packs: Iterable[EntryPack[str]] = ()) -> None:
-        self.shelf = Shelf(packs)
+        self.packs = PackLibrary(packs)
         self._content = questions or content.shipped()
         self._shipped = questions is None
         self.content_version = self._content.version

@@ -82,8 +82,8 @@ def final_result(state: State) -> GameEnded:
             )
             for rank, (seat, points) in enumerate(zip(ranked, RANK_POINTS, strict=True), start=1)
         ),
-        faults=state.faults or (),
-        private=state.told_private,
+        faults=state.faults,
+        private=state.private,
     )
 
 

@@ -65,7 +65,7 @@ def view(state: State, viewer: Viewer) -> OxState:
         results=state.results,
         faults=seats.faults_of(state),
         deadline=seats.time_of(state.deadline),
-        **seats.openness_of(state),
+        **seats.visibility_of(state),
         turn_id=state.turn_id(own.id) if own and _allowed(state, own) else None,
     )
 

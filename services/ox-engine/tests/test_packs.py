@@ -7,7 +7,7 @@ import pytest
 from playmolt_core.game.decider import Create, Refused
 from playmolt_core.game.packs import entries
 from playmolt_core.game.packs.entries import EntryPack
-from playmolt_core.game.packs.faults import PackFaulty
+from playmolt_core.game.packs.faults import InvalidPack
 from playmolt_core.game.seats.events import GameCreated
 from playmolt_ox.content import QUESTIONS
 from playmolt_ox.events import GameStarted
@@ -85,13 +85,13 @@ def test_it_is_decided_again_as_it_was(packs: list[EntryPack[str]]) -> None:
 
 
 def test_a_faulty_pack_tells_all_that_is_wrong() -> None:
-    with pytest.raises(PackFaulty) as told:
+    with pytest.raises(InvalidPack) as told:
         entries.read({"pack.toml": FRAME.encode(), "questions.json": b'["a",\n"a", ""]'}, QUESTIONS)
     assert {(fault.file, fault.code) for fault in told.value.faults} == {
         ("questions.json", "twice"), ("questions.json", "missing_text"), ("questions.zh.json", "missing_text"),
     }  # fmt: skip
     for content in (b"\xff", b"= 1"):
-        with pytest.raises(PackFaulty, match=r"pack\.toml:1: syntax"):
+        with pytest.raises(InvalidPack, match=r"pack\.toml:1: syntax"):
             entries.read({"pack.toml": content}, QUESTIONS)
-    with pytest.raises(PackFaulty, match=r"pack\.toml:1: missing_key"):
+    with pytest.raises(InvalidPack, match=r"pack\.toml:1: missing_key"):
         entries.read({}, QUESTIONS)

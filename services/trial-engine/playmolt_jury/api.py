@@ -13,7 +13,7 @@ from playmolt_schemas.routes import sharing
 from typing_extensions import override
 
 from playmolt_jury import bodies, commands, views
-from playmolt_jury.codes import invalid, no_witness, pack_away, unknown_session
+from playmolt_jury.codes import invalid, no_witness, pack_unavailable, unknown_session
 from playmolt_jury.rules import Jury, evidence_refusal, owns
 from playmolt_jury.state import FailedCall, State
 
@@ -26,11 +26,11 @@ BRING_CASE: Final = "jury_bring_case"
 DROP_CASE: Final = "jury_drop_case"
 
 
-class Opening(msgspec.Struct, frozen=True, kw_only=True):
+class OpeningBody(msgspec.Struct, frozen=True, kw_only=True):
     """The body of a call that opens a session, completed by the cases that its caller may name."""
 
     body: Any
-    brought: tuple[commands.NamedCase, ...]
+    uploaded: tuple[commands.NamedCase, ...]
 
 
 class JuryApi(GameApi[State]):
@@ -102,7 +102,7 @@ class JuryApi(GameApi[State]):
         if not owns(state, request.agent_id):
             return unknown_session()
         if self._jury.cases.of(state.pack_digest) is None:
-            return pack_away(state.pack_digest)
+            return pack_unavailable(state.pack_digest)
         return self._answers[request.route](state, request)
 
     @override
@@ -121,12 +121,12 @@ class JuryApi(GameApi[State]):
         return view
 
     def _open(self, request: ApiRequest) -> Command:
-        body, brought = request.body, ()
-        if isinstance(body, Opening):
-            body, brought = body.body, body.brought
+        body, uploaded = request.body, ()
+        if isinstance(body, OpeningBody):
+            body, uploaded = body.body, body.uploaded
         return commands.OpenJury(
             agent_id=request.agent_id, name=request.name, seed=request.seed, body=body, aliases=self._aliases,
-            brought=brought,
+            uploaded=uploaded,
         )  # fmt: skip
 
     def _opened(self, state: State, _: ApiRequest) -> ApiAnswer:

@@ -38,7 +38,7 @@ def no_item() -> Refused:
     return Refused(Code.NOT_FOUND, "There is no such item. GET …/evidence lists them.")
 
 
-def pack_away(digest: str) -> Refused:
+def pack_unavailable(digest: str) -> Refused:
     """The session plays a case that this engine has not: another one is never played in its place."""
     return Refused(
         Code.UNAVAILABLE, f"The case of this session is not here (pack {digest}). Its operator can bring it back."

@@ -18,7 +18,7 @@ class NamedCase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenJury(Command, frozen=True, kw_only=True):
-    """`POST /api/jury/sessions`: the body as it came; `aliases` are the models there are, `brought` the cases that
+    """`POST /api/jury/sessions`: the body as it came; `aliases` are the models there are, `uploaded` the cases that
     somebody brought for the caller to name."""
 
     agent_id: str
@@ -26,7 +26,7 @@ class OpenJury(Command, frozen=True, kw_only=True):
     seed: str
     body: Any
     aliases: tuple[str, ...] = ("scripted",)
-    brought: tuple[NamedCase, ...] = ()
+    uploaded: tuple[NamedCase, ...] = ()
 
 
 class OwnerCommand(Command, frozen=True, kw_only=True):

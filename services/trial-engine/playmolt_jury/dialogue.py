@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 import msgspec
 from playmolt_core.game.decider import Event
 
-from playmolt_jury.content.material import Choice, Material, Node, Reaction, When, Witness
+from playmolt_jury.content.material import Choice, ChoiceCondition, Material, Node, Reaction, Witness
 from playmolt_jury.events import EvidenceUnlocked, WitnessTalked
 
 
@@ -83,7 +83,7 @@ def after(talk: Talk, event: WitnessTalked) -> Talk:
 
 
 def _holds(
-    when: When, pressure: int, *, visited: Collection[str], read: Collection[str], cracked: Collection[str]
+    when: ChoiceCondition, pressure: int, *, visited: Collection[str], read: Collection[str], cracked: Collection[str]
 ) -> bool:
     return (
         pressure >= when.pressure

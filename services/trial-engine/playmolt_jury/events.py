@@ -7,7 +7,7 @@ from playmolt_core.game.decider import Event, stored_types
 from playmolt_schemas.games.jury import Cause, FailureCode, Language, PhaseName, TopicImpact, VerdictName, VoteView
 
 from playmolt_jury.content.material import Juror, Rules
-from playmolt_jury.persuasion.stance import Part
+from playmolt_jury.persuasion.stance import ChangePart
 
 TurnKind = Literal["chat", "present", "note", "speech", "vote"]
 RequestKind = Literal["ask", "tool", "final", "repair"]
@@ -178,7 +178,7 @@ class StanceChanged(Event, frozen=True, kw_only=True):
     by: str
     before: int
     after: int
-    parts: tuple[Part, ...]
+    parts: tuple[ChangePart, ...]
 
 
 class RoundEnded(Event, frozen=True, kw_only=True):

@@ -9,14 +9,14 @@ from playmolt_core.settings import parse_address
 
 from playmolt_jury import rules
 from playmolt_jury.api import OPEN, JuryApi
-from playmolt_jury.chain import Chain, ChainAway, connect, deployer_key, preload
+from playmolt_jury.chain import Chain, ChainUnavailable, connect, deployer_key, preload
 from playmolt_jury.content.pack_folder import packs
 from playmolt_jury.effects import CHAIN_EFFECT, TURN_EFFECT
 from playmolt_jury.jurors import scripted
-from playmolt_jury.workers.brought_cases import BroughtCases
 from playmolt_jury.workers.chain_worker import ChainWorker
-from playmolt_jury.workers.library import Library
 from playmolt_jury.workers.model_worker import ModelWorker
+from playmolt_jury.workers.session_documents import SessionDocuments
+from playmolt_jury.workers.uploaded_cases import UploadedCases
 
 
 def build(context: ServiceContext) -> HostedGame:
@@ -28,12 +28,12 @@ def build(context: ServiceContext) -> HostedGame:
         explorer=parse_address(settings.evm_explorer),
         kept=settings.hot_games,
     )
-    brought = BroughtCases(jury.cases, PgPacks(context.pool))
+    uploaded = UploadedCases(jury.cases, PgPacks(context.pool))
     key = deployer_key(settings.evm_rpc_url, settings.evm_deployer_key)
 
     async def chain() -> Chain:
         if not settings.evm_rpc_url:
-            raise ChainAway("EVM_RPC_URL is not set: there is no chain to vote on")
+            raise ChainUnavailable("EVM_RPC_URL is not set: there is no chain to vote on")
         return await connect(settings.evm_rpc_url, key, settings.jury_secret, settings.evm_confirmations)
 
     aliases = (SCRIPTED, *context.catalogue.models)
@@ -42,8 +42,8 @@ def build(context: ServiceContext) -> HostedGame:
         TURN_EFFECT: ModelWorker(jury, models, context.texts.put, preload),
         CHAIN_EFFECT: ChainWorker(chain, context.log),
     }
-    fetches = {**Library(jury, context.log).fetches(), **brought.fetches()}
+    fetches = {**SessionDocuments(jury, context.log).fetches(), **uploaded.fetches()}
     return HostedGame(
-        jury, JuryApi(jury, aliases), workers, fetches, {OPEN: brought.complete}, brought.prepare,
-        lambda: brought.tidy(settings.pack_sweep_seconds),
+        jury, JuryApi(jury, aliases), workers, fetches, {OPEN: uploaded.complete}, uploaded.prepare,
+        lambda: uploaded.tidy(settings.pack_sweep_seconds),
     )  # fmt: skip

@@ -43,7 +43,7 @@ def recovered(state: State, events: Sequence[Event]) -> Iterator[Command]:
         body = {"language": first.language, "model": first.model, "case": first.case}
         yield commands.OpenJury(
             agent_id=first.owner, name=first.name, seed=first.seed, body=body, aliases=(first.model,),
-            brought=(commands.NamedCase(id=first.case, digest=first.pack_digest, languages=(first.language,)),),
+            uploaded=(commands.NamedCase(id=first.case, digest=first.pack_digest, languages=(first.language,)),),
         )  # fmt: skip
     elif isinstance(first, AttemptMade):
         yield commands.Attempted(effect_id="", turn=first.turn, kind=first.kind, attempt=first.attempt)

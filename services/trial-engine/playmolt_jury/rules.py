@@ -16,8 +16,7 @@ from playmolt_core.game.decider import (
     Refused,
     Viewer,
 )
-from playmolt_core.game.endings import ended
-from playmolt_core.game.game import Game
+from playmolt_core.game.game import Game, ended
 from playmolt_schemas.codes import Code, faults
 from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.games.jury import (
@@ -44,14 +43,14 @@ from playmolt_jury.codes import (
     no_item,
     no_juror,
     no_witness,
-    pack_away,
+    pack_unavailable,
     refused,
     unknown_session,
     wrong_phase,
 )
 from playmolt_jury.content import pack
-from playmolt_jury.content.cases import KEPT, Cases
-from playmolt_jury.content.material import Ending, Material, Witness
+from playmolt_jury.content.cases import KEPT, PackLibrary
+from playmolt_jury.content.material import EndingEntry, Material, Witness
 from playmolt_jury.content.pack import Pack
 from playmolt_jury.dialogue import Talk
 from playmolt_jury.events import (
@@ -99,7 +98,9 @@ class Jury(Game[State]):
     from_content = frozenset(("jury_opened", "witness_talked", "evidence_unlocked", "ended"))
     foreign = Refused(Code.INVALID_REQUEST, "A jury session has calls of its own; it is no bot game.")
 
-    def __init__(self, cases: Cases, content_version: str, *, show_stances: bool = False, explorer: str = "") -> None:
+    def __init__(
+        self, cases: PackLibrary, content_version: str, *, show_stances: bool = False, explorer: str = ""
+    ) -> None:
         self.content_version = content_version
         self.show_stances = show_stances
         self.explorer = explorer or UNSET
@@ -152,7 +153,7 @@ class Jury(Game[State]):
             if command.agent_id != state.owner:
                 return self.unknown
             if self.cases.of(state.pack_digest) is None:
-                return pack_away(state.pack_digest)
+                return pack_unavailable(state.pack_digest)
             if _already_taken(state, command.call):
                 return Accepted()
         return super().decide(state, command, at)
@@ -208,16 +209,16 @@ class Jury(Game[State]):
     def _open(self, state: State, command: commands.OpenJury) -> Decision:
         if state.version:
             return Refused(Code.ALREADY_STARTED, "This session exists already. Open another one.")
-        brought = {each.id: each for each in command.brought}
+        uploaded = {each.id: each for each in command.uploaded}
         cases = {pack.id: tuple(pack.materials) for pack in self.cases.offered()}
-        cases |= {each.id: each.languages for each in command.brought}
+        cases |= {each.id: each.languages for each in command.uploaded}
         request = bodies.read_opening(command.body, command.aliases, cases, self.cases.shipped.id)
         if not isinstance(request, OpenJuryRequest):
             return invalid(request)
-        named = brought.get(request.case or "")
+        named = uploaded.get(request.case or "")
         pack = (self.cases.of(named.digest) if named else None) or self.cases.named(request.case or "")
         if pack is None:
-            return pack_away(named.digest if named else "")
+            return pack_unavailable(named.digest if named else "")
         material = pack.materials[request.language]
         opened = JuryOpened(
             owner=command.agent_id,
@@ -283,14 +284,14 @@ class Jury(Game[State]):
             )
         )
 
-    def _ending(self, state: State, verdict: VerdictName) -> Ending:
+    def _ending(self, state: State, verdict: VerdictName) -> EndingEntry:
         endings = self.material(state).endings
         return next(each for each in endings if each.verdict == verdict and each.when == state.found)
 
 
 def jury(packs: Iterable[Pack] = (), *, show_stances: bool = False, explorer: str = "", kept: int = KEPT) -> Jury:
-    """The jury with all content loaded; raises ValueError naming every fault of it. `kept` as in `Cases`."""
-    cases = Cases(pack.shipped(), packs, kept=kept)
+    """The jury with all content loaded; raises ValueError naming every fault of it. `kept` as in `PackLibrary`."""
+    cases = PackLibrary(pack.shipped(), packs, kept=kept)
     return Jury(cases, pack.content_version(), show_stances=show_stances, explorer=explorer)
 
 

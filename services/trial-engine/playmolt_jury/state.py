@@ -60,7 +60,7 @@ from playmolt_jury.events import (
     WitnessTalked,
 )
 from playmolt_jury.persuasion import stance
-from playmolt_jury.persuasion.repetition import Heard, took_back
+from playmolt_jury.persuasion.repetition import RememberedMessage, took_back
 from playmolt_jury.persuasion.stance import SPEECHES
 
 KEPT_OUTCOMES: Final = 128
@@ -96,7 +96,7 @@ class JurorState(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int
     led: int = 0
     notes: tuple[str, ...] = ()
-    heard: tuple[Heard, ...] = ()
+    remembered: tuple[RememberedMessage, ...] = ()
     """Everything from the overseer, in the order of the log."""
     last_move: Move | None = None
 
@@ -333,25 +333,27 @@ def _nothing(_: State, __: Event, ___: datetime) -> Changes:
 
 
 def _overseer_said(state: State, event: OverseerSaid, _: datetime) -> Changes:
-    return _heard(state, event.juror_id, Heard(text=event.text, topics=event.topics, repeats=event.repeats))
+    return _with_message(
+        state, event.juror_id, RememberedMessage(text=event.text, topics=event.topics, repeats=event.repeats)
+    )
 
 
 def _presented(state: State, event: EvidencePresented, _: datetime) -> Changes:
-    return _heard(state, event.juror_id, Heard(evidence_id=event.evidence_id, repeats=event.repeats))
+    return _with_message(state, event.juror_id, RememberedMessage(evidence_id=event.evidence_id, repeats=event.repeats))
 
 
-def _heard(state: State, juror_id: str, heard: Heard) -> Changes:
-    return {"juror_states": state.juror_states | {juror_id: _hearing(state.juror_states[juror_id], heard)}}
+def _with_message(state: State, juror_id: str, heard: RememberedMessage) -> Changes:
+    return {"juror_states": state.juror_states | {juror_id: _remembering(state.juror_states[juror_id], heard)}}
 
 
-def _hearing(current: JurorState, heard: Heard) -> JurorState:
-    return replace(current, heard=(*current.heard, heard))
+def _remembering(current: JurorState, heard: RememberedMessage) -> JurorState:
+    return replace(current, remembered=(*current.remembered, heard))
 
 
 def _replied(state: State, event: JurorSaid, _: datetime) -> Changes:
     turn = state.pending(event.juror_id)[0]
     current = state.juror_states[event.juror_id]
-    repeats = current.heard[-1].repeats
+    repeats = current.remembered[-1].repeats
     exchange = Exchange(text=turn.text, evidence_id=turn.evidence_id, reply=event.text, repeats=repeats)
     current = replace(current, exchanges=(*current.exchanges, exchange))
     reply = ChatReply(
@@ -373,9 +375,9 @@ def _replied(state: State, event: JurorSaid, _: datetime) -> Changes:
 def _noted(state: State, event: NoteSent, _: datetime) -> Changes:
     turn = state.pending(event.juror_id)[0]
     current = state.juror_states[event.juror_id]
-    current = _hearing(
+    current = _remembering(
         replace(current, notes=(*current.notes, event.text)),
-        Heard(text=event.text, topics=event.topics, repeats=event.repeats),
+        RememberedMessage(text=event.text, topics=event.topics, repeats=event.repeats),
     )
     left = NoteReply(notes_left=state.rules.notes - state.notes_used - 1, repeats=event.repeats)
     return {
@@ -411,12 +413,12 @@ def _moved(state: State, event: StanceChanged, _: datetime) -> Changes:
     current = state.juror_states[event.juror_id]
     spent = current.weakness_spent or event.cause == "weakness"
     last = current.last_move if event.after == event.before else _move(state, current, event)
-    heard = _weighed(current.heard, event)
-    moved = replace(current, stance=event.after, weakness_spent=spent, heard=heard, last_move=last)
+    remembered = _weighed(current.remembered, event)
+    moved = replace(current, stance=event.after, weakness_spent=spent, remembered=remembered, last_move=last)
     return {"juror_states": state.juror_states | {event.juror_id: moved}}
 
 
-def _weighed(heard: tuple[Heard, ...], event: StanceChanged) -> tuple[Heard, ...]:
+def _weighed(heard: tuple[RememberedMessage, ...], event: StanceChanged) -> tuple[RememberedMessage, ...]:
     """What is remembered of the newest message once it is known how far it moved its juror."""
     if not heard or event.cause in ("speech", "weakness"):
         return heard
@@ -429,9 +431,9 @@ def _move(state: State, current: JurorState, event: StanceChanged) -> Move:
     if event.cause == "speech":
         speeches = state.debate.speeches if state.debate else ()
         text = next((each.text for each in speeches if each.juror_id == event.by), "")
-        source = Heard(text=text)
+        source = RememberedMessage(text=text)
     else:
-        source = current.heard[-1] if current.heard else Heard()
+        source = current.remembered[-1] if current.remembered else RememberedMessage()
     return Move(
         cause=event.cause,
         by=event.by,

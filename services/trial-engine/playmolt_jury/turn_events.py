@@ -21,7 +21,7 @@ from playmolt_jury.events import (
     VoteDecided,
 )
 from playmolt_jury.persuasion import stance
-from playmolt_jury.persuasion.repetition import Heard, Repetition, repetition
+from playmolt_jury.persuasion.repetition import RememberedMessage, Repetition, repetition
 from playmolt_jury.persuasion.stance import SPEECHES
 from playmolt_jury.state import Debate, State, Turn
 
@@ -59,8 +59,8 @@ def evidence_change(state: State, turn: Turn) -> StanceChanged:
 
 def repeated(state: State, turn: Turn, topics: Iterable[TopicImpact] = ()) -> Repetition:
     """What a turn of the overseer repeats of what its juror has heard."""
-    new = Heard(text=turn.text, evidence_id=turn.evidence_id, topics=tuple(topics))
-    return repetition(state.juror_states[turn.juror_id].heard, new)
+    new = RememberedMessage(text=turn.text, evidence_id=turn.evidence_id, topics=tuple(topics))
+    return repetition(state.juror_states[turn.juror_id].remembered, new)
 
 
 def _chat(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:

@@ -5,7 +5,7 @@ from typing import ClassVar, Final
 import msgspec
 from playmolt_core.game.decider import Event, stored_types
 from playmolt_core.game.seats import events as seats
-from playmolt_core.game.seats.events import Closing, Submitted
+from playmolt_core.game.seats.events import ClosingEvent, Submitted
 from playmolt_schemas.game_messages import Fault
 from playmolt_schemas.games.trial import Case, JurorVote, Party, Phase, Role, Team, TrialResult, Verdict
 
@@ -56,7 +56,7 @@ class JuryTallied(Event, frozen=True, kw_only=True):
     verdict: Verdict
 
 
-class GameEnded(Closing, frozen=True, kw_only=True):
+class GameEnded(ClosingEvent, frozen=True, kw_only=True):
     """The judge has spoken; the points are final."""
 
     type: ClassVar[str] = "game_end"

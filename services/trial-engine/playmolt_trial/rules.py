@@ -6,8 +6,7 @@ from typing import Any, ClassVar, Final
 from msgspec import UNSET
 from playmolt_core.game import draws
 from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Event, Refused, Viewer
-from playmolt_core.game.packs.entries import EntryPack
-from playmolt_core.game.packs.shelf import Shelf
+from playmolt_core.game.packs.entries import EntryPack, PackLibrary
 from playmolt_core.game.seats.events import Submitted
 from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invalid
 from playmolt_schemas.body_fields import ActionShapes, BodyFields
@@ -76,7 +75,7 @@ class Trial(SeatedGame[State, Seat]):
     }
 
     def __init__(self, cases: content.Content | None = None, packs: Iterable[EntryPack[Case]] = ()) -> None:
-        self.shelf = Shelf(packs)
+        self.packs = PackLibrary(packs)
         self._content = cases or content.shipped()
         self._shipped = cases is None
         self.content_version = self._content.version
@@ -217,8 +216,8 @@ def _verdict_read(state: State) -> GameEnded:
         results=tuple(
             _result(state, seat, winner) for seat in sorted(state.seats, key=lambda seat: _standing(state, seat))
         ),
-        faults=state.faults or (),
-        private=state.told_private,
+        faults=state.faults,
+        private=state.private,
     )
 
 

@@ -20,13 +20,13 @@ _QUESTIONS: Final = "MissingFactsQuestions"
 
 def refused(state: State, output: Mapping[str, Any]) -> tuple[RefusedItem, ...]:
     """The items of a stipulation that do not stand, each with its reason."""
-    ground = _Ground(state)
+    ground = _ProposalCheck(state)
     return tuple(fault for _, _, fault in ground.judged(output) if fault)
 
 
 def merged(state: State, first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
     """The second reply, with what stood in the first one and is no longer there."""
-    ground = _Ground(state)
+    ground = _ProposalCheck(state)
     there = {plain(item["text"]) for field, item, fault in ground.judged(second) if not fault and field != _QUESTIONS}
     whole = {field: list(items) for field, items in second.items()}
     for field, item, fault in ground.judged(first):
@@ -39,7 +39,7 @@ def merged(state: State, first: Mapping[str, Any], second: Mapping[str, Any]) ->
 
 def stipulated(state: State, output: Mapping[str, Any]) -> FactsStipulated:
     """The facts of a session after a model has sorted its inputs."""
-    ground = _Ground(state)
+    ground = _ProposalCheck(state)
     standing: dict[str, list[Mapping[str, Any]]] = {field: [] for field in (*_PROPOSALS, _QUESTIONS)}
     dropped = []
     for field, item, fault in ground.judged(output):
@@ -47,7 +47,7 @@ def stipulated(state: State, output: Mapping[str, Any]) -> FactsStipulated:
             dropped.append(fault)
         else:
             standing[field].append(item)
-    book = _Book(state)
+    book = _FactSet(state)
     for entry in state.facts.timeline:
         if entry.agreed:
             book.agree(entry.id, entry.what)
@@ -63,7 +63,7 @@ def stipulated(state: State, output: Mapping[str, Any]) -> FactsStipulated:
     )
 
 
-class _Ground:
+class _ProposalCheck:
     """What proposals have to stand in."""
 
     def __init__(self, state: State) -> None:
@@ -97,7 +97,7 @@ def _told(text: str) -> list[str]:
     return [sentence for sentence in sentences(text) if not asks(sentence)]
 
 
-class _Book:
+class _FactSet:
     """The facts that there are, in the order of their ids' numbers; an id is never given twice."""
 
     def __init__(self, state: State) -> None:

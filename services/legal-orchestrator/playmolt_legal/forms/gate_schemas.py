@@ -63,7 +63,7 @@ def _objects(**fields: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": item, "maxItems": ENTRIES}
 
 
-def _facts_schema(state: State, gate: GateOpened, words: texts.Texts) -> Rules:
+def _facts_schema(state: State, gate: GateOpened, words: texts.LegalTexts) -> Rules:
     entry, questions = _text(ENTRY_CHARS), [question.id for question in state.facts.questions]
     more = {
         "type": "object",
@@ -85,7 +85,7 @@ def _facts_schema(state: State, gate: GateOpened, words: texts.Texts) -> Rules:
     return properties | {"facts": more}, ["choice"], [_if("choice", "add_facts", {"required": ["facts"]})]
 
 
-def _round1_schema(_: State, gate: GateOpened, words: texts.Texts) -> Rules:
+def _round1_schema(_: State, gate: GateOpened, words: texts.LegalTexts) -> Rules:
     focus = _list(_text(FORM_TEXT_CHARS), FOCUS_ISSUES) | ({"examples": list(gate.issues)} if gate.issues else {})
     properties = {
         "focus_issues": focus,
@@ -96,7 +96,7 @@ def _round1_schema(_: State, gate: GateOpened, words: texts.Texts) -> Rules:
     return properties, ["focus_issues", "goal", "stance"], []
 
 
-def _round2_schema(state: State, _: GateOpened, words: texts.Texts) -> Rules:
+def _round2_schema(state: State, _: GateOpened, words: texts.LegalTexts) -> Rules:
     offered = [{"const": code, "title": label} for code, label in words.constraints.items()]
     free = _text(FORM_TEXT_CHARS)
     properties: dict[str, Any] = {
@@ -118,7 +118,7 @@ def _round2_schema(state: State, _: GateOpened, words: texts.Texts) -> Rules:
     return properties, [*required, "settlement_interest"], rules
 
 
-def _end_schema(_: State, gate: GateOpened, words: texts.Texts) -> Rules:
+def _end_schema(_: State, gate: GateOpened, words: texts.LegalTexts) -> Rules:
     properties = {
         "resolution": _choice(gate.options, words.resolutions),
         "report_style": _choice(STYLES, words.styles),
@@ -139,7 +139,7 @@ def _missing_schema(gate: GateOpened) -> dict[str, Any]:
     }
 
 
-_SCHEMAS: Final[Mapping[GateName, Callable[[State, GateOpened, texts.Texts], Rules]]] = {
+_SCHEMAS: Final[Mapping[GateName, Callable[[State, GateOpened, texts.LegalTexts], Rules]]] = {
     "facts": _facts_schema,
     "round1": _round1_schema,
     "round2": _round2_schema,

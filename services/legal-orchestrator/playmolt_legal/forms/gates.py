@@ -8,7 +8,7 @@ from playmolt_schemas.games.legal import FACTS_ADDED, EndForm, FactsForm, GateNa
 from playmolt_legal import phases, texts
 from playmolt_legal.events import GateOpened
 from playmolt_legal.guardrails import guardrails
-from playmolt_legal.state import Spoken, State
+from playmolt_legal.state import State, TurnRecord
 
 _ROUND_GATES: Final[dict[int, GateName]] = {1: "round1", 2: "round2"}
 
@@ -25,7 +25,7 @@ def reopened(state: State, gate: GateOpened) -> GateOpened:
     return round_gate(state, verified, again=gate.gate) if verified else gate
 
 
-def round_gate(state: State, verified: Spoken, again: GateName | None = None) -> GateOpened:
+def round_gate(state: State, verified: TurnRecord, again: GateName | None = None) -> GateOpened:
     """The gate after a verifier's turn: a civil No-Go in round 2 skips to the end."""
     gate: GateName = again or ("end" if skips(state, verified) else _ROUND_GATES.get(verified.round, "end"))
     skipped = gate == "end" and skips(state, verified)
@@ -52,12 +52,12 @@ def round_gate(state: State, verified: Spoken, again: GateName | None = None) ->
     )
 
 
-def skips(state: State, verified: Spoken) -> bool:
+def skips(state: State, verified: TurnRecord) -> bool:
     """Whether a verdict of the verifier ends the argument early."""
     return state.case_type == "civil" and verified.round == 2 and verified.gate_status == "No-Go"
 
 
-def conditions(state: State, verified: Spoken) -> tuple[str, ...]:
+def conditions(state: State, verified: TurnRecord) -> tuple[str, ...]:
     """What can be met for a Conditional to pass: never empty, and never the promise of an outcome."""
     words = texts.of(state.language)
     unsupported = [
@@ -93,6 +93,6 @@ def after_form(state: State) -> str | None:
         case EndForm(resolution="extend"):
             return phases.first(state.round + 1)
         case EndForm():
-            return phases.FINAL if state.closes_by_turn else None
+            return phases.FINAL if state.has_final_turn else None
         case _:
             return phases.first(2 if entry.gate == "round1" else phases.LAST_ROUND)

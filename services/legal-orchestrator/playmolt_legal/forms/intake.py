@@ -36,7 +36,7 @@ SIDES: Final[tuple[Side, ...]] = get_args(Side)
 DEFAULT_MODEL: Final = "scripted"
 
 
-class FactsTold(msgspec.Struct, frozen=True, kw_only=True):
+class PostedFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What the body of `POST …/facts` tells, together with what the session carried over."""
 
     narrative: Narrative
@@ -69,7 +69,7 @@ def _exclusions(fields: BodyFields) -> tuple[str, ...]:
     return fields.texts("exclusions", NOTE_CHARS, entries=ENTRIES)
 
 
-def read_facts(body: Any, carried: tuple[Narrative, Facts] | None, present: Facts) -> FactsTold | Faults:
+def read_facts(body: Any, carried: tuple[Narrative, Facts] | None, present: Facts) -> PostedFacts | Faults:
     """Read the body of `POST …/facts`; where a field is left out, what a session carries over takes its place.
 
     What was uploaded stays, with its ids.
@@ -95,7 +95,7 @@ def read_facts(body: Any, carried: tuple[Narrative, Facts] | None, present: Fact
     if "evidence" in fields.body:
         uploaded = tuple(item for item in present.evidence if item.uploaded)
         evidence = (*uploaded, *numbered_evidence(Facts(evidence=uploaded), more))
-    return fields.result(FactsTold(narrative=told, timeline=timeline, evidence=evidence))
+    return fields.result(PostedFacts(narrative=told, timeline=timeline, evidence=evidence))
 
 
 def _lines(fields: BodyFields, name: str, carried: str, *, required: bool = True) -> str:

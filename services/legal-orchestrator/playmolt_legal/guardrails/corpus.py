@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 from playmolt_schemas.games.legal import Fact, Facts, FactsForm, NumberedText, Round1Form
 
-from playmolt_legal.guardrails import redaction as gone
+from playmolt_legal.guardrails import redaction
 from playmolt_legal.guardrails.particulars import Particular, particulars
 from playmolt_legal.outputs import composed
 from playmolt_legal.state import State
@@ -70,7 +70,7 @@ class Corpus(msgspec.Struct, frozen=True):
 def of(state: State) -> Corpus:
     """What an answer may name: what the person has supplied or picked so far, and the confirmed facts."""
     facts = [text for fact in state.facts.confirmed for text in (fact.text, fact.wording) if text]
-    redacted = gone.redactor(state.facts, state.evidence_texts)
+    redacted = redaction.redactor(state.facts, state.evidence_texts)
     told = (redacted(text) for text in (*_texts(state), *_picked(state)))
     return _corpus((*told, *_evidence(state), *facts), basis_ids(state.facts))
 

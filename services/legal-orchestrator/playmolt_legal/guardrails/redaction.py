@@ -17,7 +17,7 @@ _LEAST: Final = 4
 """A shorter text is told from others only where it stands alone."""
 
 
-class _Gone(msgspec.Struct, frozen=True):
+class _Redaction(msgspec.Struct, frozen=True):
     """What a fact that stands no more named, and nothing that stands names."""
 
     mark: str
@@ -48,7 +48,7 @@ def mark(fact: Fact) -> str:
 
 def redactor(facts: Facts, evidence: tuple[str, ...]) -> Callable[[Any], Any]:
     """Takes what stands no more out of every text of a value, but for what evidence says, too."""
-    gone = [_gone(facts, evidence, fact) for fact in facts.past]
+    gone = [_redaction(facts, evidence, fact) for fact in facts.past]
 
     def redacted(value: Any) -> Any:
         match value:
@@ -83,11 +83,11 @@ def relies(facts: Facts, evidence: tuple[str, ...], fact: Fact, output: dict[str
     """Whether an answer rests on a fact by its id, or holds a date, sum or name that was in it alone."""
     if fact.id in _cited(output):
         return True
-    gone = _gone(facts, evidence, fact)
+    gone = _redaction(facts, evidence, fact)
     return any(gone.stands_in(text) for text in _leaves(output))
 
 
-def _gone(facts: Facts, evidence: tuple[str, ...], fact: Fact) -> _Gone:
+def _redaction(facts: Facts, evidence: tuple[str, ...], fact: Fact) -> _Redaction:
     standing = [text for each in (*facts.confirmed, *facts.disputed) for text in (each.text, each.wording) if text]
     kept = "\n".join((*standing, *evidence))
     known = _particulars(kept)
@@ -96,7 +96,7 @@ def _gone(facts: Facts, evidence: tuple[str, ...], fact: Fact) -> _Gone:
     whole = None
     if len(sought) >= _LEAST and not any(sought in plain(text) for text in standing):
         whole = re.compile(r"[\W_]*".join(map(re.escape, sought)), re.IGNORECASE)
-    return _Gone(
+    return _Redaction(
         mark=mark(fact),
         whole=whole,
         particulars=tuple(

@@ -7,7 +7,7 @@ import msgspec
 from playmolt_schemas.games.legal import Citation
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class ReportLine(msgspec.Struct, frozen=True, kw_only=True):
     """A sentence; `refs` are the ids it rests on, `anchor` the id it defines; `listed` is one among others like it."""
 
     text: str
@@ -22,17 +22,17 @@ class Heading(msgspec.Struct, frozen=True):
     text: str
 
 
-Cell = tuple[Line, ...]
+Cell = tuple[ReportLine, ...]
 
 
-class Table(msgspec.Struct, frozen=True):
+class ReportTable(msgspec.Struct, frozen=True):
     """Rows of cells, their heading first; `widths` are shares of the page."""
 
     rows: tuple[tuple[Cell, ...], ...]
     widths: tuple[int, ...]
 
 
-Block = Line | Heading | Table
+Block = ReportLine | Heading | ReportTable
 
 
 def _whole(text: str) -> str:

@@ -7,7 +7,7 @@ import msgspec
 from playmolt_schemas.games.legal import Report, ReportSection
 
 from playmolt_legal import texts
-from playmolt_legal.report.blocks import Block, Heading, Line, Table
+from playmolt_legal.report.blocks import Block, Heading, ReportLine, ReportTable
 from playmolt_legal.report.sections import Writer
 
 SECTIONS: Final[tuple[ReportSection, ...]] = get_args(ReportSection)
@@ -27,7 +27,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
     language: str
     title: str
-    cover: tuple[Line, ...]
+    cover: tuple[ReportLine, ...]
     notice: str
     ended_at: str
     sections: tuple[Section, ...]
@@ -62,23 +62,23 @@ def _names(report: Report, chosen: Sequence[str]) -> Iterator[str]:
             yield placed
 
 
-def _cover(report: Report, words: texts.Texts, colon: str) -> Iterator[Line]:
+def _cover(report: Report, words: texts.LegalTexts, colon: str) -> Iterator[ReportLine]:
     case, label = report.case, words.report
-    yield Line(text=f"{label['case']}{colon}{case.title}")
-    yield Line(text=f"{label['case_type']}{colon}{words.case_types[case.case_type]}")
-    yield Line(text=f"{label['jurisdiction']}{colon}{case.jurisdiction}")
-    yield Line(text=f"{label['parties']}{colon}{case.parties.claimant} / {case.parties.opposing}")
-    yield Line(text=f"{label['side']}{colon}{words.sides[case.case_type][report.side]}")
-    yield Line(text=f"{label['date']}{colon}{texts.date_text(report.ended_at, report.language)}")
+    yield ReportLine(text=f"{label['case']}{colon}{case.title}")
+    yield ReportLine(text=f"{label['case_type']}{colon}{words.case_types[case.case_type]}")
+    yield ReportLine(text=f"{label['jurisdiction']}{colon}{case.jurisdiction}")
+    yield ReportLine(text=f"{label['parties']}{colon}{case.parties.claimant} / {case.parties.opposing}")
+    yield ReportLine(text=f"{label['side']}{colon}{words.sides[case.case_type][report.side]}")
+    yield ReportLine(text=f"{label['date']}{colon}{texts.date_text(report.ended_at, report.language)}")
 
 
-def lines(blocks: Sequence[Block]) -> Iterator[Line]:
+def lines(blocks: Sequence[Block]) -> Iterator[ReportLine]:
     """Every line of some blocks, also those in tables."""
     for block in blocks:
         match block:
-            case Line():
+            case ReportLine():
                 yield block
-            case Table():
+            case ReportTable():
                 yield from (line for row in block.rows for cell in row for line in cell)
             case Heading():
                 pass

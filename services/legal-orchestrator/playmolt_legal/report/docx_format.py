@@ -14,7 +14,7 @@ from docx.shared import Mm
 from playmolt_schemas.games.legal import Report
 
 from playmolt_legal import texts
-from playmolt_legal.report.blocks import Heading, Line, Table
+from playmolt_legal.report.blocks import Heading, ReportLine, ReportTable
 from playmolt_legal.report.document import Document, Section, document
 
 _LATIN: Final = "Calibri"
@@ -38,10 +38,10 @@ _NO_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 def render_docx(report: Report) -> bytes:
     """Render the report; ids are links to where they are defined."""
-    return _Book(document(report)).written()
+    return _DocxWriter(document(report)).written()
 
 
-class _Book:
+class _DocxWriter:
     def __init__(self, laid_out: Document) -> None:
         self._laid_out = laid_out
         self._book = docx.Document()
@@ -116,15 +116,15 @@ class _Book:
         heading.paragraph_format.page_break_before = new_page
         for block in section.blocks:
             match block:
-                case Line():
+                case ReportLine():
                     style = "List Bullet" if block.listed else "Normal"
                     self._line(self._book.add_paragraph(style=style), block)
                 case Heading(text=text):
                     self._book.add_heading(_xml(text), level=2)
-                case Table():
+                case ReportTable():
                     self._table(block)
 
-    def _line(self, paragraph: Any, line: Line) -> None:
+    def _line(self, paragraph: Any, line: ReportLine) -> None:
         if line.anchor:
             self._anchor(paragraph, line.anchor)
             paragraph.add_run(f"{line.anchor} ").bold = True
@@ -132,7 +132,7 @@ class _Book:
         for ref in line.refs:
             self._ref(paragraph, ref)
 
-    def _table(self, block: Table) -> None:
+    def _table(self, block: ReportTable) -> None:
         table = self._book.add_table(rows=len(block.rows), cols=len(block.widths), style="Table Grid")
         table.autofit = False
         page: Any = self._book.sections[0]

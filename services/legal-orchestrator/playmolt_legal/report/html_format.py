@@ -6,7 +6,7 @@ from typing import Final
 
 from playmolt_schemas.games.legal import Report
 
-from playmolt_legal.report.blocks import Block, Heading, Line, Table
+from playmolt_legal.report.blocks import Block, Heading, ReportLine, ReportTable
 from playmolt_legal.report.document import Document, Section, document
 
 _STYLE: Final = (
@@ -40,27 +40,27 @@ def section(part: Section, laid_out: Document) -> str:
 def _blocks(blocks: Sequence[Block], laid_out: Document) -> Iterator[str]:
     listing = False
     for block in blocks:
-        if (isinstance(block, Line) and block.listed) != listing:
+        if (isinstance(block, ReportLine) and block.listed) != listing:
             listing = not listing
             yield "<ul>" if listing else "</ul>"
         match block:
-            case Line(listed=False):
+            case ReportLine(listed=False):
                 yield f"<p{_id(block)}>{_line(block, laid_out)}</p>"
-            case Line():
+            case ReportLine():
                 yield f"<li{_id(block)}>{_line(block, laid_out)}</li>"
             case Heading(text=text):
                 yield f"<h3>{escape(text)}</h3>"
-            case Table():
+            case ReportTable():
                 yield _table(block, laid_out)
     if listing:
         yield "</ul>"
 
 
-def _id(line: Line) -> str:
+def _id(line: ReportLine) -> str:
     return f' id="{escape(line.anchor)}"' if line.anchor else ""
 
 
-def _line(line: Line, laid_out: Document) -> str:
+def _line(line: ReportLine, laid_out: Document) -> str:
     label = f"<b>{escape(line.anchor)}</b> " if line.anchor else ""
     refs = "".join(f" {_ref(ref, laid_out)}" for ref in line.refs)
     return f"{label}{escape(line.text)}{refs}"
@@ -70,7 +70,7 @@ def _ref(ref: str, laid_out: Document) -> str:
     return f'[<a href="#{escape(ref)}">{escape(ref)}</a>]' if ref in laid_out.anchors else f"[{escape(ref)}]"
 
 
-def _table(table: Table, laid_out: Document) -> str:
+def _table(table: ReportTable, laid_out: Document) -> str:
     head, *body = table.rows
     rows = ["".join(f'<th scope="col">{escape(line.text)}</th>' for cell in head for line in cell)]
     for row in body:

@@ -6,7 +6,7 @@ from typing import Final
 
 from playmolt_schemas.games.legal import Report
 
-from playmolt_legal.report.blocks import Heading, Line, Table
+from playmolt_legal.report.blocks import Heading, ReportLine, ReportTable
 from playmolt_legal.report.document import Document, Section, document
 
 _SPECIAL: Final = re.compile(r"([\\`*\[\]<>|]|~(?=~)|(?<!\w)_|_(?!\w)|&(?=#?\w+;))")
@@ -27,17 +27,17 @@ def _section(section: Section, laid_out: Document) -> Iterator[str]:
     for place, block in enumerate(section.blocks):
         space = ("",) if place else ()
         match block:
-            case Line(listed=False):
+            case ReportLine(listed=False):
                 yield _line(block, laid_out)
-            case Line():
+            case ReportLine():
                 yield f"- {_line(block, laid_out)}"
             case Heading(text=text):
                 yield from (*space, f"### {_text(text)}", "")
-            case Table():
+            case ReportTable():
                 yield from _table(block, laid_out)
 
 
-def _table(table: Table, laid_out: Document) -> Iterator[str]:
+def _table(table: ReportTable, laid_out: Document) -> Iterator[str]:
     for place, row in enumerate(table.rows):
         cells = ("<br>".join(_line(line, laid_out) for line in cell) for cell in row)
         yield f"| {' | '.join(cells)} |"
@@ -45,7 +45,7 @@ def _table(table: Table, laid_out: Document) -> Iterator[str]:
             yield "|" + "---|" * len(row)
 
 
-def _line(line: Line, laid_out: Document) -> str:
+def _line(line: ReportLine, laid_out: Document) -> str:
     anchor = f'<a id="{line.anchor.lower()}"></a>**{line.anchor}** ' if line.anchor else ""
     refs = " ".join(_ref(ref, laid_out) for ref in line.refs)
     return f"{anchor}{_text(line.text)}{' ' if refs else ''}{refs}".strip()

@@ -17,7 +17,7 @@ from playmolt_schemas.games.legal import Report
 from typing_extensions import override
 
 from playmolt_legal import texts
-from playmolt_legal.report.blocks import Cell, Heading, Line, Table
+from playmolt_legal.report.blocks import Cell, Heading, ReportLine, ReportTable
 from playmolt_legal.report.document import Document, Section, document
 from playmolt_legal.report.pdf_structure import Element, Structure
 
@@ -159,7 +159,7 @@ class _Paper:
         for line in self._laid_out.cover:
             self._line(line)
         pdf.ln(_LINE)
-        self._line(Line(text=self._laid_out.notice), bullet="")
+        self._line(ReportLine(text=self._laid_out.notice), bullet="")
         for place, section in enumerate(self._laid_out.sections):
             if place < _OWN_PAGES:
                 pdf.add_page()
@@ -167,7 +167,7 @@ class _Paper:
         if self._stand_ins:
             note = _STAND_INS[self._laid_out.language].format(", ".join(self._stand_ins))
             pdf.ln(_LINE)
-            self._line(Line(text=note), bullet="")
+            self._line(ReportLine(text=note), bullet="")
         return bytes(pdf.output())
 
     def _shown(self, text: str) -> str:
@@ -224,14 +224,14 @@ class _Paper:
         self._head(section.title, 15, "/H1", kept)
         for block in section.blocks:
             match block:
-                case Line():
+                case ReportLine():
                     self._line(block, "•" if block.listed else "")
                 case Heading(text=text):
                     self._head(text, 11, "/H2")
-                case Table():
+                case ReportTable():
                     self._table(block)
 
-    def _spans(self, line: Line, width: float) -> list[_Spans]:
+    def _spans(self, line: ReportLine, width: float) -> list[_Spans]:
         """A sentence as it stands on paper: wrapped, with the ids it rests on behind it."""
         told = f"{line.anchor} {line.text}".strip() if line.anchor else line.text
         *lines, last = self._wrapped(self._shown(told), width)
@@ -256,7 +256,7 @@ class _Paper:
             for span in spans:
                 pdf.cell(self._wide(span.text), _LINE, span.text, link=self._links.get(span.ref, ""))
 
-    def _line(self, line: Line, bullet: str = "•") -> None:
+    def _line(self, line: ReportLine, bullet: str = "•") -> None:
         pdf = self._pdf
         for place, spans in enumerate(self._spans(line, pdf.epw - _INDENT)):
             if self._room(_LINE) < 0:
@@ -273,7 +273,7 @@ class _Paper:
         if name:
             self._pdf.set_link(self._links[name], y=y, page=self._pdf.page)
 
-    def _table(self, table: Table) -> None:
+    def _table(self, table: ReportTable) -> None:
         pdf = self._pdf
         widths = [pdf.epw * share / 100 for share in table.widths]
         heading, *rows = (self._cells(row, widths) for row in table.rows)

@@ -38,7 +38,7 @@ from playmolt_legal.forms import gates
 from playmolt_legal.guardrails import corpus
 from playmolt_legal.guardrails.particulars import particulars
 from playmolt_legal.roles import points
-from playmolt_legal.state import Spoken, State
+from playmolt_legal.state import State, TurnRecord
 
 ROLES: Final[tuple[Role, ...]] = ("judge", "claimant", "opposing", "verifier")
 _ORDER: Final[dict[ReportStyle, tuple[str, str, str]]] = {
@@ -102,7 +102,7 @@ def report(state: State) -> Report | Refused:
         chronology=_chronology(state.facts.timeline),
         steering=state.steering,
         final=_final(state),
-        final_failed=bool(state.closing) and _final(state) is None,
+        final_failed=bool(state.final_turn) and _final(state) is None,
         appendix=tuple(_appendix(state)),
         ended_at=state.gate_history[-1].at,
     )
@@ -174,7 +174,7 @@ def _verified(state: State) -> Iterator[VerifiedRound]:
             )
 
 
-def _stale(turns: Iterable[Spoken]) -> tuple[StaleTurn, ...]:
+def _stale(turns: Iterable[TurnRecord]) -> tuple[StaleTurn, ...]:
     return tuple(StaleTurn(phase=turn.phase, facts=turn.stale) for turn in turns if turn.stale)
 
 
@@ -194,9 +194,9 @@ def _day(when: str) -> tuple[int, ...]:
 
 
 def _final(state: State) -> FinalAnswer | None:
-    if not state.closing or state.closing.output is None:
+    if not state.final_turn or state.final_turn.output is None:
         return None
-    said = state.closing.output
+    said = state.final_turn.output
     answer = tuple(Statement(**statement) for statement in said["Answer"])
     return FinalAnswer(answer=answer, not_followed=tuple(said["NotFollowed"]))
 
@@ -206,8 +206,10 @@ def _appendix(state: State) -> Iterator[ReportedTurn]:
     titles = words.titles[state.case_type]
     for turn in state.turns:
         yield ReportedTurn(phase=turn.phase, title=titles[turn.role], output=turn.output, draft=turn.draft)
-    if (closing := state.closing) and closing.output is not None:
-        yield ReportedTurn(phase=phases.FINAL, title=words.final_title, output=closing.output, draft=closing.draft)
+    if (final_turn := state.final_turn) and final_turn.output is not None:
+        yield ReportedTurn(
+            phase=phases.FINAL, title=words.final_title, output=final_turn.output, draft=final_turn.draft
+        )
 
 
 def _why(state: State) -> str:
@@ -274,8 +276,8 @@ def _named(output: dict[str, Any]) -> Iterator[str]:
 
 def _hits(state: State) -> Iterator[ReportedHit]:
     spoken = [(turn.phase, turn.hits, turn.unresolved) for turn in state.turns]
-    if state.closing:
-        spoken.append((phases.FINAL, state.closing.hits, state.closing.unresolved))
+    if state.final_turn:
+        spoken.append((phases.FINAL, state.final_turn.hits, state.final_turn.unresolved))
     for phase, hits, unresolved in spoken:
         for hit in dict.fromkeys((*hits, *unresolved)):
             yield ReportedHit(
@@ -301,7 +303,7 @@ def _no_go(state: State) -> NoGo | None:
 
 def _citations(state: State) -> tuple[Citation, ...]:
     """Of a text that was cited again after the person had supplied it, the newer word counts."""
-    turns: Iterator[Spoken] = (turn for turn in state.turns if turn.citations)
+    turns: Iterator[TurnRecord] = (turn for turn in state.turns if turn.citations)
     return tuple({citation.text: citation for turn in turns for citation in turn.citations or ()}.values())
 
 
@@ -310,6 +312,6 @@ def _unverified(state: State) -> tuple[str, ...]:
     supplied, facts = corpus.supplied(state), state.facts
     stipulated = corpus.stipulated(facts.confirmed, facts.disputed, facts.questions)
     named = [text for turn in state.turns for text in turn.unverified]
-    named += state.closing.unverified if state.closing else ()
+    named += state.final_turn.unverified if state.final_turn else ()
     named += (text for fact in stipulated for text in corpus.uncited(supplied, fact))
     return tuple(text for text in dict.fromkeys(named) if not supplied.verifies(text))

@@ -19,7 +19,7 @@ from playmolt_schemas.games.legal import (
 from playmolt_legal import phases, texts
 from playmolt_legal.guardrails.guardrails import HIT_CHARS
 from playmolt_legal.guardrails.sentences import sentences
-from playmolt_legal.report.blocks import Block, Cell, Heading, Line, Marker, Table
+from playmolt_legal.report.blocks import Block, Cell, Heading, Marker, ReportLine, ReportTable
 from playmolt_legal.roles.points import PointIds
 
 CHOICES: Final = (
@@ -31,7 +31,7 @@ CHOICES: Final = (
 class Writer:
     """Writes a report's sections in its language."""
 
-    def __init__(self, report: Report, words: texts.Texts) -> None:
+    def __init__(self, report: Report, words: texts.LegalTexts) -> None:
         self.report, self.words, self.label = report, words, words.report
         self.marker = Marker(report.unverified, self.label["unverified"])
         self.marked = self.marker.marked
@@ -60,7 +60,7 @@ class Writer:
         facts = {fact.id: fact for fact in (*self.report.facts.confirmed, *self.report.facts.disputed)}
         if page.decisive:
             yield Heading(self.label["decisive"])
-            yield from (Line(text=self.marked(facts[each].text), refs=(each,)) for each in page.decisive)
+            yield from (ReportLine(text=self.marked(facts[each].text), refs=(each,)) for each in page.decisive)
         yield from self._listed("gaps", page.gaps)
         yield from self._listed("next_steps", page.next_steps)
         yield from self._final()
@@ -69,19 +69,19 @@ class Writer:
         """What the last turn said to the instructions that ended the session."""
         if self.report.final_failed:
             yield Heading(self.label["final"])
-            yield Line(text=self.label["final_failed"], listed=False)
+            yield ReportLine(text=self.label["final_failed"], listed=False)
         if final := self.report.final:
             yield Heading(self.label["final"])
             yield from self._said(final.answer, "Answer", phase=phases.FINAL)
             yield from self._listed("not_followed", final.not_followed)
 
-    def _likelihood(self) -> Line:
+    def _likelihood(self) -> ReportLine:
         estimate = self.report.likelihood
         if estimate is None:
-            return Line(text=self.words.no_likelihood, listed=False)
+            return ReportLine(text=self.words.no_likelihood, listed=False)
         said = f"{estimate.low}–{estimate.high}%{self._stop}{self.marked(estimate.text)}"
         text = f"{self.words.sides[self.report.case.case_type][estimate.side]}{self.colon}{said}"
-        return Line(text=text, refs=tuple(estimate.basis), listed=False)
+        return ReportLine(text=text, refs=tuple(estimate.basis), listed=False)
 
     @property
     def _stop(self) -> str:
@@ -97,47 +97,47 @@ class Writer:
                 )
         if facts.unknown:
             yield Heading(self.label["unknown"])
-            yield from (Line(text=self.marked(item.text), anchor=item.id) for item in facts.unknown)
+            yield from (ReportLine(text=self.marked(item.text), anchor=item.id) for item in facts.unknown)
         if facts.history:
             yield Heading(self.label["history"])
             yield from (self._change(record) for record in facts.history)
         if self.report.evidence:
             yield Heading(self.label["evidence"])
             yield from (
-                Line(text=self.colon.join(filter(None, (item.title, item.description))), anchor=item.id)
+                ReportLine(text=self.colon.join(filter(None, (item.title, item.description))), anchor=item.id)
                 for item in self.report.evidence
             )
         if self.report.corrections:
             yield Heading(self.label["corrections"])
             for item in self.report.corrections:
                 when = texts.date_text(item.at, self.report.language)
-                yield Line(text=f"{item.text} · {self.label['you']}, {when}", anchor=item.id)
+                yield ReportLine(text=f"{item.text} · {self.label['you']}, {when}", anchor=item.id)
 
     def _fact(self, fact: Fact) -> tuple[Cell, ...]:
         wording = f" ({self.marked(fact.wording)})" if fact.wording else ""
         replaced = (fact.replaced_by,) if fact.replaced_by else ()
         unlooked = f" ({self.label['unlooked']})" if fact.replaces and fact.evidence else ""
         return (
-            (Line(text="", anchor=fact.id),),
-            (Line(text=f"{self.marked(fact.text)}{wording}"),),
-            (Line(text=self.words.states[fact.state] + (" →" if replaced else ""), refs=replaced),),
-            (Line(text=self.words.sources[fact.source] + unlooked, refs=(*fact.evidence, *fact.timeline)),),
+            (ReportLine(text="", anchor=fact.id),),
+            (ReportLine(text=f"{self.marked(fact.text)}{wording}"),),
+            (ReportLine(text=self.words.states[fact.state] + (" →" if replaced else ""), refs=replaced),),
+            (ReportLine(text=self.words.sources[fact.source] + unlooked, refs=(*fact.evidence, *fact.timeline)),),
         )
 
-    def _change(self, record: FactRecord) -> Line:
+    def _change(self, record: FactRecord) -> ReportLine:
         when = texts.date_text(record.at, self.report.language)
         said = f"{self.colon}{record.old} → {record.new}" if record.new else ""
         reason = f" ({record.reason})" if record.reason else ""
         refs = (record.id, record.new_id) if record.new_id else (record.id,)
-        return Line(text=self.marked(f"{when} · {self.words.changes[record.action]}{said}{reason}"), refs=refs)
+        return ReportLine(text=self.marked(f"{when} · {self.words.changes[record.action]}{said}{reason}"), refs=refs)
 
     def issues(self) -> Iterator[Block]:
         parties = self.report.case.parties
-        heading = ((Line(text=parties.claimant),), (Line(text=parties.opposing),))
+        heading = ((ReportLine(text=parties.claimant),), (ReportLine(text=parties.opposing),))
         for argument in self.report.arguments:
             yield Heading(self.marked(argument.issue))
             sides = (self._said(argument.claimant, "Claims"), self._said(argument.opposing, "CounterArguments"))
-            yield Table((heading, sides), (50, 50))
+            yield ReportTable((heading, sides), (50, 50))
 
     def _numbered(self, field: str, statement: Statement) -> str:
         """The text behind the id of its point, and before the ids of the points it answers."""
@@ -154,7 +154,7 @@ class Writer:
         yield from self._told("standard", burden.standard)
         if burden.text:
             yield Heading(self.label["burden_said"])
-            yield Line(text=self.marked(burden.text), refs=burden.basis, listed=False)
+            yield ReportLine(text=self.marked(burden.text), refs=burden.basis, listed=False)
 
     def findings(self) -> Iterator[Block]:
         yield from self._said(self.report.findings, "Findings")
@@ -166,9 +166,13 @@ class Writer:
         facts = {fact.id: fact.text for fact in self.report.facts.confirmed}
         rows = [
             (
-                (Line(text=self.marked(facts[row.fact]), refs=(row.fact,)) if row.fact else Line(text="–"),),
-                (Line(text=self.titles.get(row.evidence, ""), refs=(row.evidence,)),),
-                (Line(text=", ".join(self.words.roles[role] for role in row.relied_on_by) or "–"),),
+                (
+                    ReportLine(text=self.marked(facts[row.fact]), refs=(row.fact,))
+                    if row.fact
+                    else ReportLine(text="–"),
+                ),
+                (ReportLine(text=self.titles.get(row.evidence, ""), refs=(row.evidence,)),),
+                (ReportLine(text=", ".join(self.words.roles[role] for role in row.relied_on_by) or "–"),),
             )
             for row in self.report.evidence_matrix
             if row.fact or row.relied_on_by or row.evidence.startswith("E")
@@ -181,26 +185,26 @@ class Writer:
             status = self.words.values.get(each.status, each.status)
             yield Heading(self.label["status"].format(round=each.round, status=status))
             yield from self._round(each)
-        if closing := [hit for hit in self.report.guardrail_hits if hit.phase == phases.FINAL]:
+        if final_turn := [hit for hit in self.report.guardrail_hits if hit.phase == phases.FINAL]:
             yield Heading(self.words.final_title)
-            yield from self._hits(closing)
+            yield from self._hits(final_turn)
         if no_go := self.report.no_go:
             yield from self._listed("reasons", no_go.reasons)
             yield from self._listed("alternatives", no_go.alternatives)
 
-    def _round(self, each: VerifiedRound) -> Iterator[Line]:
+    def _round(self, each: VerifiedRound) -> Iterator[ReportLine]:
         for name, said in (("unsupported", each.unsupported), ("missing_evidence", each.missing)):
-            yield from (Line(text=f"{self.label[name]}{self.colon}{self.marked(text)}") for text in said)
+            yield from (ReportLine(text=f"{self.label[name]}{self.colon}{self.marked(text)}") for text in said)
         yield from (
-            Line(text=f"{self.label['unanswered']} {point.id}{self.colon}{self.marked(point.text)}")
+            ReportLine(text=f"{self.label['unanswered']} {point.id}{self.colon}{self.marked(point.text)}")
             for point in each.unanswered
         )
         for turn in each.stale:
-            yield Line(text=f"{self.label['stale']}{self.colon}{self._turn(turn.phase)}", refs=turn.facts)
+            yield ReportLine(text=f"{self.label['stale']}{self.colon}{self._turn(turn.phase)}", refs=turn.facts)
         hits = [hit for hit in self.report.guardrail_hits if hit.phase.endswith(f"_R{each.round}")]
         yield from self._hits(hits)
 
-    def _hits(self, hits: Iterable[ReportedHit]) -> Iterator[Line]:
+    def _hits(self, hits: Iterable[ReportedHit]) -> Iterator[ReportLine]:
         """A line each for what was said, with every check that hit it."""
         checks: dict[tuple[str, str, bool, str], list[str]] = {}
         for hit in hits:
@@ -209,7 +213,7 @@ class Writer:
         for (phase, field, unresolved, text), found in checks.items():
             state = self.label["unresolved" if unresolved else "resolved"]
             place = f"{self._turn(phase)} · {self.words.outputs[field]} · {', '.join(found)} · {state}"
-            yield Line(text=f"{place}{self.colon}{self.marked(text)}")
+            yield ReportLine(text=f"{place}{self.colon}{self.marked(text)}")
 
     def _turn(self, phase: str) -> str:
         here = phases.turn(phase)
@@ -220,22 +224,22 @@ class Writer:
 
     def chronology(self) -> Iterator[Block]:
         rows = (
-            ((Line(text="", anchor=item.id),), (Line(text=item.when),), (self._happened(item),))
+            ((ReportLine(text="", anchor=item.id),), (ReportLine(text=item.when),), (self._happened(item),))
             for item in self.report.chronology
         )
         if self.report.chronology:
             yield self._table(("id", "when", "what"), rows, (10, 25, 65))
 
-    def _happened(self, item: ChronologyEntry) -> Line:
+    def _happened(self, item: ChronologyEntry) -> ReportLine:
         """What was agreed once and stands no more is not called agreed: the newest that became of its fact counts."""
         if not any(entry.id == item.id and entry.agreed for entry in self.report.timeline):
-            return Line(text=item.what)
+            return ReportLine(text=item.what)
         facts = self.report.facts
         fallen = [fact for fact in (*facts.disputed, *facts.past) if item.id in fact.timeline]
         if not fallen:
-            return Line(text=f"{item.what} ({self.label['agreed']})")
+            return ReportLine(text=f"{item.what} ({self.label['agreed']})")
         fact = fallen[-1]
-        return Line(text=f"{item.what} ({self.words.states[fact.state]})", refs=(fact.replaced_by or fact.id,))
+        return ReportLine(text=f"{item.what} ({self.words.states[fact.state]})", refs=(fact.replaced_by or fact.id,))
 
     def steering(self) -> Iterator[Block]:
         for entry in self.report.gate_history:
@@ -243,18 +247,20 @@ class Writer:
             yield Heading(f"{self.words.gate_names[entry.gate]} · {self.label['you']}, {when}")
             yield from self._gate(entry)
 
-    def _gate(self, entry: GateEntry) -> Iterator[Line]:
+    def _gate(self, entry: GateEntry) -> Iterator[ReportLine]:
         if entry.banner:
-            yield Line(text=entry.banner)
+            yield ReportLine(text=entry.banner)
         # Without their ids: `C1` is also a correction's.
         for item in entry.checklist:
-            yield Line(text=f"{self.label['checklist']}{self.colon}{self.marked(item.text)}")
+            yield ReportLine(text=f"{self.label['checklist']}{self.colon}{self.marked(item.text)}")
         for item in entry.missing_evidence:
             answer = self._value(entry.form.missing_evidence_answers.get(item.id, ""))
-            yield Line(text=f"{self.label['missing_evidence']}{self.colon}{self.marked(f'{item.text} → {answer}')}")
+            yield ReportLine(
+                text=f"{self.label['missing_evidence']}{self.colon}{self.marked(f'{item.text} → {answer}')}"
+            )
         for name, value in msgspec.to_builtins(entry.form).items():
             if name not in ("gate", "missing_evidence_answers") and value not in (None, "", (), {}):
-                yield Line(text=f"{self.words.fields[name]}{self.colon}{self.marked(self._value(value))}")
+                yield ReportLine(text=f"{self.words.fields[name]}{self.colon}{self.marked(self._value(value))}")
 
     def _value(self, value: Any) -> str:
         match value:
@@ -271,7 +277,9 @@ class Writer:
     def citations(self) -> Iterator[Block]:
         for citation in self.report.citations:
             title = self.titles.get(citation.text)
-            yield Line(text=title, refs=(citation.text,)) if title else Line(text=self.marker.cited(citation))
+            yield (
+                ReportLine(text=title, refs=(citation.text,)) if title else ReportLine(text=self.marker.cited(citation))
+            )
 
     def appendix(self) -> Iterator[Block]:
         for turn in self.report.appendix:
@@ -282,7 +290,7 @@ class Writer:
                 yield from self._spoken(turn.draft)
         if self.report.refused:
             yield Heading(self.label["refused"])
-            yield from (Line(text=self._refused(item)) for item in self.report.refused)
+            yield from (ReportLine(text=self._refused(item)) for item in self.report.refused)
 
     def _refused(self, item: RefusedItem) -> str:
         """The item, what it quoted, and why it was refused."""
@@ -290,26 +298,26 @@ class Writer:
         particular = f"{self.colon}{item.particular}" if item.particular else ""
         return f"{item.text}{quote} ({self.words.refusals[item.reason]}{particular})"
 
-    def _spoken(self, output: Mapping[str, Any], phase: str = "") -> Iterator[Line]:
+    def _spoken(self, output: Mapping[str, Any], phase: str = "") -> Iterator[ReportLine]:
         """What a turn said; its points are where their ids lead to, but for a draft's, which has no phase."""
         for field, value in output.items():
             for place, item in enumerate(value if isinstance(value, list) else [value], 1):
                 anchor = self.points.of(phase, field, place)
                 yield msgspec.structs.replace(self._item(self.words.outputs[field], item), anchor=anchor)
 
-    def _item(self, label: str, item: Any) -> Line:
+    def _item(self, label: str, item: Any) -> ReportLine:
         label = f"{label}{self.colon}"
         if not isinstance(item, dict):
-            return Line(text=f"{label}{self.marked(self.words.values.get(str(item), str(item)))}")
+            return ReportLine(text=f"{label}{self.marked(self.words.values.get(str(item), str(item)))}")
         if "low" in item:
             text = f"{item['low']}–{item['high']}%{self._stop}{item['text']}"
-            return Line(text=f"{label}{self.marked(text)}", refs=tuple(item["basis"]))
+            return ReportLine(text=f"{label}{self.marked(text)}", refs=tuple(item["basis"]))
         if "evidence" in item:
-            return Line(text=f"{label}{self.marked(item['purpose'])}", refs=self._refs([item["evidence"]]))
+            return ReportLine(text=f"{label}{self.marked(item['purpose'])}", refs=self._refs([item["evidence"]]))
         answered = self._answered(item.get("answers", ()))
-        return Line(text=f"{label}{self.marked(item['text'])}{answered}", refs=self._refs(item["basis"]))
+        return ReportLine(text=f"{label}{self.marked(item['text'])}{answered}", refs=self._refs(item["basis"]))
 
-    def _said(self, statements: Iterable[Statement], *fields: str, phase: str = "") -> tuple[Line, ...]:
+    def _said(self, statements: Iterable[Statement], *fields: str, phase: str = "") -> tuple[ReportLine, ...]:
         """Write statements that stood in these fields of a phase's answer, or of the last round's."""
         spoken = phase or f"_R{self.last_round}"
         doubts = {
@@ -323,7 +331,7 @@ class Writer:
             found = dict.fromkeys(doubts[text] for text in _hit_texts(statement.text, refs) if text in doubts)
             doubt = f" ({self.label['unresolved']}{self.colon}{', '.join(found)})" if found else ""
             text = self._numbered(fields[0], statement) + doubt
-            written.append(Line(text=text, refs=self._refs(statement.basis)))
+            written.append(ReportLine(text=text, refs=self._refs(statement.basis)))
         return tuple(written)
 
     def _refs(self, basis: list[str] | str) -> tuple[str, ...]:
@@ -333,17 +341,17 @@ class Writer:
     def _told(self, name: str, text: str) -> Iterator[Block]:
         if text:
             yield Heading(self.label[name])
-            yield Line(text=self.marked(text), listed=False)
+            yield ReportLine(text=self.marked(text), listed=False)
 
     def _listed(self, name: str, items: Iterable[str]) -> Iterator[Block]:
-        written = [Line(text=self.marked(text)) for text in items]
+        written = [ReportLine(text=self.marked(text)) for text in items]
         if written:
             yield Heading(self.label[name])
             yield from written
 
-    def _table(self, columns: Iterable[str], rows: Iterable[tuple[Cell, ...]], widths: tuple[int, ...]) -> Table:
-        heading = tuple((Line(text=self.label[column]),) for column in columns)
-        return Table((heading, *rows), widths)
+    def _table(self, columns: Iterable[str], rows: Iterable[tuple[Cell, ...]], widths: tuple[int, ...]) -> ReportTable:
+        heading = tuple((ReportLine(text=self.label[column]),) for column in columns)
+        return ReportTable((heading, *rows), widths)
 
     def risks(self) -> Iterable[Block]:
         return self._said(self.report.risks, "ProceduralRisks", "WeakPoints")

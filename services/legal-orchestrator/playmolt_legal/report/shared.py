@@ -11,7 +11,7 @@ from playmolt_schemas.routes.sharing import SharedPage
 
 from playmolt_legal import texts
 from playmolt_legal.report import html_format
-from playmolt_legal.report.blocks import Block, Heading, Line
+from playmolt_legal.report.blocks import Block, Heading, ReportLine
 from playmolt_legal.report.document import SECTIONS, Document, document
 from playmolt_legal.report.sections import CHOICES, Writer
 
@@ -65,4 +65,4 @@ def _choices(report: Report) -> Iterator[Block]:
                 if one in codes or one is True
             ]
             if shown:
-                yield Line(text=f"{words.fields[field]}: {'; '.join(shown)}")
+                yield ReportLine(text=f"{words.fields[field]}: {'; '.join(shown)}")

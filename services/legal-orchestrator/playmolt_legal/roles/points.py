@@ -6,7 +6,7 @@ from typing import Final
 from playmolt_schemas.games.legal import NumberedText, Report, Role
 
 from playmolt_legal import outputs, phases
-from playmolt_legal.state import Spoken
+from playmolt_legal.state import TurnRecord
 
 _FIELDS: Final[dict[Role, str]] = {"claimant": "Claims", "opposing": "CounterArguments"}
 LETTERS: Final = {"Claims": "C", "CounterArguments": "O"}
@@ -14,7 +14,7 @@ LETTERS: Final = {"Claims": "C", "CounterArguments": "O"}
 _AGAINST: Final[dict[Role, Role]] = {"claimant": "opposing", "opposing": "claimant"}
 
 
-def of(turn: Spoken) -> tuple[NumberedText, ...]:
+def of(turn: TurnRecord) -> tuple[NumberedText, ...]:
     """`C2.1` is the first claim of round 2, `O2.1` its first counter-argument."""
     if turn.role not in _FIELDS:
         return ()
@@ -29,13 +29,13 @@ def identifier(field: str, round_: int, place: int) -> str:
     return f"{LETTERS[field]}{round_}.{place}"
 
 
-def to_answer(before: Sequence[Spoken], role: Role) -> tuple[NumberedText, ...]:
+def to_answer(before: Sequence[TurnRecord], role: Role) -> tuple[NumberedText, ...]:
     """The newest points of the other side; none for who takes no side."""
     other = next((turn for turn in reversed(before) if turn.role == _AGAINST.get(role)), None)
     return of(other) if other else ()
 
 
-def unanswered(turns: Sequence[Spoken], round_: int) -> tuple[NumberedText, ...]:
+def unanswered(turns: Sequence[TurnRecord], round_: int) -> tuple[NumberedText, ...]:
     """The points that a round's turns were given and left without an answer."""
     left: list[NumberedText] = []
     for place, turn in enumerate(turns):
@@ -45,7 +45,7 @@ def unanswered(turns: Sequence[Spoken], round_: int) -> tuple[NumberedText, ...]
     return tuple(left)
 
 
-def _answered(turn: Spoken) -> Iterable[str]:
+def _answered(turn: TurnRecord) -> Iterable[str]:
     return (each for _, statement in outputs.statements(turn.output) for each in statement.get("answers", ()))
 
 

@@ -16,9 +16,9 @@ from playmolt_schemas.games.legal import UNKNOWN, Fact, Facts, FactsForm, Hit, R
 
 from playmolt_legal import outputs, phases, texts
 from playmolt_legal.effects import PendingTurn
-from playmolt_legal.guardrails import redaction as gone
+from playmolt_legal.guardrails import redaction
 from playmolt_legal.roles import points
-from playmolt_legal.state import Spoken, State
+from playmolt_legal.state import State, TurnRecord
 
 _FIELD: Final = re.compile(r"\{\{(\w+)\}\}")
 _IN_BLOCK: Final = frozenset(
@@ -133,7 +133,7 @@ def _final_system(state: State) -> str:
     return "\n\n".join(parts)
 
 
-def _setting(state: State, words: texts.Texts, title: str) -> str:
+def _setting(state: State, words: texts.LegalTexts, title: str) -> str:
     space = "" if state.language == "zh" else " "
     side = words.sides[state.case_type][state.side]
     return f"{words.setting.format(title=title)}{space}{words.persons_side.format(side=side)}"
@@ -145,7 +145,7 @@ def _round(here: phases.TurnPhase) -> str:
     return f"{here.role}_{number}" if here.role in ("judge", "verifier") else number
 
 
-def _about_uploads(state: State, words: texts.Texts) -> list[str]:
+def _about_uploads(state: State, words: texts.LegalTexts) -> list[str]:
     return [words.uploads] if state.uploads else []
 
 
@@ -154,7 +154,7 @@ def _example(state: State, task: str) -> str:
     return f"{texts.of(state.language).example}\n{as_data(texts.example(state.language, task))}"
 
 
-def _estimate(state: State, here: phases.TurnPhase, words: texts.Texts) -> list[str]:
+def _estimate(state: State, here: phases.TurnPhase, words: texts.LegalTexts) -> list[str]:
     """From round 2 on the judge estimates for the person's side; a neutral person's is the claimant's."""
     if here.role != "judge" or here.round == 1:
         return []
@@ -172,7 +172,7 @@ def _task(state: State, here: phases.TurnPhase) -> str:
             return role
 
 
-def _newest_form(state: State, words: texts.Texts) -> list[str]:
+def _newest_form(state: State, words: texts.LegalTexts) -> list[str]:
     entry = state.last_form
     if entry is None:
         return []
@@ -211,7 +211,7 @@ def _facts(state: State) -> dict[str, Any]:
 
 
 def _redactor(state: State) -> Callable[[Any], Any]:
-    return gone.redactor(state.facts, state.evidence_texts)
+    return redaction.redactor(state.facts, state.evidence_texts)
 
 
 def _evidence(facts: Facts) -> list[dict[str, Any]]:
@@ -239,8 +239,8 @@ def _fact(fact: Fact) -> dict[str, Any]:
     return {**told, "evidence": fact.evidence, "timeline": fact.timeline}
 
 
-def _told(state: State, turn: Spoken) -> dict[str, Any]:
-    output = gone.without(state.facts, turn.output)
+def _told(state: State, turn: TurnRecord) -> dict[str, Any]:
+    output = redaction.without(state.facts, turn.output)
     made = _redactor(state)(msgspec.to_builtins(points.of(turn)))
     return {"phase": turn.phase, "output": output, "points": made, "unsupported": [hit.text for hit in turn.unresolved]}
 
@@ -277,12 +277,12 @@ def restipulation(state: State, refused: Iterable[RefusedItem]) -> str:
     return "\n".join([words.restipulate, *named])
 
 
-def _refusal(words: texts.Texts, item: RefusedItem) -> str:
+def _refusal(words: texts.LegalTexts, item: RefusedItem) -> str:
     what = item.particular if item.particular is not None else item.quote or item.text
     return f"- {item.reason} ({words.refusals[item.reason]}): {as_data(what)} / {as_data(item.text)}"
 
 
-def _rewrite(words: texts.Texts, draft: dict[str, Any], hits: Iterable[Hit]) -> list[Message]:
+def _rewrite(words: texts.LegalTexts, draft: dict[str, Any], hits: Iterable[Hit]) -> list[Message]:
     named = [f"- {words.checks[hit.check]} / {hit.field}: {as_data(hit.text)}" for hit in hits]
     return [
         {"role": "assistant", "content": json.dumps(draft, ensure_ascii=False)},

@@ -20,7 +20,7 @@ from playmolt_legal.facts import inputs, stipulation
 from playmolt_legal.guardrails import corpus
 from playmolt_legal.roles import prompts, scripted
 from playmolt_legal.state import State
-from playmolt_legal.workers.speech import Speak, Teller
+from playmolt_legal.workers.speech import ReplyForwarder, Speak
 
 REPLY_TOKENS: Final = 4096
 _NAMES: Final = {phases.STIPULATE: "stipulation", phases.FINAL: "final"}
@@ -35,7 +35,7 @@ class ModelWorker:
         self._speak = speak
 
     async def __call__(self, leased: LeasedEffect) -> None:
-        """End a turn: with TurnSpoken, or with TurnFailed when no usable answer came."""
+        """End a turn: with TurnSpoken, or with FailTurn when no usable answer came."""
         # Of long texts this takes longer than any other caller of the process may wait; the rules find it ready.
         await asyncio.to_thread(_read, leased.snapshot.state)
         answer = await self._asked(leased, leased.payload)
@@ -49,10 +49,10 @@ class ModelWorker:
             lost = Failed(code="invalid_reply", detail=error.refused.detail, attempts=answer.attempts)
             await leased.submit(_failed(leased, lost))
 
-    def _listening(self, request: ModelRequest) -> Teller:
+    def _listening(self, request: ModelRequest) -> ReplyForwarder:
         if request.turn is None:
             raise RuntimeError("every request is of a turn")
-        return Teller(self._speak, request.turn)
+        return ReplyForwarder(self._speak, request.turn)
 
     async def _asked(self, leased: LeasedEffect, turn: PendingTurn) -> Answered | Failed:
         state: State = leased.snapshot.state
@@ -116,8 +116,8 @@ def _request(state: State, turn: PendingTurn) -> ModelRequest:
     )
 
 
-def _failed(leased: LeasedEffect, failed: Failed) -> commands.TurnFailed:
-    return commands.TurnFailed(
+def _failed(leased: LeasedEffect, failed: Failed) -> commands.FailTurn:
+    return commands.FailTurn(
         effect_id=leased.effect.id, code=failed.code, detail=failed.detail, attempts=failed.attempts
     )
 

@@ -24,7 +24,7 @@ Speak = Callable[[str, bytes], None]
 """Tells a session's readers something that is no event."""
 
 
-class Texts:
+class JsonTextExtractor:
     """The texts in JSON that comes in pieces: values, one a line; no keys, ids or braces."""
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ def _unescaped(escape: str) -> str:
     return _PLAIN.get(escape[1:2], escape[1:2])
 
 
-class Teller(Listener):
+class ReplyForwarder(Listener):
     """Tells one request's reply; an attempt that is made again begins anew."""
 
     def __init__(self, speak: Speak, turn: TurnHeader) -> None:
@@ -118,7 +118,7 @@ class Teller(Listener):
 
     @override
     def begin(self) -> None:
-        self._texts, self._waiting, self._n = Texts(), "", 0
+        self._texts, self._waiting, self._n = JsonTextExtractor(), "", 0
         self._told_at = 0.0
 
     @override

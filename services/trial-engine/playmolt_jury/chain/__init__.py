@@ -11,7 +11,17 @@ import threading
 from functools import cache
 from typing import Any
 
-from playmolt_jury.chain.port import Case, CaseGone, Chain, ChainAway, ChainFault, Deployed, Reverted, Verdict, Voted
+from playmolt_jury.chain.port import (
+    Case,
+    CaseMissing,
+    Chain,
+    ChainFault,
+    ChainUnavailable,
+    DeployedContract,
+    MinedVote,
+    Reverted,
+    Verdict,
+)
 from playmolt_jury.chain.verify import NoVerdict, compare, contract_of, withheld
 
 EMBEDDED_DEPLOYER_KEY = "0x" + hashlib.sha256(b"playmolt: deployer of the embedded chain").hexdigest()
@@ -42,15 +52,15 @@ __all__ = [
     "EMBEDDED_DEPLOYER",
     "EMBEDDED_DEPLOYER_KEY",
     "Case",
-    "CaseGone",
+    "CaseMissing",
     "Chain",
-    "ChainAway",
     "ChainFault",
-    "Deployed",
+    "ChainUnavailable",
+    "DeployedContract",
+    "MinedVote",
     "NoVerdict",
     "Reverted",
     "Verdict",
-    "Voted",
     "compare",
     "connect",
     "contract_of",

@@ -17,7 +17,7 @@ OPEN, GUILTY, NOT_GUILTY = range(3)
 """The contract's Outcome; its Ballot has the same values, with None for Open."""
 
 
-class Reading(NamedTuple):
+class ContractSnapshot(NamedTuple):
     """The contract's Reading, field for field."""
 
     log_hash: bytes
@@ -64,7 +64,7 @@ def reading_call() -> bytes:
     return _keccak("reading()")[:4]
 
 
-def reading_of(output: bytes) -> Reading:
+def snapshot_of(output: bytes) -> ContractSnapshot:
     """The output of `reading()`; ValueError when it is none."""
     jurors = (len(output) // _WORD - _WORDS_BEFORE_JURORS) // _WORDS_A_JUROR
     if jurors not in JURIES:
@@ -74,7 +74,7 @@ def reading_of(output: bytes) -> Reading:
         (fields,) = decode([f"(bytes32,uint256,uint256,uint256,uint8,uint256,uint256,{lists})"], output)
     except DecodingError as error:
         raise ValueError(f"no reading of JuryVoting: {error}") from None
-    return Reading(*fields)
+    return ContractSnapshot(*fields)
 
 
 def topic(event: str) -> str:

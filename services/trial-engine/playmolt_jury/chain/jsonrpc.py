@@ -5,18 +5,18 @@ import time
 from msgspec.structs import replace
 
 from playmolt_jury.chain import contract, keys, reading
-from playmolt_jury.chain.contract import GUILTY, OPEN, Reading
+from playmolt_jury.chain.contract import GUILTY, OPEN, ContractSnapshot
 from playmolt_jury.chain.keys import Keys
 from playmolt_jury.chain.port import (
     OPEN_SECONDS,
     Case,
-    CaseGone,
-    ChainAway,
+    CaseMissing,
     ChainFault,
-    Deployed,
+    ChainUnavailable,
+    DeployedContract,
+    MinedVote,
     Reverted,
     Verdict,
-    Voted,
 )
 from playmolt_jury.chain.rpc import Rpc
 from playmolt_jury.chain.wallet import Wallet
@@ -58,11 +58,11 @@ class JsonRpcChain:
     async def close(self) -> None:
         await self._rpc.close()
 
-    async def deploy(self, case: Case) -> Deployed:
+    async def deploy(self, case: Case) -> DeployedContract:
         """ChainFault when the case was opened for another log."""
         address = self._address(case)
 
-        async def standing() -> Reading | None:
+        async def standing() -> ContractSnapshot | None:
             return await reading.find_case(self._rpc, address, "latest")
 
         now = await standing()
@@ -72,15 +72,15 @@ class JsonRpcChain:
         if now.log_hash != _log_hash(case) or list(now.jurors) != self._jurors(case):
             raise ChainFault(f"the jury of {case.session} at {address} was opened for another log or other jurors")
         opened = await reading.opening_transaction(self._rpc, address, now)
-        return Deployed(address=address, tx_hash=opened, chain_id=await self._wallet.chain_id())
+        return DeployedContract(address=address, tx_hash=opened, chain_id=await self._wallet.chain_id())
 
-    async def vote(self, case: Case, juror_id: str, guilty: bool) -> Voted:
+    async def vote(self, case: Case, juror_id: str, guilty: bool) -> MinedVote:
         """`guilty` is None when the case closed at its deadline without this vote."""
         await self._on_its_chain(case)
         key = self._keys.juror(case, juror_id)
         address, place = self._address(case), case.jurors.index(juror_id)
 
-        async def settled() -> Reading | None:
+        async def settled() -> ContractSnapshot | None:
             now = await reading.read_case(self._rpc, address, "latest")
             if now.ballots[place] == OPEN:
                 now, _ = await reading.mined_and_pending(self._rpc, address)
@@ -92,7 +92,7 @@ class JsonRpcChain:
                 await self._cast(key, address, place, guilty, coming)
             now = await self._wallet.until(settled, f"the vote of {juror_id} in {case.session}")
         cast = now.ballots[place] != OPEN
-        return Voted(
+        return MinedVote(
             juror_id=juror_id,
             address=keys.address_of(key),
             guilty=now.ballots[place] == GUILTY if cast else None,
@@ -113,14 +113,14 @@ class JsonRpcChain:
         now = await reading.read_case(self._rpc, address, "latest")
         blocks = height - max(now.opened_in, *now.voted_in) + 1
         if blocks < self._confirmations:
-            raise ChainAway(
+            raise ChainUnavailable(
                 f"the last vote of the case at {address} has {max(blocks, 0)} of {self._confirmations} confirmations"
             )
 
     async def _on_its_chain(self, case: Case) -> None:
         now = await self._wallet.present_chain_id()
         if case.chain_id not in (0, now):
-            raise CaseGone(f"the node is of chain {now}, the case was opened on chain {case.chain_id}")
+            raise CaseMissing(f"the node is of chain {now}, the case was opened on chain {case.chain_id}")
 
     def _address(self, case: Case) -> str:
         return keys.contract_of(keys.address_of(self._keys.session(case)), 0)
@@ -141,9 +141,9 @@ class JsonRpcChain:
         block = await self._rpc.call("eth_getBlockByNumber", "latest", False)
         return max(int(time.time()), int(block["timestamp"], 16)) + self._open_seconds
 
-    async def _cast(self, key: bytes, address: str, place: int, guilty: bool, coming: Reading) -> None:
+    async def _cast(self, key: bytes, address: str, place: int, guilty: bool, coming: ContractSnapshot) -> None:
         if coming.time > coming.deadline - MARGIN_SECONDS:
-            raise ChainAway(
+            raise ChainUnavailable(
                 f"the case at {address} closes in {coming.deadline - coming.time} s: too late to vote safely"
             )
         data, juror = contract.vote_call(guilty), keys.address_of(key)

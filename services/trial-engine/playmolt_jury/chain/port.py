@@ -10,7 +10,7 @@ OPEN_SECONDS = 7 * 24 * 3600
 """How long a case takes votes, unless told otherwise."""
 
 
-class ChainAway(Exception):
+class ChainUnavailable(Exception):
     """The chain cannot do it now: out of reach, slow, or the deployer's account is empty. The same call, made again
     later, takes up where this one stopped."""
 
@@ -19,7 +19,7 @@ class ChainFault(RuntimeError):
     """The chain or its node did what it never should: a bug, or the wrong chain. Trying again does not help."""
 
 
-class CaseGone(ChainFault):
+class CaseMissing(ChainFault):
     """A case that was opened is not on the chain: the chain began anew, went back behind it, or is another one."""
 
 
@@ -47,7 +47,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"log_hash is 32 bytes in hex, not {self.log_hash!r}")
 
 
-class Deployed(msgspec.Struct, frozen=True, kw_only=True):
+class DeployedContract(msgspec.Struct, frozen=True, kw_only=True):
     """Where a case stands. `address` and `tx_hash`: 0x and lower-case hex."""
 
     address: str
@@ -55,7 +55,7 @@ class Deployed(msgspec.Struct, frozen=True, kw_only=True):
     chain_id: int
 
 
-class Voted(msgspec.Struct, frozen=True, kw_only=True):
+class MinedVote(msgspec.Struct, frozen=True, kw_only=True):
     """A juror's vote as the chain has it. `juror_id` is "" where it cannot be known; `guilty` is None and `tx_hash` ""
     while there is none, and for ever if the case closed without it."""
 
@@ -78,18 +78,18 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     guilty: bool | None
     guilty_votes: int
     not_guilty_votes: int
-    votes: tuple[Voted, ...]
+    votes: tuple[MinedVote, ...]
 
 
 class Chain(Protocol):
     """Where juries vote. Every call asks the chain first, so each may be repeated, after a crash and from any process,
     and has one effect. All raise ChainAway when the chain cannot do it now."""
 
-    async def deploy(self, case: Case) -> Deployed:
+    async def deploy(self, case: Case) -> DeployedContract:
         """Open the case, once."""
         ...
 
-    async def vote(self, case: Case, juror_id: str, guilty: bool) -> Voted:
+    async def vote(self, case: Case, juror_id: str, guilty: bool) -> MinedVote:
         """Cast a juror's one vote in a deployed case and give what stands on the chain: an earlier vote stays.
 
         CaseGone when the case does not stand there (any more).

@@ -1,8 +1,8 @@
 """A case as anybody can read it: by its contract's address, without a key."""
 
 from playmolt_jury.chain import contract
-from playmolt_jury.chain.contract import GUILTY, NOT_GUILTY, OPEN, Reading
-from playmolt_jury.chain.port import CaseGone, ChainAway, ChainFault, Verdict, Voted
+from playmolt_jury.chain.contract import GUILTY, NOT_GUILTY, OPEN, ContractSnapshot
+from playmolt_jury.chain.port import CaseMissing, ChainFault, ChainUnavailable, MinedVote, Verdict
 from playmolt_jury.chain.rpc import Rpc
 
 _VOTED = "Voted(address,bool)"
@@ -43,7 +43,7 @@ async def read_verdict(rpc: Rpc, address: str) -> Verdict:
     )
 
 
-async def read_case(rpc: Rpc, address: str, block: str) -> Reading:
+async def read_case(rpc: Rpc, address: str, block: str) -> ContractSnapshot:
     """Call `reading()` at a block; CaseGone when nothing of the kind stands there."""
     found = await find_case(rpc, address, block)
     if found is None:
@@ -51,7 +51,7 @@ async def read_case(rpc: Rpc, address: str, block: str) -> Reading:
     return found
 
 
-async def find_case(rpc: Rpc, address: str, block: str) -> Reading | None:
+async def find_case(rpc: Rpc, address: str, block: str) -> ContractSnapshot | None:
     """As `read_case`; None when nothing at all stands there.
 
     The call itself tells: a node that is asked for the code first may know of it a moment before its calls do.
@@ -60,16 +60,16 @@ async def find_case(rpc: Rpc, address: str, block: str) -> Reading | None:
     if output == _EMPTY:
         return None
     try:
-        return contract.reading_of(bytes.fromhex(output[2:]))
+        return contract.snapshot_of(bytes.fromhex(output[2:]))
     except ValueError:
         raise _nothing_at(address) from None
 
 
-def _nothing_at(address: str) -> CaseGone:
-    return CaseGone(f"no JuryVoting stands at {address}: this is not the chain the session voted on")
+def _nothing_at(address: str) -> CaseMissing:
+    return CaseMissing(f"no JuryVoting stands at {address}: this is not the chain the session voted on")
 
 
-async def mined_and_pending(rpc: Rpc, address: str) -> tuple[Reading, Reading]:
+async def mined_and_pending(rpc: Rpc, address: str) -> tuple[ContractSnapshot, ContractSnapshot]:
     """Read a case as mined, and as the next block would find it.
 
     A case whose deadline has passed since the last block counts as closed in both.
@@ -82,20 +82,20 @@ async def mined_and_pending(rpc: Rpc, address: str) -> tuple[Reading, Reading]:
     return (coming, coming) if coming.time > coming.deadline else (mined, coming)
 
 
-async def opening_transaction(rpc: Rpc, address: str, case: Reading) -> str:
+async def opening_transaction(rpc: Rpc, address: str, case: ContractSnapshot) -> str:
     """The hash of the transaction that opened a case."""
     return await _transaction(rpc, address, case.opened_in, [contract.topic(_OPENED)])
 
 
-async def vote_transaction(rpc: Rpc, address: str, case: Reading, place: int) -> str:
+async def vote_transaction(rpc: Rpc, address: str, case: ContractSnapshot, place: int) -> str:
     """The hash of the transaction of a vote that was cast."""
     juror = "0x" + case.jurors[place][2:].rjust(64, "0")
     return await _transaction(rpc, address, case.voted_in[place], [contract.topic(_VOTED), juror])
 
 
-async def _vote(rpc: Rpc, address: str, case: Reading, place: int) -> Voted:
+async def _vote(rpc: Rpc, address: str, case: ContractSnapshot, place: int) -> MinedVote:
     cast = case.ballots[place] in {GUILTY, NOT_GUILTY}
-    return Voted(
+    return MinedVote(
         juror_id="",
         address=case.jurors[place],
         guilty=case.ballots[place] == GUILTY if cast else None,
@@ -109,5 +109,5 @@ async def _transaction(rpc: Rpc, address: str, block: int, topics: list[str]) ->
         "eth_getLogs", {"address": address, "fromBlock": hex(block), "toBlock": hex(block), "topics": topics}
     )
     if not logs:
-        raise ChainAway(f"the chain at {rpc.where} does not show the events of block {block} now")
+        raise ChainUnavailable(f"the chain at {rpc.where} does not show the events of block {block} now")
     return str(logs[0]["transactionHash"])

@@ -9,7 +9,7 @@ import httpx2
 import msgspec
 
 from playmolt_jury.chain.contract import error_name
-from playmolt_jury.chain.port import ChainAway, ChainFault, Reverted
+from playmolt_jury.chain.port import ChainFault, ChainUnavailable, Reverted
 
 REQUEST_SECONDS = 10.0
 _PAUSES = (0.1, 0.5)
@@ -43,7 +43,7 @@ TAKEN_WORDS = (
 POOR_WORDS = ("insufficient funds", "insufficient balance", "insufficientfunds", "doesn't have enough funds")
 
 
-class Refusal(ChainFault):
+class RpcRefusal(ChainFault):
     """The node refused a call; `message` is its own text, in lower case."""
 
     def __init__(self, method: str, code: int, message: str) -> None:
@@ -80,7 +80,7 @@ class Rpc:
         for pause in _PAUSES:
             try:
                 return await self._call(method, params)
-            except ChainAway:
+            except ChainUnavailable:
                 await asyncio.sleep(pause)
         return await self._call(method, params)
 
@@ -105,15 +105,15 @@ class Rpc:
         request = {"jsonrpc": "2.0", "id": self._calls, "method": method, "params": params}
         status, body = await self._post(request)
         if status == 429 or status >= 500:
-            raise ChainAway(f"the chain at {self.where} answers HTTP {status}")
+            raise ChainUnavailable(f"the chain at {self.where} answers HTTP {status}")
         try:
             response = msgspec.json.decode(body, type=_Response)
         except msgspec.MsgspecError:
-            raise ChainAway(f"what answers at {self.where} (HTTP {status}) is no JSON-RPC node now") from None
+            raise ChainUnavailable(f"what answers at {self.where} (HTTP {status}) is no JSON-RPC node now") from None
         if response.error is not None:
             raise _refusal(self.where, method, response.error)
         if response.result is msgspec.UNSET:
-            raise ChainAway(f"what answers at {self.where} (HTTP {status}) is no JSON-RPC node now")
+            raise ChainUnavailable(f"what answers at {self.where} (HTTP {status}) is no JSON-RPC node now")
         return response.result
 
     async def _post(self, request: dict[str, Any]) -> tuple[int, bytes]:
@@ -126,20 +126,20 @@ class Rpc:
                         raise ChainFault(f"{self.where} answers {request['method']} with more than {_MAX_BYTES} bytes")
                 return response.status_code, body
         except (httpx2.HTTPError, OSError) as error:
-            raise ChainAway(f"the chain at {self.where} cannot be reached: {type(error).__name__}") from error
+            raise ChainUnavailable(f"the chain at {self.where} cannot be reached: {type(error).__name__}") from error
 
 
 def _refusal(where: str, method: str, error: dict[str, Any]) -> Exception:
     message = str(error.get("message", ""))[:300]
     code = error.get("code") if isinstance(error.get("code"), int) else 0
-    refusal = Refusal(method, code or 0, message)
+    refusal = RpcRefusal(method, code or 0, message)
     # Some nodes give the code of an internal error to whatever they refuse: their words are asked first.
     if code == 3 or refusal.says(("revert",)):
         return Reverted(error_name(_output(error)), message)
     if refusal.says((*KNOWN_WORDS, *TAKEN_WORDS, *POOR_WORDS)):
         return refusal
     if code in _BUSY_CODES or refusal.says(_BUSY_WORDS):
-        return ChainAway(f"the chain at {where} is busy: {message}")
+        return ChainUnavailable(f"the chain at {where} is busy: {message}")
     return refusal
 
 

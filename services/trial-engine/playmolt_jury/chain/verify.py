@@ -10,7 +10,7 @@ from playmolt_core.log.chain import recomputed
 from playmolt_schemas.games.jury import VerdictName, VoteView
 from playmolt_schemas.records import ZERO_HASH, OpenedRecord, Record
 
-from playmolt_jury.chain.port import Verdict, Voted
+from playmolt_jury.chain.port import MinedVote, Verdict
 from playmolt_jury.content.material import Found
 from playmolt_jury.events import (
     ContractDeployed,
@@ -139,7 +139,7 @@ def _casts(records: Sequence[Record]) -> list[VoteCast]:
     return list({cast.juror_id: cast for cast in _events(records[opened:], VoteCast)}.values())
 
 
-def _vote(vote: VoteCast | VoteView | Voted) -> str:
+def _vote(vote: VoteCast | VoteView | MinedVote) -> str:
     return f"{'guilty' if vote.guilty else 'not guilty'} in {vote.tx_hash}"
 
 

@@ -6,8 +6,8 @@ from typing import NamedTuple, TypeVar
 
 from playmolt_jury.chain import keys
 from playmolt_jury.chain.keys import Keys, Transaction
-from playmolt_jury.chain.port import ChainAway
-from playmolt_jury.chain.rpc import KNOWN_WORDS, POOR_WORDS, TAKEN_WORDS, Refusal, Rpc
+from playmolt_jury.chain.port import ChainUnavailable
+from playmolt_jury.chain.rpc import KNOWN_WORDS, POOR_WORDS, TAKEN_WORDS, Rpc, RpcRefusal
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
 T = TypeVar("T")
@@ -71,9 +71,9 @@ class Wallet:
         """Sends a key's transaction of a nonce, unless there is one: then this one is dropped. `to` "" creates."""
         try:
             await self._send(key, Transaction(nonce, price, gas, to, value, data))
-        except Refusal as refusal:
+        except RpcRefusal as refusal:
             if refusal.says(POOR_WORDS):
-                raise ChainAway(
+                raise ChainUnavailable(
                     f"gas became dearer than {keys.address_of(key)} can pay; the next try fills it"
                 ) from None
             if not refusal.says(TAKEN_WORDS):
@@ -110,7 +110,7 @@ class Wallet:
                     pause = min(pause * 2, _LONGEST_PAUSE)
                 return value
         except TimeoutError:
-            raise ChainAway(
+            raise ChainUnavailable(
                 f"{what} is not in a block of the chain at {self._rpc.where} after {self._mined_seconds:g} s"
             ) from None
 
@@ -168,18 +168,18 @@ class Wallet:
         self._payments[to] = _Payment(dearer, now, block)
         try:
             await self._paid(self._send(self._deployer, dearer))
-        except Refusal as refusal:
+        except RpcRefusal as refusal:
             if not refusal.says(TAKEN_WORDS):
                 raise
 
     async def _paid(self, work: Awaitable[T]) -> T:
         try:
             return await work
-        except Refusal as refusal:
+        except RpcRefusal as refusal:
             if not refusal.says(POOR_WORDS):
                 raise
             deployer, chain_id = keys.address_of(self._deployer), await self.chain_id()
-            raise ChainAway(f"the deployer {deployer} cannot pay: send it money on chain {chain_id}") from None
+            raise ChainUnavailable(f"the deployer {deployer} cannot pay: send it money on chain {chain_id}") from None
 
     async def _pay_next(self, sender: str, transaction: Transaction) -> None:
         for attempt in range(_PAY_TRIES):
@@ -190,22 +190,22 @@ class Wallet:
             self._payments[numbered.to] = _Payment(numbered, asyncio.get_running_loop().time(), block)
             try:
                 return await self._send(self._deployer, numbered)
-            except ChainAway:
+            except ChainUnavailable:
                 self._payments[numbered.to] = _Payment(numbered, -_SLOW_SECONDS, block - _SLOW_BLOCKS)
                 raise
-            except Refusal as refusal:
+            except RpcRefusal as refusal:
                 self._payments.pop(numbered.to, None)
                 if not refusal.says(TAKEN_WORDS):
                     raise
                 await asyncio.sleep(0.05 * (attempt + 1))
-        raise ChainAway(f"others keep sending from the deployer {sender}")
+        raise ChainUnavailable(f"others keep sending from the deployer {sender}")
 
     async def _send(self, key: bytes, transaction: Transaction) -> None:
         """Refusal for a transaction that the chain does not have; one that it has already is sent."""
         raw = keys.signed(key, transaction, await self.chain_id())
         try:
             await self._rpc.call("eth_sendRawTransaction", "0x" + raw.hex())
-        except Refusal as refusal:
+        except RpcRefusal as refusal:
             if refusal.says(KNOWN_WORDS):
                 return
             # After an answer that was lost, a repeat of what was mined meanwhile has its own nonce against it.

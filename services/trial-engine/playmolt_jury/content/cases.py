@@ -10,7 +10,7 @@ from playmolt_jury.content.pack import Pack
 KEPT: Final = 10_000
 
 
-class Cases:
+class PackLibrary:
     """Sessions name a case when they open, and go on with the very pack they were opened with.
 
     Of what is kept for sessions there are at most `kept` packs, the one longest unused going first: as many as an

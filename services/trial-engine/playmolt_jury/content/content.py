@@ -11,51 +11,51 @@ from playmolt_schemas.text import trimmed
 from playmolt_jury.content.material import (
     TOPICS,
     Choice,
+    ChoiceCondition,
     Dossier,
-    Ending,
+    EndingEntry,
     Evidence,
     Found,
     Juror,
     Language,
-    Line,
     Material,
     Node,
+    PrologueLine,
     Reaction,
     Rules,
     Topic,
     TopicImpact,
     Weakness,
-    When,
     Witness,
 )
 
 
-class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    pass
+class _FileStruct(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A part of a content file; unknown keys are faults."""
 
 
-class EvidenceFrame(_Strict, frozen=True, kw_only=True):
+class EvidenceFrame(_FileStruct, frozen=True, kw_only=True):
     id: str
     stem: str
     locked: bool = False
     topics: tuple[TopicImpact, ...] = ()
 
 
-class JurorFrame(_Strict, frozen=True, kw_only=True):
+class JurorFrame(_FileStruct, frozen=True, kw_only=True):
     id: str
     initial_stance: int
     speaker_power: str
     topic_weights: dict[str, int]
 
 
-class ChoiceFrame(_Strict, frozen=True, kw_only=True):
+class ChoiceFrame(_FileStruct, frozen=True, kw_only=True):
     id: str
     goto: str
     pressure: int = 0
-    when: When = When()
+    when: ChoiceCondition = ChoiceCondition()
 
 
-class NodeFrame(_Strict, frozen=True, kw_only=True):
+class NodeFrame(_FileStruct, frozen=True, kw_only=True):
     """`afterwards`: it belongs to the talk once the witness has broken."""
 
     choices: tuple[ChoiceFrame, ...] = ()
@@ -64,7 +64,7 @@ class NodeFrame(_Strict, frozen=True, kw_only=True):
     afterwards: bool = False
 
 
-class WitnessFrame(_Strict, frozen=True, kw_only=True):
+class WitnessFrame(_FileStruct, frozen=True, kw_only=True):
     """The reactions of `afterwards` hold in every node marked so."""
 
     id: str
@@ -82,13 +82,13 @@ class WitnessFrame(_Strict, frozen=True, kw_only=True):
         return {**self.afterwards, **node.evidence} if node.afterwards else node.evidence
 
 
-class EndingFrame(_Strict, frozen=True, kw_only=True):
+class EndingFrame(_FileStruct, frozen=True, kw_only=True):
     id: str
     verdict: VerdictName
     when: Found
 
 
-class Structure(_Strict, frozen=True, kw_only=True):
+class Structure(_FileStruct, frozen=True, kw_only=True):
     """What all languages share; each frame in it is the entry without its words."""
 
     topics: tuple[str, ...] = TOPICS
@@ -99,43 +99,43 @@ class Structure(_Strict, frozen=True, kw_only=True):
     endings: tuple[EndingFrame, ...]
 
 
-class TitledText(_Strict, frozen=True, kw_only=True):
+class TitledText(_FileStruct, frozen=True, kw_only=True):
     title: str
     text: str
 
 
-class CaseText(_Strict, frozen=True, kw_only=True):
+class CaseText(_FileStruct, frozen=True, kw_only=True):
     """`case.toml`."""
 
     title: str
     dossier: TitledText
-    prologue: tuple[Line, ...]
+    prologue: tuple[PrologueLine, ...]
     topics: dict[str, str]
     endings: dict[str, TitledText]
 
 
-class JurorText(_Strict, frozen=True, kw_only=True):
+class JurorText(_FileStruct, frozen=True, kw_only=True):
     name: str
     trigger_keywords: tuple[str, ...]
     personality: tuple[str, ...]
     role_prompt: str
 
 
-class NodeText(_Strict, frozen=True, kw_only=True):
+class NodeText(_FileStruct, frozen=True, kw_only=True):
     """`choices` by id."""
 
     text: str
     choices: dict[str, str] = {}
 
 
-class WitnessText(_Strict, frozen=True, kw_only=True):
+class WitnessText(_FileStruct, frozen=True, kw_only=True):
     """`witness_ID.toml`."""
 
     name: str
     nodes: dict[str, NodeText]
 
 
-class Texts(_Strict, frozen=True, kw_only=True):
+class CaseTexts(_FileStruct, frozen=True, kw_only=True):
     """Everything that one language says, by the ids of the structure."""
 
     case: CaseText
@@ -144,7 +144,7 @@ class Texts(_Strict, frozen=True, kw_only=True):
     witnesses: dict[str, WitnessText]
 
 
-def assemble(shared: Structure, said: Texts, language: Language, lexicon: bytes = b"") -> Material:
+def assemble(shared: Structure, said: CaseTexts, language: Language, lexicon: bytes = b"") -> Material:
     """Every id of the structure has to have its words; `lexicon` is the pack's own list of words, if it has one."""
     return Material(
         language=language,
@@ -211,5 +211,5 @@ def _node(witness: WitnessFrame, frame: NodeFrame, said: NodeText) -> Node:
     )
 
 
-def _ending(frame: EndingFrame, said: TitledText) -> Ending:
-    return Ending(id=frame.id, verdict=frame.verdict, when=frame.when, title=said.title, text=trimmed(said.text))
+def _ending(frame: EndingFrame, said: TitledText) -> EndingEntry:
+    return EndingEntry(id=frame.id, verdict=frame.verdict, when=frame.when, title=said.title, text=trimmed(said.text))

@@ -37,30 +37,30 @@ what the verdict costs or brings those who give it · there is no clean answer.
 """
 
 
-class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    pass
+class _MaterialStruct(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A part of a content file; unknown keys are faults."""
 
 
-class Line(_Strict, frozen=True, kw_only=True):
+class PrologueLine(_MaterialStruct, frozen=True, kw_only=True):
     speaker: str
     text: str
 
 
-class Dossier(_Strict, frozen=True, kw_only=True):
+class Dossier(_MaterialStruct, frozen=True, kw_only=True):
     """The case as the government tells it."""
 
     title: str
     text: str
 
 
-class Topic(_Strict, frozen=True, kw_only=True):
+class Topic(_MaterialStruct, frozen=True, kw_only=True):
     """One of TOPICS; `text` tells a model what it is about."""
 
     id: str
     text: str
 
 
-class Evidence(_Strict, frozen=True, kw_only=True):
+class Evidence(_MaterialStruct, frozen=True, kw_only=True):
     """An item E1 … E15; `stem` is its other name for tools ("system_log")."""
 
     id: str
@@ -71,7 +71,7 @@ class Evidence(_Strict, frozen=True, kw_only=True):
     topics: tuple[TopicImpact, ...] = ()
 
 
-class When(_Strict, frozen=True, kw_only=True):
+class ChoiceCondition(_MaterialStruct, frozen=True, kw_only=True):
     """What must hold for a choice to be offered; all parts must."""
 
     pressure: int = 0
@@ -84,24 +84,24 @@ class When(_Strict, frozen=True, kw_only=True):
     """Witnesses that broke; a tree may ask for its own."""
 
 
-class Choice(_Strict, frozen=True, kw_only=True):
+class Choice(_MaterialStruct, frozen=True, kw_only=True):
     """What the overseer may say. `pressure` counts the first time only; ids are unique in their node."""
 
     id: str
     text: str
     goto: str
     pressure: int = 0
-    when: When = When()
+    when: ChoiceCondition = ChoiceCondition()
 
 
-class Reaction(_Strict, frozen=True, kw_only=True):
+class Reaction(_MaterialStruct, frozen=True, kw_only=True):
     """What a piece of evidence brings about. `pressure` counts once a witness and item."""
 
     goto: str
     pressure: int = 0
 
 
-class Node(_Strict, frozen=True, kw_only=True):
+class Node(_MaterialStruct, frozen=True, kw_only=True):
     """What a witness says. One that `ends` is a deliberate end; it may still offer choices to take the talk up."""
 
     text: str
@@ -110,7 +110,7 @@ class Node(_Strict, frozen=True, kw_only=True):
     ends: bool = False
 
 
-class Witness(_Strict, frozen=True, kw_only=True):
+class Witness(_MaterialStruct, frozen=True, kw_only=True):
     """A dialogue tree. Once pressure reaches `threshold` the talk goes to `breaks`, whatever the step's goto says, and
     `unlocks` are opened. Evidence without a reaction in the present node, nor in `evidence` of the witness, shows the
     text of `fallback`, and the talk stays where it is. Pressure never falls below 0."""
@@ -127,14 +127,14 @@ class Witness(_Strict, frozen=True, kw_only=True):
     """Reactions wherever the talk stands; a node's own goes first."""
 
 
-class Weakness(_Strict, frozen=True, kw_only=True):
+class Weakness(_MaterialStruct, frozen=True, kw_only=True):
     """Keywords (substrings, case folded) that throw a juror once."""
 
     trigger_keywords: tuple[str, ...]
     effect: Literal["stance_shift"] = "stance_shift"
 
 
-class Juror(_Strict, frozen=True, kw_only=True):
+class Juror(_MaterialStruct, frozen=True, kw_only=True):
     """A juror's file. `speaker_power` is a decimal string from "0" to "1"."""
 
     id: str
@@ -147,7 +147,7 @@ class Juror(_Strict, frozen=True, kw_only=True):
     role_prompt: str
 
 
-class Ending(_Strict, frozen=True, kw_only=True):
+class EndingEntry(_MaterialStruct, frozen=True, kw_only=True):
     """One way it ends; there is exactly one for each verdict and each `when`."""
 
     id: str
@@ -157,7 +157,7 @@ class Ending(_Strict, frozen=True, kw_only=True):
     text: str
 
 
-class Rules(_Strict, frozen=True, kw_only=True):
+class Rules(_MaterialStruct, frozen=True, kw_only=True):
     """What a case says of its own course; the shipped one says nothing."""
 
     rounds: int = ROUNDS_WITH_JUROR
@@ -167,18 +167,18 @@ class Rules(_Strict, frozen=True, kw_only=True):
     """Rounds of the jurors among themselves."""
 
 
-class Material(_Strict, frozen=True, kw_only=True):
+class Material(_MaterialStruct, frozen=True, kw_only=True):
     """Everything in one language. Jurors stand in the order that breaks ties."""
 
     language: Language
     title: str
-    prologue: tuple[Line, ...]
+    prologue: tuple[PrologueLine, ...]
     dossier: Dossier
     topics: tuple[Topic, ...]
     evidence: tuple[Evidence, ...]
     witnesses: tuple[Witness, ...]
     jurors: tuple[Juror, ...]
-    endings: tuple[Ending, ...]
+    endings: tuple[EndingEntry, ...]
     rules: Rules = Rules()
     lexicon: bytes = b""
     """The pack's own list of words for topics; the shipped one reads where it is empty."""
@@ -187,21 +187,21 @@ class Material(_Strict, frozen=True, kw_only=True):
 __all__ = [
     "TOPICS",
     "Choice",
+    "ChoiceCondition",
     "Dossier",
-    "Ending",
+    "EndingEntry",
     "Evidence",
     "Found",
     "Impact",
     "Juror",
     "Language",
-    "Line",
     "Material",
     "Node",
+    "PrologueLine",
     "Reaction",
     "Rules",
     "Topic",
     "TopicImpact",
     "Weakness",
-    "When",
     "Witness",
 ]

@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 from typing import Any, Final, Literal, get_args
 
 import msgspec
-from playmolt_core.game.packs.faults import Fault, Flaw, Lines, PackFaulty, located
+from playmolt_core.game.packs.faults import InvalidPack, Lines, PackFault, PackFlaw, located
 from playmolt_core.game.packs.frame import PACK, PackFrame, frame_flaws, limit_flaws, text_of
 from playmolt_core.game.packs.shapes import built, misshapen
 from playmolt_core.game.packs.toml_lines import lines_of
@@ -27,7 +27,7 @@ from playmolt_jury.content.content import (
     assemble,
 )
 from playmolt_jury.content.material import Language, Material
-from playmolt_jury.content.text_check import Words
+from playmolt_jury.content.text_check import PartialTexts
 from playmolt_jury.persuasion import lexicon
 
 STRUCTURE: Final = "structure.toml"
@@ -68,26 +68,26 @@ def shipped_files() -> Files:
 
 def read(files: Files) -> Pack:
     """Raises PackFaulty with every fault."""
-    reading = _Reading(files)
+    reading = _PackReader(files)
     faults = reading.faults()
     if faults:
-        raise PackFaulty(faults)
+        raise InvalidPack(faults)
     return reading.pack()
 
 
 def assembled(files: Files) -> Pack:
     """The pack of files that were found sound before. Raises LookupError, TypeError or ValueError if they are not."""
-    return _Reading(files).pack()
+    return _PackReader(files).pack()
 
 
-def taken(files: Files) -> Fault:
+def taken(files: Files) -> PackFault:
     """The fault of a pack whose id is another's; it has to be a pack without others."""
-    return _Reading(files).taken()
+    return _PackReader(files).taken()
 
 
-def check(files: Files) -> tuple[Fault, ...]:
+def check(files: Files) -> tuple[PackFault, ...]:
     """All that is wrong with a pack of the jury, in the order of files and lines."""
-    return _Reading(files).faults()
+    return _PackReader(files).faults()
 
 
 def _within(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
@@ -98,15 +98,15 @@ def _within(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
             yield prefix + entry.name, entry.read_bytes()
 
 
-class _Reading:
+class _PackReader:
     """One pack's files, parsed as far as they can be."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
         self._values: dict[str, Any] = {}
         self._lines: dict[str, Lines] = {}
-        self._flaws: list[Flaw] = list(limit_flaws(files))
-        self._faults: list[Fault] = []
+        self._flaws: list[PackFlaw] = list(limit_flaws(files))
+        self._faults: list[PackFault] = []
         for path, content in files.items():
             if path.endswith(".toml") and len(content) <= PACK_FILE_BYTES:
                 self._parse(path, content)
@@ -115,7 +115,7 @@ class _Reading:
         self._languages = self._frame.languages if self._frame else tuple(_spoken(files))
         self._words = {language: self._read_words(language) for language in self._languages}
 
-    def faults(self) -> tuple[Fault, ...]:
+    def faults(self) -> tuple[PackFault, ...]:
         if len(self._files) > PACK_FILES:
             # What else is missing or too much cannot be told: a folder is not read to its end.
             return tuple(located(flaw, {}) for flaw in limit_flaws(self._files))
@@ -123,7 +123,7 @@ class _Reading:
         if self._frame:
             flaws += frame_flaws(self._frame)
             if self._frame.game != "jury":
-                flaws.append(Flaw(PACK, ("game",), "wrong_type", 'game must be "jury" for a pack of these files'))
+                flaws.append(PackFlaw(PACK, ("game",), "wrong_type", 'game must be "jury" for a pack of these files'))
         if self._structure:
             flaws += structure_check.flaws(STRUCTURE, self._structure)
             topics = self._structure.topics
@@ -133,10 +133,10 @@ class _Reading:
         found = (located(flaw, self._lines.get(flaw.file, {})) for flaw in flaws)
         return tuple(sorted({*self._faults, *found}))
 
-    def taken(self) -> Fault:
+    def taken(self) -> PackFault:
         """That the id belongs to another pack."""
         told = "the id belongs to a case of the platform or its operator: choose another"
-        return located(Flaw(PACK, ("id",), "twice", told), self._lines[PACK])
+        return located(PackFlaw(PACK, ("id",), "twice", told), self._lines[PACK])
 
     def pack(self) -> Pack:
         """There must be no faults."""
@@ -161,25 +161,25 @@ class _Reading:
             self._lines[path] = lines_of(text)
         except UnicodeDecodeError as error:
             line = content.count(b"\n", 0, error.start) + 1
-            self._faults.append(Fault(path, line, "syntax", "the file is not UTF-8: save it as UTF-8"))
+            self._faults.append(PackFault(path, line, "syntax", "the file is not UTF-8: save it as UTF-8"))
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             found = _LINE.search(str(error))
             line = int(found[1]) if found else content.count(b"\n") + 1
-            self._faults.append(Fault(path, line, "syntax", f"this is no TOML: {error}"))
+            self._faults.append(PackFault(path, line, "syntax", f"this is no TOML: {error}"))
 
     def _shaped(self, path: str, kind: Any, missing: Literal["missing_key", "missing_text"] = "missing_key") -> Any:
         """The file's content as that type; None where there is none, or it has another shape."""
         if path not in self._files:
-            self._flaws.append(Flaw(path, (), missing, f"{path} is missing: write it"))
+            self._flaws.append(PackFlaw(path, (), missing, f"{path} is missing: write it"))
         if path not in self._values:
             return None
         flaws = list(misshapen(path, self._values[path], kind))
         self._flaws += flaws
         return None if flaws else built(self._values[path], kind)
 
-    def _read_words(self, language: Language) -> Words:
+    def _read_words(self, language: Language) -> PartialTexts:
         witnesses = [each.id for each in self._structure.witnesses] if self._structure else []
-        return Words(
+        return PartialTexts(
             case=self._shaped(f"{language}/case.toml", CaseText, "missing_text"),
             evidence=self._shaped(f"{language}/evidence.toml", dict[str, TitledText], "missing_text"),
             jurors=self._shaped(f"{language}/jurors.toml", dict[str, JurorText], "missing_text"),
@@ -188,7 +188,7 @@ class _Reading:
             },
         )
 
-    def _surplus(self) -> Iterator[Flaw]:
+    def _surplus(self) -> Iterator[PackFlaw]:
         known = {PACK, STRUCTURE}
         for language in self._languages:
             known |= {f"{language}/{name}.toml" for name in ("case", "evidence", "jurors")}
@@ -197,25 +197,27 @@ class _Reading:
                 known |= {f"{language}/witness_{each.id}.toml" for each in self._structure.witnesses}
         for path in self._files:
             if path not in known and (self._structure or "/witness_" not in path):
-                yield Flaw(path, (), "unknown_file", "no pack has this file, or its language or witness: take it out")
+                yield PackFlaw(
+                    path, (), "unknown_file", "no pack has this file, or its language or witness: take it out"
+                )
 
 
 def _spoken(files: Files) -> Iterator[Language]:
     return (each for each in _LANGUAGES if any(path.startswith(f"{each}/") for path in files))
 
 
-def _lexicon_flaws(path: str, files: Files, topics: tuple[str, ...]) -> Iterator[Flaw]:
+def _lexicon_flaws(path: str, files: Files, topics: tuple[str, ...]) -> Iterator[PackFlaw]:
     if path not in files:
         return
     try:
         named = lexicon.topics_of(files[path])
     except ValueError as error:
         code: Literal["syntax", "wrong_type"] = "wrong_type" if _is_json(files[path]) else "syntax"
-        yield Flaw(path, (), code, f"this is no list of words: {error}")
+        yield PackFlaw(path, (), code, f"this is no list of words: {error}")
         return
     for topic in named:
         if topic not in topics:
-            yield Flaw(path, (), "bad_reference", f"{topic} is no topic of this case")
+            yield PackFlaw(path, (), "bad_reference", f"{topic} is no topic of this case")
 
 
 def _is_json(content: bytes) -> bool:
@@ -226,4 +228,4 @@ def _is_json(content: bytes) -> bool:
     return True
 
 
-__all__ = ["Pack", "PackFaulty", "assembled", "check", "content_version", "read", "shipped", "shipped_files", "taken"]
+__all__ = ["InvalidPack", "Pack", "assembled", "check", "content_version", "read", "shipped", "shipped_files", "taken"]

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from playmolt_core.game.packs.faults import Fault, PackFaulty
+from playmolt_core.game.packs.faults import InvalidPack, PackFault
 from playmolt_core.game.packs.folder import folder_files, folders_of
 
 from playmolt_jury.content import pack
 from playmolt_jury.content.pack import Pack
 
 
-def check_folder(folder: Path) -> tuple[Fault, ...]:
+def check_folder(folder: Path) -> tuple[PackFault, ...]:
     files, faults = folder_files(folder)
     return tuple(sorted({*faults, *pack.check(files)}))
 
@@ -19,7 +19,7 @@ def read_folder(folder: Path) -> Pack:
     """Raises PackFaulty with every fault."""
     faults = check_folder(folder)
     if faults:
-        raise PackFaulty(faults)
+        raise InvalidPack(faults)
     return pack.read(folder_files(folder)[0])
 
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from playmolt_jury.content.content import ChoiceFrame, NodeFrame, Structure, WitnessFrame
-from playmolt_jury.content.material import Reaction, When
+from playmolt_jury.content.material import ChoiceCondition, Reaction
 
-ALWAYS: Final = When()
+ALWAYS: Final = ChoiceCondition()
 
 
 class World(NamedTuple):
@@ -135,7 +135,7 @@ def _reactions(witness: WitnessFrame, name: str, world: World) -> Iterator[tuple
     yield from ((item, each) for item, each in here.items() if item in world.at_hand)
 
 
-def _may_hold(when: When, visited: Collection[str], world: World, threshold: int) -> bool:
+def _may_hold(when: ChoiceCondition, visited: Collection[str], world: World, threshold: int) -> bool:
     return (
         when.pressure <= (0 if world.sure else threshold)
         and all(each in world.at_hand for each in when.read)

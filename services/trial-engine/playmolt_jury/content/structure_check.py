@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Final, NamedTuple, get_args
 
-from playmolt_core.game.packs.faults import FaultCode, Flaw, Path
+from playmolt_core.game.packs.faults import FaultCode, PackFlaw, Path
 from playmolt_schemas.games.jury import Impact, TopicImpact, VerdictName
 
 from playmolt_jury.content import reachability
@@ -27,18 +27,18 @@ PRESSURE_MOST: Final = 10_000
 _BOUNDS: Final = {"rounds": (1, 20), "notes": (0, 5), "deliberation": (1, 8)}
 
 
-class _Found(NamedTuple):
+class _StructureFlaw(NamedTuple):
     path: Path
     code: FaultCode
     message: str
 
 
-def flaws(file: str, structure: Structure) -> Iterator[Flaw]:
+def flaws(file: str, structure: Structure) -> Iterator[PackFlaw]:
     found = [*_bounds(structure), *_evidence(structure), *_jurors(structure), *_endings(structure)]
     links = list(_links(structure))
     # What leads nowhere cannot be searched.
     proofs = [] if links else [*_talks(structure), *_reached(structure)]
-    yield from (Flaw(file, *each) for each in (*found, *links, *proofs))
+    yield from (PackFlaw(file, *each) for each in (*found, *links, *proofs))
 
 
 def strongest(weights: dict[str, int], *, guilty: bool) -> tuple[TopicImpact, ...]:
@@ -47,16 +47,16 @@ def strongest(weights: dict[str, int], *, guilty: bool) -> tuple[TopicImpact, ..
     return tuple(sorted(best, key=lambda said: _gain(weights, said), reverse=guilty)[:TOPICS_A_MESSAGE])
 
 
-def _bounds(structure: Structure) -> Iterator[_Found]:
+def _bounds(structure: Structure) -> Iterator[_StructureFlaw]:
     yield from _many(("topics",), "topics", len(structure.topics), 2, 12)
     for place, topic in enumerate(structure.topics):
         if not _TOPIC.fullmatch(topic):
-            yield _Found(("topics", place), "out_of_bounds", f"topic {topic!r} must be 2 to 40 of a-z and _")
+            yield _StructureFlaw(("topics", place), "out_of_bounds", f"topic {topic!r} must be 2 to 40 of a-z and _")
     yield from _repeated(("topics",), "topic", structure.topics)
     for name, (least, most) in _BOUNDS.items():
         value = getattr(structure.rules, name)
         if not least <= value <= most:
-            yield _Found(("rules", name), "out_of_bounds", f"{name} is {value}; choose {least} to {most}")
+            yield _StructureFlaw(("rules", name), "out_of_bounds", f"{name} is {value}; choose {least} to {most}")
     yield from _many(("evidence",), "items of evidence", len(structure.evidence), 1, 40)
     yield from _many(("witnesses",), "witnesses", len(structure.witnesses), 0, 8)
     yield from _many(("endings",), "endings", len(structure.endings), 2, 12)
@@ -71,66 +71,72 @@ def _bounds(structure: Structure) -> Iterator[_Found]:
                 yield from _named((*path, "choices", number, "id"), "choice", choice.id)
 
 
-def _evidence(structure: Structure) -> Iterator[_Found]:
+def _evidence(structure: Structure) -> Iterator[_StructureFlaw]:
     locked = sum(each.locked for each in structure.evidence)
     if structure.evidence and locked == len(structure.evidence):
-        yield _Found(("evidence",), "out_of_bounds", "every item is locked; leave one open")
+        yield _StructureFlaw(("evidence",), "out_of_bounds", "every item is locked; leave one open")
     yield from _repeated(("evidence",), "evidence stem", [each.stem for each in structure.evidence], "stem")
     held = {item for witness in structure.witnesses for item in witness.unlocks}
     for place, item in enumerate(structure.evidence):
         path: Path = ("evidence", place)
         if item.id != f"E{place + 1}":
-            yield _Found(
+            yield _StructureFlaw(
                 (*path, "id"), "out_of_bounds", f"evidence {item.id} is item {place + 1}; call it E{place + 1}"
             )
         if not re.fullmatch(r"[\w-]{1,64}", item.stem):
-            yield _Found(
+            yield _StructureFlaw(
                 (*path, "stem"), "out_of_bounds", f"evidence {item.id}: stem must be 1 to 64 letters and digits"
             )
         if item.stem == CHAT_HISTORY or re.fullmatch(r"[Ee]\d+", item.stem):
             told = f"evidence {item.id}: jurors look {item.stem} up as something else; choose another stem"
-            yield _Found((*path, "stem"), "bad_reference", told)
+            yield _StructureFlaw((*path, "stem"), "bad_reference", told)
         topics = [each.topic for each in item.topics]
         if not 1 <= len(topics) <= TOPICS_A_MESSAGE:
-            yield _Found(
+            yield _StructureFlaw(
                 (*path, "topics"), "out_of_bounds",
                 f"evidence {item.id} has {len(topics)} topics; give it one to {TOPICS_A_MESSAGE}",
             )  # fmt: skip
         yield from _repeated((*path, "topics"), f"evidence {item.id}: topic", topics)
         for number, topic in enumerate(topics):
             if topic not in structure.topics:
-                yield _Found((*path, "topics", number), "bad_reference", f"evidence {item.id}: {topic} is no topic")
+                yield _StructureFlaw(
+                    (*path, "topics", number), "bad_reference", f"evidence {item.id}: {topic} is no topic"
+                )
         if item.locked and item.id not in held:
-            yield _Found(path, "never_opens", f"evidence {item.id} is locked and no witness unlocks it")
+            yield _StructureFlaw(path, "never_opens", f"evidence {item.id} is locked and no witness unlocks it")
 
 
-def _jurors(structure: Structure) -> Iterator[_Found]:
+def _jurors(structure: Structure) -> Iterator[_StructureFlaw]:
     if len(structure.jurors) not in JURORS:
         wanted = ", ".join(map(str, JURORS))
-        yield _Found(("jurors",), "out_of_bounds", f"{len(structure.jurors)} jurors; there must be one of {wanted}")
+        yield _StructureFlaw(
+            ("jurors",), "out_of_bounds", f"{len(structure.jurors)} jurors; there must be one of {wanted}"
+        )
     yield from _repeated(("jurors",), "juror", [each.id for each in structure.jurors], "id")
     for place, juror in enumerate(structure.jurors):
         path: Path = ("jurors", place)
         yield from _named((*path, "id"), "juror", juror.id)
         if not 0 <= juror.initial_stance <= 100:
-            yield _Found(
+            yield _StructureFlaw(
                 (*path, "initial_stance"), "out_of_bounds",
                 f"juror {juror.id}: initial_stance {juror.initial_stance}; choose 0 to 100",
             )  # fmt: skip
         if not _POWER.fullmatch(juror.speaker_power):
-            yield _Found(
+            yield _StructureFlaw(
                 (*path, "speaker_power"), "out_of_bounds",
                 f'juror {juror.id}: speaker_power {juror.speaker_power!r} is no decimal from "0" to "1"',
             )  # fmt: skip
         for topic, weight in juror.topic_weights.items():
             at: Path = (*path, "topic_weights", topic)
             if topic not in structure.topics:
-                yield _Found(at, "bad_reference", f"juror {juror.id}: {topic} is no topic")
+                yield _StructureFlaw(at, "bad_reference", f"juror {juror.id}: {topic} is no topic")
             if abs(weight) > WEIGHT_MOST:
-                yield _Found(at, "out_of_bounds", f"juror {juror.id}: {topic} weighs {weight}; choose -10 to 10")
+                yield _StructureFlaw(
+                    at, "out_of_bounds", f"juror {juror.id}: {topic} weighs {weight}; choose -10 to 10"
+                )
 
 
-def _links(structure: Structure) -> Iterator[_Found]:
+def _links(structure: Structure) -> Iterator[_StructureFlaw]:
     yield from _repeated(("witnesses",), "witness", [each.id for each in structure.witnesses], "id")
     locked = {each.id for each in structure.evidence if each.locked}
     known = {"item": {each.id for each in structure.evidence}, "witness": {each.id for each in structure.witnesses}}
@@ -139,26 +145,26 @@ def _links(structure: Structure) -> Iterator[_Found]:
         yield from _named((*path, "id"), "witness", witness.id)
         if not 1 <= witness.threshold <= PRESSURE_MOST:
             told = f"witness {witness.id}: threshold is {witness.threshold}; choose 1 to {PRESSURE_MOST}"
-            yield _Found((*path, "threshold"), "out_of_bounds", told)
+            yield _StructureFlaw((*path, "threshold"), "out_of_bounds", told)
         for at, pressure in _pressures(witness):
             if abs(pressure) > PRESSURE_MOST:
                 told = f"witness {witness.id}: a pressure of {pressure}; choose -{PRESSURE_MOST} to {PRESSURE_MOST}"
-                yield _Found((*path, *at), "out_of_bounds", told)
+                yield _StructureFlaw((*path, *at), "out_of_bounds", told)
         for item in witness.unlocks:
             if item not in locked:
-                yield _Found(
+                yield _StructureFlaw(
                     (*path, "unlocks"), "bad_reference",
                     f"witness {witness.id} unlocks {item}, which is no locked item",
                 )  # fmt: skip
         for at, place_name, goto in _gotos(witness):
             if goto not in witness.nodes:
-                yield _Found(
+                yield _StructureFlaw(
                     (*path, *at), "bad_reference",
                     f"witness {witness.id}: {place_name} leads to {goto!r}, which is no node",
                 )  # fmt: skip
         for at, place_name, name, kind in _needs(witness):
             if name not in (witness.nodes if kind == "node" else known[kind]):
-                yield _Found(
+                yield _StructureFlaw(
                     (*path, *at),
                     "bad_reference",
                     f"witness {witness.id}: {place_name} needs {name!r}, which is no {kind}",
@@ -213,7 +219,7 @@ def _needs(witness: WitnessFrame) -> Iterator[tuple[Path, str, str, str]]:
             yield from ((at, place, each, "witness") for each in choice.when.cracked)
 
 
-def _talks(structure: Structure) -> Iterator[_Found]:
+def _talks(structure: Structure) -> Iterator[_StructureFlaw]:
     world = reachability.opened(structure, reachability.can_break)
     certain = reachability.opened(
         structure, lambda *talk: reachability.can_break(*talk) and reachability.must_break(*talk)
@@ -224,24 +230,26 @@ def _talks(structure: Structure) -> Iterator[_Found]:
         yield from _tree(path, witness, alone)
         if witness.id not in world.broken:
             told = f"witness {witness.id} can never be broken; give more steps pressure or lower the threshold"
-            yield _Found(path, "never_breaks", told)
+            yield _StructureFlaw(path, "never_breaks", told)
         elif witness.id not in certain.broken:
             told = f"witness {witness.id} can be lost for good; lead every node back, or take less pressure away"
-            yield _Found(path, "lost_for_good", told)
+            yield _StructureFlaw(path, "lost_for_good", told)
     held = {item for witness in structure.witnesses for item in witness.unlocks}
     for place, item in enumerate(structure.evidence):
         if item.id in held and item.id not in world.at_hand:
-            yield _Found(("evidence", place), "never_opens", f"evidence {item.id} can never be opened; see its witness")
+            yield _StructureFlaw(
+                ("evidence", place), "never_opens", f"evidence {item.id} can never be opened; see its witness"
+            )
 
 
-def _tree(path: Path, witness: WitnessFrame, world: reachability.World) -> Iterator[_Found]:
+def _tree(path: Path, witness: WitnessFrame, world: reachability.World) -> Iterator[_StructureFlaw]:
     held, broke = reachability.before(witness, world), reachability.afterwards(witness, world)
     broken = world._replace(broken=world.broken | {witness.id})
     offered = {(name, each.id) for name, each in reachability.offered(witness, held, world)}
     offered |= {(name, each.id) for name, each in reachability.offered(witness, broke, broken)}
 
-    def at(name: str, code: FaultCode, told: str) -> _Found:
-        return _Found((*path, "nodes", name), code, f"witness {witness.id}: {told}")
+    def at(name: str, code: FaultCode, told: str) -> _StructureFlaw:
+        return _StructureFlaw((*path, "nodes", name), code, f"witness {witness.id}: {told}")
 
     for name in reachability.speechless(witness, sorted(held | broke)):
         yield at(name, "dead_end", f"node {name} may leave nothing to say; let it end or always offer a choice")
@@ -257,38 +265,40 @@ def _tree(path: Path, witness: WitnessFrame, world: reachability.World) -> Itera
         for number, choice in enumerate(node.choices):
             if (name, choice.id) not in offered:
                 told = f"witness {witness.id}: node {name}: choice {choice.id} is never offered; look at its conditions"
-                yield _Found((*path, "nodes", name, "choices", number), "never_offered", told)
+                yield _StructureFlaw((*path, "nodes", name, "choices", number), "never_offered", told)
 
 
-def _endings(structure: Structure) -> Iterator[_Found]:
+def _endings(structure: Structure) -> Iterator[_StructureFlaw]:
     seen: set[str] = set()
     pairs: set[tuple[VerdictName, Found]] = set()
     for place, ending in enumerate(structure.endings):
         path: Path = ("endings", place)
         yield from _named((*path, "id"), "ending", ending.id)
         if ending.id in seen:
-            yield _Found(path, "ending_twice", f"ending {ending.id} stands twice; rename one")
+            yield _StructureFlaw(path, "ending_twice", f"ending {ending.id} stands twice; rename one")
         elif (ending.verdict, ending.when) in pairs:
-            yield _Found(path, "ending_twice", f"there is another ending for {ending.verdict} and {ending.when}")
+            yield _StructureFlaw(
+                path, "ending_twice", f"there is another ending for {ending.verdict} and {ending.when}"
+            )
         seen.add(ending.id)
         pairs.add((ending.verdict, ending.when))
 
 
-def _reached(structure: Structure) -> Iterator[_Found]:
+def _reached(structure: Structure) -> Iterator[_StructureFlaw]:
     depths = _depths(structure)
     verdicts = [each for each in _VERDICTS if _reachable(structure, each)]
     there = {(each.verdict, each.when) for each in structure.endings}
     for verdict in _VERDICTS:
         for when in depths:
             if (verdict, when) not in there:
-                yield _Found(("endings",), "ending_missing", f"no ending for {verdict} and {when}; write one")
+                yield _StructureFlaw(("endings",), "ending_missing", f"no ending for {verdict} and {when}; write one")
     for place, ending in enumerate(structure.endings):
         told = f"ending {ending.id} is never reached:"
         if ending.verdict not in verdicts:
             why = f"{structure.rules.rounds} different messages to each juror cannot bring {ending.verdict}"
-            yield _Found(("endings", place), "ending_unreachable", f"{told} {why}")
+            yield _StructureFlaw(("endings", place), "ending_unreachable", f"{told} {why}")
         if ending.when not in depths:
-            yield _Found(("endings", place), "ending_unreachable", f"{told} nobody can find out {ending.when}")
+            yield _StructureFlaw(("endings", place), "ending_unreachable", f"{told} nobody can find out {ending.when}")
 
 
 def _depths(structure: Structure) -> Sequence[Found]:
@@ -339,22 +349,22 @@ def _gain(weights: dict[str, int], said: TopicImpact) -> Fraction:
     return sum((Fraction(part.points) for part in argued(MIDDLE, weights, (said,)).parts), Fraction(0))
 
 
-def _many(path: Path, what: str, count: int, least: int, most: int) -> Iterator[_Found]:
+def _many(path: Path, what: str, count: int, least: int, most: int) -> Iterator[_StructureFlaw]:
     if not least <= count <= most:
-        yield _Found(path, "out_of_bounds", f"{count} {what}; there may be {least} to {most}")
+        yield _StructureFlaw(path, "out_of_bounds", f"{count} {what}; there may be {least} to {most}")
 
 
-def _named(path: Path, kind: str, id_: str) -> Iterator[_Found]:
+def _named(path: Path, kind: str, id_: str) -> Iterator[_StructureFlaw]:
     if not _ID.fullmatch(id_):
-        yield _Found(path, "out_of_bounds", f"{kind} {id_!r} must be 1 to 40 of a-z, 0-9, _ and -")
+        yield _StructureFlaw(path, "out_of_bounds", f"{kind} {id_!r} must be 1 to 40 of a-z, 0-9, _ and -")
 
 
-def _repeated(path: Path, kind: str, names: Sequence[str], key: str = "") -> Iterator[_Found]:
+def _repeated(path: Path, kind: str, names: Sequence[str], key: str = "") -> Iterator[_StructureFlaw]:
     """At the later one of two."""
     for place, name in enumerate(names):
         if name in names[:place]:
             at: Path = (*path, place, key) if key else (*path, place)
-            yield _Found(at, "bad_reference", f"{kind} {name} stands twice; rename one")
+            yield _StructureFlaw(at, "bad_reference", f"{kind} {name} stands twice; rename one")
 
 
 __all__ = ["TOPICS_A_MESSAGE", "flaws", "strongest"]

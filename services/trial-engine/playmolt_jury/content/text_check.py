@@ -5,17 +5,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
-from playmolt_core.game.packs.faults import Flaw, Path
+from playmolt_core.game.packs.faults import PackFlaw, Path
 from playmolt_core.game.packs.frame import TITLE_CHARS, bounded
 from playmolt_schemas.text import trimmed
 
-from playmolt_jury.content.content import CaseText, JurorText, Structure, Texts, TitledText, WitnessText
+from playmolt_jury.content.content import CaseText, CaseTexts, JurorText, Structure, TitledText, WitnessText
 
 TEXT_CHARS: Final = 20_000
 KEYWORD_CHARS: Final = (3, 60)
 
 
-class Words(msgspec.Struct, frozen=True, kw_only=True):
+class PartialTexts(msgspec.Struct, frozen=True, kw_only=True):
     """What one language says, as far as its files could be read."""
 
     case: CaseText | None
@@ -23,12 +23,12 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
     jurors: dict[str, JurorText] | None
     witnesses: dict[str, WitnessText | None]
 
-    def texts(self) -> Texts:
+    def texts(self) -> CaseTexts:
         """All files must have been read."""
         witnesses = {name: each for name, each in self.witnesses.items() if each}
         if self.case is None or self.evidence is None or self.jurors is None or len(witnesses) < len(self.witnesses):
             raise ValueError("a file of this language could not be read")
-        return Texts(case=self.case, evidence=self.evidence, jurors=self.jurors, witnesses=witnesses)
+        return CaseTexts(case=self.case, evidence=self.evidence, jurors=self.jurors, witnesses=witnesses)
 
 
 class _Text(NamedTuple):
@@ -46,7 +46,7 @@ class _Secret(NamedTuple):
     pattern: re.Pattern[str]
 
 
-def flaws(language: str, structure: Structure, words: Words) -> Iterator[Flaw]:
+def flaws(language: str, structure: Structure, words: PartialTexts) -> Iterator[PackFlaw]:
     yield from _misfits(language, structure, words)
     public, later, private = (list(each(language, structure, words)) for each in (_public, _later, _private))
     for said in (*public, *later, *private):
@@ -60,14 +60,14 @@ def flaws(language: str, structure: Structure, words: Words) -> Iterator[Flaw]:
     yield from _leaks((*public, *prompts), locked)
 
 
-def _misfits(language: str, structure: Structure, words: Words) -> Iterator[Flaw]:
+def _misfits(language: str, structure: Structure, words: PartialTexts) -> Iterator[PackFlaw]:
     case = f"{language}/case.toml"
     if words.case:
         yield from _compared(case, ("topics",), "topic", structure.topics, words.case.topics)
         endings = [each.id for each in structure.endings]
         yield from _compared(case, ("endings",), "ending", endings, words.case.endings)
         if not words.case.prologue:
-            yield Flaw(case, ("prologue",), "missing_text", "the prologue has no line; write one")
+            yield PackFlaw(case, ("prologue",), "missing_text", "the prologue has no line; write one")
     if words.evidence is not None:
         items = [each.id for each in structure.evidence]
         yield from _compared(f"{language}/evidence.toml", (), "evidence", items, words.evidence)
@@ -87,18 +87,20 @@ def _misfits(language: str, structure: Structure, words: Words) -> Iterator[Flaw
                 yield from _compared(file, path, f"node {name}, choice", choices, said.nodes[name].choices)
 
 
-def _compared(file: str, path: Path, kind: str, wanted: Iterable[str], found: Mapping[str, object]) -> Iterator[Flaw]:
+def _compared(
+    file: str, path: Path, kind: str, wanted: Iterable[str], found: Mapping[str, object]
+) -> Iterator[PackFlaw]:
     ids = list(wanted)
     for each in ids:
         if each not in found:
-            yield Flaw(file, path, "missing_text", f"{kind} {each} has no words; write them")
+            yield PackFlaw(file, path, "missing_text", f"{kind} {each} has no words; write them")
     for each in found:
         if each not in ids:
             told = f"{kind} {each} is not in structure.toml; add it or take its words out"
-            yield Flaw(file, (*path, each), "extra_text", told)
+            yield PackFlaw(file, (*path, each), "extra_text", told)
 
 
-def _public(language: str, structure: Structure, words: Words) -> Iterator[_Text]:
+def _public(language: str, structure: Structure, words: PartialTexts) -> Iterator[_Text]:
     """What an overseer may see from the first minute on, without opening a lock."""
     file = f"{language}/case.toml"
     if case := words.case:
@@ -120,7 +122,7 @@ def _public(language: str, structure: Structure, words: Words) -> Iterator[_Text
             yield _Text(file, (id_, "personality", number), f"juror {id_}, personality", each, TITLE_CHARS)
 
 
-def _items(language: str, structure: Structure, words: Words, *, locked: bool) -> Iterator[_Text]:
+def _items(language: str, structure: Structure, words: PartialTexts, *, locked: bool) -> Iterator[_Text]:
     file, texts = f"{language}/evidence.toml", words.evidence or {}
     for item in structure.evidence:
         if item.locked == locked and item.id in texts:
@@ -138,7 +140,7 @@ def _spoken(file: str, witness: str, said: WitnessText) -> Iterator[_Text]:
             yield _Text(file, ("nodes", name, "choices", choice), f"{place}, choice {choice}", text)
 
 
-def _later(language: str, structure: Structure, words: Words) -> Iterator[_Text]:
+def _later(language: str, structure: Structure, words: PartialTexts) -> Iterator[_Text]:
     """What is shown once a lock is open or the verdict is read."""
     yield from _items(language, structure, words, locked=True)
     file = f"{language}/case.toml"
@@ -147,7 +149,7 @@ def _later(language: str, structure: Structure, words: Words) -> Iterator[_Text]
         yield _Text(file, ("endings", id_, "text"), f"ending {id_}", ending.text, block=True)
 
 
-def _private(language: str, _: Structure, words: Words) -> Iterator[_Text]:
+def _private(language: str, _: Structure, words: PartialTexts) -> Iterator[_Text]:
     """What models alone read."""
     for id_, text in (words.case.topics if words.case else {}).items():
         yield _Text(f"{language}/case.toml", ("topics", id_), f"topic {id_}", text, block=True)
@@ -156,25 +158,27 @@ def _private(language: str, _: Structure, words: Words) -> Iterator[_Text]:
         yield _Text(f"{language}/jurors.toml", path, f"juror {id_}, role_prompt", juror.role_prompt, block=True)
 
 
-def _keyword_flaws(language: str, words: Words) -> Iterator[Flaw]:
+def _keyword_flaws(language: str, words: PartialTexts) -> Iterator[PackFlaw]:
     file = f"{language}/jurors.toml"
     for id_, juror in (words.jurors or {}).items():
         if not juror.trigger_keywords:
-            yield Flaw(
+            yield PackFlaw(
                 file, (id_, "trigger_keywords"), "missing_text", f"juror {id_} has no trigger_keywords; write some"
             )
         if not juror.personality:
-            yield Flaw(file, (id_, "personality"), "missing_text", f"juror {id_} has no personality; write some words")
+            yield PackFlaw(
+                file, (id_, "personality"), "missing_text", f"juror {id_} has no personality; write some words"
+            )
         for number, keyword in enumerate(juror.trigger_keywords):
             path: Path = (id_, "trigger_keywords", number)
             place = f"juror {id_}, trigger_keywords"
             if keyword and len(keyword) < KEYWORD_CHARS[0]:
                 told = f"{place}: {keyword!r} has {len(keyword)} characters; there must be {KEYWORD_CHARS[0]}"
-                yield Flaw(file, path, "out_of_bounds", told)
+                yield PackFlaw(file, path, "out_of_bounds", told)
             yield from bounded(file, path, place, keyword, KEYWORD_CHARS[1])
 
 
-def _of_jurors(structure: Structure, words: Words) -> Iterator[_Secret]:
+def _of_jurors(structure: Structure, words: PartialTexts) -> Iterator[_Secret]:
     for juror in structure.jurors:
         # Part of a time or of a larger number is no stance.
         stance = re.compile(rf"(?<![\d:.,]){juror.initial_stance}(?![\d:]|[.,]\d)")
@@ -191,7 +195,7 @@ def _of_topics(structure: Structure) -> Iterator[_Secret]:
             yield _Secret("the id of a topic", re.compile(re.escape(each)))
 
 
-def _of_locked(structure: Structure, words: Words) -> Iterator[_Secret]:
+def _of_locked(structure: Structure, words: PartialTexts) -> Iterator[_Secret]:
     texts = words.evidence or {}
     for item in structure.evidence:
         if item.locked:
@@ -201,10 +205,10 @@ def _of_locked(structure: Structure, words: Words) -> Iterator[_Secret]:
             yield _Secret(f"locked evidence {item.id}", re.compile(pattern))
 
 
-def _leaks(texts: Iterable[_Text], secrets: Collection[_Secret]) -> Iterator[Flaw]:
+def _leaks(texts: Iterable[_Text], secrets: Collection[_Secret]) -> Iterator[PackFlaw]:
     for said in texts:
         folded = said.text.casefold()
         for secret in secrets:
             if secret.pattern.search(folded):
                 told = f"{said.place} gives away {secret.what}; reword it"
-                yield Flaw(said.file, said.path, "gives_away", told)
+                yield PackFlaw(said.file, said.path, "gives_away", told)

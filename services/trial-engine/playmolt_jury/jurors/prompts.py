@@ -18,7 +18,7 @@ from playmolt_schemas.games.jury import Language, TopicImpact
 from playmolt_jury import replies, turn_events
 from playmolt_jury.content.material import Evidence, Material
 from playmolt_jury.persuasion import lexicon, stance
-from playmolt_jury.persuasion.repetition import Heard
+from playmolt_jury.persuasion.repetition import RememberedMessage
 from playmolt_jury.state import Exchange, State, Turn
 
 EARLIER: Final = 6
@@ -196,7 +196,7 @@ def _self(state: State, material: Material, juror_id: str) -> dict[str, Any]:
 
 def _repetition(state: State, turn: Turn, topics: tuple[TopicImpact, ...]) -> dict[str, Any]:
     """What a message repeats, where it does."""
-    again, heard = turn_events.repeated(state, turn, topics), state.juror_states[turn.juror_id].heard
+    again, heard = turn_events.repeated(state, turn, topics), state.juror_states[turn.juror_id].remembered
     if not again.repeats:
         return {}
     first = heard[again.earlier[0]]
@@ -228,7 +228,7 @@ def _earlier(state: State, juror_id: str) -> list[dict[str, str]]:
     ]
 
 
-def _given(state: State, exchange: Exchange | Heard) -> str:
+def _given(state: State, exchange: Exchange | RememberedMessage) -> str:
     if exchange.evidence_id:
         return filled(phrases(state.language).showed, id=exchange.evidence_id)
     return exchange.text

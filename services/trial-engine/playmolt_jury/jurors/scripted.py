@@ -37,7 +37,7 @@ _LOOKS_ONE_IN: Final = 3
 _REMEMBERS_ONE_IN: Final = 6
 
 
-class _Speech(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _ScriptedSpeech(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str
     topics: tuple[tuple[str, Impact], ...]
 
@@ -58,9 +58,9 @@ class _Voice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     innocent: tuple[str, ...]
     looked: tuple[str, ...]
     shown: tuple[str, ...]
-    speech_guilty: tuple[_Speech, ...]
-    speech_undecided: tuple[_Speech, ...]
-    speech_innocent: tuple[_Speech, ...]
+    speech_guilty: tuple[_ScriptedSpeech, ...]
+    speech_undecided: tuple[_ScriptedSpeech, ...]
+    speech_innocent: tuple[_ScriptedSpeech, ...]
 
 
 def add_to(cast: Cast) -> Cast:
@@ -109,7 +109,7 @@ def speech(turn: ScriptedTurn) -> Said:
     if looking := _look(turn, []):
         return looking
     data, voice = _data(turn), _voice(turn)
-    listed: Sequence[_Speech] = getattr(voice, f"speech_{_SIDES[data['leaning']]}")
+    listed: Sequence[_ScriptedSpeech] = getattr(voice, f"speech_{_SIDES[data['leaning']]}")
     heard = " ".join(said["text"] for said in data["speeches"])
     fresh = [each for each in listed if each.text not in heard] or listed
     said = fresh[turn.draw("speech", len(fresh))]

@@ -38,7 +38,7 @@ _RHETORICAL: Final = re.compile(
 """A question that says no and means yes: "Isn't there a doubt?"."""
 
 
-class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _TopicPhrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     positive: tuple[str, ...]
     negative: tuple[str, ...]
     neutral: tuple[str, ...]
@@ -46,7 +46,7 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class _Lexicon(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     negators: tuple[str, ...]
-    topics: dict[str, _Words]
+    topics: dict[str, _TopicPhrases]
 
 
 class _Patterns(msgspec.Struct, frozen=True):

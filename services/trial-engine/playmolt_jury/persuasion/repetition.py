@@ -29,7 +29,7 @@ _PART_CHARS: Final = 6
 _TEXTS_KEPT: Final = 512
 
 
-class Heard(msgspec.Struct, frozen=True, kw_only=True):
+class RememberedMessage(msgspec.Struct, frozen=True, kw_only=True):
     """A chat, a note or a presented item as its juror remembers it.
 
     `moved` is how far rules 1 and 4 moved the juror by it; 0 once that is taken back.
@@ -55,7 +55,7 @@ class Repetition(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.earlier)
 
 
-def repetition(heard: Sequence[Heard], new: Heard) -> Repetition:
+def repetition(heard: Sequence[RememberedMessage], new: RememberedMessage) -> Repetition:
     """What `new` repeats of what its juror has heard."""
     earlier = tuple(place for place, each in enumerate(heard) if _repeats(new, each))
     whole = _left(len(earlier))
@@ -64,7 +64,7 @@ def repetition(heard: Sequence[Heard], new: Heard) -> Repetition:
     return Repetition(earlier=earlier, factors=factors, taken_back=moved)
 
 
-def took_back(heard: Sequence[Heard]) -> tuple[Heard, ...]:
+def took_back(heard: Sequence[RememberedMessage]) -> tuple[RememberedMessage, ...]:
     """What is remembered once the newest message has taken back what it repeats."""
     gone = repetition(heard[:-1], heard[-1]).earlier
     return tuple(msgspec.structs.replace(each, moved=0) if place in gone else each for place, each in enumerate(heard))
@@ -85,12 +85,12 @@ def _left(times: int) -> Fraction:
     return WORN[min(times, len(WORN) - 1)]
 
 
-def _worn(heard: Sequence[Heard], new: Heard, topic: TopicImpact) -> int:
+def _worn(heard: Sequence[RememberedMessage], new: RememberedMessage, topic: TopicImpact) -> int:
     """How many messages had a topic with the same impact. Items wear none and are not worn."""
     return 0 if new.evidence_id else sum(topic in each.topics for each in heard if not each.evidence_id)
 
 
-def _repeats(new: Heard, earlier: Heard) -> bool:
+def _repeats(new: RememberedMessage, earlier: RememberedMessage) -> bool:
     if new.evidence_id or earlier.evidence_id:
         return new.evidence_id == earlier.evidence_id
     return like(new.text, earlier.text) and not _opposed(new.topics, earlier.topics)

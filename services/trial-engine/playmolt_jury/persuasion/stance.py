@@ -48,7 +48,7 @@ _BANDS: Final[tuple[tuple[int, Band], ...]] = (
 )
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ChangePart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one topic, the cap of a message, the weakness or repetition gave; `points` is a decimal string.
 
     The parts of a change add up to it exactly, before it is rounded and clamped. `factor` is the share of the points
@@ -66,7 +66,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Change(msgspec.Struct, frozen=True, kw_only=True):
     before: int
     after: int
-    parts: tuple[Part, ...]
+    parts: tuple[ChangePart, ...]
 
 
 def band(stance: int) -> Band:
@@ -100,9 +100,9 @@ def argued(
     capped = max(Fraction(-MESSAGE_CAP), min(Fraction(MESSAGE_CAP), total))
     parts = tuple(_part(each, weights, gain * scale, of) for each, gain, of in zip(listed, points, left, strict=True))
     if capped != total:
-        parts += (Part(rule="cap", factor=WHOLE, points=decimal_text((capped - total) * scale)),)
+        parts += (ChangePart(rule="cap", factor=WHOLE, points=decimal_text((capped - total) * scale)),)
     if taken_back is not None:
-        parts += (Part(rule="taken_back", points=str(-taken_back)),)
+        parts += (ChangePart(rule="taken_back", points=str(-taken_back)),)
     return Change(before=before, after=moved(before, capped * scale - (taken_back or 0)), parts=parts)
 
 
@@ -111,7 +111,7 @@ def struck(before_message: int, now: int) -> Change:
     points = 0
     if before_message != MIDDLE:
         points = -WEAKNESS_POINTS if before_message > MIDDLE else WEAKNESS_POINTS
-    parts = (Part(rule="weakness", factor=WHOLE, points=str(points)),) if points else ()
+    parts = (ChangePart(rule="weakness", factor=WHOLE, points=str(points)),) if points else ()
     return Change(before=now, after=moved(now, Fraction(points)), parts=parts)
 
 
@@ -174,8 +174,8 @@ def decimal_text(value: Fraction) -> str:
     return f"{sign}{digits[:-places]}.{digits[-places:]}" if places else f"{sign}{digits}"
 
 
-def _part(each: TopicImpact, weights: Mapping[str, int], points: Fraction, factor: Fraction = _ONE) -> Part:
+def _part(each: TopicImpact, weights: Mapping[str, int], points: Fraction, factor: Fraction = _ONE) -> ChangePart:
     weight = weights.get(each.topic, 0)
-    return Part(
+    return ChangePart(
         topic=each.topic, impact=each.impact, weight=weight, factor=decimal_text(factor), points=decimal_text(points)
     )

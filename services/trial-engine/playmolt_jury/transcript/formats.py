@@ -7,7 +7,13 @@ from typing import Final
 
 from msgspec import UNSET
 
-from playmolt_jury.transcript.transcript import Entry, Transcript, Vote, Words, words
+from playmolt_jury.transcript.transcript import (
+    Transcript,
+    TranscriptEntry,
+    TranscriptTexts,
+    TranscriptVote,
+    transcript_texts,
+)
 
 _STYLE: Final = (
     "body{font:16px/1.6 system-ui,'Noto Sans CJK SC',sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem}"
@@ -31,7 +37,7 @@ def render_html(text: Transcript) -> str:
 
 def body_html(text: Transcript, *, check: str = "") -> str:
     """What stands under the title; `check` stands below how the votes are checked."""
-    say = words(text.language)
+    say = transcript_texts(text.language)
     parts = "".join(
         f"<section><h2>{escape(part.title)}</h2>{''.join(map(_entry, part.entries))}</section>" for part in text.parts
     )
@@ -42,7 +48,7 @@ def body_html(text: Transcript, *, check: str = "") -> str:
     )
 
 
-def _votes(text: Transcript, say: Words) -> str:
+def _votes(text: Transcript, say: TranscriptTexts) -> str:
     if not text.votes:
         return ""
     head = "".join(
@@ -52,7 +58,7 @@ def _votes(text: Transcript, say: Words) -> str:
     return f'<div class="wide" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
 
 
-def _vote(vote: Vote, text: Transcript) -> str:
+def _vote(vote: TranscriptVote, text: Transcript) -> str:
     return (
         f"<tr><th scope='row'>{escape(vote.name)}</th><td>{escape(vote.vote)}</td><td>{vote.stance}</td>"
         f"<td>{_linked(vote.tx_hash, text, 'tx')}</td><td>{_linked(vote.address, text, 'address')}</td></tr>"
@@ -70,7 +76,7 @@ def _explored(value: str, text: Transcript, kind: str) -> str:
     return f"{explorer}/{kind}/{value}" if explorer and kind and value else ""
 
 
-def _chain(text: Transcript, say: Words, check: str) -> str:
+def _chain(text: Transcript, say: TranscriptTexts, check: str) -> str:
     if text.verdict is None:
         return ""
     facts = "".join(
@@ -79,7 +85,7 @@ def _chain(text: Transcript, say: Words, check: str) -> str:
     return f'<section id="check"><h2>{escape(say("check"))}</h2><dl class="facts">{facts}</dl>{check}</section>'
 
 
-def _facts(text: Transcript, say: Words) -> Iterator[tuple[str, str, str]]:
+def _facts(text: Transcript, say: TranscriptTexts) -> Iterator[tuple[str, str, str]]:
     """Names and values, with the kind of an explorer's page of it, "" for none."""
     if verdict := text.verdict:
         yield say("contract"), verdict.contract, "address"
@@ -89,7 +95,7 @@ def _facts(text: Transcript, say: Words) -> Iterator[tuple[str, str, str]]:
         yield say("session"), text.session, ""
 
 
-def _entry(entry: Entry) -> str:
+def _entry(entry: TranscriptEntry) -> str:
     if not entry.who:
         return _paragraphs(entry.text)
     return f"<blockquote><p><strong>{escape(entry.who)}</strong></p>{_paragraphs(entry.text)}</blockquote>"
@@ -100,7 +106,7 @@ def _paragraphs(text: str) -> str:
 
 
 def render_md(text: Transcript) -> str:
-    say = words(text.language)
+    say = transcript_texts(text.language)
     lines = [f"# {_md(text.title)}", "", f"**{_md(text.told)}**"]
     if text.ending:
         lines += ["", f"## {_md(say('ending'))}: {_md(text.ending.who)}", *_md_paragraphs(text.ending.text)]

@@ -30,7 +30,7 @@ from playmolt_jury.persuasion import stance
 from playmolt_jury.state import State
 
 
-class Words:
+class TranscriptTexts:
     """Texts by key, `{name}` where a value is put."""
 
     def __init__(self, texts: dict[str, str]) -> None:
@@ -44,26 +44,26 @@ class Words:
 
 
 @cache
-def words(language: Language) -> Words:
+def transcript_texts(language: Language) -> TranscriptTexts:
     source = files("playmolt_jury").joinpath("data", f"transcript.{language}.json").read_text("utf-8")
-    return Words(msgspec.json.decode(source, type=dict[str, str]))
+    return TranscriptTexts(msgspec.json.decode(source, type=dict[str, str]))
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class TranscriptEntry(msgspec.Struct, frozen=True, kw_only=True):
     """What happened, or, where `who` names somebody, what was said."""
 
     text: str
     who: str = ""
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class TranscriptPart(msgspec.Struct, frozen=True, kw_only=True):
     """What belongs under one title."""
 
     title: str
-    entries: tuple[Entry, ...]
+    entries: tuple[TranscriptEntry, ...]
 
 
-class Vote(msgspec.Struct, frozen=True, kw_only=True):
+class TranscriptVote(msgspec.Struct, frozen=True, kw_only=True):
     """A juror's vote as it stands on the chain; `tx_hash` is "" where there is none."""
 
     name: str
@@ -79,19 +79,19 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
     session: str
     language: Language
     title: str
-    parts: tuple[Part, ...]
+    parts: tuple[TranscriptPart, ...]
     verdict: VerdictView | None
     told: str
-    votes: tuple[Vote, ...]
+    votes: tuple[TranscriptVote, ...]
     deployed: str
-    ending: Entry | None
+    ending: TranscriptEntry | None
 
 
 def transcript(state: State, material: Material, events: Sequence[Event], verdict: VerdictView | None) -> Transcript:
     """The same session gives the same text. `verdict` as it is shown."""
-    say = words(state.language)
-    teller = _Teller(state, material, say)
-    told = say("unvoted") if verdict is None else told_verdict(verdict, say)
+    say = transcript_texts(state.language)
+    teller = _EntryWriter(state, material, say)
+    told = say("unvoted") if verdict is None else verdict_text(verdict, say)
     ending = next((each for each in material.endings if each.id == state.ending), None)
     return Transcript(
         session=state.game_id,
@@ -102,11 +102,11 @@ def transcript(state: State, material: Material, events: Sequence[Event], verdic
         told=told,
         votes=tuple(_votes(state, verdict, say)),
         deployed=next((event.tx_hash for event in events if isinstance(event, ContractDeployed)), ""),
-        ending=Entry(who=ending.title, text=ending.text) if ending else None,
+        ending=TranscriptEntry(who=ending.title, text=ending.text) if ending else None,
     )
 
 
-def told_verdict(verdict: VerdictView, say: Words) -> str:
+def verdict_text(verdict: VerdictView, say: TranscriptTexts) -> str:
     name = say(f"verdict.{verdict.verdict}")
     return say("verdict", verdict=name, guilty=verdict.guilty, not_guilty=verdict.not_guilty)
 
@@ -125,15 +125,15 @@ def in_reading_order(events: Iterable[Event]) -> Iterator[Event]:
     yield from waiting
 
 
-def _case(material: Material, say: Words) -> Part:
-    spoken = (Entry(who=line.speaker, text=line.text) for line in material.prologue)
-    return Part(title=say("case"), entries=(Entry(text=material.dossier.text), *spoken))
+def _case(material: Material, say: TranscriptTexts) -> TranscriptPart:
+    spoken = (TranscriptEntry(who=line.speaker, text=line.text) for line in material.prologue)
+    return TranscriptPart(title=say("case"), entries=(TranscriptEntry(text=material.dossier.text), *spoken))
 
 
-def _votes(state: State, verdict: VerdictView | None, say: Words) -> Iterator[Vote]:
+def _votes(state: State, verdict: VerdictView | None, say: TranscriptTexts) -> Iterator[TranscriptVote]:
     for vote in verdict.votes if verdict else ():
         cast = vote.guilty is not None
-        yield Vote(
+        yield TranscriptVote(
             name=state.juror(vote.juror_id).name,
             vote=say("verdict.guilty" if vote.guilty else "verdict.not_guilty") if cast else say("missed"),
             stance=vote.stance,
@@ -142,80 +142,80 @@ def _votes(state: State, verdict: VerdictView | None, say: Words) -> Iterator[Vo
         )
 
 
-class _Teller:
+class _EntryWriter:
     """Tells events in the words of a language."""
 
-    def __init__(self, state: State, material: Material, say: Words) -> None:
+    def __init__(self, state: State, material: Material, say: TranscriptTexts) -> None:
         self.say = say
         self.material = material
         self.jurors = {juror.id: juror.name for juror in state.jurors}
         self.titles = {item.id: item.title for item in material.evidence}
         self.witnesses = {witness.id: witness.name for witness in material.witnesses}
 
-    def parts(self, events: Iterable[Event]) -> Iterator[Part]:
+    def parts(self, events: Iterable[Event]) -> Iterator[TranscriptPart]:
         """A part a phase and a round of the deliberation; one in which nothing was said is left out."""
-        title, entries = self.say("begins"), list[Entry]()
+        title, entries = self.say("begins"), list[TranscriptEntry]()
         for event in events:
             heading = self._heading(event)
             if heading:
                 if entries:
-                    yield Part(title=title, entries=tuple(entries))
+                    yield TranscriptPart(title=title, entries=tuple(entries))
                 title, entries = heading, []
             else:
                 entries += self._told(event)
         if entries:
-            yield Part(title=title, entries=tuple(entries))
+            yield TranscriptPart(title=title, entries=tuple(entries))
 
     def _heading(self, event: Event) -> str:
         if isinstance(event, PhaseChanged):
             return self.say(f"phase.{event.to}")
         return self.say("round", round=event.round) if isinstance(event, RoundStarted) else ""
 
-    def _told(self, event: Event) -> Iterable[Entry]:
+    def _told(self, event: Event) -> Iterable[TranscriptEntry]:
         tell = _TELL.get(type(event))
         return tell(self, event) if tell else ()
 
-    def _shown(self, evidence_id: str, key: str = "shows") -> Entry:
-        return Entry(text=self.say(key, id=evidence_id, title=self.titles.get(evidence_id, "")))
+    def _shown(self, evidence_id: str, key: str = "shows") -> TranscriptEntry:
+        return TranscriptEntry(text=self.say(key, id=evidence_id, title=self.titles.get(evidence_id, "")))
 
-    def talked(self, event: WitnessTalked) -> Iterator[Entry]:
+    def talked(self, event: WitnessTalked) -> Iterator[TranscriptEntry]:
         name = self.witnesses.get(event.witness_id, event.witness_id)
         asked, answer = dialogue.words_of(self.material, event)
         if asked:
-            yield Entry(who=f"{self.say('you')} → {name}", text=asked)
+            yield TranscriptEntry(who=f"{self.say('you')} → {name}", text=asked)
         elif event.evidence_id:
             yield self._shown(event.evidence_id)
         if answer:
-            yield Entry(who=name, text=answer)
+            yield TranscriptEntry(who=name, text=answer)
         if event.cracked:
-            yield Entry(text=self.say("breaks", name=name))
+            yield TranscriptEntry(text=self.say("breaks", name=name))
 
-    def unlocked(self, event: EvidenceUnlocked) -> Iterable[Entry]:
+    def unlocked(self, event: EvidenceUnlocked) -> Iterable[TranscriptEntry]:
         return (self._shown(event.evidence_id, "opens"),)
 
-    def read(self, event: EvidenceRead) -> Iterable[Entry]:
+    def read(self, event: EvidenceRead) -> Iterable[TranscriptEntry]:
         return (self._shown(event.evidence_id, "read"),)
 
-    def overseer(self, event: OverseerSaid) -> Iterable[Entry]:
-        return (Entry(who=f"{self.say('you')} → {self.jurors[event.juror_id]}", text=event.text),)
+    def overseer(self, event: OverseerSaid) -> Iterable[TranscriptEntry]:
+        return (TranscriptEntry(who=f"{self.say('you')} → {self.jurors[event.juror_id]}", text=event.text),)
 
-    def presented(self, event: EvidencePresented) -> Iterable[Entry]:
+    def presented(self, event: EvidencePresented) -> Iterable[TranscriptEntry]:
         shown = self._shown(event.evidence_id)
-        return (Entry(who=f"{self.say('you')} → {self.jurors[event.juror_id]}", text=shown.text),)
+        return (TranscriptEntry(who=f"{self.say('you')} → {self.jurors[event.juror_id]}", text=shown.text),)
 
-    def said(self, event: JurorSaid | Speech) -> Iterable[Entry]:
-        return (Entry(who=self.jurors[event.juror_id], text=event.text),)
+    def said(self, event: JurorSaid | Speech) -> Iterable[TranscriptEntry]:
+        return (TranscriptEntry(who=self.jurors[event.juror_id], text=event.text),)
 
-    def noted(self, event: NoteSent) -> Iterable[Entry]:
-        return (Entry(text=self.say("note", name=self.jurors[event.juror_id])),)
+    def noted(self, event: NoteSent) -> Iterable[TranscriptEntry]:
+        return (TranscriptEntry(text=self.say("note", name=self.jurors[event.juror_id])),)
 
-    def looked(self, event: ToolCalled) -> Iterable[Entry]:
+    def looked(self, event: ToolCalled) -> Iterable[TranscriptEntry]:
         if event.tool != replies.LOOKUP:
             return ()
         what = ", ".join(map(str, event.input.get("evidence_ids", ())))
-        return (Entry(text=self.say("looks", name=self.jurors[event.juror_id], what=what)),)
+        return (TranscriptEntry(text=self.say("looks", name=self.jurors[event.juror_id], what=what)),)
 
-    def moved(self, event: StanceChanged) -> Iterable[Entry]:
+    def moved(self, event: StanceChanged) -> Iterable[TranscriptEntry]:
         if event.cause == "speech" and event.before == event.after:
             return ()
         why = self.say(f"why.{event.cause}", by=self.jurors.get(event.by, event.by))
@@ -225,18 +225,20 @@ class _Teller:
         }
         key = "stays" if event.before == event.after else "moves"
         name = self.jurors[event.juror_id]
-        return (Entry(text=self.say(key, name=name, before=event.before, after=event.after, why=why, **bands)),)
+        return (
+            TranscriptEntry(text=self.say(key, name=name, before=event.before, after=event.after, why=why, **bands)),
+        )
 
 
-_TELL: Final[Mapping[type[Event], Callable[[_Teller, Any], Iterable[Entry]]]] = {
-    WitnessTalked: _Teller.talked,
-    EvidenceUnlocked: _Teller.unlocked,
-    EvidenceRead: _Teller.read,
-    OverseerSaid: _Teller.overseer,
-    EvidencePresented: _Teller.presented,
-    JurorSaid: _Teller.said,
-    Speech: _Teller.said,
-    NoteSent: _Teller.noted,
-    ToolCalled: _Teller.looked,
-    StanceChanged: _Teller.moved,
+_TELL: Final[Mapping[type[Event], Callable[[_EntryWriter, Any], Iterable[TranscriptEntry]]]] = {
+    WitnessTalked: _EntryWriter.talked,
+    EvidenceUnlocked: _EntryWriter.unlocked,
+    EvidenceRead: _EntryWriter.read,
+    OverseerSaid: _EntryWriter.overseer,
+    EvidencePresented: _EntryWriter.presented,
+    JurorSaid: _EntryWriter.said,
+    Speech: _EntryWriter.said,
+    NoteSent: _EntryWriter.noted,
+    ToolCalled: _EntryWriter.looked,
+    StanceChanged: _EntryWriter.moved,
 }

@@ -11,7 +11,7 @@ from playmolt_core.log.port import EventLog
 from playmolt_core.ops.telemetry import log
 
 from playmolt_jury import commands
-from playmolt_jury.chain import Case, CaseGone, Chain, ChainAway, ChainFault
+from playmolt_jury.chain import Case, CaseMissing, Chain, ChainFault, ChainUnavailable
 from playmolt_jury.effects import ChainTask
 from playmolt_jury.events import PhaseChanged
 
@@ -38,12 +38,12 @@ class ChainWorker:
         hashed = task.log_hash or await self._log_hash(leased.stream)
         case = Case(session=leased.stream, log_hash=hashed, jurors=task.jurors, chain_id=task.chain_id)
         clock = asyncio.get_running_loop().time
-        end, pause, gone = clock() + _AWAY_SECONDS, 0.5, _Gone(clock)
+        end, pause, gone = clock() + _AWAY_SECONDS, 0.5, _MissingCaseClock(clock)
         while not leased.stopping and clock() < end:
             try:
                 found = await self._done(leased.effect.id, task, case)
-            except (ChainAway, ChainFault) as away:
-                event = "chain_away" if isinstance(away, ChainAway) else "chain_refused"
+            except (ChainUnavailable, ChainFault) as away:
+                event = "chain_away" if isinstance(away, ChainUnavailable) else "chain_refused"
                 _log.warning(event, stream=leased.stream, work=task.work, detail=str(away))
                 if gone.for_good(away):
                     await leased.submit(
@@ -81,7 +81,7 @@ class ChainWorker:
         return begun[-1]
 
 
-class _Gone:
+class _MissingCaseClock:
     """Whether a case is missed for good: at every look for some time, with nothing else in between."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -90,7 +90,7 @@ class _Gone:
         self.looks = 0
 
     def for_good(self, fault: Exception) -> bool:
-        if not isinstance(fault, CaseGone):
+        if not isinstance(fault, CaseMissing):
             self.looks = 0
             return False
         self.looks += 1
@@ -120,7 +120,7 @@ async def _found(chain: Chain, effect_id: str, case: Case, cast: Sequence[tuple[
             await chain.vote(case, juror, guilty)
         verdict = await chain.verdict(case)
     if verdict.guilty is None:
-        raise ChainAway(f"the case at {verdict.contract} is still open on the chain")
+        raise ChainUnavailable(f"the case at {verdict.contract} is still open on the chain")
     votes = tuple(
         commands.VoteRead(juror_id=vote.juror_id, address=vote.address, guilty=vote.guilty, tx_hash=vote.tx_hash)
         for vote in verdict.votes

@@ -9,7 +9,7 @@ from eth_typing import Address
 from eth_utils.crypto import keccak
 from playmolt_devchain.ledger import CHAIN_ID, Call, CallReverted, Ledger, Mined
 from playmolt_jury.chain import contract, keys
-from playmolt_jury.chain.contract import GUILTY, NOT_GUILTY, OPEN, Reading
+from playmolt_jury.chain.contract import GUILTY, NOT_GUILTY, OPEN, ContractSnapshot
 
 LOG_HASH = bytes(range(32))
 RICH = b"\1" * 32
@@ -59,10 +59,10 @@ class Court:
             self.ledger.call(call, None)
         return contract.error_name(refused.value.output)
 
-    def read(self) -> Reading:
+    def read(self) -> ContractSnapshot:
         """As somebody without any account reads, in the block to come."""
         nobody = raw("0x" + "ee" * 20)
-        return contract.reading_of(
+        return contract.snapshot_of(
             self.ledger.call(Call(nobody, raw(self.address), contract.reading_call(), 0, 1_000_000), None)
         )
 

@@ -13,7 +13,7 @@ import pytest
 from chain_nodes import JURORS, Node, case
 from playmolt_jury.chain import keys
 from playmolt_jury.chain.jsonrpc import JsonRpcChain
-from playmolt_jury.chain.port import ChainAway
+from playmolt_jury.chain.port import ChainUnavailable
 
 GUILTY = set(JURORS[:3])
 _LENGTH = re.compile(rb"(?i)content-length: (\d+)")
@@ -109,7 +109,7 @@ async def eventually(work: Callable[[], Any]) -> Any:
         while True:
             try:
                 return await work()
-            except ChainAway:
+            except ChainUnavailable:
                 await asyncio.sleep(0.05)
 
 
@@ -186,7 +186,7 @@ async def test_a_payment_whose_process_ended_is_replaced_at_its_own_nonce(
     node, asked = anvils(), case(sessions())
     node.ask("evm_setAutomine", False)
     ended = JsonRpcChain(node.url, node.key, mined_seconds=0.1)
-    with pytest.raises(ChainAway):
+    with pytest.raises(ChainUnavailable):
         await ended.deploy(asked)
     await ended.close()
     first = await waiting(node)

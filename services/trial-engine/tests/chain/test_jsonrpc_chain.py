@@ -9,7 +9,7 @@ from chain_nodes import JURORS, Node, case
 from playmolt_jury.chain import connect, keys, read_chain
 from playmolt_jury.chain.jsonrpc import JsonRpcChain
 from playmolt_jury.chain.keys import Keys
-from playmolt_jury.chain.port import Case, CaseGone, ChainAway, ChainFault, Verdict
+from playmolt_jury.chain.port import Case, CaseMissing, ChainFault, ChainUnavailable, Verdict
 from playmolt_jury.chain.wallet import Wallet
 
 Sessions = Callable[[], str]
@@ -139,7 +139,7 @@ async def test_killed_between_votes_the_chain_goes_on_and_each_votes_once(
     votes = [await chain.vote(asked, juror, juror in GUILTY) for juror in JURORS[:2]]
 
     node.kill()
-    with pytest.raises(ChainAway, match="cannot be reached"):
+    with pytest.raises(ChainUnavailable, match="cannot be reached"):
         await chain.vote(asked, JURORS[2], False)
     node.start()
 
@@ -169,7 +169,7 @@ async def test_who_waits_too_long_for_a_block_finds_the_vote_the_next_time(
     node.ask("evm_setAutomine", False)
 
     for guilty in (True, False):  # the second is dropped for the first, which waits
-        with pytest.raises(ChainAway, match="not in a block"):
+        with pytest.raises(ChainUnavailable, match="not in a block"):
             await chain.vote(asked, "radical", guilty)
     assert (await chain.verdict(asked)).guilty_votes == 0
     node.ask("evm_mine")
@@ -194,7 +194,7 @@ async def test_a_vote_that_a_chain_took_as_it_began_anew_is_cast_again_once_its_
         return await price(wallet)
 
     monkeypatch.setattr(Wallet, "price", begins_anew)
-    with pytest.raises(CaseGone):
+    with pytest.raises(CaseMissing):
         await chain.vote(asked, JURORS[0], True)
     verdict = await vote_all(chain, asked)
     assert int(node.ask("eth_getTransactionCount", verdict.votes[0].address, "latest"), 16) == 2
@@ -228,7 +228,7 @@ async def test_a_case_that_missed_its_deadline_is_not_guilty_and_gets_no_late_vo
         await chain.vote(asked, juror, True)
 
     node.ask("evm_increaseTime", hex(1_500))
-    with pytest.raises(ChainAway, match="too late"):
+    with pytest.raises(ChainUnavailable, match="too late"):
         await chain.vote(asked, JURORS[4], True)
     assert (await chain.verdict(asked)).guilty is None
 
@@ -247,7 +247,7 @@ async def test_a_deployer_without_money_is_told_where_to_send_some(
     poor = "0x" + "77" * 32
     chain = chains(chain_node, deployer_key=poor)
 
-    with pytest.raises(ChainAway) as away:
+    with pytest.raises(ChainUnavailable) as away:
         await chain.deploy(case(sessions()))
 
     assert keys.address_of(bytes.fromhex(poor[2:])) in str(away.value)
@@ -260,9 +260,9 @@ async def test_a_chain_that_is_not_there_is_away_and_then_back(
     node.kill()
     chain, asked = chains(node), case(sessions())
     for call in (chain.deploy(asked), chain.vote(asked, "radical", True), chain.verdict(asked)):
-        with pytest.raises(ChainAway):
+        with pytest.raises(ChainUnavailable):
             await call
-    with pytest.raises(ChainAway):
+    with pytest.raises(ChainUnavailable):
         await read_chain(node.url, "0x" + "12" * 20)
 
     node.start()

@@ -6,7 +6,7 @@ import pytest
 from chain_nodes import JURORS, Node, case
 from playmolt_jury.chain.contract import topic
 from playmolt_jury.chain.jsonrpc import JsonRpcChain
-from playmolt_jury.chain.port import Case, ChainAway
+from playmolt_jury.chain.port import Case, ChainUnavailable
 from playmolt_jury.chain.reading import read_chain
 from playmolt_jury.workers.chain_worker import _found
 
@@ -49,16 +49,16 @@ async def test_a_verdict_counts_after_its_confirmations_and_is_what_stands_then(
     cast = [(juror, juror in GUILTY) for juror in JURORS]
     for juror, guilty in cast:
         await chain.vote(asked, juror, guilty)
-    with pytest.raises(ChainAway, match="1 of 4 confirmations"):
+    with pytest.raises(ChainUnavailable, match="1 of 4 confirmations"):
         await _found(chain, "effect", asked, cast)
     node.ask("anvil_mine", hex(2))
-    with pytest.raises(ChainAway, match="3 of 4 confirmations"):
+    with pytest.raises(ChainUnavailable, match="3 of 4 confirmations"):
         await _found(chain, "effect", asked, cast)
 
     node.ask("anvil_reorg", 3, [])
     node.ask("anvil_setNextBlockBaseFeePerGas", hex(10 * GWEI))
     assert len(await _standing(node, deployed.address)) < len(JURORS), "the last vote went with its block"
-    with pytest.raises(ChainAway, match="1 of 4 confirmations"):
+    with pytest.raises(ChainUnavailable, match="1 of 4 confirmations"):
         await _found(chain, "effect", asked, cast)
     node.ask("anvil_mine", hex(3))
     found = await _found(chain, "effect", asked, cast)

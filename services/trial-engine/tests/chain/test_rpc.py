@@ -11,7 +11,7 @@ import pytest
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 from playmolt_jury.chain import read_chain
-from playmolt_jury.chain.port import ChainAway, ChainFault, Reverted
+from playmolt_jury.chain.port import ChainFault, ChainUnavailable, Reverted
 from playmolt_jury.chain.rpc import KNOWN_WORDS, POOR_WORDS, TAKEN_WORDS, Refusal, Rpc
 
 ALREADY_VOTED = "0x" + (keccak(text="AlreadyVoted(address)")[:4] + encode(["address"], ["0x" + "11" * 20])).hex()
@@ -186,7 +186,7 @@ async def test_what_may_pass_is_tried_three_times_and_then_the_chain_is_away(
 ) -> None:
     answer(impostor)
 
-    with pytest.raises(ChainAway) as away:
+    with pytest.raises(ChainUnavailable) as away:
         await rpc.call("eth_blockNumber")
     assert impostor.asked == 3
     assert "127.0.0.1" in str(away.value)
@@ -203,7 +203,7 @@ async def test_a_node_that_says_nothing_is_not_waited_for_long(impostor: Imposto
     impostor.says({"result": "0x1"}).silence.clear()
 
     async with asyncio.timeout(10):
-        with pytest.raises(ChainAway, match="Timeout"):
+        with pytest.raises(ChainUnavailable, match="Timeout"):
             await hasty.call("eth_blockNumber")
 
 

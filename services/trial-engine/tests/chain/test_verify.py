@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from chain_nodes import JURORS
 from msgspec.structs import replace
-from playmolt_jury.chain import NoVerdict, Verdict, Voted, compare, contract_of
+from playmolt_jury.chain import MinedVote, NoVerdict, Verdict, compare, contract_of
 from playmolt_jury.chain.verify import Endings
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import ZERO_HASH, Record, record_hash
@@ -21,10 +21,10 @@ STANCES = dict(zip(JURORS, (70, 70, 51, 50, 0), strict=True))
 ENDINGS: Endings = {
     "bad_end": ("guilty", "nothing"), "good_end": ("not_guilty", "nothing"), "late_end": ("guilty", "something"),
 }  # fmt: skip
-Entry = tuple[str, dict[str, Any]]
+TranscriptEntry = tuple[str, dict[str, Any]]
 
 
-def records_of(entries: list[Entry]) -> list[Record]:
+def records_of(entries: list[TranscriptEntry]) -> list[Record]:
     """Entries as a stream has them, hashes and all."""
     made: list[Record] = []
     for version, (kind, data) in enumerate(entries, 1):
@@ -80,7 +80,7 @@ class Session:
 
     def __init__(self) -> None:
         self.votes = {juror: (juror in GUILTY, transaction(juror)) for juror in JURORS}
-        opening: list[Entry] = [
+        opening: list[TranscriptEntry] = [
             ("jury_opened", opened()),
             ("evidence_read", {"evidence_id": "E1"}),
             ("stance_changed", moved("radical", 40, 70)),
@@ -88,7 +88,7 @@ class Session:
             ("phase_changed", {"from": "deliberation", "to": "vote"}),
         ]
         self.log_hash = "0x" + records_of(opening)[-1].hash
-        casts: list[Entry] = [
+        casts: list[TranscriptEntry] = [
             ("vote_cast", vote(juror, guilty, sent) | {"diverged": juror == "ophiuchus"})
             for juror, (guilty, sent) in self.votes.items()
         ]
@@ -113,7 +113,7 @@ class Session:
             guilty_votes=3,
             not_guilty_votes=2,
             votes=tuple(
-                Voted(juror_id="", address=address(juror), guilty=guilty, tx_hash=sent)
+                MinedVote(juror_id="", address=address(juror), guilty=guilty, tx_hash=sent)
                 for juror, (guilty, sent) in self.votes.items()
             ),
         )

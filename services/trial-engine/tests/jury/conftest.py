@@ -15,23 +15,23 @@ from playmolt_core.llm.scripted.model import Cast, ScriptedModel
 from playmolt_jury import commands, effects, rules
 from playmolt_jury.api import JuryApi
 from playmolt_jury.content import pack
-from playmolt_jury.content.cases import Cases
+from playmolt_jury.content.cases import PackLibrary
 from playmolt_jury.content.material import (
     TOPICS,
     Choice,
+    ChoiceCondition,
     Dossier,
-    Ending,
+    EndingEntry,
     Evidence,
     Juror,
     Language,
-    Line,
     Material,
     Node,
+    PrologueLine,
     Reaction,
     Topic,
     TopicImpact,
     Weakness,
-    When,
     Witness,
 )
 from playmolt_jury.content.pack import Pack
@@ -61,7 +61,7 @@ def case(language: Language = "en", **jurors: Mapping[str, Any]) -> Material:
     return Material(
         language=language,
         title="The case",
-        prologue=(Line(speaker="Blake", text="You came."),),
+        prologue=(PrologueLine(speaker="Blake", text="You came."),),
         dossier=Dossier(title="Dossier", text="A man is dead."),
         topics=tuple(Topic(id=topic, text=f"about {topic}") for topic in TOPICS),
         evidence=(
@@ -81,8 +81,11 @@ def case(language: Language = "en", **jurors: Mapping[str, Any]) -> Material:
                         text="Who are you?",
                         choices=(
                             Choice(id="ask", text="Where were you?", goto="hall", pressure=10),
-                            Choice(id="press", text="You lie.", goto="door", pressure=20, when=When(visited=("hall",))),
-                            Choice(id="log", text="I read it.", goto="hall", when=When(read=("E1",))),
+                            Choice(
+                                id="press", text="You lie.", goto="door", pressure=20,
+                                when=ChoiceCondition(visited=("hall",)),
+                            ),
+                            Choice(id="log", text="I read it.", goto="hall", when=ChoiceCondition(read=("E1",))),
                             Choice(id="leave", text="Good night.", goto="end"),
                         ),
                         evidence={"E2": Reaction(goto="hall", pressure=5)},
@@ -97,7 +100,7 @@ def case(language: Language = "en", **jurors: Mapping[str, Any]) -> Material:
         ),
         jurors=tuple(juror(name, **jurors.get(name, {})) for name in JURORS),
         endings=tuple(
-            Ending(id=f"{verdict}_{when}", verdict=verdict, when=when, title=verdict, text=when)
+            EndingEntry(id=f"{verdict}_{when}", verdict=verdict, when=when, title=verdict, text=when)
             for verdict in ("guilty", "not_guilty") for when in ("everything", "something", "nothing")
         ),
     )  # fmt: skip
@@ -302,7 +305,7 @@ def sessions() -> Callable[..., Session]:
         small = Pack(
             id="small", title="Small", digest="d" * 64, structure=pack.shipped().structure, materials=materials
         )
-        return Session(Jury(Cases(small), "v1", show_stances=show), **options)
+        return Session(Jury(PackLibrary(small), "v1", show_stances=show), **options)
 
     return open_session
 

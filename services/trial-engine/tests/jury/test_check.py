@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from playmolt_core.game.packs.faults import Fault
+from playmolt_core.game.packs.faults import PackFault
 from playmolt_core.game.packs.folder import folder_files
 from playmolt_core.game.packs.toml_lines import lines_of
 from playmolt_jury.content import pack
@@ -275,8 +275,8 @@ def test_all_faults_are_told_at_once(files: Files) -> None:
 def test_a_missing_file_stands_in_line_one(files: Files) -> None:
     fewer = {path: content for path, content in files.items() if path not in (JURORS, "pack.toml")}
     faults = pack.check(fewer)
-    assert Fault(JURORS, 1, "missing_text", "en/jurors.toml is missing: write it") in faults
-    assert Fault("pack.toml", 1, "missing_key", "pack.toml is missing: write it") in faults
+    assert PackFault(JURORS, 1, "missing_text", "en/jurors.toml is missing: write it") in faults
+    assert PackFault("pack.toml", 1, "missing_key", "pack.toml is missing: write it") in faults
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playmolt_core.game.decider import Refused
 from playmolt_jury.content import pack
-from playmolt_jury.content.cases import Cases
+from playmolt_jury.content.cases import PackLibrary
 from playmolt_jury.content.pack import Pack
 from playmolt_jury.jurors import scripted
 from playmolt_jury.rules import Jury
@@ -17,7 +17,7 @@ from .conftest import DEFAULT, Session, scripted_model
 @pytest.fixture
 def open_ferry(ferry: Pack) -> Callable[[], Session]:
     def opened() -> Session:
-        session = Session(Jury(Cases(pack.shipped(), [ferry]), "v1"), opened=False)
+        session = Session(Jury(PackLibrary(pack.shipped(), [ferry]), "v1"), opened=False)
         session.said = dict.fromkeys(DEFAULT, scripted_model())
         session.call("jury_open", {"language": "en", "case": "ferry"})
         return session
@@ -49,7 +49,7 @@ def test_a_juror_that_is_called_as_one_of_the_shipped_case_knows_nothing_of_it(f
         path: content.replace(b"[clerk]", b"[opportunist]").replace(b'id = "clerk"', b'id = "opportunist"')
         for path, content in ferry.files.items()
     }
-    session = Session(Jury(Cases(pack.shipped(), [pack.read(renamed)]), "v1"), opened=False)
+    session = Session(Jury(PackLibrary(pack.shipped(), [pack.read(renamed)]), "v1"), opened=False)
     session.said = dict.fromkeys(DEFAULT, scripted_model())
     session.call("jury_open", {"language": "en", "case": "ferry"})
     session.to("persuasion")
@@ -63,7 +63,7 @@ def test_a_juror_that_is_called_as_one_of_the_shipped_case_knows_nothing_of_it(f
 
 def test_another_engine_refuses_rather_than_plays_another_pack(open_ferry: Callable[[], Session]) -> None:
     session = open_ferry()
-    session.jury.cases = Cases(pack.shipped())
+    session.jury.cases = PackLibrary(pack.shipped())
     for refused in (session.call("jury_dossier"), session.call("jury_phase", {"to": "investigation"})):
         assert isinstance(refused, Refused)
         assert refused.code.wire == "unavailable"
@@ -91,12 +91,12 @@ def test_where_no_case_is_named_it_is_the_shipped_one(open_ferry: Callable[[], S
 
 def test_the_shipped_id_is_no_others(ferry: Pack) -> None:
     with pytest.raises(ValueError, match="shipped"):
-        Cases(ferry, [Pack(id=ferry.id, title="x", digest="0" * 64, structure=ferry.structure, materials={})])
+        PackLibrary(ferry, [Pack(id=ferry.id, title="x", digest="0" * 64, structure=ferry.structure, materials={})])
 
 
 @pytest.mark.parametrize("body", [{}, {"case": None}])
 def test_who_names_no_case_gets_the_shipped_one(ferry: Pack, body: dict[str, None]) -> None:
-    session = Session(Jury(Cases(pack.shipped(), [ferry]), "v1"), opened=False)
+    session = Session(Jury(PackLibrary(pack.shipped(), [ferry]), "v1"), opened=False)
     session.call("jury_open", {"language": "en", **body})
     opened: Any = session.log[0][0]
     assert opened.case == pack.shipped().id

@@ -10,7 +10,7 @@ from playmolt_jury.content import pack
 from playmolt_jury.content.material import Juror
 from playmolt_jury.jurors import scripted
 from playmolt_jury.persuasion import lexicon
-from playmolt_jury.persuasion.repetition import Heard, like, repetition, took_back
+from playmolt_jury.persuasion.repetition import RememberedMessage, like, repetition, took_back
 from playmolt_jury.persuasion.stance import argued, band, leader, responders, swayed, votes_guilty
 from playmolt_schemas.games.jury import Language, TopicImpact
 
@@ -25,14 +25,14 @@ DENIED: Final = (TopicImpact(topic="procedural_justice", impact="negative"),)
 
 def stances(juror: Juror, texts: Sequence[str], language: Language) -> list[int]:
     """Where a juror stands after each message."""
-    heard: tuple[Heard, ...] = ()
+    heard: tuple[RememberedMessage, ...] = ()
     now, after = juror.initial_stance, []
     for text in texts:
-        said = Heard(text=text, topics=lexicon.classify(text, language))
+        said = RememberedMessage(text=text, topics=lexicon.classify(text, language))
         again = repetition(heard, said)
         moved = argued(now, juror.topic_weights, said.topics, factors=again.factors, taken_back=again.taken_back)
         if again.taken_back is None:
-            heard = (*heard, Heard(text=text, topics=said.topics, moved=moved.after - now))
+            heard = (*heard, RememberedMessage(text=text, topics=said.topics, moved=moved.after - now))
         else:
             heard = took_back((*heard, said))
         now = moved.after
@@ -127,25 +127,36 @@ def test_other_words_are_not(said: str, earlier: str) -> None:
 
 
 def test_what_denies_is_no_repetition_of_what_affirms() -> None:
-    said = Heard(text="There is no reasonable doubt.", topics=DENIED)
-    assert repetition((Heard(text=SENTENCE, topics=DOUBT),), said).repeats == 0
+    said = RememberedMessage(text="There is no reasonable doubt.", topics=DENIED)
+    assert repetition((RememberedMessage(text=SENTENCE, topics=DOUBT),), said).repeats == 0
 
 
 def test_a_topic_wears_out_in_any_words() -> None:
-    heard = (Heard(text="The burden of proof is not met.", topics=DOUBT),)
-    assert [str(each) for each in repetition(heard, Heard(text="Custody broke.", topics=DOUBT)).factors] == ["1/2"]
-    assert [str(each) for each in repetition(heard * 2, Heard(text="Custody broke.", topics=DENIED)).factors] == ["1"]
+    heard = (RememberedMessage(text="The burden of proof is not met.", topics=DOUBT),)
+    assert [
+        str(each) for each in repetition(heard, RememberedMessage(text="Custody broke.", topics=DOUBT)).factors
+    ] == ["1/2"]
+    assert [
+        str(each) for each in repetition(heard * 2, RememberedMessage(text="Custody broke.", topics=DENIED)).factors
+    ] == ["1"]
 
 
 def test_an_item_repeats_itself_alone_and_wears_no_topic() -> None:
-    heard = (Heard(text=SENTENCE, topics=DOUBT), Heard(evidence_id="E9"), Heard(evidence_id="E8", moved=-3))
-    again = repetition(heard, Heard(evidence_id="E9", topics=DOUBT))
+    heard = (
+        RememberedMessage(text=SENTENCE, topics=DOUBT),
+        RememberedMessage(evidence_id="E9"),
+        RememberedMessage(evidence_id="E8", moved=-3),
+    )
+    again = repetition(heard, RememberedMessage(evidence_id="E9", topics=DOUBT))
     assert (again.repeats, [str(each) for each in again.factors]) == (1, ["1/2"])
 
 
 def test_what_is_taken_back_is_taken_back_once() -> None:
-    first, second = Heard(text=SENTENCE, topics=DOUBT, moved=-7), Heard(text=SENTENCE, topics=DOUBT, moved=-4)
-    third = Heard(text=SENTENCE, topics=DOUBT)
+    first, second = (
+        RememberedMessage(text=SENTENCE, topics=DOUBT, moved=-7),
+        RememberedMessage(text=SENTENCE, topics=DOUBT, moved=-4),
+    )
+    third = RememberedMessage(text=SENTENCE, topics=DOUBT)
     assert repetition((first, second), third).taken_back == -11
     after = took_back((first, second, third))
     assert [each.moved for each in after] == [0, 0, 0]
@@ -164,7 +175,7 @@ def test_one_sentence_ten_times_always_loses(language: Language, edited: bool) -
 def test_thirty_different_arguments_always_win(language: Language) -> None:
     debates, told = Debates(language), ARGUMENTS[language]
     for texts in told.values():
-        said = [Heard(text=text, topics=lexicon.classify(text, language)) for text in texts]
+        said = [RememberedMessage(text=text, topics=lexicon.classify(text, language)) for text in texts]
         assert all(repetition(said[:place], each).repeats == 0 for place, each in enumerate(said))
     start = persuaded(debates.jurors, told, language)
     assert max(debates.guilty(start, seed) for seed in range(DRAWINGS)) <= 2

@@ -10,7 +10,7 @@ import pytest
 from playmolt_core.game.decider import Event, Refused, Viewer
 from playmolt_core.log.chain import chain_record
 from playmolt_jury import rules
-from playmolt_jury.chain.port import Verdict, Voted
+from playmolt_jury.chain.port import MinedVote, Verdict
 from playmolt_jury.chain.verify import compare, withheld
 from playmolt_jury.events import JurorSaid, OverseerSaid, StanceChanged, VerdictRead
 from playmolt_jury.transcript import formats
@@ -147,7 +147,7 @@ def read_chain(session: Any) -> Verdict:
     """The case as a chain has it: what the session says of it."""
     said = session.state.verdict
     votes = tuple(
-        Voted(juror_id="", address=vote.address, guilty=vote.guilty, tx_hash=vote.tx_hash) for vote in said.votes
+        MinedVote(juror_id="", address=vote.address, guilty=vote.guilty, tx_hash=vote.tx_hash) for vote in said.votes
     )
     return Verdict(
         guilty=said.verdict == "guilty", guilty_votes=said.guilty, not_guilty_votes=said.not_guilty, votes=votes,

@@ -23,7 +23,7 @@ from playmolt_jury.state import State
 from playmolt_jury.transcript import formats
 from playmolt_jury.transcript.scene import scene
 from playmolt_jury.transcript.shared_log import shared_log
-from playmolt_jury.transcript.transcript import Transcript, transcript, words
+from playmolt_jury.transcript.transcript import Transcript, transcript, transcript_texts
 
 TRANSCRIPT: Final = "jury_transcript"
 _encode = msgspec.json.encode
@@ -33,7 +33,7 @@ Moments = Sequence[tuple[Event, datetime]]
 _Make = Callable[[State, Moments, ApiRequest], ApiReply]
 
 
-class Library:
+class SessionDocuments:
     """Serves these routes once the api lets the caller have them. They are made beside the engine's loop."""
 
     def __init__(self, jury: Jury, log: EventLog) -> None:
@@ -99,7 +99,7 @@ def _events(moments: Moments) -> tuple[Event, ...]:
 
 
 def _description(text: Transcript) -> str:
-    say, verdict = words(text.language), text.verdict
+    say, verdict = transcript_texts(text.language), text.verdict
     if verdict is None:
         return text.told
     return say(
@@ -112,6 +112,6 @@ def _description(text: Transcript) -> str:
 
 
 def _check(text: Transcript) -> str:
-    say = words(text.language)
+    say = transcript_texts(text.language)
     command = f"playmolt verify-verdict --log {text.session}.jsonl --rpc URL"
     return f"<p>{escape(say('check.how'))}</p><pre tabindex='0'>{escape(command)}</pre><p>{escape(say('withheld'))}</p>"

@@ -10,13 +10,13 @@ from playmolt_core.db.content.packs import Offer, Offering
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused
-from playmolt_jury.api import Opening
+from playmolt_jury.api import OpeningBody
 from playmolt_jury.content import pack
-from playmolt_jury.content.cases import Cases
+from playmolt_jury.content.cases import PackLibrary
 from playmolt_jury.content.pack import Pack
 from playmolt_jury.state import State
-from playmolt_jury.workers import brought_cases
-from playmolt_jury.workers.brought_cases import BroughtCases
+from playmolt_jury.workers import uploaded_cases
+from playmolt_jury.workers.uploaded_cases import UploadedCases
 from playmolt_schemas.canonical import Files, files_digest
 from playmolt_schemas.codes import Code
 
@@ -67,13 +67,13 @@ class MemoryPacks:
         self.lying.pop(faulty, None)
 
 
-class Brought:
+class Uploaded:
     """An engine's cases over such a packs."""
 
     def __init__(self, packs: MemoryPacks | None = None) -> None:
         self.packs = packs or MemoryPacks()
-        self.cases = Cases(pack.shipped())
-        self.brought = BroughtCases(self.cases, self.packs)
+        self.cases = PackLibrary(pack.shipped())
+        self.uploaded = UploadedCases(self.cases, self.packs)
 
     async def bring(self, files: Files, agent: str = "agent-1") -> ApiReply | Refused:
         digest = files_digest(files)
@@ -82,89 +82,89 @@ class Brought:
 
     async def ask(self, route: str, body: Any = None, agent: str = "agent-1", **params: str) -> ApiReply | Refused:
         request = ApiRequest(route=route, stream="", params=params, body=body, agent_id=agent, operator=not agent)
-        return await self.brought.fetches()[route](None, request)
+        return await self.uploaded.fetches()[route](None, request)
 
-    async def opening(self, body: Any, agent: str = "agent-1") -> Opening:
+    async def opening(self, body: Any, agent: str = "agent-1") -> OpeningBody:
         request = ApiRequest(route="jury_open", stream="jury-1", body=body, agent_id=agent)
-        completed = await self.brought.complete(request)
-        assert isinstance(completed, Opening)
+        completed = await self.uploaded.complete(request)
+        assert isinstance(completed, OpeningBody)
         return completed
 
 
 async def test_who_opens_a_session_may_name_its_own_cases_and_the_operators(ferry: Pack) -> None:
-    brought = Brought()
-    await brought.bring(ferry.files)
-    other = Brought(brought.packs)
+    uploaded = Uploaded()
+    await uploaded.bring(ferry.files)
+    other = Uploaded(uploaded.packs)
     opening = await other.opening({"language": "en", "case": "ferry"})
-    assert [(each.id, each.digest, each.languages) for each in opening.brought] == [("ferry", ferry.digest, ("en",))]
+    assert [(each.id, each.digest, each.languages) for each in opening.uploaded] == [("ferry", ferry.digest, ("en",))]
     assert other.cases.of(ferry.digest) is not None, "it is in memory before rules ask"
-    assert brought.packs.playing == {"jury-1": ferry.digest}
-    assert (await other.opening({"language": "en", "case": "ferry"}, "agent-2")).brought == ()
+    assert uploaded.packs.playing == {"jury-1": ferry.digest}
+    assert (await other.opening({"language": "en", "case": "ferry"}, "agent-2")).uploaded == ()
     for odd in (None, [], {"case": 7}, {"case": "none"}):
         assert (await other.opening(odd)).body == odd
 
 
 async def test_packs_are_swept_from_time_to_time_also_after_the_database_was_away() -> None:
-    brought = Brought()
-    brought.packs.away = 1
-    tidying = asyncio.create_task(brought.brought.tidy(0.001))
+    uploaded = Uploaded()
+    uploaded.packs.away = 1
+    tidying = asyncio.create_task(uploaded.uploaded.tidy(0.001))
     async with asyncio.timeout(10):
         for _ in range(3):
-            await brought.packs.swept.acquire()
+            await uploaded.packs.swept.acquire()
     tidying.cancel()
 
 
 async def test_the_shipped_case_is_kept_as_it_was_when_a_session_opened_with_it() -> None:
-    brought = Brought()
-    await brought.opening({"language": "en"})
-    await brought.opening({"language": "en"})
-    assert brought.packs.playing == {"jury-1": pack.shipped().digest}
-    assert brought.packs.sent == 1, "its files are sent once"
+    uploaded = Uploaded()
+    await uploaded.opening({"language": "en"})
+    await uploaded.opening({"language": "en"})
+    assert uploaded.packs.playing == {"jury-1": pack.shipped().digest}
+    assert uploaded.packs.sent == 1, "its files are sent once"
 
 
 async def test_a_pack_that_is_nowhere_is_told_and_found_when_it_is_back(
     ferry: Pack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(brought_cases, "_LOOK_AGAIN_SECONDS", 0.01)
-    brought, state = Brought(), State(game_id="jury-1", version=1, pack_digest=ferry.digest)
-    await brought.brought.prepare(state)
-    await brought.brought.prepare(state)
-    assert brought.packs.missed == {ferry.digest}
-    assert brought.cases.of(ferry.digest) is None
-    brought.packs.lying[ferry.digest] = ferry.files
+    monkeypatch.setattr(uploaded_cases, "_LOOK_AGAIN_SECONDS", 0.01)
+    uploaded, state = Uploaded(), State(game_id="jury-1", version=1, pack_digest=ferry.digest)
+    await uploaded.uploaded.prepare(state)
+    await uploaded.uploaded.prepare(state)
+    assert uploaded.packs.missed == {ferry.digest}
+    assert uploaded.cases.of(ferry.digest) is None
+    uploaded.packs.lying[ferry.digest] = ferry.files
     async with asyncio.timeout(5):
-        while brought.packs.playing != {"jury-1": ferry.digest}:
+        while uploaded.packs.playing != {"jury-1": ferry.digest}:
             await asyncio.sleep(0.01)
-    assert brought.cases.of(ferry.digest) is not None
+    assert uploaded.cases.of(ferry.digest) is not None
 
 
 async def test_what_cannot_be_read_any_more_is_missed_like_what_is_gone(ferry: Pack) -> None:
-    brought = Brought()
-    brought.packs.lying[ferry.digest] = {"pack.toml": b""}
-    await brought.brought.prepare(State(game_id="jury-1", version=1, pack_digest=ferry.digest))
-    assert brought.packs.missed == {ferry.digest}
+    uploaded = Uploaded()
+    uploaded.packs.lying[ferry.digest] = {"pack.toml": b""}
+    await uploaded.uploaded.prepare(State(game_id="jury-1", version=1, pack_digest=ferry.digest))
+    assert uploaded.packs.missed == {ferry.digest}
 
 
 async def test_a_session_that_is_not_open_needs_no_pack() -> None:
-    brought = Brought()
-    await brought.brought.prepare(State(game_id="jury-1"))
-    assert not brought.packs.playing
+    uploaded = Uploaded()
+    await uploaded.uploaded.prepare(State(game_id="jury-1"))
+    assert not uploaded.packs.playing
 
 
 async def test_an_id_of_the_platform_is_refused_at_its_line(ferry: Pack) -> None:
-    brought = Brought()
+    uploaded = Uploaded()
     frame = ferry.files["pack.toml"].replace(b'"ferry"', f'"{pack.shipped().id}"'.encode())
-    refused = await brought.bring({**ferry.files, "pack.toml": frame})
+    refused = await uploaded.bring({**ferry.files, "pack.toml": frame})
     assert isinstance(refused, Refused)
     told = msgspec.to_builtins(refused.errors)
     assert (refused.code, told[0]["field"], told[0]["line"]) == (Code.INVALID_FORM, "files.pack.toml", 3)
-    assert not brought.packs.offered
+    assert not uploaded.packs.offered
 
 
 async def test_the_list_tells_sizes_and_nothing_of_what_stands_in_the_files(ferry: Pack) -> None:
-    brought = Brought()
-    await brought.bring(ferry.files)
-    listed = await brought.ask("jury_cases")
+    uploaded = Uploaded()
+    await uploaded.bring(ferry.files)
+    listed = await uploaded.ask("jury_cases")
     assert isinstance(listed, ApiReply)
     rows = msgspec.to_builtins(listed.body)["cases"]
     assert [(row["id"], row["by"], row["shipped"]) for row in rows] == [
@@ -172,7 +172,7 @@ async def test_the_list_tells_sizes_and_nothing_of_what_stands_in_the_files(ferr
     ]  # fmt: skip
     sizes = {"jurors", "evidence", "witnesses", "endings"}
     assert set(rows[1]) == sizes | {"id", "title", "languages", "digest", "by", "created_at", "shipped"}
-    assert isinstance(await brought.ask("jury_drop_case", agent="agent-2", case="ferry"), Refused)
-    dropped = await brought.ask("jury_drop_case", case="ferry")
+    assert isinstance(await uploaded.ask("jury_drop_case", agent="agent-2", case="ferry"), Refused)
+    dropped = await uploaded.ask("jury_drop_case", case="ferry")
     assert isinstance(dropped, ApiReply)
     assert dropped.status == 204

@@ -12,7 +12,7 @@ from playmolt_schemas.games.legal import ENTRY_CHARS, NOTE_CHARS, FactAction, Fa
 from playmolt_legal import commands, fact_states
 from playmolt_legal.codes import NO_SESSION, invalid_request, refused, told
 from playmolt_legal.events import FactChanged, FactsCorrected, RedoAsked, TurnsStale
-from playmolt_legal.guardrails import redaction as gone
+from playmolt_legal.guardrails import redaction
 from playmolt_legal.state import State
 
 ACTIONS: Final[tuple[FactAction, ...]] = get_args(FactAction)
@@ -65,7 +65,7 @@ def corrected(state: State, by: str, text: str) -> tuple[Event, ...]:
         if named is None or fact is None or fact.state not in fact_states.STANDING:
             rest.append(line)
             continue
-        event = fact_states.change(facts, fact, by, fact_states.Asked("correct", named[2].strip()))
+        event = fact_states.change(facts, fact, by, fact_states.FactRequest("correct", named[2].strip()))
         if event:
             changes.append(event)
             facts = fact_states.changed(facts, event, "")
@@ -74,12 +74,12 @@ def corrected(state: State, by: str, text: str) -> tuple[Event, ...]:
     reason = f"C{len(facts.corrections) + 1}"
     doubts = tuple(
         FactChanged(fact_id=fact.id, action="questioned", by=by, reason=reason)
-        for fact in (gone.questioned(facts, other) if other else ())
+        for fact in (redaction.questioned(facts, other) if other else ())
     )
     return (*changes, *told_, *doubts, *_stale(state, tuple(changes)))
 
 
-def _read(fields: BodyFields) -> fact_states.Asked:
+def _read(fields: BodyFields) -> fact_states.FactRequest:
     fields.only(("action", "text", "reason"))
     action = fields.one_of("action", ACTIONS)
     text = ""
@@ -88,7 +88,7 @@ def _read(fields: BodyFields) -> fact_states.Asked:
     elif "text" in fields.body:
         fields.fault("text", "goes with correct only")
     reason = fields.text("reason", NOTE_CHARS, required=False)
-    return fact_states.Asked(action, text, reason or None)
+    return fact_states.FactRequest(action, text, reason or None)
 
 
 def _stale(state: State, changes: tuple[FactChanged, ...]) -> Iterator[TurnsStale]:
@@ -103,7 +103,7 @@ def _stale(state: State, changes: tuple[FactChanged, ...]) -> Iterator[TurnsStal
         relying = {
             number
             for number, turn in enumerate(state.turns, 1)
-            if gone.relies(facts, state.evidence_texts, fact, turn.output)
+            if redaction.relies(facts, state.evidence_texts, fact, turn.output)
         }
         if relying:
             yield TurnsStale(fact_id=fact.id, turns=_with_verifiers(state, relying))

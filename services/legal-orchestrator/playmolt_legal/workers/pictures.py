@@ -13,7 +13,7 @@ from playmolt_legal.rules import Legal
 from playmolt_legal.state import State
 
 
-class Past:
+class SessionPictures:
     """Serves drawings once the api lets the caller have them."""
 
     def __init__(self, rules: Legal, log: EventLog) -> None:

@@ -9,7 +9,7 @@ from playmolt_core.db.content.packs import OPERATOR, Offer, Offering
 from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused
-from playmolt_core.game.packs.faults import Fault, PackFaulty
+from playmolt_core.game.packs.faults import InvalidPack, PackFault
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.canonical import Files
 from playmolt_schemas.codes import Code
@@ -17,10 +17,10 @@ from playmolt_schemas.games.jury import CaseAdded, CaseFault, CasesView, CaseVie
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.limits import CASES_PER_KEY
 
-from playmolt_jury.api import BRING_CASE, CASES, DROP_CASE, Opening
+from playmolt_jury.api import BRING_CASE, CASES, DROP_CASE, OpeningBody
 from playmolt_jury.commands import NamedCase
 from playmolt_jury.content import pack
-from playmolt_jury.content.cases import Cases
+from playmolt_jury.content.cases import PackLibrary
 from playmolt_jury.content.pack import Pack
 from playmolt_jury.state import State
 
@@ -30,7 +30,7 @@ _BY_OPERATOR: Final = "operator"
 _about_of = msgspec.json.Decoder(CaseView).decode
 
 
-class Packs(Protocol):
+class PackStore(Protocol):
     """What lies in Postgres; see `PgPacks`."""
 
     async def files(self, digest: str) -> Files | None: ...
@@ -48,13 +48,13 @@ class Packs(Protocol):
     async def sweep(self, faulty: str = "") -> None: ...
 
 
-class BroughtCases:
+class UploadedCases:
     """Serves the routes about cases, and has packs in memory for the sessions that play them.
 
     Every method raises LogUnavailable.
     """
 
-    def __init__(self, cases: Cases, packs: Packs) -> None:
+    def __init__(self, cases: PackLibrary, packs: PackStore) -> None:
         self._cases = cases
         self._packs = packs
         self._missed: dict[str, asyncio.Task[None]] = {}
@@ -75,11 +75,11 @@ class BroughtCases:
         played = await self._loaded(offers[case].digest) if case in offers else self._cases.named(case)
         if played is not None and request.stream:
             await self._play(request.stream, played)
-        brought = tuple(
+        uploaded = tuple(
             NamedCase(id=offer.id, digest=offer.digest, languages=_about_of(offer.about).languages)
             for offer in offers.values()
         )
-        return Opening(body=request.body, brought=brought)
+        return OpeningBody(body=request.body, uploaded=uploaded)
 
     async def prepare(self, state: State) -> None:
         """Have the pack of a session in memory. One that is nowhere is told in the log and by /readyz, and looked for
@@ -143,12 +143,12 @@ class BroughtCases:
         own = [self._view(each) for each in self._cases.offered()]
         taken = {each.id for each in own}
         offers = await self._packs.offers(None if request.operator else request.agent_id)
-        brought = [
+        uploaded = [
             msgspec.structs.replace(_about_of(each.about), by=each.owner or _BY_OPERATOR, created_at=rfc3339(each.at))
             for each in offers
             if each.id not in taken
         ]
-        return ApiReply(CasesView((*own, *brought)))
+        return ApiReply(CasesView((*own, *uploaded)))
 
     def _view(self, each: Pack) -> CaseView:
         shipped = each is self._cases.shipped
@@ -164,7 +164,7 @@ class BroughtCases:
         try:
             async with self._checking:
                 found = await asyncio.to_thread(pack.read, files)
-        except PackFaulty as error:
+        except InvalidPack as error:
             await self._packs.sweep(digest)
             return _faulty(error.faults)
         return await self._offered(found, OPERATOR if request.operator else request.agent_id)
@@ -203,7 +203,7 @@ def _view(each: Pack) -> CaseView:
     )  # fmt: skip
 
 
-def _faulty(faults: Sequence[Fault]) -> Refused:
+def _faulty(faults: Sequence[PackFault]) -> Refused:
     told = "; ".join(map(str, faults[:5]))
     errors = tuple(CaseFault(f"files.{each.file}", each.message, each.line, each.code) for each in faults)
     return Refused(Code.INVALID_FORM, f"Mend the files and send them again: {told}.", errors)
