@@ -8,7 +8,7 @@ from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.effects.leases import MemoryLeases
 from playmolt_core.effects.runner import EffectRunner
 from playmolt_core.game.decider import Accepted, Command, Decider, Refused
-from playmolt_core.game.snapshot import Snapshot
+from playmolt_core.game.fold import Snapshot
 from playmolt_core.log.port import EventLog
 from playmolt_schemas.records import ZERO_HASH
 
@@ -38,18 +38,18 @@ class EffectScenario(Scenario[S]):
         return self
 
     async def submit(self, stream: str, command: Command, command_id: str) -> Accepted | Refused:
-        """See `effects.ports.Submit`."""
+        """See `effects.leased_effect.Submit`."""
         assert stream == self.stream
         if command_id not in self.submitted:
             self.submitted[command_id] = self.when(command).decision
         return self.submitted[command_id]
 
     def present(self, stream: str) -> Snapshot | None:
-        """See `effects.ports.CommittedStreams`."""
+        """See `effects.leased_effect.CommittedStreams`."""
         return Snapshot(self.state, len(self.log), ZERO_HASH, self.now, self.decider.summary(self.state))
 
     async def snapshot(self, stream: str) -> Snapshot | None:
-        """See `effects.ports.CommittedStreams`."""
+        """See `effects.leased_effect.CommittedStreams`."""
         return self.present(stream)
 
     async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from playmolt_schemas.identity import NOT_SAID, Identity
+from playmolt_schemas.identity import NO_IDENTITY, Identity
 
 Op = Literal[
     "act", "open", "join", "leave", "resign", "forfeit", "fault", "end", "command",
@@ -37,7 +37,7 @@ class Call(msgspec.Struct, frozen=True, gc=False, array_like=True):
     command_id: str = ""
     fingerprint: str = ""
     trace: str = ""
-    identity: Identity = NOT_SAID
+    identity: Identity = NO_IDENTITY
     """The agent's identity, on `open` and `join`."""
     invite: str = ""
     """The hex SHA-256 of the caller's invite; "" for none."""

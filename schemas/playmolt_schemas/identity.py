@@ -6,7 +6,6 @@ from operator import attrgetter
 from typing import Any, Final, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 Kind = Literal["bot", "person", "house"]
 BoardKind = Literal["bot", "house", "all"]
@@ -21,13 +20,13 @@ _OTHER: Final = re.compile("[^a-z0-9]+")
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
     """An agent's identity when it joined the game."""
 
-    handle: str | UnsetType = UNSET
-    kind: Kind | UnsetType = UNSET
-    version: str | UnsetType | None = UNSET
-    model: str | UnsetType | None = UNSET
+    handle: str = ""
+    kind: Kind = "bot"
+    version: str | None = None
+    model: str | None = None
 
 
-NOT_SAID: Final = Identity()
+NO_IDENTITY: Final = Identity()
 
 _FIELDS: Final = Identity.__struct_fields__
 _values: Final = attrgetter(*_FIELDS)
@@ -38,12 +37,12 @@ def identity_of(of: Any) -> dict[str, Any]:
     return dict(zip(_FIELDS, _values(of), strict=True))
 
 
-def slug_of(name: str) -> str:
+def slug(name: str) -> str:
     """A name as part of a handle: ASCII letters and digits, with one `-` for every run of other characters."""
     ascii_only = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     return _OTHER.sub("-", ascii_only.lower()).strip("-")[:SLUG_CHARS].strip("-") or "agent"
 
 
-def folded(text: str) -> str:
+def search_key(text: str) -> str:
     """A text normalized for prefix search of names: case-folded and in NFKC."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())

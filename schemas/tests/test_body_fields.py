@@ -20,9 +20,9 @@ def test_all_faults_of_a_body_are_collected() -> None:
     assert fields.flag("c") is False
     assert _named(fields) == [
         ("a", "must be a text"),
-        ("b", "must hold 1 to 5 characters besides white space"),
-        ("d", "has 6 characters, at most 5 are taken"),
-        ("e", "holds NUL or a lone surrogate"),
+        ("b", "must contain 1 to 5 characters that are not white space"),
+        ("d", "has 6 characters; the maximum is 5"),
+        ("e", "contains NUL or a lone surrogate"),
         ("c", 'must be "O" or "X"'),
         ("c", "must be true or false"),
     ]
@@ -47,9 +47,9 @@ def test_what_is_no_object_has_no_field_to_blame_and_none_to_read(body: Any) -> 
 @pytest.mark.parametrize(
     ("known", "told", "message"),
     [
-        (("b", "a"), "", "no such field; there are a, b"),
-        ((), "", "no such field; there are none"),
-        (("b", "a"), "switch has b, a", "no such field; switch has b, a"),
+        (("b", "a"), "", "unknown field; allowed fields: a, b"),
+        ((), "", "unknown field; allowed fields: none"),
+        (("b", "a"), "switch has b, a", "unknown field; switch has b, a"),
     ],
 )
 def test_every_unknown_field_is_named_in_a_form_that_can_be_answered(
@@ -66,12 +66,12 @@ def test_every_unknown_field_is_named_in_a_form_that_can_be_answered(
     [
         (["a", " b "], []),
         ("a", [("list", "must be a list of texts")]),
-        ([], [("list", "must hold 1 to 3 texts")]),
-        (["a", "b", "c", "d"], [("list", "must hold 1 to 3 texts")]),
+        ([], [("list", "must contain 1 to 3 texts")]),
+        (["a", "b", "c", "d"], [("list", "must contain 1 to 3 texts")]),
         (["a", 1, ""], [
-            ("list[1]", "must be a text"), ("list[2]", "must hold 1 to 2 characters besides white space"),
+            ("list[1]", "must be a text"), ("list[2]", "must contain 1 to 2 characters that are not white space"),
         ]),
-        (["a", "a "], [("list", "names one thing twice")]),
+        (["a", "a "], [("list", "contains a duplicate")]),
     ],
 )  # fmt: skip
 def test_a_list_of_texts_holds_different_ones(value: Any, faults: list[tuple[str, str]]) -> None:
@@ -150,4 +150,4 @@ def test_what_holds_no_objects_is_at_fault_as_a_whole(
 def test_a_list_has_only_so_many_objects() -> None:
     fields = BodyFields({"f": [{}] * 3})
     assert fields.objects("f", str, 2) == ()
-    assert _named(fields) == [("f", "has 3 entries, at most 2 are taken")]
+    assert _named(fields) == [("f", "has 3 entries; the maximum is 2")]

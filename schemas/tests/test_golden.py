@@ -1,4 +1,4 @@
-"""Every stored type and version has a sample that must read for ever. A sample is never changed, only added to."""
+"""Every stored type and version has samples that must read and write back to the same bytes."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ GOLDEN = Path(__file__).parents[1] / "playmolt_schemas" / "golden"
 
 
 def _samples(game: str) -> dict[tuple[str, int], list[bytes]]:
-    """Each `TYPE.VERSION.json`; `TYPE.VERSION.WHAT.json` are the same with fields that came to it."""
+    """The samples by type and version: `TYPE.VERSION.json`, and `TYPE.VERSION.WHAT.json` with optional fields."""
     samples: dict[tuple[str, int], list[bytes]] = {}
     for path in sorted((GOLDEN / game).glob("*.json")):
         kind, version = path.name.split(".")[:2]

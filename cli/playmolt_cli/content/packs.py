@@ -1,4 +1,4 @@
-"""What `playmolt content new` writes: a small pack that passes the check and plays."""
+"""Checks packs of every game, and writes the starter pack of `playmolt content new`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from playmolt_core.game.packs import entries
 from playmolt_core.game.packs.entries import EntryKind, file_of
-from playmolt_core.game.packs.faults import Fault
+from playmolt_core.game.packs.faults import PackFault
 from playmolt_core.game.packs.folder import folder_files, game_of
 from playmolt_core.game.packs.frame import PackGame
 from playmolt_jury.content import pack_folder
@@ -21,8 +21,8 @@ from playmolt_cli.terminal.failures import Failure
 KINDS: Final[Mapping[PackGame, EntryKind[Any]]] = {kind.game: kind for kind in (CASES, QUESTIONS)}
 
 
-def check_folder(folder: Path) -> tuple[Fault, ...]:
-    """All that is wrong with a pack of whichever game it names."""
+def check_folder(folder: Path) -> tuple[PackFault, ...]:
+    """The faults of a pack, checked by the rules of its game."""
     game = game_of(folder)
     if game not in KINDS:
         return pack_folder.check_folder(folder)
@@ -53,9 +53,9 @@ _CASES: Final = {
 
 
 def write(folder: Path, game: PackGame, languages: Sequence[GameLanguage]) -> list[str]:
-    """The paths written; Failure where the folder is not empty."""
+    """Write a starter pack; returns its paths. Raises Failure if the folder is not empty."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise Failure(f"{folder} is not empty: name another folder")
+        raise Failure(f"{folder} is not empty. Choose another folder.")
     written = dict(_pack(game, languages))
     for path, content in written.items():
         at = folder / path

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import msgspec
 from playmolt.conformance.players import LostTurn
 from playmolt.loop import Forfeit, GameResult, Turn
-from playmolt_core.effects.callbacks.client import Answer, CallbackClient
-from playmolt_core.effects.callbacks.faults import Fault
+from playmolt_core.effects.callbacks.client import CallbackAnswer, CallbackClient
+from playmolt_core.effects.callbacks.faults import CallbackFailure
 from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.codes import Problem
 
@@ -49,7 +49,7 @@ class CallbackBot:
         body = body_of(turn)
         key = hashlib.sha256(b"%d %b" % (self._refusals, body)).hexdigest()
         answer = await self._client.call(self._url, self._secret, body, key)
-        return action_of(answer.value) if isinstance(answer, Answer) else answer
+        return action_of(answer.value) if isinstance(answer, CallbackAnswer) else answer
 
 
 class CallbackPlayer:
@@ -61,7 +61,7 @@ class CallbackPlayer:
 
     async def answer(self, turn: Turn) -> Any:
         answer = await self._callback.ask(turn)
-        if isinstance(answer, Fault):
+        if isinstance(answer, CallbackFailure):
             raise LostTurn(f"{answer.what}: {answer.detail}")
         return answer
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from playmolt_core.effects.callbacks.client import CallbackClient
-from playmolt_core.effects.callbacks.faults import Fault
+from playmolt_core.effects.callbacks.faults import CallbackFailure
 from playmolt_schemas.match_plan import PlannedPlayer
 
 from playmolt_cli.match.callback import CallbackBot
@@ -68,11 +68,11 @@ def url(player: PlannedPlayer, client: CallbackClient) -> Entrant:
         async def ask(turn: TableTurn) -> Any:
             answer = await callback.ask(turn)
             for repeats, pause in enumerate(_PAUSES, 1):
-                if not isinstance(answer, Fault):
+                if not isinstance(answer, CallbackFailure):
                     break
                 await asyncio.sleep(pause)
                 answer = await callback.ask(turn, repeats)
-            return LocatedForfeit(answer.what) if isinstance(answer, Fault) else answer
+            return LocatedForfeit(answer.what) if isinstance(answer, CallbackFailure) else answer
 
         return ask
 

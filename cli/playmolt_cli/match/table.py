@@ -27,7 +27,7 @@ from playmolt_core.game.seats import ledger
 from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.codes import Code, Problem, problem
 from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, Fault, GameLanguage
-from playmolt_schemas.identity import NOT_SAID, Identity
+from playmolt_schemas.identity import NO_IDENTITY, Identity
 
 AT: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """The time of every event: a match has no clock."""
@@ -52,7 +52,7 @@ class TableSeat(msgspec.Struct, frozen=True):
 
     agent_id: str
     name: str
-    identity: Identity = NOT_SAID
+    identity: Identity = NO_IDENTITY
 
 
 class TableTurn:

@@ -1,4 +1,4 @@
-"""A stored game played on from one of its events, with another bot in one seat."""
+"""Continues a stored game from one of its events, with another bot in one seat."""
 
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ from playmolt_cli.practice.decisions import (
 
 
 class SeatScore(msgspec.Struct, frozen=True):
-    """What a seat got."""
+    """Result of a seat."""
 
     agent_id: str
     name: str
@@ -36,7 +36,7 @@ class SeatScore(msgspec.Struct, frozen=True):
 
 
 class ChangedDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision of the seat that came out otherwise; None where it let its submission go, or was not asked."""
+    """A changed decision of the seat; None if it forfeited or was not asked."""
 
     phase: str
     round: int
@@ -45,7 +45,7 @@ class ChangedDecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BranchRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One way the game went on. `kept` of the others' decisions were their stored ones, `house` were not."""
+    """One continuation. `kept`: stored decisions of the other seats; `house`: decisions by house bots."""
 
     results: Sequence[SeatScore]
     decisions: Sequence[ChangedDecision]
@@ -54,7 +54,7 @@ class BranchRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Branch:
-    """The game up to an event, and who decides what from there on."""
+    """A game up to an event, and the stored decisions after it."""
 
     def __init__(self, decider: Decider[Any], records: Sequence[Record], version: int, agent_id: str) -> None:
         self._decider = decider
@@ -66,7 +66,7 @@ class Branch:
         self.ended = seat_scores(state_after(decider, records))
 
     async def play(self, entrant: Entrant, deal: Deal, watchdog: Watchdog) -> BranchRun:
-        """Play it to its end; raises GameStuck."""
+        """Play to the end; raises GameStuck."""
         names = self._decider.participants(self.state)
         submitted: list[tuple[DecisionPoint, Mapping[str, Any] | None]] = []
         before = self.state
@@ -107,7 +107,7 @@ class Branch:
 
 
 class _Others:
-    """The other seats: each decides as it is stored, while the rules take that where it was decided; else the house."""
+    """The other seats: repeat their stored decisions while the rules accept them, else a house bot decides."""
 
     def __init__(self, decider: Decider[Any], table: GameTable, stored: Sequence[StoredDecision]) -> None:
         self._decider = decider
@@ -128,12 +128,12 @@ class _Others:
 
 
 def seat_scores(state: Any) -> Sequence[SeatScore]:
-    """The results of a game that is over, in their order; none where it was aborted."""
+    """The results of a finished game, in order; empty if it was aborted."""
     return [SeatScore(row.agent_id, row.name, place_of(row).rank, row.points) for row in state.results or ()]
 
 
 def _end_of_step(records: Sequence[Record], version: int) -> int:
-    """The last event of the command that an event came from: in between nobody is asked for anything."""
+    """The last event of the same command: no seat acts in between."""
     commands = [msgspec.json.decode(record.metadata, type=Metadata).command_id for record in records]
     while version < len(records) and commands[version] == commands[version - 1]:
         version += 1

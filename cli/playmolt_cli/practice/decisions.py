@@ -1,4 +1,4 @@
-"""What the seats of a stored game decided, each with the state that it decided in."""
+"""The decisions in a stored game, each with the state before it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -10,11 +10,11 @@ from playmolt_core.game.fold import time_of
 from playmolt_core.game.seats.events import Submitted
 from playmolt_schemas.records import Record
 
-_REMARK: Final = "comment"
+_COMMENT: Final = "comment"
 
 
 class DecisionPoint(msgspec.Struct, frozen=True):
-    """What a seat is asked, however the game came there."""
+    """The question to a seat, independent of the game's course."""
 
     agent_id: str
     phase: str
@@ -22,7 +22,7 @@ class DecisionPoint(msgspec.Struct, frozen=True):
 
 
 class StoredDecision(msgspec.Struct, frozen=True):
-    """A submission; `action` is None where it was forfeited."""
+    """A submission; `action` is None if it was forfeited."""
 
     question: DecisionPoint
     version: int
@@ -32,7 +32,7 @@ class StoredDecision(msgspec.Struct, frozen=True):
 
 
 def decisions(decider: Decider[Any], records: Sequence[Record]) -> Iterator[StoredDecision]:
-    """The submissions of a game, in their order."""
+    """The submissions of a game, in order."""
     state = decider.initial(records[0].stream)
     for record in records:
         event, at = read_event(decider, record.type, record.schema_version, record.data), time_of(record)
@@ -48,7 +48,7 @@ def decision_point(decider: Decider[Any], state: Any, agent_id: str) -> Decision
 
 
 def action_of(decider: Any, event: Submitted) -> Mapping[str, Any] | None:
-    """The action that a submission came from; None for one that was forfeited."""
+    """The action of a submission; None if it was forfeited."""
     return None if event.forfeit else decider.action_of(event)
 
 
@@ -61,16 +61,16 @@ def state_after(decider: Decider[Any], records: Sequence[Record]) -> Any:
 
 
 def alike(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
-    """Whether two actions decide the same; what is remarked beside a decision is none."""
-    return _without_remark(one) == _without_remark(other)
+    """Whether two actions are equal, ignoring comments."""
+    return _without_comment(one) == _without_comment(other)
 
 
-def _without_remark(action: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    return action and {name: value for name, value in action.items() if name != _REMARK}
+def _without_comment(action: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    return action and {name: value for name, value in action.items() if name != _COMMENT}
 
 
 def action_text(action: Mapping[str, Any] | None, beside: Mapping[str, Any] | None) -> str:
-    """What of an action is not as in the one beside it."""
+    """The fields of an action that differ from the other one."""
     if action is None:
         return "nothing"
     other = beside or {}

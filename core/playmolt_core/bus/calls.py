@@ -29,11 +29,11 @@ _SWEEP_SECONDS = 0.05
 _FIRST_PATIENCE = 1.0
 _NO_LISTENER_PAUSE = 0.1
 _GATHER_SECONDS = 0.001
-"""The pause between packs under load; a call that comes after a silence never waits, and wakes no timer."""
+"""The pause between packs under load. A call after a silence never waits and starts no timer."""
 
 
 def _destination(subject: str) -> str:
-    """What a subject leads to: one replica, or whichever of a game type."""
+    """The receiver of a subject: one replica, or any replica of a game type."""
     return subject if ".pack." in subject else subject.rpartition(".")[0]
 
 
@@ -70,7 +70,7 @@ class Calls:
         self._connection.receive_inline(subscription, self._receive)
 
     async def close(self) -> None:
-        """Stop; calls still under way end in BusUnavailable."""
+        """Stop; pending calls fail with BusUnavailable."""
         if self._sweeping:
             self._sweeping.cancel()
         for pending in list(self._pending.values()):
@@ -96,7 +96,7 @@ class Calls:
         loop = asyncio.get_running_loop()
         future: Future[Answer] = loop.create_future()
         if len(self._pending) >= _WAITING:
-            future.set_exception(BusUnavailable("too many calls are under way"))
+            future.set_exception(BusUnavailable("too many calls are pending"))
             return future
         self._last_id += 1
         patience = self._deadline if deadline is None else deadline
@@ -112,7 +112,7 @@ class Calls:
         return future
 
     def _post(self, pending: _PendingCall, now: float, *, anywhere: bool = False) -> None:
-        """Put a call into the pack of the replica that prefers its game; `anywhere`: of whichever is free."""
+        """Put a call into the pack of the replica that prefers its game; `anywhere`: of any free replica."""
         replica = None if anywhere or self._public_only else self._roster.replica_for(pending.game, pending.call.target)
         if replica:
             pending.sent_to = subjects.replica(pending.game, replica)
@@ -152,8 +152,8 @@ class Calls:
             self._publish(subject, pack)
 
     def _publish(self, subject: str, pack: list[Call]) -> None:
-        # One reply subject a destination: it tells where nobody listens, should the server say so, and lets an engine
-        # answer the calls of many packs in one.
+        # One reply subject a destination: a "no responders" answer then names the destination, and an engine can answer
+        # the calls of many packs in one message.
         number = self._destinations.setdefault(_destination(subject), len(self._destinations))
         reply = self._inbox.replace("*", _SERVICE_OF[subject.split(".")[1]])
         self._connection.send(subject, encode_pack(pack), f"{reply}.{number}")
@@ -180,22 +180,22 @@ class Calls:
                 pending.future.set_result(answer)
 
     def resend(self) -> None:
-        """Send what waits once more: the connection was lost or is back, and what was under way may be gone."""
+        """Send all pending calls again: the connection was lost or is back, and messages in transit may be lost."""
         now = asyncio.get_running_loop().time()
         for pending in self._pending.values():
             pending.patience, pending.resend_at = _FIRST_PATIENCE, now
 
     def _no_listener(self, service: str, number: str) -> None:
-        """Nobody listens where a pack went: forget that replica and try its calls elsewhere."""
-        gone = next((name for name, known in self._destinations.items() if str(known) == number), None)
-        if gone is None or _SERVICE_OF[gone.split(".")[1]] != service:
+        """A pack had no receiver: forget that replica and send its calls elsewhere."""
+        lost = next((name for name, known in self._destinations.items() if str(known) == number), None)
+        if lost is None or _SERVICE_OF[lost.split(".")[1]] != service:
             return
-        to_replica = ".pack." in gone
+        to_replica = ".pack." in lost
         if to_replica:
-            self._roster.forget_replica(gone.rpartition(".")[2])
+            self._roster.forget_replica(lost.rpartition(".")[2])
         now = asyncio.get_running_loop().time()
         for pending in list(self._pending.values()):
-            if _destination(pending.sent_to) != gone:
+            if _destination(pending.sent_to) != lost:
                 continue
             pending.patience = _FIRST_PATIENCE
             if to_replica:
@@ -204,7 +204,7 @@ class Calls:
                 pending.resend_at = now + _NO_LISTENER_PAUSE
 
     def _sweep(self) -> None:
-        """Look after the calls that wait; as long as there are any, again and again."""
+        """Expire and resend pending calls; repeats while there are any."""
         loop = asyncio.get_running_loop()
         self._sweeping = loop.call_later(_SWEEP_SECONDS, self._sweep) if self._pending else None
         now = loop.time()

@@ -11,12 +11,12 @@ from playmolt_schemas.identity import NO_IDENTITY, Identity
 
 
 class BusUnavailable(ConnectionError):
-    """No engine answered inside the deadline, or NATS is away. Whether a command was applied is unknown: a repeat with
-    the same command id is safe."""
+    """No engine answered before the deadline, or NATS is unavailable. Whether a command was applied is unknown; a
+    repeat with the same command id is safe."""
 
 
 class HeadedMessage(bytes):
-    """A message with what came beside it: the W3C context of a traced request, the hash of a private game's invite."""
+    """A message with its headers: the W3C context of a traced request, the hash of a private game's invite."""
 
     trace = ""
     invite = ""
@@ -26,10 +26,10 @@ class Watch(Protocol):
     """A subscription to one game's public messages. It starts when `Bus.watch` returns: subscribe, then read."""
 
     async def next(self, timeout: float) -> bytes | None:
-        """The next public message, in the order it came, or None after `timeout` seconds.
+        """The next public message in order of arrival, or None after `timeout` seconds.
 
-        A watch may miss or repeat messages (NATS may be away, a relay may be replaced): look at the version in each,
-        and ask the engine for what is missing. `b""` says that messages may have been missed.
+        A watch may miss or repeat messages (NATS may be unavailable, a relay may be replaced): compare the version in
+        each, and fetch missing ones from the engine. `b""` means that messages may have been missed.
         """
         ...
 
@@ -56,14 +56,14 @@ class Engines(Protocol):
         invite: str = "",
         deadline: float | None = None,
     ) -> "Future[Answer]":
-        """Send a call; the future gives its answer or BusUnavailable after `deadline` seconds (default: the setting).
+        """Send a call. The future yields its answer, or BusUnavailable after `deadline` seconds (default: the setting).
 
-        For a call that changes something, `command_id` (32 hex digits) must be given and makes every retry safe.
+        A call that changes something needs a `command_id` (32 hex digits), which makes every retry safe.
         """
         ...
 
     def present(self) -> frozenset[str]:
-        """The game types that some engine answers for now."""
+        """The game types that an engine currently serves."""
         ...
 
 

@@ -2,14 +2,29 @@
 
 import hashlib
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Protocol
 
 from playmolt_schemas.codes import Code
 
 from playmolt_core.db.errors import LogUnavailable
-from playmolt_core.effects.ports import CommittedStreams, Submit
-from playmolt_core.game.decider import Command, Effect, Refused
-from playmolt_core.game.snapshot import Snapshot
+from playmolt_core.game.decider import Accepted, Command, Effect, Refused
+from playmolt_core.game.fold import Snapshot
+
+Submit = Callable[[str, Command, str], Awaitable[Accepted | Refused]]
+"""Commits a command of (stream, command, command id) and says what came of it. The same id commits once.
+
+Refused with `Code.UNAVAILABLE` says that the engine is busy or its log is away: whether it was stored is unknown.
+"""
+
+
+class CommittedStreams(Protocol):
+    def present(self, stream: str) -> Snapshot | None:
+        """A stream as this engine last committed it, if it is in memory."""
+        ...
+
+    async def snapshot(self, stream: str) -> Snapshot | None:
+        """A stream as committed now; None when it is unknown. Raises Archived and LogUnavailable."""
+        ...
 
 
 def effect_command_id(effect_id: str, step: str = "") -> str:

@@ -1,6 +1,6 @@
 """A effect is taken under a lease, so that of many workers one fulfils it and money is not spent twice.
 
-`MemoryLeases` is the twin of `playmolt_core.effects.postgres_leases`; both pass one contract suite.
+`MemoryLeases` is the twin of `playmolt_core.effects.postgres`; both pass one contract suite.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """When the platform could take no actions: what a deadline has to know before it takes a bot for silent.
 
-`MemoryOutages` is the twin of `playmolt_core.effects.postgres_outages`; both pass one contract suite.
+`MemoryOutages` is the twin of `playmolt_core.effects.postgres`; both pass one contract suite.
 """
 
 import asyncio

@@ -11,12 +11,18 @@ from datetime import UTC, datetime
 from typing import Any
 
 from playmolt_core.db.errors import LogUnavailable
-from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect, Worker, effect_command_id
+from playmolt_core.effects.leased_effect import (
+    CommandRefused,
+    CommittedStreams,
+    LeasedEffect,
+    Submit,
+    Worker,
+    effect_command_id,
+)
 from playmolt_core.effects.leases import LeaseLost, Leases, holding
 from playmolt_core.effects.outages import Outages
-from playmolt_core.effects.ports import CommittedStreams, Submit
 from playmolt_core.game.decider import DeadlinePassed, Decider, Effect, Refused
-from playmolt_core.game.snapshot import Snapshot
+from playmolt_core.game.fold import Snapshot
 from playmolt_core.log.port import Archived, EventLog
 from playmolt_core.ops import tracing
 from playmolt_core.ops.telemetry import log, where

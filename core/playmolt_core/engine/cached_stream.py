@@ -1,4 +1,4 @@
-"""A stream in memory: a cache of the log, never more."""
+"""Streams in memory: a cache of the log."""
 
 from datetime import UTC, datetime
 from types import EllipsisType
@@ -7,7 +7,7 @@ from typing import Any
 from playmolt_schemas.records import ZERO_HASH
 
 from playmolt_core.game.decider import Decider
-from playmolt_core.game.snapshot import Snapshot
+from playmolt_core.game.fold import Snapshot
 from playmolt_core.log.folding import fold
 from playmolt_core.log.port import StoredFacts
 from playmolt_core.vault.stream_key import StreamKey
@@ -16,7 +16,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class CachedStream:
-    """A stream's head as decided (`head`) and as committed (`committed`); readers only ever see the latter."""
+    """A stream with its decided head (`head`) and its committed head (`committed`). Readers see only the latter."""
 
     __slots__ = ("committed", "decider", "due", "head", "key", "seen", "since", "stream", "uncommitted")
 
@@ -34,30 +34,30 @@ class CachedStream:
         self.head = snapshot
         self.committed = snapshot
         self.seen = seen
-        """Ids, as numbers, of the commands whose outcome is remembered; the outcome itself stays in the log."""
+        """Ids, as numbers, of commands whose outcome is in the log."""
         self.since = since
-        """The version it had when it was read from a snapshot, else 0: of commands up to there only the log knows."""
+        """The version of the snapshot that it was read from, else 0; `seen` lacks the commands before it."""
         self.due: datetime | EllipsisType | None = ...
-        """When the stream's earliest effect is due as its row says, at `head`; ... while nobody looked."""
+        """When the stream's earliest effect is due according to its row, at `head`; ... if not known yet."""
         self.uncommitted = 0
-        """Groups that hold changes of this stream and are not committed yet."""
+        """The number of uncommitted groups with changes of this stream."""
         self.key = key
-        """What its records are sealed under."""
+        """The key that seals its records."""
 
 
 def number_of(command_id: str) -> int:
-    """A command id (32 hex digits) as the number an entry keeps: half the memory of the text."""
+    """A command id (32 hex digits) as a number, which takes half the memory of the text."""
     return int(command_id, 16)
 
 
 def fresh_stream(decider: Decider[Any], stream: str, key: StreamKey | None = None) -> CachedStream:
-    """The entry of a stream that nothing is stored of; `key` is what the log gave to seal it with."""
+    """The entry of a new stream; `key` is the key from the log that seals it."""
     state = decider.initial(stream)
     return CachedStream(decider, stream, Snapshot(state, 0, ZERO_HASH, EPOCH, decider.summary(state)), set(), key)
 
 
 def read_stream(decider: Decider[Any], stream: str, stored: StoredFacts) -> CachedStream:
-    """Fold a stored stream, read from its first record on."""
+    """Fold a stored stream from its first record."""
     state = fold(decider, stream, stored)
     head = stored.head
     seen = {number_of(command_id) for command_id in stored.command_ids}

@@ -1,4 +1,4 @@
-"""The engine of one game: commands are decided and committed, queries answered, effects carried out."""
+"""The engine of one game: decides and commits commands, answers queries, runs effects."""
 
 import asyncio
 from collections.abc import Mapping
@@ -13,13 +13,13 @@ from playmolt_core.effects.leases import Leases
 from playmolt_core.effects.outages import Outages
 from playmolt_core.effects.runner import EffectRunner
 from playmolt_core.engine.committed_reads import CommittedReads
-from playmolt_core.engine.erasing import Eraser, Erasing
 from playmolt_core.engine.pending_call import PendingCall, Respond
 from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.engine.reads.reads import Reads
+from playmolt_core.engine.session_erasure import Eraser, SessionErasure
 from playmolt_core.engine.stream_cache import Prepare, StreamCache
-from playmolt_core.engine.writes.committing import OnCommit
-from playmolt_core.engine.writes.completing import Complete, Completing
+from playmolt_core.engine.writes.body_completer import BodyCompleter, Complete
+from playmolt_core.engine.writes.group_committer import OnCommit
 from playmolt_core.engine.writes.writes import Writes
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Accepted, Command, Decider, Refused
@@ -32,7 +32,7 @@ _PUBLIC_OPS = frozenset({"feed", "games"})
 
 
 class Engine:
-    """Runs one decider on the log, with the api and the workers it has."""
+    """Runs one decider on the log, with its API and its workers."""
 
     def __init__(
         self,
@@ -52,55 +52,55 @@ class Engine:
     ) -> None:
         self.decider = decider
         self.streams = StreamCache(decider, event_log, settings.hot_games, prepare)
-        self.writes = Writes(decider, event_log, self.streams, settings, on_commit, api, self._told_of_erased)
-        self._completing = Completing(completes or {}, self.writes.take, settings.effects_at_once)
-        self.committed = CommittedReads(event_log, self.streams, self.writes.committing)
-        self._erasing = Erasing(eraser, self.committed, api) if eraser else None
-        self.reads = Reads(decider, event_log, self.committed, api, fetches, self._erasing)
+        self.writes = Writes(decider, event_log, self.streams, settings, on_commit, api, self._erased_refusal)
+        self._completer = BodyCompleter(completes or {}, self.writes.take, settings.effects_at_once)
+        self.committed = CommittedReads(event_log, self.streams, self.writes.committer)
+        self._erasure = SessionErasure(eraser, self.committed, api) if eraser else None
+        self.reads = Reads(decider, event_log, self.committed, api, fetches, self._erasure)
         self.effects = EffectRunner(
             decider,
             event_log,
             self.committed,
             self.writes.submit,
-            on_due=self.writes.committing.hear_due,
+            on_due=self.writes.committer.on_effects_due,
             workers=workers,
             leases=leases,
             outages=outages,
             at_once=settings.effects_at_once,
         )
         self.tasks: list[asyncio.Task[None]] = []
-        """What runs until `stop`. One that ends before has met a bug, and the engine is of no use any more."""
+        """Tasks that run until `stop`. If one ends earlier, because of a bug, the engine no longer works."""
 
-    async def _told_of_erased(self, call: Call) -> Refused | None:
-        return await self._erasing.refused(call) if self._erasing else None
+    async def _erased_refusal(self, call: Call) -> Refused | None:
+        return await self._erasure.refusal_for(call) if self._erasure else None
 
     def start(self) -> None:
-        runs = (self.writes.committing.run(), self.committed.run(), self.effects.run())
+        runs = (self.writes.committer.run(), self.committed.run(), self.effects.run())
         self.tasks = [asyncio.create_task(run) for run in runs]
 
     async def stop(self) -> None:
-        """Finish what has been taken, then stop."""
+        """Finish accepted calls, then stop."""
         await self.effects.stop()
         await self.writes.drain(_DRAIN_SECONDS)
         for task in self.tasks:
             task.cancel()
 
     async def submit(self, stream: str, command: Command, command_id: str) -> Accepted | Refused:
-        """See `effects.ports.Submit`."""
+        """See `effects.leased_effect.Submit`."""
         return await self.writes.submit(stream, command, command_id)
 
     def receive(self, call: Call, respond: Respond) -> None:
-        """Take a call of a trusted service."""
+        """Accept a call of a trusted service."""
         pending = PendingCall(call, respond)
         if call.op in WRITES:
-            self._completing.take(pending)
+            self._completer.take(pending)
         else:
             self.reads.take(pending)
 
     def receive_public(self, call: Call, respond: Respond) -> None:
-        """Take a call of a service that may see public messages only: whatever it says of itself is dropped."""
+        """Accept a call of a service that may read public data only; its claims about the caller are ignored."""
         if self.decider.game in SESSION_TYPES:
-            PendingCall(call, respond).refuse(Refused(Code.NOT_FOUND, "There is no such game."))
+            PendingCall(call, respond).refuse(Refused(Code.NOT_FOUND, "This game does not exist."))
         elif call.op in _PUBLIC_OPS:
             public = Call(
                 call.id, call.op, call.target, call.body, invite=call.invite, patience_ms=call.patience_ms
@@ -108,13 +108,13 @@ class Engine:
             self.reads.take(PendingCall(public, respond))
 
     def samples(self) -> list[Sample]:
-        """The engine's figures as they are now."""
-        labels, committing = label("game", self.decider.game), self.writes.committing
+        """The engine's current metrics."""
+        labels, committer = label("game", self.decider.game), self.writes.committer
         figures: dict[str, int | Histogram] = {
-            "playmolt_commits_total": committing.commits,
-            "playmolt_commands_total": committing.committed_commands,
-            "playmolt_commit_commands": committing.batch_sizes,
-            "playmolt_commit_seconds": committing.batch_seconds,
+            "playmolt_commits_total": committer.commits,
+            "playmolt_commands_total": committer.committed_commands,
+            "playmolt_commit_commands": committer.batch_sizes,
+            "playmolt_commit_seconds": committer.batch_seconds,
             "playmolt_commands_under_way": self.writes.under_way,
             "playmolt_hot_streams": len(self.streams),
             "playmolt_effects_under_way": self.effects.under_way,

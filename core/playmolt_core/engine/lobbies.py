@@ -1,4 +1,4 @@
-"""Lobbies in memory: read from a snapshot on, so that they take what has happened lately and not what ever did."""
+"""Lobbies in memory: read from a snapshot, so that reading them does not take longer and longer."""
 
 from collections.abc import Collection
 from typing import Final
@@ -6,25 +6,25 @@ from typing import Final
 from msgspec.structs import replace
 
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, read_stream
+from playmolt_core.game.fold import Snapshot
 from playmolt_core.game.lobby import Lobby, LobbyRules, kept_lobby, lobby_kept
-from playmolt_core.game.snapshot import Snapshot
 from playmolt_core.log.folding import fold
 from playmolt_core.log.port import EventLog, StoredSnapshot
 
 SNAPSHOT_EVERY: Final = 2_000
-"""So many events of a lobby, of some three hundred games, are folded in milliseconds."""
+"""Folding this many events of a lobby, from about three hundred games, takes milliseconds."""
 _PAGE: Final = 1_000
 _RULES = LobbyRules()
 
 
 def outgrown(entry: CachedStream) -> bool:
-    """Whether a lobby that nothing waits for had better be read again, from a snapshot."""
+    """Whether an idle lobby has grown so much that it should be read again from a snapshot."""
     grown = entry.head.version - entry.since
     return entry.decider is _RULES and not entry.uncommitted and grown >= 2 * SNAPSHOT_EVERY
 
 
 async def read_lobby(log: EventLog, stream: str, game: str) -> CachedStream:
-    """Read the lobby of a game; keep a snapshot where much has happened since the last. Raises LogUnavailable."""
+    """Read the lobby of a game, and store a snapshot if the last one is old. Raises LogUnavailable."""
     kept = await log.snapshot(stream)
     start = lobby_kept(kept.version, kept.state) if kept else None
     stored = await log.facts(stream, start.version if start else 0, commands=start is None)
@@ -41,7 +41,7 @@ async def read_lobby(log: EventLog, stream: str, game: str) -> CachedStream:
 
 
 def _without_ended(lobby: Lobby, running: Collection[str]) -> Lobby:
-    """Without the seats of games that are over: who sat there is free, with the seat and without."""
+    """Remove the seats of finished games; their agents are free either way."""
     seats = lobby.seats
     for agent, game in lobby.seats.items():
         if game not in running:
@@ -50,7 +50,7 @@ def _without_ended(lobby: Lobby, running: Collection[str]) -> Lobby:
 
 
 async def _running(log: EventLog, game: str) -> Collection[str]:
-    """The games that are not over. One that a lobby names has been there since before the lobby was read."""
+    """The running games. Games that the lobby names existed before the lobby was read."""
     running, before = set[str](), None
     while page := await log.games(game, phase=None, before=before, limit=_PAGE, running=True, hidden=True):
         running |= {line.stream for line in page}

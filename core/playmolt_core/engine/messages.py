@@ -1,4 +1,4 @@
-"""The bytes that go out for an event: its public message and its lobby message."""
+"""The public message and the lobby message of an event, as bytes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,11 +24,11 @@ _PROGRESS: Mapping[str, str] = {"type": "progress"}
 def message(
     decider: Decider[Any], stream: str, version: int, at: str, state: Any, event: Event, viewer: Viewer
 ) -> bytes:
-    """The flat message of an event for a viewer, with game_id, version and at behind the game's own fields.
+    """The flat message of an event for a viewer, with game_id, version and at after the game's own fields.
 
-    In a session the id is called session_id. `at` is as rfc3339 writes it.
+    In a session the id field is session_id. `at` has the format of `rfc3339`.
 
-    An event with nothing to show is `progress`, so that every viewer counts 1, 2, 3 … without a hole.
+    An event without content for the viewer becomes `progress`, so that versions are contiguous for every viewer.
     """
     shown = decider.public(state, event, viewer)
     body = _type_first(_sorted(_PROGRESS if shown is None else shown))
@@ -37,7 +37,7 @@ def message(
 
 
 def _type_first(body: bytes) -> bytes:
-    """The other members stay sorted, as those of stored data are: the log keeps once what is the same in both."""
+    """Move `type` to the front. The rest stays sorted like stored data, so that the log can deduplicate both."""
     kind = b'"type":' + _encode(_type(body).type)
     before, _, after = body.partition(kind)
     if kind in after:
@@ -47,7 +47,7 @@ def _type_first(body: bytes) -> bytes:
 
 
 def lobby_message(game: str, stream: str, before: GameSummary | None, after: GameSummary, at: str) -> bytes | None:
-    """The lobby message of a change, or None when the lobby shows the game as before."""
+    """The lobby message of a change; None if the lobby entry does not change."""
     if game in SESSION_TYPES or after.invite:
         return None
     kind = lobby_type(after)

@@ -1,6 +1,7 @@
-"""A call under way inside an engine."""
+"""A call in progress inside an engine."""
 
 import asyncio
+import hmac
 import time
 from collections.abc import Callable
 from math import inf
@@ -14,55 +15,55 @@ from playmolt_schemas.envelopes import Answer, Call
 from playmolt_schemas.game_messages import Fault
 from typing_extensions import override
 
-from playmolt_core.game.decider import Accepted, Command, Refused
+from playmolt_core.game.api import ApiReply, ApiRequest
+from playmolt_core.game.decider import Accepted, Command, Decider, Refused
+from playmolt_core.game.fold import Snapshot
 from playmolt_core.ops.json_values import parse_json
 
 Respond = Callable[[Answer], None]
 
 BUSY = Refused(
     Code.UNAVAILABLE,
-    "The engine is busy or its database is away; nothing is lost. Repeat the request with the same Idempotency-Key.",
+    "The engine is busy or its database is unavailable; nothing is lost. Retry with the same Idempotency-Key.",
 )
 ARCHIVED_GAME = Refused(
-    Code.NOT_FOUND, "This game is over and was archived: its states and events are no longer served here."
+    Code.NOT_FOUND, "This game is over and was archived. Its states and events are no longer available here."
 )
 NO_GAME = Refused(Code.NOT_FOUND, codes.NO_GAME)
 
 
 class BadBody(ValueError):
-    """A call's body is not what its op carries. What a decoder says of it is for the log; `refused` is told."""
+    """The body of a call does not fit its op. The message is for the log; the caller gets `refused`."""
 
-    refused = Refused(
-        Code.INVALID_REQUEST, "The body has no form that this call takes; /openapi.json describes what it takes."
-    )
+    refused = Refused(Code.INVALID_REQUEST, "The request body is invalid. See /openapi.json for the expected format.")
 
 
-class UnderWay(msgspec.Struct):
-    """Counts calls that are taken and not answered yet."""
+class CallCounter(msgspec.Struct):
+    """Counts accepted calls that are not answered yet."""
 
     count: int = 0
 
 
 class PendingCall(msgspec.Struct, eq=False):
-    """A call and the way to answer it, once: by `answer`, `refuse` or `refuse_busy`."""
+    """A call and the way to answer it, exactly once: by `answer`, `refuse` or `refuse_busy`."""
 
     call: Call
     respond: Respond
     command: Command | None = None
-    """What a worker of this process submits; then the call has no body."""
+    """The command of a worker in this process; the call then has no body."""
     tries: int = 0
     afresh: bool = False
-    """Decide it again although its outcome is remembered: it came to nothing."""
+    """Decide it again although its outcome is stored, because the outcome had no result."""
     archived: frozenset[str] = frozenset()
-    """Streams it asked for that are over and no longer in the log."""
-    counted: UnderWay | None = None
+    """Requested streams that are archived."""
+    counted: CallCounter | None = None
     gathered: tuple[Fault, ...] = ()
-    """What was counted in a game that this call closes, as told at the try `told_at`."""
-    told_at: int = -1
+    """Faults counted in a game that this call closes, as of the try `gathered_at`."""
+    gathered_at: int = -1
     recalled: tuple[int, int] | None = None
-    """The try, and the version that a lobby was read at, for which the log was asked for its outcome and knew none."""
+    """The try and the version of the lobby for which the log had no outcome of this command."""
     read: Any = UNSET
-    """What its body carries, or why it carries nothing."""
+    """The decoded body, or the error."""
     received_at: float = msgspec.field(default_factory=time.monotonic)
 
     def seconds_left(self, otherwise: float = inf) -> float:
@@ -74,7 +75,7 @@ class PendingCall(msgspec.Struct, eq=False):
         return self.received_at + patience_ms / 1000 - time.monotonic() if patience_ms else otherwise
 
     def carried(self) -> Any:
-        """Its body as a JSON value, decoded once however often the call is decided. Raises BadBody."""
+        """The body as a JSON value, decoded only once. Raises BadBody."""
         if self.read is UNSET:
             try:
                 self.read = parse_json(self.call.body)
@@ -84,7 +85,7 @@ class PendingCall(msgspec.Struct, eq=False):
             raise self.read
         return self.read
 
-    def count(self, under_way: UnderWay) -> None:
+    def count(self, under_way: CallCounter) -> None:
         """Count this call until it is answered."""
         under_way.count += 1
         self.counted = under_way
@@ -99,7 +100,7 @@ class PendingCall(msgspec.Struct, eq=False):
         )
 
     def refuse_busy(self) -> None:
-        """The call could not be finished now."""
+        """Refuse because the call cannot be finished now."""
         self.refuse(BUSY)
 
     def _leave(self) -> None:
@@ -109,7 +110,7 @@ class PendingCall(msgspec.Struct, eq=False):
 
 
 class Submission(PendingCall):
-    """A worker's command on its way: its outcome is a value, `outcome`."""
+    """A worker's command; its result is the future `outcome`."""
 
     outcome: asyncio.Future[Accepted | Refused] | None = None
 
@@ -125,3 +126,40 @@ class Submission(PendingCall):
         self._leave()
         if self.outcome is not None and not self.outcome.done():
             self.outcome.set_result(outcome)
+
+
+_encode = msgspec.json.encode
+
+
+def api_request(pending: PendingCall, seed: str = "0") -> ApiRequest:
+    """Read the body of `command` and `query`: {route, params, query, body, offset}. Raises BadBody."""
+    call, carried = pending.call, pending.carried()
+    try:
+        named: dict[str, Any] = {name: carried[name] for name in ("route", "params", "query")}
+        body = carried.get("body")
+        return msgspec.convert(
+            {
+                **named, "stream": call.target, "body": None, "agent_id": call.agent, "name": call.name,
+                "operator": call.operator, "command_id": call.command_id, "seed": seed,
+            },
+            ApiRequest,
+        ).with_body(body)  # fmt: skip
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadBody(str(error)) from error
+
+
+def offset_of(pending: PendingCall) -> int:
+    """The offset of the requested part of a long answer. Raises BadBody."""
+    offset = pending.carried().get("offset", 0)
+    return offset if isinstance(offset, int) and offset >= 0 else 0
+
+
+def body_of(reply: ApiReply) -> bytes:
+    return reply.body if isinstance(reply.body, bytes) else _encode(reply.body)
+
+
+def closed_to(decider: Decider[Any], snapshot: Snapshot, call: Call) -> bool:
+    """Whether a private game must look to the caller as if it did not exist."""
+    if not snapshot.summary.hidden or call.operator or call.agent in decider.participants(snapshot.state):
+        return False
+    return not hmac.compare_digest(call.invite, snapshot.summary.invite)

@@ -1,4 +1,4 @@
-"""The streams in memory: bounded, filled from the log, thrown away at will."""
+"""The streams in memory: a bounded cache, filled from the log."""
 
 import asyncio
 from collections import OrderedDict
@@ -15,13 +15,13 @@ from playmolt_core.log.port import EventLog, StoredFacts
 
 _READING = 32
 Prepare = Callable[[Any], Awaitable[None]]
-"""Fetches what rules need in memory for a state. Raises LogUnavailable."""
-AWAY_SECONDS = 0.2
-"""How long to wait before a log that was away is asked again."""
+"""Loads what the rules need in memory for a state. Raises LogUnavailable."""
+RETRY_SECONDS = 0.2
+"""The pause before a retry if the log is unavailable."""
 
 
 class StreamCache:
-    """A bounded cache of entries, least recently used first out; an entry with uncommitted changes stays."""
+    """A bounded LRU cache of streams; entries with uncommitted changes are never evicted."""
 
     def __init__(self, decider: Decider[Any], log: EventLog, limit: int, prepare: Prepare | None = None) -> None:
         self._decider = decider
@@ -42,7 +42,7 @@ class StreamCache:
         return entry
 
     def put(self, entry: CachedStream) -> None:
-        """Keep an entry; the longest unused ones go."""
+        """Add an entry and evict the least recently used ones."""
         self._entries[entry.stream] = entry
         self._entries.move_to_end(entry.stream)
         for stream in list(islice(self._entries, max(0, len(self._entries) - self._limit))):
@@ -50,26 +50,26 @@ class StreamCache:
                 del self._entries[stream]
 
     def fresh(self, stream: str) -> CachedStream:
-        """A stream of this engine's game that nothing is stored of."""
+        """A new stream of this engine's game."""
         return fresh_stream(self._decider, stream, self._log.new_key(stream))
 
     def settle(self, entry: CachedStream) -> None:
-        """Hear that changes of a stream are committed: a lobby that has grown is read anew, from a snapshot."""
+        """Note that changes of a stream are committed. A lobby that has grown is dropped and read from a snapshot."""
         if outgrown(entry):
             self.drop(entry.stream)
 
     def drop(self, stream: str) -> None:
-        """Forget a stream: memory and log disagree, or may."""
+        """Remove a stream because memory and log may differ."""
         self._entries.pop(stream, None)
         if self.read_last(stream):
             self._read_last = None
 
     def read_last(self, stream: str) -> StoredFacts | None:
-        """What was read of a stream, if no other has been read since."""
+        """The facts of a stream, if it was the last stream read."""
         return self._read_last[1] if self._read_last and self._read_last[0] == stream else None
 
     async def read(self, stream: str) -> CachedStream | None:
-        """Read a stream from the log; None when it is unknown. A lobby always exists.
+        """Read a stream from the log; None if it does not exist. A lobby always exists.
 
         Raises Archived and LogUnavailable.
         """

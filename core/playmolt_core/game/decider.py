@@ -6,10 +6,9 @@ from functools import lru_cache
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import msgspec
-from msgspec import UnsetType
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.game_messages import Fault, GameSummary
-from playmolt_schemas.identity import NOT_SAID, Identity
+from playmolt_schemas.identity import NO_IDENTITY, Identity
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -50,7 +49,7 @@ class Join(Command, frozen=True, kw_only=True):
 
     agent_id: str
     name: str
-    identity: Identity = NOT_SAID
+    identity: Identity = NO_IDENTITY
 
 
 class Leave(Command, frozen=True, kw_only=True):
@@ -210,8 +209,8 @@ class Decider(Protocol[S]):
         """Whether an agent who sits in the game has given it up, and may sit elsewhere."""
         ...
 
-    def fill_after(self, state: S) -> int | UnsetType:
-        """How many seconds after its opening house bots are asked into a game; UNSET: never."""
+    def fill_after(self, state: S) -> int | None:
+        """How many seconds after its creation house bots may join a game; None: never."""
         ...
 
     def lacks(self, state: S) -> str:

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
+from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.records import Record
 from rpds import HashTrieMap
 
@@ -58,3 +59,13 @@ def step(decider: Decider[S], state: S, record: Record) -> S:
     """Fold one stored record. Raises LookupError for a type that no class reads."""
     event = read_event(decider, record.type, record.schema_version, record.data)
     return decider.evolve(state, event, time_of(record))
+
+
+class Snapshot(msgspec.Struct, frozen=True, gc=False):
+    """The state with the version, hash and time of its last record."""
+
+    state: Any
+    version: int
+    hash: str
+    at: datetime
+    summary: GameSummary

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import msgspec
-from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
-from playmolt_schemas.codes import Code
+from playmolt_schemas.codes import Code, faults
+from playmolt_schemas.text import reason_fault, trimmed
 from typing_extensions import override
 
 from playmolt_core.game.decider import (
@@ -19,6 +19,7 @@ from playmolt_core.game.decider import (
     Decider,
     Decision,
     Effect,
+    EndGame,
     Event,
     Refused,
     Viewer,
@@ -100,8 +101,8 @@ class Game(Decider[S]):
         return False
 
     @override
-    def fill_after(self, state: S) -> int | UnsetType:
-        return UNSET
+    def fill_after(self, state: S) -> int | None:
+        return None
 
     @override
     def lacks(self, state: S) -> str:
@@ -143,3 +144,11 @@ class Game(Decider[S]):
 
 def _nothing(_: Any, __: DeadlinePassed) -> Decision:
     return Accepted()
+
+
+def ended(command: EndGame, event: Callable[..., Event]) -> Decision:
+    """Let it end with `event(reason=…)`, the reason trimmed; refused when the reason is empty, long or unstorable."""
+    reason = trimmed(command.reason)
+    if fault := reason_fault(reason):
+        return Refused(Code.INVALID_REQUEST, f"Say why: reason {fault}.", faults({"reason": fault}))
+    return Accepted((event(reason=reason),))

@@ -19,12 +19,11 @@ from playmolt_core.db.migrate import newest_needed
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.effects.outages import Outages, beating
-from playmolt_core.effects.postgres_leases import PgLeases
-from playmolt_core.effects.postgres_outages import PgOutages
+from playmolt_core.effects.postgres import PgLeases, PgOutages
 from playmolt_core.engine.engine import Engine
 from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.engine.stream_cache import Prepare
-from playmolt_core.engine.writes.completing import Complete
+from playmolt_core.engine.writes.body_completer import Complete
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Decider
 from playmolt_core.llm.catalogue import Catalogue, load

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 from playmolt_core.effects.callbacks.address import BadAddress, allowed, checked, resolved
-from playmolt_core.effects.callbacks.client import Answer, CallbackClient, signature
-from playmolt_core.effects.callbacks.faults import Fault
+from playmolt_core.effects.callbacks.client import CallbackAnswer, CallbackClient, signature
+from playmolt_core.effects.callbacks.faults import CallbackFailure
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -37,7 +37,9 @@ async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 
 @asynccontextmanager
-async def called(serve: Serve, *, seconds: float = 10.0, private: bool = True) -> AsyncIterator[Answer | Fault]:
+async def called(
+    serve: Serve, *, seconds: float = 10.0, private: bool = True
+) -> AsyncIterator[CallbackAnswer | CallbackFailure]:
     serving: list[asyncio.Task[None]] = []
 
     async def to_its_end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -75,29 +77,29 @@ async def called(serve: Serve, *, seconds: float = 10.0, private: bool = True) -
 )
 async def test_what_is_no_action_is_a_fault_of_its_own(serve: Serve, what: str) -> None:
     async with called(serve) as answer:
-        assert isinstance(answer, Fault)
+        assert isinstance(answer, CallbackFailure)
         assert answer.what == what
 
 
 async def test_a_server_that_hangs_is_left_in_time() -> None:
     async with called(hanging, seconds=0.2) as answer:
-        assert isinstance(answer, Fault)
+        assert isinstance(answer, CallbackFailure)
         assert answer.what == "callback_timeout"
 
 
 async def test_an_object_is_the_answer() -> None:
     async with called(answering("200 OK", b'{"type": "vote"}')) as answer:
-        assert answer == Answer({"type": "vote"}, b'{"type": "vote"}')
+        assert answer == CallbackAnswer({"type": "vote"}, b'{"type": "vote"}')
 
 
 async def test_a_server_that_is_private_or_not_there_is_not_reached() -> None:
     async with called(answering("200 OK", b"{}"), private=False) as answer:
-        assert isinstance(answer, Fault)
+        assert isinstance(answer, CallbackFailure)
         assert answer.what == "callback_address"
     client = CallbackClient(private=True)
     gone = await client.call("http://127.0.0.1:1/", "secret", b"{}", "key")
     await client.close()
-    assert isinstance(gone, Fault)
+    assert isinstance(gone, CallbackFailure)
     assert gone.what == "callback_unreachable"
 
 

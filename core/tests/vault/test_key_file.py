@@ -53,7 +53,7 @@ def test_a_file_without_keys_says_so(path: Path, text: str) -> None:
 def test_two_keys_of_one_id_are_refused(path: Path) -> None:
     entry = json.loads(path.read_text("utf-8"))[0]
     path.write_text(json.dumps([entry, entry]), "utf-8")
-    with pytest.raises(InvalidKeyFile, match="two of one id"):
+    with pytest.raises(InvalidKeyFile, match="two with the same id"):
         KeyFile(path)
 
 

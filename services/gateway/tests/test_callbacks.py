@@ -7,12 +7,12 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
-from playmolt_core.effects.callbacks.client import Answer
-from playmolt_core.effects.callbacks.faults import Fault
+from playmolt_core.effects.callbacks.client import CallbackAnswer
+from playmolt_core.effects.callbacks.faults import CallbackFailure
 from playmolt_core.ops.metrics import render
 from playmolt_gateway.callbacks import seat_calls
 from playmolt_gateway.callbacks.seat_calls import SeatCalls
-from playmolt_gateway.http.metrics import CallFigures
+from playmolt_gateway.http.metrics import CallbackMetrics
 from playmolt_schemas.envelopes import Call
 
 URL = "https://93.184.216.34/turn"
@@ -21,13 +21,13 @@ SECONDS = 20
 
 
 @pytest.fixture(autouse=True)
-def figures(monkeypatch: pytest.MonkeyPatch) -> CallFigures:
-    fresh = CallFigures()
-    monkeypatch.setattr(seat_calls, "FIGURES", fresh)
+def figures(monkeypatch: pytest.MonkeyPatch) -> CallbackMetrics:
+    fresh = CallbackMetrics()
+    monkeypatch.setattr(seat_calls, "CALLBACK_METRICS", fresh)
     return fresh
 
 
-def counted(figures: CallFigures) -> dict[str, int]:
+def counted(figures: CallbackMetrics) -> dict[str, int]:
     return {outcome: count for outcome, count in figures.calls.items() if count}
 
 
@@ -114,11 +114,13 @@ class Table:
         asked = {"game_id": GAME, "gameType": "ox", "state": state, "actions": [{"type": "vote"}], "over": False}
         return None if self.over else {**asked, "turn_id": f"question {self.asked}"}
 
-    async def call(self, url: str, secret: str, body: bytes, key: str, seconds: float | None = None) -> Answer | Fault:
+    async def call(
+        self, url: str, secret: str, body: bytes, key: str, seconds: float | None = None
+    ) -> CallbackAnswer | CallbackFailure:
         del url, secret, seconds
         self.calls.append((msgspec.json.decode(body), key))
         answer = self.answers.pop(0) if self.answers else {"type": "vote"}
-        return answer if isinstance(answer, Fault) else Answer(answer, msgspec.json.encode(answer))
+        return answer if isinstance(answer, CallbackFailure) else CallbackAnswer(answer, msgspec.json.encode(answer))
 
     async def played(self) -> None:
         """Have the seat called until its game is over and told."""
@@ -130,7 +132,9 @@ class Table:
         assert store.seats[self.agent] == {}
 
 
-async def test_an_answer_goes_into_its_question_and_the_end_is_told_once(platform: Any, figures: CallFigures) -> None:
+async def test_an_answer_goes_into_its_question_and_the_end_is_told_once(
+    platform: Any, figures: CallbackMetrics
+) -> None:
     table = Table(platform)
     table.last = 2
     await table.played()
@@ -148,9 +152,9 @@ async def test_an_answer_goes_into_its_question_and_the_end_is_told_once(platfor
 
 
 async def test_a_call_that_gives_no_action_is_a_fault_told_in_the_next_one_under_the_same_key(
-    platform: Any, figures: CallFigures
+    platform: Any, figures: CallbackMetrics
 ) -> None:
-    table = Table(platform, Fault("callback_status", "answered 500, not 200"), {"forfeit": {"what": "No!"}})
+    table = Table(platform, CallbackFailure("callback_status", "answered 500, not 200"), {"forfeit": {"what": "No!"}})
     await table.played()
     first, second, third = table.calls[:3]
     assert first[0]["last_error"] is None
@@ -169,7 +173,7 @@ async def test_a_seat_may_forfeit(platform: Any) -> None:
 
 
 async def test_a_refused_action_is_asked_anew_three_times_then_the_deadline_decides(
-    platform: Any, figures: CallFigures
+    platform: Any, figures: CallbackMetrics
 ) -> None:
     table = Table(platform)
     table.refusal = (400, "wrong_action")

@@ -1,4 +1,4 @@
-"""The jury as the trial engine hosts it."""
+"""Builds the jury for the trial engine."""
 
 from playmolt_core.db.content.packs import PgPacks
 from playmolt_core.effects.leased_effect import Worker
@@ -20,7 +20,7 @@ from playmolt_jury.workers.uploaded_cases import UploadedCases
 
 
 def build(context: ServiceContext) -> HostedGame:
-    """Raises ValueError for a chain without a key that pays, and for a pack that cannot be played."""
+    """Raises ValueError for a chain without a deployer key, and for an invalid pack."""
     settings = context.settings
     jury = rules.jury(
         packs(settings.packs),
@@ -33,7 +33,7 @@ def build(context: ServiceContext) -> HostedGame:
 
     async def chain() -> Chain:
         if not settings.evm_rpc_url:
-            raise ChainUnavailable("EVM_RPC_URL is not set: there is no chain to vote on")
+            raise ChainUnavailable("EVM_RPC_URL is not set: no chain to vote on")
         return await connect(settings.evm_rpc_url, key, settings.jury_secret, settings.evm_confirmations)
 
     aliases = (SCRIPTED, *context.catalogue.models)

@@ -79,14 +79,17 @@ MOVES: Final[frozenset[tuple[PhaseName, PhaseName]]] = frozenset(
         ("persuasion", "deliberation"),
     )
 )
-"""Where the overseer may lead."""
+"""The phase changes that the overseer may request."""
 _EVIDENCE_PHASES: Final[frozenset[PhaseName]] = frozenset(("prologue", "investigation", "persuasion", "deliberation"))
-"""What is read later changes nothing any more; and the last record before the vote is the phase's."""
+"""Reading an item in a later phase is not logged: the last record before the vote is the phase change."""
 
 
 class Jury(Game[State]):
-    """The decider of the AI jury. `show_stances` is the operator's switch that shows numbers instead of bands alone,
-    `explorer` the address of a block explorer for links, "" for none."""
+    """The decider of the AI jury.
+
+    `show_stances` shows stances as numbers, not only as bands. `explorer` is the address of a block explorer, "" for
+    none.
+    """
 
     game = "jury"
     rules_version = 2
@@ -96,7 +99,7 @@ class Jury(Game[State]):
     opening = frozenset((commands.OpenJury,))
     unknown = unknown_session()
     from_content = frozenset(("jury_opened", "witness_talked", "evidence_unlocked", "ended"))
-    foreign = Refused(Code.INVALID_REQUEST, "A jury session has calls of its own; it is no bot game.")
+    foreign = Refused(Code.INVALID_REQUEST, "A jury session is not a bot game. Use the routes under /api/jury/sessions.")
 
     def __init__(
         self, cases: PackLibrary, content_version: str, *, show_stances: bool = False, explorer: str = ""
@@ -129,7 +132,7 @@ class Jury(Game[State]):
         )
 
     def material(self, state: State) -> Material:
-        """The content in the session's language; LookupError when this process has not the session's pack."""
+        """The content in the session's language; LookupError when this process does not have the session's pack."""
         return self.cases.material(state.pack_digest, state.language)
 
     def pack(self, state: State) -> Pack:
@@ -148,7 +151,7 @@ class Jury(Game[State]):
 
     @override
     def decide(self, state: State, command: Command, at: datetime) -> Decision:
-        """A session is its owner's alone, and a call that was taken already changes nothing."""
+        """Only the owner may command a session. Repeating a call that was already accepted changes nothing."""
         if state.version and isinstance(command, commands.OwnerCommand):
             if command.agent_id != state.owner:
                 return self.unknown
@@ -160,7 +163,7 @@ class Jury(Game[State]):
 
     @override
     def public(self, state: State, event: Event, viewer: Viewer) -> JuryMessage | None:
-        """A message for the session's owner; there is none for anybody else."""
+        """A message for the session's owner; None for anyone else."""
         if not owns(state, viewer.agent_id):
             return None
         message = views.public(event, self.material(state), show_stances=self.shows_stances(state))
@@ -168,22 +171,22 @@ class Jury(Game[State]):
 
     @override
     def view(self, state: State, viewer: Viewer) -> JurySession | UnseenJury:
-        """The session as its owner sees it; anybody else sees nothing of it."""
+        """The session as its owner sees it; anyone else gets UnseenJury."""
         if not owns(state, viewer.agent_id):
             return UnseenJury()
         return views.session(state, self.pack(state), show_stances=self.shows_stances(state))
 
     def shown_verdict(self, state: State) -> VerdictView | None:
-        """The verdict with the explorer where it can be looked up; None before it."""
+        """The verdict with the address of the block explorer; None before the verdict."""
         return replace(state.verdict, explorer=self.explorer) if state.verdict else None
 
     def shows_stances(self, state: State) -> bool:
-        """Whether stances may be seen as numbers: after the verdict, or by the operator's switch."""
+        """Whether stances are shown as numbers: after the verdict, or if `show_stances` is set."""
         return self.show_stances or state.verdict is not None
 
     @override
     def operator_view(self, state: State) -> Mapping[str, Any]:
-        """What pins the session; what was said in it stays its owner's."""
+        """Metadata only; what was said in the session is visible to its owner alone."""
         return {"language": state.language, "model": state.model, "seed": state.seed}
 
     @override
@@ -208,7 +211,7 @@ class Jury(Game[State]):
 
     def _open(self, state: State, command: commands.OpenJury) -> Decision:
         if state.version:
-            return Refused(Code.ALREADY_STARTED, "This session exists already. Open another one.")
+            return Refused(Code.ALREADY_STARTED, "This session already exists. Open another one.")
         uploaded = {each.id: each for each in command.uploaded}
         cases = {pack.id: tuple(pack.materials) for pack in self.cases.offered()}
         cases |= {each.id: each.languages for each in command.uploaded}
@@ -242,7 +245,7 @@ class Jury(Game[State]):
         if witness is None:
             return no_witness()
         if state.phase != "investigation":
-            return wrong_phase(state.phase, "Witnesses are heard in the investigation")
+            return wrong_phase(state.phase, "You can question witnesses in the phase investigation only")
         request = bodies.read_talk(command.body)
         if not isinstance(request, TalkRequest):
             return invalid(request)
@@ -300,7 +303,7 @@ def owns(state: State, agent_id: str | None) -> bool:
 
 
 def evidence_refusal(state: State, evidence_id: str) -> Refused | None:
-    """Why an item cannot be had; None when it can."""
+    """The refusal for an item that does not exist or is locked; None when it is available."""
     if state.item(evidence_id) is None:
         return no_item()
     return locked() if evidence_id in state.still_locked else None
@@ -309,13 +312,13 @@ def evidence_refusal(state: State, evidence_id: str) -> Refused | None:
 def _already_taken(state: State, call: str) -> bool:
     known = state.outcomes.get(call)
     if isinstance(known, FailedCall):
-        # What failed may be tried again, also while other jurors still have turns of this call to take.
+        # A failed call may be retried, even while other jurors still have turns of it to take.
         return False
     return known is not None or any(turn.call == call for turn in state.turns)
 
 
 def _busy() -> Refused:
-    return refused(Code.BUSY, "A juror is still thinking. Wait for it (the stream tells), then call again.")
+    return refused(Code.BUSY, "A juror is still thinking. Wait for its answer in the event stream, then retry.")
 
 
 def _change_phase(state: State, command: commands.ChangePhase) -> Decision:
@@ -325,7 +328,7 @@ def _change_phase(state: State, command: commands.ChangePhase) -> Decision:
     if request.to == state.phase:
         return Accepted()
     if (state.phase, request.to) not in MOVES:
-        return wrong_phase(state.phase, f"Nothing leads to {request.to} now")
+        return wrong_phase(state.phase, f"You cannot go to {request.to} now")
     if state.turns:
         return _busy()
     return Accepted((PhaseChanged(from_=state.phase, to=request.to),))
@@ -333,7 +336,7 @@ def _change_phase(state: State, command: commands.ChangePhase) -> Decision:
 
 def _show(state: State, witness: Witness, evidence_id: str) -> Decision:
     if state.item(evidence_id) is None:
-        return invalid(faults({"evidence_id": "is no item of evidence; GET …/evidence lists them"}))
+        return invalid(faults({"evidence_id": "does not exist; GET …/evidence lists the items"}))
     if evidence_id in state.still_locked:
         return locked()
     return Accepted(dialogue.show(witness, state.talks.get(witness.id, Talk()), evidence_id, state.still_locked))
@@ -345,7 +348,7 @@ def _say(state: State, witness: Witness, choice_id: str) -> Decision:
     choice = next((each for each in offered if each.id == choice_id), None)
     if choice is None:
         known = ", ".join(each.id for each in offered) or "none"
-        return invalid(faults({"choice": f"is not offered; there are {known}"}))
+        return invalid(faults({"choice": f"is not available; choose one of: {known}"}))
     return Accepted(dialogue.say(witness, talk, choice, state.still_locked))
 
 
@@ -361,7 +364,7 @@ def _chat(state: State, command: commands.Chat) -> Decision:
     if command.juror_id not in state.juror_states:
         return no_juror()
     if state.phase != "persuasion":
-        return wrong_phase(state.phase, "Jurors are talked to in the phase persuasion")
+        return wrong_phase(state.phase, "You can talk to jurors in the phase persuasion only")
     request = bodies.read_chat(command.body)
     if not isinstance(request, ChatRequest):
         return invalid(request)
@@ -374,7 +377,7 @@ def _present(state: State, command: commands.Present) -> Decision:
     if refusal := evidence_refusal(state, command.evidence_id):
         return refusal
     if state.phase != "persuasion":
-        return wrong_phase(state.phase, "Evidence is presented to jurors in the phase persuasion")
+        return wrong_phase(state.phase, "You can present evidence to jurors in the phase persuasion only")
     if errors := bodies.empty_faults(command.body):
         return invalid(errors)
     started = TurnStarted(call=command.call, turn="present", juror_id=command.juror_id, evidence_id=command.evidence_id)
@@ -382,15 +385,15 @@ def _present(state: State, command: commands.Present) -> Decision:
 
 
 def _with_juror(state: State, started: TurnStarted) -> Decision:
-    # Those under way count too: otherwise many calls at once would get past the limit.
+    # Turns in progress count too: otherwise many concurrent calls would exceed the limit.
     if state.juror_states[started.juror_id].rounds_left <= len(state.pending(started.juror_id)):
-        return refused(Code.NO_ROUNDS_LEFT, "All rounds with this juror are used. Talk to another one.")
+        return refused(Code.NO_ROUNDS_LEFT, "You have used all rounds with this juror. Talk to another juror.")
     return Accepted((started,))
 
 
 def _next_round(state: State, command: commands.NextRound) -> Decision:
     if state.phase != "deliberation":
-        return wrong_phase(state.phase, "The jurors debate in the phase deliberation")
+        return wrong_phase(state.phase, "The jurors debate in the phase deliberation only")
     if errors := bodies.empty_faults(command.body):
         return invalid(errors)
     if state.turns:
@@ -412,14 +415,14 @@ def _next_round(state: State, command: commands.NextRound) -> Decision:
 
 def _note(state: State, command: commands.SendNote) -> Decision:
     if state.phase != "deliberation":
-        return wrong_phase(state.phase, "Notes are passed in the phase deliberation, until its last round has run")
+        return wrong_phase(state.phase, "You can send notes in the phase deliberation only, before its last round ends")
     request = bodies.read_note(command.body, state.juror_ids)
     if not isinstance(request, NoteRequest):
         return invalid(request)
     if any(turn.kind == "speech" for turn in state.turns):
         return _busy()
     if state.notes_left <= 0:
-        return refused(Code.NO_NOTES_LEFT, "All notes of this deliberation are used.")
+        return refused(Code.NO_NOTES_LEFT, "You have used all notes of this deliberation.")
     return Accepted((TurnStarted(call=command.call, turn="note", juror_id=request.juror_id, text=request.text),))
 
 

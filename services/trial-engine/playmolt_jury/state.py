@@ -1,4 +1,4 @@
-"""A session as it stands: the fold of its events. Tuples and dicts in it are never changed in place."""
+"""The state of a session: the fold of its events. Its tuples and dicts are never mutated."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -64,11 +64,11 @@ from playmolt_jury.persuasion.repetition import RememberedMessage, took_back
 from playmolt_jury.persuasion.stance import SPEECHES
 
 KEPT_OUTCOMES: Final = 128
-"""How many answers are kept for repeated calls: all that can succeed in a session, and the newest that failed."""
+"""Outcomes stored for retried calls: all successful ones of a session and the latest failures."""
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
-    """What the overseer said or presented to a juror, and the answer."""
+    """A message of the overseer, or a presented item, and the juror's answer."""
 
     text: str = ""
     evidence_id: str = ""
@@ -77,7 +77,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
-    """What moved a juror: by whom, which way, with what."""
+    """The latest change of a juror's stance: who caused it, in which direction, by which message."""
 
     cause: Cause
     by: str
@@ -88,7 +88,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JurorState(msgspec.Struct, frozen=True, kw_only=True):
-    """How a juror stands now. `notes` wait for its next speech."""
+    """The state of a juror. `notes` are pending until its next speech."""
 
     stance: int
     exchanges: tuple[Exchange, ...] = ()
@@ -97,17 +97,17 @@ class JurorState(msgspec.Struct, frozen=True, kw_only=True):
     led: int = 0
     notes: tuple[str, ...] = ()
     remembered: tuple[RememberedMessage, ...] = ()
-    """Everything from the overseer, in the order of the log."""
+    """Every message from the overseer, in log order."""
     last_move: Move | None = None
 
     @property
     def rounds_left(self) -> int:
-        """How many dialogue rounds the overseer still has with this juror."""
+        """Dialogue rounds that the overseer has left with this juror."""
         return self.rounds - len(self.exchanges)
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn that waits for a model; `id` is its effect."""
+    """A turn that waits for a model; `id` is the id of its effect."""
 
     id: str
     call: str
@@ -120,7 +120,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """As it stands in the header of the turn's requests."""
+        """The name of the turn in the header of its model requests."""
         if self.kind == "note":
             return "classify"
         return f"{self.kind}:{self.juror_id}" + (f":{self.round}" if self.kind == "speech" else "")
@@ -137,7 +137,7 @@ Outcome = ChatReply | NoteReply | RoundReply | FailedCall
 
 
 class Debate(msgspec.Struct, frozen=True, kw_only=True):
-    """A round of deliberation under way, with the snapshot of stances that it began with."""
+    """The deliberation round in progress, with the stances at its start."""
 
     round: int
     leader: str
@@ -157,7 +157,7 @@ class Debate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ballot(msgspec.Struct, frozen=True, kw_only=True):
-    """A juror's vote. `settled`: it stands on the chain, or can never get there."""
+    """A juror's vote. `settled`: it is on the chain, or the case closed without it."""
 
     guilty: bool
     stance: int
@@ -168,7 +168,7 @@ class Ballot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Contract(msgspec.Struct, frozen=True, kw_only=True):
-    """The case on the chain."""
+    """The deployed contract of the case."""
 
     address: str
     chain_id: int
@@ -217,11 +217,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def notes_left(self) -> int:
-        """Those being read count as sent."""
+        """Notes that wait for classification count as sent."""
         return self.rules.notes - self.notes_used - sum(turn.kind == "note" for turn in self.turns)
 
     def juror(self, juror_id: str) -> Juror:
-        """LookupError when there is none of that id."""
+        """LookupError for an unknown id."""
         for file in self.jurors:
             if file.id == juror_id:
                 return file
@@ -251,7 +251,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def found(self) -> Found:
-        """What the overseer found out."""
+        """How much of the evidence the overseer has found."""
         if not self.unlocked:
             return "nothing"
         return "something" if self.still_locked or len(self.read) < len(self.evidence) else "everything"
@@ -260,7 +260,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         return next((turn for turn in self.turns if turn.id == effect_id), None)
 
     def pending(self, juror_id: str) -> tuple[Turn, ...]:
-        """The turns that a juror has yet to take, first things first."""
+        """The pending turns of a juror, in order."""
         return tuple(turn for turn in self.turns if turn.juror_id == juror_id)
 
 
@@ -303,7 +303,7 @@ def _read(state: State, event: EvidenceRead, _: datetime) -> Changes:
 
 
 def _started(state: State, event: TurnStarted, at: datetime) -> Changes:
-    # The version makes a turn that is asked again another effect.
+    # The version gives a repeated turn a new effect id.
     effect = digest(["turn", state.game_id, state.version + 1, event.call, event.turn, event.juror_id])[:32]
     turn = Turn(
         id=effect,
@@ -318,7 +318,7 @@ def _started(state: State, event: TurnStarted, at: datetime) -> Changes:
     changes: Changes = {"turns": (*state.turns, turn)}
     if event.turn == "speech" and state.debate:
         changes["debate"] = replace(state.debate, call=event.call)
-    # A call that failed and is made again has no answer yet.
+    # A failed call that is retried has no outcome yet.
     changes["outcomes"] = {call: outcome for call, outcome in state.outcomes.items() if call != event.call}
     return changes
 
@@ -419,7 +419,7 @@ def _moved(state: State, event: StanceChanged, _: datetime) -> Changes:
 
 
 def _weighed(heard: tuple[RememberedMessage, ...], event: StanceChanged) -> tuple[RememberedMessage, ...]:
-    """What is remembered of the newest message once it is known how far it moved its juror."""
+    """Records how far the latest message moved its juror."""
     if not heard or event.cause in ("speech", "weakness"):
         return heard
     if any(part.rule == "taken_back" for part in event.parts):
@@ -443,7 +443,7 @@ def _move(state: State, current: JurorState, event: StanceChanged) -> Move:
             for part in event.parts
             if part.rule == "topic" and part.impact
         ),
-        # A note is in its juror's next speech, and nowhere else.
+        # A note appears in the prompt of its juror's next speech only.
         text="" if event.cause == "note" else source.text,
         evidence_id=source.evidence_id,
     )
@@ -530,7 +530,7 @@ def _aborted(_: State, __: GameAborted, ___: datetime) -> Changes:
 
 
 def _without(state: State, juror_id: str) -> tuple[Turn, ...]:
-    """A juror does one thing after the other, so what is done or failed is its first."""
+    """Removes the juror's first pending turn: a juror takes its turns in order."""
     done = state.pending(juror_id)[:1]
     return tuple(turn for turn in state.turns if turn not in done)
 

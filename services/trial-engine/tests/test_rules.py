@@ -39,7 +39,7 @@ def test_the_first_event_pins_what_the_game_follows_from(tables: Any) -> None:
         "seed": "123456789012345678901234567890",
         "rules_version": Trial.rules_version,
         "content_version": Trial().content_version,
-        "config": {"phase_deadline_seconds": 30},
+        "config": {"phase_deadline_seconds": 30, "deadlines": (), "language": "ko"},
     }
 
 

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.effects.outages import Outages
-from playmolt_core.effects.postgres_outages import PgOutages
+from playmolt_core.effects.postgres import PgOutages
 
 from core.tests.effects.outages_contract import SILENCE, Now, OutagesContract, Sleep
 

@@ -8,7 +8,7 @@ import pytest
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.effects.leases import Leases
-from playmolt_core.effects.postgres_leases import PgLeases
+from playmolt_core.effects.postgres import PgLeases
 from playmolt_core.llm.batch_calls import BatchCalls, PgBatchCalls
 from playmolt_core.llm.limits import Allowance, ModelLimits
 from playmolt_core.llm.postgres_limits import PgModelLimits

@@ -110,5 +110,5 @@ def _opened(state: State) -> GameEnded:
             )
             for rank, (seat, points) in enumerate(zip(ranked, RANK_POINTS, strict=True), start=1)
         ),
-        faults=state.faults or (),
+        faults=state.faults,
     )

@@ -13,12 +13,12 @@ import msgspec
 from playmolt_schemas.limits import CALLBACK_SECONDS
 
 from playmolt_core.effects.callbacks.address import BadAddress, resolved
-from playmolt_core.effects.callbacks.faults import Fault
+from playmolt_core.effects.callbacks.faults import CallbackFailure
 
 ANSWER_BYTES: Final = 64 * 1024
 
 
-class Answer(msgspec.Struct, frozen=True):
+class CallbackAnswer(msgspec.Struct, frozen=True):
     """The JSON object that a server answered with, and its bytes."""
 
     value: Mapping[str, Any]
@@ -48,20 +48,22 @@ class CallbackClient:
     async def close(self) -> None:
         await self._client.aclose()
 
-    async def call(self, url: str, secret: str, body: bytes, key: str, seconds: float | None = None) -> Answer | Fault:
+    async def call(
+        self, url: str, secret: str, body: bytes, key: str, seconds: float | None = None
+    ) -> CallbackAnswer | CallbackFailure:
         """Post a body and read the answer; never raises for what a server or the network does."""
         bound = min(self._seconds, self._seconds if seconds is None else max(seconds, 0.0))
         try:
             async with asyncio.timeout(bound):
                 return await self._post(url, secret, body, key)
         except TimeoutError:
-            return Fault("callback_timeout", f"no whole answer within {bound:.1f} s")
+            return CallbackFailure("callback_timeout", f"no whole answer within {bound:.1f} s")
         except BadAddress as error:
-            return Fault("callback_address", f"the URL {error}")
+            return CallbackFailure("callback_address", f"the URL {error}")
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
-            return Fault("callback_unreachable", f"{type(error).__name__}: {error}"[:300])
+            return CallbackFailure("callback_unreachable", f"{type(error).__name__}: {error}"[:300])
 
-    async def _post(self, url: str, secret: str, body: bytes, key: str) -> Answer | Fault:
+    async def _post(self, url: str, secret: str, body: bytes, key: str) -> CallbackAnswer | CallbackFailure:
         target = await resolved(url, private=self._private)
         timestamp = str(int(time.time()))
         headers = {
@@ -79,22 +81,24 @@ class CallbackClient:
             "POST", target.url, content=body, headers=headers, extensions=extensions
         ) as response:
             if response.is_redirect or 300 <= response.status_code < 400:
-                return Fault("callback_redirect", f"answered {response.status_code}; redirects are not followed")
+                return CallbackFailure(
+                    "callback_redirect", f"answered {response.status_code}; redirects are not followed"
+                )
             if response.status_code != 200:
-                return Fault("callback_status", f"answered {response.status_code}, not 200")
+                return CallbackFailure("callback_status", f"answered {response.status_code}, not 200")
             read = bytearray()
             async for part in response.aiter_raw():
                 read += part
                 if len(read) > ANSWER_BYTES:
-                    return Fault("callback_too_large", f"answered more than {ANSWER_BYTES} bytes")
+                    return CallbackFailure("callback_too_large", f"answered more than {ANSWER_BYTES} bytes")
         return _object(bytes(read))
 
 
-def _object(body: bytes) -> Answer | Fault:
+def _object(body: bytes) -> CallbackAnswer | CallbackFailure:
     try:
         value = json.loads(body)
     except (ValueError, RecursionError) as error:
-        return Fault("callback_body", f"answered no JSON: {str(error)[:200]}")
+        return CallbackFailure("callback_body", f"answered no JSON: {str(error)[:200]}")
     if not isinstance(value, dict):
-        return Fault("callback_body", "answered JSON that is no object")
-    return Answer(value, body)
+        return CallbackFailure("callback_body", "answered JSON that is no object")
+    return CallbackAnswer(value, body)

@@ -15,7 +15,7 @@ CallbackFault = Literal[
 ]
 
 
-class Fault(msgspec.Struct, frozen=True):
+class CallbackFailure(msgspec.Struct, frozen=True):
     """Why a call gave no action; `detail` is for the bot's author."""
 
     what: CallbackFault

@@ -1,4 +1,4 @@
-"""Answers of `query`: a route of the game's own that reads, or looks again at what a command came to."""
+"""Answers of `query`: a game's own route that reads, or that polls the result of a command."""
 
 import asyncio
 from collections import OrderedDict
@@ -9,13 +9,12 @@ import msgspec
 from playmolt_schemas.api import ErasedSession
 from playmolt_schemas.limits import BUS_REPLY_BYTES
 
-from playmolt_core.engine.api_requests import api_request, body_of, offset_of
-from playmolt_core.engine.erasing import Erasing
-from playmolt_core.engine.pending_call import NO_GAME, PendingCall
+from playmolt_core.engine.pending_call import NO_GAME, PendingCall, api_request, body_of, offset_of
 from playmolt_core.engine.reads.sources import Reply, Sources, refusal
+from playmolt_core.engine.session_erasure import SessionErasure
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import Refused
-from playmolt_core.game.snapshot import Snapshot
+from playmolt_core.game.fold import Snapshot
 from playmolt_core.vault.vault import Erased
 
 _KEPT = 8
@@ -26,23 +25,23 @@ Fetch = Callable[[Any, ApiRequest], Awaitable[ApiReply | Refused]]
 
 
 class ApiQueries:
-    """Answers the routes of one game. `fetches` has those whose answer lies elsewhere, once the api lets it be had."""
+    """Answers the routes of one game. `fetches` handles routes with external answers, after the API authorized them."""
 
     def __init__(
         self,
         sources: Sources,
         api: GameApi[Any] | None,
         fetches: Mapping[str, Fetch] | None,
-        erasing: Erasing | None = None,
+        erasure: SessionErasure | None = None,
     ) -> None:
         self._sources = sources
         self._api = api
         self._fetches = fetches or {}
-        self._erasing = erasing
+        self._erasure = erasure
         self._making: OrderedDict[tuple[Any, ...], asyncio.Task[ApiReply | Refused]] = OrderedDict()
 
     async def query(self, pending: PendingCall) -> Reply:
-        """A body too long for one message goes out in parts."""
+        """Answer a query; a long body is sent in parts."""
         api, request = self._api, api_request(pending)
         if api is None:
             return refusal(NO_GAME)
@@ -62,7 +61,7 @@ class ApiQueries:
             return _newest(api, await self._sessions_of(request), request)
         snapshot = await self._sources.unless_archived(request.stream)
         if snapshot is None:
-            # Worded by the api, so that what is another's looks like what is not there.
+            # The API words it, so that a session of someone else looks like a missing one.
             return self.unknown(api, request)
         if request.route in self._fetches:
             may = api.answer(snapshot.state, request)
@@ -72,11 +71,11 @@ class ApiQueries:
         return api.answer(snapshot.state, request)
 
     def unknown(self, api: GameApi[Any], request: ApiRequest) -> ApiReply | Refused:
-        """What is told of a session that is not there."""
+        """The answer about a session that does not exist."""
         return api.answer(self._sources.decider.initial(request.stream), request)
 
     async def _made(self, api: GameApi[Any], snapshot: Snapshot, request: ApiRequest) -> ApiReply | Refused:
-        """Make an answer beside the loop, kept for the calls that fetch its other parts and for who asks again."""
+        """Compute an answer in a thread; it is cached for repeated calls and for calls that fetch its other parts."""
         key = (
             request.stream,
             snapshot.version,
@@ -92,7 +91,7 @@ class ApiQueries:
                 self._making.popitem(last=False)
         making = self._making[key]
         try:
-            # Shielded: a caller who gives up and asks again finds it done, or at least under way.
+            # Shielded: if the caller gives up and retries, the result is ready or in progress.
             return await asyncio.shield(making)
         except Exception:
             self._making.pop(key, None)
@@ -109,7 +108,7 @@ class ApiQueries:
         try:
             snapshot = await self._sources.unless_archived(stream)
         except Erased:
-            return await self._erasing.row(stream) if self._erasing else None
+            return await self._erasure.row(stream) if self._erasure else None
         return snapshot.state if snapshot else None
 
 
@@ -119,7 +118,7 @@ def _encoded(api: GameApi[Any], state: Any, request: ApiRequest) -> ApiReply | R
 
 
 def _newest(api: GameApi[Any], states: list[Any], request: ApiRequest) -> ApiReply | Refused:
-    """List what fits into one message, newest first: a list made twice could differ between its parts."""
+    """The newest sessions that fit into one message; parts of a list computed twice could differ."""
     while True:
         reply = api.many(states, request)
         if isinstance(reply, Refused) or len(states) < 2 or len(body_of(reply)) <= BUS_REPLY_BYTES:

@@ -1,4 +1,4 @@
-"""Answers page by page: `events`, `feed`, `games`, `log`."""
+"""Paged answers: `events`, `feed`, `games`, `log`."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,7 +15,7 @@ from playmolt_core.engine.messages import message
 from playmolt_core.engine.pending_call import NO_GAME, PendingCall
 from playmolt_core.engine.reads.sources import NO_SESSION, Page, Reply, Sources, fitting, refusal
 from playmolt_core.game.decider import PUBLIC, Refused, Viewer
-from playmolt_core.game.snapshot import Snapshot
+from playmolt_core.game.fold import Snapshot
 from playmolt_core.log.port import ListedGame
 
 _encode = msgspec.json.encode
@@ -31,13 +31,13 @@ class List(msgspec.Struct, frozen=True):
     idle_seconds: int | None = None
     agent: str | None = None
     invite: str | None = None
-    """The private game of this hash of an invite, and no other."""
+    """Only the private game with this invite hash."""
     fill: bool = False
-    """The private games that wait for house bots by now; the operator's to ask."""
+    """Only private games that are waiting for house bots; for the operator."""
 
 
 class FeedReads:
-    """Shows what happened, to whom it may be shown, and which games there are."""
+    """Reads events as their viewers may see them, and lists games."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
@@ -96,8 +96,8 @@ class FeedReads:
 
     async def _is_to_be_filled(self, game: ListedGame) -> bool:
         snapshot = await self._sources.unless_archived(game.stream) if game.summary.hidden else None
-        after = UNSET if snapshot is None else self._decider.fill_after(snapshot.state)
-        return after is not UNSET and game.created_at + timedelta(seconds=after) <= datetime.now(UTC)
+        after = None if snapshot is None else self._decider.fill_after(snapshot.state)
+        return after is not None and game.created_at + timedelta(seconds=after) <= datetime.now(UTC)
 
     def _line(self, game: ListedGame) -> dict[str, Any]:
         summary = game.summary
@@ -132,13 +132,15 @@ class FeedReads:
         return 200, b'{"records":[%b],"next_after":%d,"more":%b}' % (b",".join(taken), next_after, more)
 
     def _log_closed(self, pending: PendingCall, snapshot: Snapshot) -> Refused | None:
-        """Why one who is not the operator may not read a game's log; None when one may."""
+        """Why a caller other than the operator may not read the log; None if allowed."""
         private = self._sources.private
         if private and self._sources.viewer(snapshot, pending.call.agent) == PUBLIC:
             return self._sources.unknown
         if self._decider.game in RUN_TYPES:
-            return Refused(Code.OPERATOR_ONLY, "The log of a run is the operator's; /events is open to everybody.")
+            return Refused(
+                Code.OPERATOR_ONLY, "Only the operator may read the log of a run. Use /events for its public events."
+            )
         if not snapshot.summary.over:
-            open_now = "" if private else "; /events is open all the time"
-            return Refused(Code.LOG_NOT_FINISHED, f"The log opens when it is over{open_now}.")
+            hint = "" if private else " Use /events for its public events."
+            return Refused(Code.LOG_NOT_FINISHED, f"The log is available after the end.{hint}")
         return None

@@ -1,4 +1,4 @@
-"""The reading half of an engine: answers that change nothing (docs/engine-operations.md)."""
+"""The read side of an engine: queries that change nothing (docs/engine-operations.md)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -7,14 +7,13 @@ from typing import Any
 import msgspec
 
 from playmolt_core.db.errors import LogUnavailable
-from playmolt_core.engine.api_requests import api_request
 from playmolt_core.engine.committed_reads import CommittedReads
-from playmolt_core.engine.erasing import Erasing
-from playmolt_core.engine.pending_call import ARCHIVED_GAME, BadBody, PendingCall
+from playmolt_core.engine.pending_call import ARCHIVED_GAME, BadBody, PendingCall, api_request
 from playmolt_core.engine.reads.api_queries import ApiQueries, Fetch
 from playmolt_core.engine.reads.feeds import FeedReads
 from playmolt_core.engine.reads.sources import NO_SESSION, Reply, Sources
 from playmolt_core.engine.reads.states import StateReads
+from playmolt_core.engine.session_erasure import SessionErasure
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Decider, Refused
 from playmolt_core.log.port import Archived, EventLog
@@ -24,11 +23,11 @@ from playmolt_core.vault.vault import Erased
 _log = log("reads")
 _UNDER_WAY = 5_000
 _SECONDS = 10.0
-"""For a call without a deadline."""
+"""The timeout of a call that does not say how long it waits."""
 
 
 class Reads:
-    """Answers calls beside each other, bounded in number and, by the caller's deadline, in time."""
+    """Answers calls concurrently, bounded in number and by the caller's timeout."""
 
     def __init__(
         self,
@@ -37,13 +36,13 @@ class Reads:
         streams: CommittedReads,
         api: GameApi[Any] | None = None,
         fetches: Mapping[str, Fetch] | None = None,
-        erasing: Erasing | None = None,
+        erasure: SessionErasure | None = None,
     ) -> None:
         sources = Sources(decider, event_log, streams)
-        states, feeds = StateReads(sources, erasing), FeedReads(sources)
-        self._erasing, self._api = erasing, api
+        states, feeds = StateReads(sources, erasure), FeedReads(sources)
+        self._erasure, self._api = erasure, api
         self._sources = sources
-        self._queries = ApiQueries(sources, api, fetches, erasing)
+        self._queries = ApiQueries(sources, api, fetches, erasure)
         self._archived = NO_SESSION if sources.private else ARCHIVED_GAME
         self._tasks: set[asyncio.Task[None]] = set()
         self._handlers: dict[str, Callable[[PendingCall], Awaitable[Reply]]] = {
@@ -55,7 +54,7 @@ class Reads:
             "games": feeds.games,
             "log": feeds.log,
             "query": self._queries.query,
-            **({"erase": erasing.erase} if erasing else {}),
+            **({"erase": erasure.erase} if erasure else {}),
         }
 
     def take(self, pending: PendingCall) -> None:
@@ -79,7 +78,7 @@ class Reads:
             await self._refuse_erased(pending)
         except (msgspec.MsgspecError, BadBody):
             pending.refuse(BadBody.refused)
-        except Exception as error:  # a stored event that does not fold or a bug: this call fails, the engine goes on
+        except Exception as error:  # a bug or a stored event that does not fold: only this call fails
             kind, frames = type(error).__name__, where(error)
             _log.error("read_failed", op=call.op, target=call.target, error=kind, traceback=frames)
             pending.refuse_busy()
@@ -88,16 +87,16 @@ class Reads:
 
     async def _refuse_erased(self, pending: PendingCall) -> None:
         try:
-            refused = await self._erasing.refused(pending.call) if self._erasing else None
+            refused = await self._erasure.refusal_for(pending.call) if self._erasure else None
         except LogUnavailable:
             pending.refuse_busy()
             return
         pending.refuse(refused or self._unknown(pending))
 
     def _unknown(self, pending: PendingCall) -> Refused:
-        """Worded as for what never was."""
+        """The refusal for a session that never existed."""
         if pending.call.op == "query" and self._api is not None:
-            told = self._queries.unknown(self._api, api_request(pending))
-            if isinstance(told, Refused):
-                return told
+            answer = self._queries.unknown(self._api, api_request(pending))
+            if isinstance(answer, Refused):
+                return answer
         return self._sources.unknown

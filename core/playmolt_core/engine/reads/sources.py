@@ -1,6 +1,8 @@
-"""What the reads of one game share: where they read, who looks, and what fits into an answer."""
+"""What the reads of one game share: streams, history, viewers, and the size of answers."""
 
-from collections.abc import Iterable
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -10,17 +12,62 @@ from playmolt_schemas.identifiers import SESSION_TYPES
 from playmolt_schemas.limits import BUS_REPLY_BYTES, PAGE_DEFAULT, PAGE_MAX
 
 from playmolt_core.engine.committed_reads import CommittedReads
-from playmolt_core.engine.pending_call import NO_GAME
-from playmolt_core.engine.privacy import closed_to
-from playmolt_core.engine.reads.history import Histories
-from playmolt_core.game.decider import PUBLIC, Decider, Refused, Viewer
-from playmolt_core.game.snapshot import Snapshot
-from playmolt_core.log.port import Archived, EventLog
+from playmolt_core.engine.pending_call import NO_GAME, closed_to
+from playmolt_core.game.decider import PUBLIC, Decider, Event, Refused, Viewer
+from playmolt_core.game.fold import Snapshot
+from playmolt_core.log.folding import facts_of
+from playmolt_core.log.port import Archived, EventLog, StoredFacts
+
+_KEPT = 128
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """An event, its time, and the state after it."""
+
+    event: Event
+    at: datetime
+    state: Any
+
+
+class Histories:
+    """Cached histories of recently requested games, extended from the log on demand."""
+
+    def __init__(
+        self, decider: Decider[Any], event_log: EventLog, read_last: Callable[[str], StoredFacts | None]
+    ) -> None:
+        self._read_last = read_last
+        self._decider = decider
+        self._log = event_log
+        self._kept: OrderedDict[str, tuple[Moment, ...]] = OrderedDict()
+
+    async def of(self, stream: str, version: int) -> tuple[Moment, ...]:
+        """The moments from 1 to at least `version` (index = version - 1). Raises LogUnavailable."""
+        moments = self._kept.get(stream, ())
+        if len(moments) < version:
+            stored = None if moments else self._read_last(stream)
+            if stored is None or stored.head.version < version:
+                stored = await self._log.facts(stream, after=len(moments))
+            moments = self._extended(stream, moments, stored) if stored else moments
+            self._kept[stream] = moments
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        if stream in self._kept:
+            self._kept.move_to_end(stream)
+        return moments
+
+    def _extended(self, stream: str, moments: tuple[Moment, ...], stored: StoredFacts) -> tuple[Moment, ...]:
+        state = moments[-1].state if moments else self._decider.initial(stream)
+        more = []
+        for event, at in facts_of(self._decider, stored):
+            state = self._decider.evolve(state, event, at)
+            more.append(Moment(event, at, state))
+        return (*moments, *more)
+
 
 Reply = tuple[int, bytes] | tuple[int, bytes, str, int]
-"""Status and body; then the type of what is no JSON, and the length of what is sent in parts."""
+"""(status, body, content type, total length). The type is empty for JSON; the length is set for partial bodies only."""
 
-NO_SESSION = Refused(Code.NOT_FOUND, "You have no such session. Its list is at the path without an id.")
+NO_SESSION = Refused(Code.NOT_FOUND, "You have no such session. List your sessions with GET at the path without an id.")
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -39,7 +86,7 @@ def refusal(refused: Refused) -> Reply:
 
 
 def fitting(items: Iterable[bytes]) -> list[bytes]:
-    """Take what fits into one answer on the bus; at least one item."""
+    """The items that fit into one answer on the bus; at least one."""
     taken: list[bytes] = []
     size = 0
     for item in items:
@@ -51,7 +98,7 @@ def fitting(items: Iterable[bytes]) -> list[bytes]:
 
 
 class Sources:
-    """The committed streams of one game, and their log and history."""
+    """The committed streams of one game, their log and their history."""
 
     def __init__(self, decider: Decider[Any], event_log: EventLog, streams: CommittedReads) -> None:
         self.decider = decider
@@ -59,14 +106,14 @@ class Sources:
         self.streams = streams
         self.histories = Histories(decider, event_log, streams.read_last)
         self.private = decider.game in SESSION_TYPES
-        """Whether each game is its owner's alone."""
+        """Whether each stream belongs to one owner."""
         self.unknown = NO_SESSION if self.private else NO_GAME
 
     def viewer(self, snapshot: Snapshot, agent: str) -> Viewer:
         return Viewer(agent) if agent and agent in self.decider.participants(snapshot.state) else PUBLIC
 
     async def shown(self, call: Call) -> Snapshot | None:
-        """The game that a call is about; None where its caller may not know of it. Raises LogUnavailable, Archived."""
+        """The game of a call; None if the caller may not see it. Raises LogUnavailable, Archived."""
         snapshot = await self.streams.snapshot(call.target)
         return None if snapshot is None or closed_to(self.decider, snapshot, call) else snapshot
 

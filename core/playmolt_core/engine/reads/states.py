@@ -1,4 +1,4 @@
-"""Answers about one state of a game: `state`, `turn`, `operator`."""
+"""Answers about a state of a game: `state`, `turn`, `operator`."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -9,11 +9,11 @@ from playmolt_schemas.api import ActionOffer, Turn
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import lobby_of, rfc3339
 
-from playmolt_core.engine.erasing import Erasing
 from playmolt_core.engine.pending_call import NO_GAME, PendingCall
 from playmolt_core.engine.reads.sources import Reply, Sources, refusal
+from playmolt_core.engine.session_erasure import SessionErasure
 from playmolt_core.game.decider import PUBLIC, Refused, Viewer
-from playmolt_core.game.snapshot import Snapshot
+from playmolt_core.game.fold import Snapshot
 from playmolt_core.vault.vault import Erased
 
 _encode = msgspec.json.encode
@@ -27,7 +27,7 @@ class StateAt(msgspec.Struct, frozen=True):
 
 
 def timed(view: msgspec.Struct) -> msgspec.Struct:
-    """A view with what is left now until its deadline."""
+    """A view with the seconds left until its deadline."""
     deadline = getattr(view, "deadline", None)
     if deadline is None:
         return view
@@ -36,10 +36,10 @@ def timed(view: msgspec.Struct) -> msgspec.Struct:
 
 
 class StateReads:
-    """Shows states: as one may see them, as an agent's turn, as the operator's page has them."""
+    """Reads states: as a viewer may see them, as an agent's turn, and for the operator."""
 
-    def __init__(self, sources: Sources, erasing: Erasing | None = None) -> None:
-        self._erasing = erasing
+    def __init__(self, sources: Sources, erasure: SessionErasure | None = None) -> None:
+        self._erasure = erasure
         self._sources = sources
         self._decider = sources.decider
 
@@ -54,20 +54,20 @@ class StateReads:
         state = snapshot.state
         if request.at is not None:
             if not 1 <= request.at <= snapshot.version:
-                detail = f"`at` must be between 1 and {snapshot.version}, the game's version."
+                detail = f"`at` must be between 1 and {snapshot.version}, the current version of the game."
                 return refusal(Refused(Code.NOT_FOUND, detail))
             state = (await self._sources.histories.of(pending.call.target, request.at))[request.at - 1].state
             return 200, _encode(self._decider.view(state, viewer))
         return 200, _encode(timed(self._decider.view(state, viewer)))
 
     def _viewer(self, pending: PendingCall, snapshot: Snapshot, request: StateAt) -> Viewer | Refused:
-        """A seat's view of a finished game is anybody's; a past state is shown as to a spectator."""
+        """Anyone may read a seat's view of a finished game; other past states are shown as to a spectator."""
         if request.seat is None:
             return PUBLIC if request.at is not None else self._sources.viewer(snapshot, pending.call.agent)
         if not snapshot.summary.over:
-            return Refused(Code.NOT_FINISHED, "A seat's view can be read when the game is over.")
+            return Refused(Code.NOT_FINISHED, "A seat's view is available after the game has ended.")
         if request.seat not in self._decider.participants(snapshot.state):
-            return Refused(Code.NOT_FOUND, "Nobody with this id sits in the game; `participants` lists who does.")
+            return Refused(Code.NOT_FOUND, "No participant of this game has this id. See `participants` in the state.")
         return Viewer(request.seat)
 
     async def turn(self, pending: PendingCall) -> Reply:
@@ -86,7 +86,7 @@ class StateReads:
         return 200, _encode({"turn": turn, "games": [{"game_id": stream, "version": snapshot.version}]})
 
     async def _seated(self, agent: str) -> tuple[str, Snapshot] | None:
-        """The unfinished game an agent sits in, and where it stands."""
+        """The unfinished game in which an agent has a seat, with its snapshot."""
         lobby = await self._sources.streams.snapshot(lobby_of(self._decider.game))
         stream = lobby.state.seat_of(agent) if lobby else None
         snapshot = await self._sources.unless_archived(stream) if stream else None
@@ -96,7 +96,7 @@ class StateReads:
 
     async def operator(self, pending: PendingCall) -> Reply:
         if not pending.call.operator:
-            return refusal(Refused(Code.OPERATOR_ONLY, "Only the operator sees this."))
+            return refusal(Refused(Code.OPERATOR_ONLY, "Only the operator may read this."))
         stream = pending.call.target
         try:
             snapshot = await self._sources.streams.snapshot(stream)
@@ -110,8 +110,8 @@ class StateReads:
         return 200, _encode(head | self._summary(snapshot) | times | self._inside(snapshot))
 
     async def _erased(self, stream: str) -> Reply:
-        """What is left of an erased session for the operator."""
-        found = await self._erasing.page(stream) if self._erasing else None
+        """An erased session, for the operator."""
+        found = await self._erasure.page(stream) if self._erasure else None
         if found is None or found.erased_at is None:
             return refusal(NO_GAME)
         head = {"game_id": stream, "gameType": self._decider.game, "version": found.version, "phase": "erased"}

@@ -1,4 +1,4 @@
-"""Plans of `command`: a call of a game's own that changes something, with what it brings about in another stream."""
+"""Plans of `command`: a game's own route that changes a stream, possibly with a linked change of another stream."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -6,11 +6,10 @@ from typing import Any
 
 from playmolt_schemas.codes import Code, problem_bytes
 
-from playmolt_core.engine.api_requests import api_request, body_of
 from playmolt_core.engine.cached_stream import CachedStream
-from playmolt_core.engine.pending_call import NO_GAME, BadBody, PendingCall
-from playmolt_core.engine.writes.chaining import append
+from playmolt_core.engine.pending_call import NO_GAME, BadBody, PendingCall, api_request, body_of
 from playmolt_core.engine.writes.plans import Change, Plan, refusal
+from playmolt_core.engine.writes.record_chain import append
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import Accepted, Command, Decider, Decision, Refused
 
@@ -39,7 +38,7 @@ class ApiCommands:
         api, change = self._api, Change(entry)
         request = api_request(pending, self._draw_seed())
         if api is None or request.route not in api.writes:
-            raise BadBody(f"no route {request.route} changes anything here")
+            raise BadBody(f"route {request.route} is not a writing route of this game")
         at = max(self._now(), entry.head.at)
         decision = self._decided(api, entry.head.state, request, at)
         if isinstance(decision, Refused):
@@ -57,7 +56,7 @@ class ApiCommands:
         return Plan(changes, reply.status, body_of(reply), remember_on=remember)
 
     def opens(self, pending: PendingCall) -> bool:
-        """Whether a call may open the stream it names: workers are trusted to, and their command says so.
+        """Whether a call may open the stream that it names; workers always may.
 
         Raises BadBody.
         """
@@ -68,7 +67,7 @@ class ApiCommands:
         return api_request(pending).route in self._api.opens
 
     def unknown(self, pending: PendingCall) -> Refused:
-        """The refusal of a call about a stream that is not there, worded as for one that the caller may not know of.
+        """The refusal of a call about a missing stream; the same as for one that the caller may not see.
 
         Raises BadBody.
         """
@@ -83,11 +82,11 @@ class ApiCommands:
     def answer(self, state: Any, request: ApiRequest) -> ApiReply | Refused:
         """The answer of a route from a state."""
         if self._api is None:
-            return Refused(Code.NOT_FOUND, "This game has no calls of its own.")
+            return Refused(Code.NOT_FOUND, "This game has no routes of its own.")
         return self._api.answer(state, request)
 
     def status(self, request: ApiRequest) -> int:
-        """The status of a remembered answer."""
+        """The status of a stored answer."""
         return 201 if self._api and request.route in self._api.opens else 200
 
     def _decided(self, api: GameApi[Any], state: Any, request: ApiRequest, at: datetime) -> Decision:

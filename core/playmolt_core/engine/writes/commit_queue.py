@@ -1,4 +1,4 @@
-"""What gathers for the next commit while the present one is under way (group commit without a timer)."""
+"""The queue of the next commit, filled while the current one is in progress (group commit without a timer)."""
 
 from collections.abc import Collection, Iterable, Iterator
 
@@ -12,7 +12,7 @@ from playmolt_core.log.port import Outcome, Unit
 from playmolt_core.vault.stream_key import fingerprint_under
 
 _REMEMBERED = (200, 201)
-"""The answers whose body a repeat gets; any other is answered from what the stream has come to."""
+"""Statuses of answers with a stored body; other repeats are answered from the current state of the stream."""
 
 
 class Group(msgspec.Struct, eq=False):
@@ -22,10 +22,10 @@ class Group(msgspec.Struct, eq=False):
     answers: list[tuple[PendingCall, Plan]] = []
     outcomes: list[Outcome] = []
     full: bool = False
-    """Another rests on it: it takes no more."""
+    """Another group depends on it, so it accepts no more commands."""
 
     def absorb(self, other: "Group") -> None:
-        """Take over another group; they have no stream in common yet."""
+        """Merge another group, which has no stream in common."""
         self.changes |= other.changes
         self.answers += other.answers
         self.outcomes += other.outcomes
@@ -34,19 +34,19 @@ class Group(msgspec.Struct, eq=False):
         return Unit(streams=[change.to_append() for change in self.changes.values()], outcomes=self.outcomes)
 
     def shards(self, count: int) -> frozenset[int]:
-        """The shards that its streams lie in, of so many."""
+        """The shards of its streams, given the number of shards."""
         return frozenset(shard_of(stream, count) for stream in self.changes)
 
     def calls(self) -> Iterable[PendingCall]:
-        """The calls of this group in the order they were decided."""
+        """The calls of this group in the order of their decisions."""
         return (pending for pending, _ in self.answers)
 
 
 class CommitQueue:
-    """The groups of the next commits, found by the streams they touch; a group is of at most `limit` commands.
+    """The groups of the next commits, by the streams that they change; a group has at most `limit` commands.
 
-    What touches the streams of a group that is full begins one behind it, which rests on it. A batch is of one shard,
-    or of the two that a group touches: so writers of different shards never wait for each other.
+    A change of a full group's stream starts a new group that depends on it. A batch belongs to one shard, or to the two
+    shards of its groups, so that writers of different shards never wait for each other.
     """
 
     def __init__(self, limit: int, shards: int = 1) -> None:
@@ -59,9 +59,7 @@ class CommitQueue:
         return bool(self._groups)
 
     def add(self, pending: PendingCall, plan: Plan) -> None:
-        """Put a plan, decided on the heads as they are, with the groups that share a stream with it, which become one;
-        move the heads on.
-        """
+        """Add a plan, decided on the current heads, and advance the heads. Groups that share a stream with it merge."""
         group = self._group_for(plan)
         for change in plan.changes:
             entry = change.entry
@@ -83,8 +81,8 @@ class CommitQueue:
         newest = (self._newest.get(change.entry.stream) for change in plan.changes)
         touched = list(dict.fromkeys(group for group in newest if group is not None))
         if not touched or any(group.full for group in touched) or sum(map(_commands, touched)) >= self._limit:
-            for rested_on in touched:
-                rested_on.full = True
+            for dependency in touched:
+                dependency.full = True
             group = Group()
             self._groups[group] = None
             return group
@@ -94,7 +92,7 @@ class CommitQueue:
         return group
 
     def _merge(self, group: Group, other: Group) -> None:
-        """Nothing rests on either, and what they rest on is before them: so the place of both is the end."""
+        """No group depends on either, and their dependencies are before them, so the merged group goes to the end."""
         group.absorb(other)
         for merged in (group, other):
             del self._groups[merged]
@@ -103,7 +101,7 @@ class CommitQueue:
             self._newest[stream] = group
 
     def cut(self) -> list[Group]:
-        """Take whole groups of the oldest one's shards, oldest first, until there are as many commands as the limit."""
+        """Take whole groups with the shards of the oldest one, oldest first, up to the limit of commands."""
         batch: list[Group] = []
         size = 0
         for group in self._of_one_kind():
@@ -118,22 +116,22 @@ class CommitQueue:
         return batch
 
     def _of_one_kind(self) -> Iterator[Group]:
-        """The groups that lie where the oldest one does, but for those that rest on one of another kind."""
+        """The groups with the same shards as the oldest one, except those that depend on a group with other shards."""
         if self._shards == 1:
             yield from self._groups
             return
         wanted: frozenset[int] | None = None
         passed: set[str] = set()
         for group in self._groups:
-            lies_in = group.shards(self._shards)
-            wanted = wanted or lies_in
-            if lies_in == wanted and passed.isdisjoint(group.changes):
+            shards = group.shards(self._shards)
+            wanted = wanted or shards
+            if shards == wanted and passed.isdisjoint(group.changes):
                 yield group
             else:
                 passed |= group.changes.keys()
 
     def take_touching(self, streams: Collection[str]) -> list[Group]:
-        """Take the groups that rest on one of these streams."""
+        """Take the groups that change one of these streams."""
         found = [group for group in self._groups if not group.changes.keys().isdisjoint(streams)]
         self._take(found)
         return found

@@ -1,46 +1,47 @@
-"""What a call comes to: streams to change and an answer, or what has to be there first."""
+"""The result of planning a call: changes and an answer, or what must be loaded first."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
+from playmolt_schemas.api import ActionAccepted, Ended, Forfeited, Resigned
 from playmolt_schemas.game_messages import Fault
 from playmolt_schemas.identifiers import SESSION_TYPES
 
 from playmolt_core.engine.cached_stream import CachedStream
 from playmolt_core.engine.pending_call import PendingCall
 from playmolt_core.game.decider import Refused
-from playmolt_core.game.snapshot import Snapshot
+from playmolt_core.game.fold import Snapshot
 from playmolt_core.log.port import NewKey, NewRecord, StreamAppend
 
 
 class Need(msgspec.Struct, frozen=True, gc=False):
-    """A stream that has to be in memory first."""
+    """A stream must be loaded first."""
 
     stream: str
 
 
 class Repeat(msgspec.Struct, frozen=True, gc=False):
-    """The command was decided before: its outcome is remembered on this stream."""
+    """The command was already decided; its outcome is stored with this stream."""
 
     stream: str
 
 
 class Recall(msgspec.Struct, frozen=True, gc=False):
-    """The command may have been decided before this stream, from version `since` on, was in memory."""
+    """The command may have been decided before version `since`, from which the stream was loaded."""
 
     stream: str
     since: int
 
 
 class NeedFaults(msgspec.Struct, frozen=True, gc=False):
-    """What was counted in a game, which its closing event has to hold."""
+    """The counted faults of a game must be loaded first, for its closing event."""
 
     stream: str
 
 
 class Change:
-    """What is to happen to one stream; no records: a decision rests on its version and changes nothing."""
+    """A change of one stream. Without records, the decision only depends on the version of the stream."""
 
     __slots__ = ("before", "due", "due_before", "entry", "head", "owner", "records")
 
@@ -50,13 +51,13 @@ class Change:
         self.head: Snapshot = entry.head
         self.records: list[NewRecord] = []
         self.due: datetime | None = None
-        """When the stream's earliest effect after these records is due."""
+        """When the earliest effect of the stream is due after these records."""
         self.due_before = entry.due
         self.owner = ""
-        """Who opened a sealed stream, when this change does."""
+        """The owner of a sealed stream, if this change opens it."""
 
     def extend(self, later: "Change") -> None:
-        """Go on with a change that was decided on this one's head."""
+        """Append a change that was decided on this change's head."""
         if later.records:
             self.records += later.records
             self.due = later.due
@@ -77,9 +78,9 @@ class Change:
         )
 
     def _moves(self) -> bool:
-        """Whether what a list shows of the stream, or its due time, is another than its row says.
+        """Whether the row of the stream must be updated: its list entry or due time changes.
 
-        The row of a session and of what is over always stands at the last record: by it they are erased and archived.
+        Rows of sessions and finished streams always follow the last record, because erasure and archiving use them.
         """
         before, after = self.before.summary, self.head.summary
         if not self.before.version or before != after or after.over or self.due != self.due_before:
@@ -88,20 +89,20 @@ class Change:
 
 
 class Plan(msgspec.Struct, frozen=True, gc=False):
-    """What is to be stored in one unit and answered after its commit."""
+    """What to store in one unit, and the answer after the commit."""
 
     changes: Sequence[Change]
     status: int = 200
     body: bytes = b""
     refused: Refused | None = None
-    """Why nothing is stored; it is answered in place of status and body."""
+    """The refusal to answer instead of status and body."""
     remember_on: CachedStream | None = None
-    """The stream, one of those that change, that keeps the outcome; None when a repeat may be decided afresh."""
+    """The changed stream that stores the outcome; None if a repeat may be decided again."""
     follows: bool = False
-    """The outcome follows from the records."""
+    """The outcome can be derived from the records."""
 
     fault: Fault | None = None
-    """What is counted before it is answered."""
+    """The fault to count before the answer."""
 
     def answer(self, pending: PendingCall) -> None:
         if self.refused is None:
@@ -114,5 +115,19 @@ Planned = Need | NeedFaults | Repeat | Recall | Plan
 
 
 def refusal(entry: CachedStream, refused: Refused) -> Plan:
-    """A refusal rests on the stream's version like any answer: it is sent once that version is known to be current."""
+    """A refusal depends on the stream's version like any answer; it is sent once the version is known to be current."""
     return Plan((Change(entry),) if entry.head.version else (), refused=refused)
+
+
+_encode = msgspec.json.encode
+
+
+def answer(op: str, stream: str, phase: str, version: int, receipt: str | None) -> bytes:
+    """The body of a seat's 2xx answer. `receipt` is the hash of the first record; None: the action changed nothing."""
+    if op == "end":
+        return _encode(Ended(stream, phase, version))
+    if op == "resign":
+        return _encode(Resigned(version=version, phase=phase))
+    if op == "forfeit":
+        return _encode(Forfeited(version=version, phase=phase))
+    return _encode(ActionAccepted("pass" if receipt is None else "accepted", version, phase, receipt))

@@ -1,4 +1,4 @@
-"""The writing half of an engine: calls arrive, are decided, committed, and answered after the commit."""
+"""The write side of an engine: calls are decided, committed, and answered after the commit."""
 
 import asyncio
 import time
@@ -9,28 +9,28 @@ from typing import Any
 
 from playmolt_schemas.envelopes import Answer, Call
 
-from playmolt_core.engine.pending_call import PendingCall, Submission, UnderWay
+from playmolt_core.engine.pending_call import CallCounter, PendingCall, Submission
 from playmolt_core.engine.stream_cache import StreamCache
-from playmolt_core.engine.writes.committing import Committing, OnCommit
-from playmolt_core.engine.writes.deciding import Deciding
-from playmolt_core.engine.writes.loading import ToldOfErased
-from playmolt_core.engine.writes.planning import Planner
+from playmolt_core.engine.writes.command_handler import CommandHandler
+from playmolt_core.engine.writes.group_committer import GroupCommitter, OnCommit
+from playmolt_core.engine.writes.planner import Planner
+from playmolt_core.engine.writes.stream_loader import ErasedRefusal
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Accepted, Command, Decider, Refused
 from playmolt_core.log.port import EventLog
 from playmolt_core.settings import Settings
 
 
-def _nobody(_: Answer) -> None:
-    """A submission answers its future."""
+def _no_response(_: Answer) -> None:
+    """Submissions resolve their future instead."""
 
 
 async def _nothing_erased(_: Call) -> None:
-    """Of games that cannot be erased."""
+    """The default for games that cannot be erased."""
 
 
 class Writes:
-    """Takes calls that change something. Every one is answered, at the latest with `unavailable`."""
+    """Accepts calls that change something. Every call is answered, at the latest with `unavailable`."""
 
     def __init__(
         self,
@@ -40,18 +40,18 @@ class Writes:
         settings: Settings,
         on_commit: OnCommit,
         api: GameApi[Any] | None = None,
-        erased: ToldOfErased = _nothing_erased,
+        erased: ErasedRefusal = _nothing_erased,
     ) -> None:
         self._most = settings.queue_commands
-        self._under_way = UnderWay()
+        self._under_way = CallCounter()
         config = {"phase_deadline_seconds": settings.phase_deadline_seconds}
         planner = Planner(decider, streams.get, streams.fresh, partial(datetime.now, UTC), config, api=api)
-        self.committing = Committing(event_log, streams, settings.batch_commands, on_commit, self._decide_again)
-        self._deciding = Deciding(decider, event_log, planner, streams, self.committing, erased)
+        self.committer = GroupCommitter(event_log, streams, settings.batch_commands, on_commit, self._decide_again)
+        self._handler = CommandHandler(decider, event_log, planner, streams, self.committer, erased)
 
     @property
     def under_way(self) -> int:
-        """Calls taken and not answered yet."""
+        """The number of accepted calls that are not answered yet."""
         return self._under_way.count
 
     def take(self, pending: PendingCall) -> None:
@@ -59,20 +59,20 @@ class Writes:
             pending.refuse_busy()
             return
         pending.count(self._under_way)
-        self._deciding.decide(pending)
+        self._handler.decide(pending)
 
     async def submit(self, stream: str, command: Command, command_id: str) -> Accepted | Refused:
-        """See `effects.ports.Submit`."""
+        """See `effects.leased_effect.Submit`."""
         outcome: asyncio.Future[Accepted | Refused] = asyncio.get_running_loop().create_future()
         call = Call(0, "act", stream, command_id=command_id)
-        self.take(Submission(call, _nobody, command, outcome=outcome))
+        self.take(Submission(call, _no_response, command, outcome=outcome))
         return await outcome
 
     async def drain(self, seconds: float) -> None:
-        """Wait until everything taken is answered, at most `seconds`."""
+        """Wait until all accepted calls are answered, at most `seconds`."""
         end = time.monotonic() + seconds
-        while self.under_way and time.monotonic() < end:  # noqa: ASYNC110 -- once in a life; an event is set per answer
+        while self.under_way and time.monotonic() < end:  # noqa: ASYNC110 -- once per process; an event would be set on every answer
             await asyncio.sleep(0.01)
 
     def _decide_again(self, calls: Iterable[PendingCall]) -> None:
-        self._deciding.again(calls)
+        self._handler.again(calls)

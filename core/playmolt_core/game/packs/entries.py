@@ -2,7 +2,7 @@
 
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
@@ -10,7 +10,7 @@ from playmolt_schemas.canonical import Files, files_digest
 from playmolt_schemas.game_messages import GameLanguage
 
 from playmolt_core.game.packs import shapes
-from playmolt_core.game.packs.faults import Fault, Flaw, Lines, PackFaulty, located
+from playmolt_core.game.packs.faults import InvalidPack, Lines, PackFault, PackFlaw, located
 from playmolt_core.game.packs.frame import PACK, PackFrame, PackGame, bounded, frame_flaws, limit_flaws, text_of
 from playmolt_core.game.packs.toml_lines import lines_of
 
@@ -52,7 +52,7 @@ def file_of(name: str, language: GameLanguage, languages: Sequence[GameLanguage]
     return f"{name}.json" if language == languages[0] else f"{name}.{language}.json"
 
 
-def check(files: Files, kind: EntryKind[Any]) -> tuple[Fault, ...]:
+def check(files: Files, kind: EntryKind[Any]) -> tuple[PackFault, ...]:
     """All that is wrong with a pack, in the order of files and lines."""
     return tuple(sorted(set(_faults(files, kind))))
 
@@ -60,7 +60,7 @@ def check(files: Files, kind: EntryKind[Any]) -> tuple[Fault, ...]:
 def read(files: Files, kind: EntryKind[E]) -> EntryPack[E]:
     """Raises PackFaulty with every fault."""
     if faults := check(files, kind):
-        raise PackFaulty(faults)
+        raise InvalidPack(faults)
     frame: PackFrame = shapes.built(tomllib.loads(text_of(files[PACK])), PackFrame)
     entries = {
         language: msgspec.json.decode(text_of(files[file_of(kind.name, language, frame.languages)]), type=kind.type)
@@ -69,15 +69,15 @@ def read(files: Files, kind: EntryKind[E]) -> EntryPack[E]:
     return EntryPack(id=frame.id, digest=files_digest(files), entries=entries)
 
 
-def _faults(files: Files, kind: EntryKind[Any]) -> Iterator[Fault]:
+def _faults(files: Files, kind: EntryKind[Any]) -> Iterator[PackFault]:
     try:
         text = text_of(files[PACK])
         raw = tomllib.loads(text)
     except KeyError:
-        yield Fault(PACK, 1, "missing_key", f"{PACK} is missing: write it")
+        yield PackFault(PACK, 1, "missing_key", f"{PACK} is missing: write it")
         return
     except (ValueError, RecursionError) as error:
-        yield Fault(PACK, 1, "syntax", f"this is no TOML in UTF-8: {error}")
+        yield PackFault(PACK, 1, "syntax", f"this is no TOML in UTF-8: {error}")
         return
     lines: dict[str, Lines] = {PACK: lines_of(text)}
     flaws = [*limit_flaws(files), *shapes.misshapen(PACK, raw, PackFrame)]
@@ -89,38 +89,40 @@ def _faults(files: Files, kind: EntryKind[Any]) -> Iterator[Fault]:
     known = {file_of(kind.name, language, frame.languages) for language in frame.languages}
     for path in sorted({*files, *known} - {PACK}):
         if path not in known:
-            flaws.append(Flaw(path, (), "unknown_file", "no pack has this file: take it out"))
+            flaws.append(PackFlaw(path, (), "unknown_file", "no pack has this file: take it out"))
         elif path not in files:
-            flaws.append(Flaw(path, (), "missing_text", f"{path} is missing: write it"))
+            flaws.append(PackFlaw(path, (), "missing_text", f"{path} is missing: write it"))
         else:
             found, lines[path] = _of_file(path, files[path], kind)
             flaws += found
     yield from (located(each, lines.get(each.file, {})) for each in flaws)
 
 
-def _of_file(path: str, content: bytes, kind: EntryKind[Any]) -> tuple[list[Flaw], Lines]:
+def _of_file(path: str, content: bytes, kind: EntryKind[Any]) -> tuple[list[PackFlaw], Lines]:
     try:
         text = text_of(content)
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
-        return [Flaw(path, (), "syntax", f"this is no JSON in UTF-8: {error}")], {(): line}
+        return [PackFlaw(path, (), "syntax", f"this is no JSON in UTF-8: {error}")], {(): line}
     lines: Lines = {(): 1, **{(place,): line for place, line in enumerate(_lines(text))}}
     flaws = list(shapes.misshapen(path, value, kind.type))
     if flaws:
         return flaws, lines
     if not 1 <= len(value) <= MOST:
-        flaws.append(Flaw(path, (), "out_of_bounds", f"{len(value)} entries; there may be 1 to {MOST}"))
+        flaws.append(PackFlaw(path, (), "out_of_bounds", f"{len(value)} entries; there may be 1 to {MOST}"))
     seen: set[str] = set()
     for place, entry in enumerate(msgspec.convert(value, type=kind.type)):
         name = kind.id_of(entry)
         if name in seen:
-            flaws.append(Flaw(path, (place,), "twice", f"{name!r} stands twice; take one out"))
+            flaws.append(PackFlaw(path, (place,), "twice", f"{name!r} stands twice; take one out"))
         seen.add(name)
         for each in kind.texts(entry):
             told = f"entry {place + 1}{each.place and f', {each.place}'}"
             flaws += bounded(path, (place,), told, each.text, each.most)
-        flaws += (Flaw(path, (place,), "out_of_bounds", f"entry {place + 1}: {told}") for told in kind.faults(entry))
+        flaws += (
+            PackFlaw(path, (place,), "out_of_bounds", f"entry {place + 1}: {told}") for told in kind.faults(entry)
+        )
     return flaws, lines
 
 
@@ -134,3 +136,21 @@ def _lines(text: str) -> Iterator[int]:
             return
         yield text.count("\n", 0, at) + 1
         at = decoder.raw_decode(text, at)[1]
+
+
+class PackLibrary(Generic[E]):
+    """Games name a pack when they are opened, and are drawn from just that one."""
+
+    def __init__(self, packs: Iterable[EntryPack[E]] = ()) -> None:
+        self._by_id = {pack.id: pack for pack in packs}
+        self._by_digest = {pack.digest: pack for pack in self._by_id.values()}
+
+    def ids(self) -> tuple[str, ...]:
+        return tuple(self._by_id)
+
+    def named(self, name: str) -> EntryPack[E] | None:
+        return self._by_id.get(name)
+
+    def of(self, digest: str) -> EntryPack[E] | None:
+        """The pack of a game; None when this process has not just that one."""
+        return self._by_digest.get(digest)

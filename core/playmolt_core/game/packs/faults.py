@@ -15,7 +15,7 @@ Path = tuple[str | int, ...]
 Lines = Mapping[Path, int]
 
 
-class Flaw(msgspec.Struct, frozen=True):
+class PackFlaw(msgspec.Struct, frozen=True):
     """A fault whose line is not looked up yet."""
 
     file: str
@@ -24,7 +24,7 @@ class Flaw(msgspec.Struct, frozen=True):
     message: str
 
 
-class Fault(msgspec.Struct, frozen=True, order=True):
+class PackFault(msgspec.Struct, frozen=True, order=True):
     """`file` is relative to the folder; `line` that of the table or key, 1 for a file that is missing."""
 
     file: str
@@ -36,17 +36,17 @@ class Fault(msgspec.Struct, frozen=True, order=True):
         return f"{self.file}:{self.line}: {self.code}: {self.message}"
 
 
-def located(flaw: Flaw, lines: Lines) -> Fault:
+def located(flaw: PackFlaw, lines: Lines) -> PackFault:
     """At the line of what is at fault, or of the nearest table around it."""
     path = flaw.path
     while path and path not in lines:
         path = path[:-1]
-    return Fault(flaw.file, lines.get(path, 1), flaw.code, flaw.message)
+    return PackFault(flaw.file, lines.get(path, 1), flaw.code, flaw.message)
 
 
-class PackFaulty(ValueError):
+class InvalidPack(ValueError):
     """A pack cannot be played; `faults` are all that is wrong with it."""
 
-    def __init__(self, faults: tuple[Fault, ...]) -> None:
+    def __init__(self, faults: tuple[PackFault, ...]) -> None:
         self.faults = faults
         super().__init__("\n".join(map(str, faults)))

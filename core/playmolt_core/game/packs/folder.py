@@ -10,7 +10,7 @@ from playmolt_schemas.canonical import Files
 from playmolt_schemas.limits import PACK_FILE_BYTES, PACK_FILES
 
 from playmolt_core.game.packs.entries import EntryKind, EntryPack, read
-from playmolt_core.game.packs.faults import Fault, PackFaulty
+from playmolt_core.game.packs.faults import InvalidPack, PackFault
 from playmolt_core.game.packs.frame import PACK, PackGame
 
 E = TypeVar("E")
@@ -31,19 +31,19 @@ def game_of(folder: Path) -> PackGame:
     return next((each for each in known if each == game), "jury")
 
 
-def folder_files(folder: Path) -> tuple[Files, list[Fault]]:
+def folder_files(folder: Path) -> tuple[Files, list[PackFault]]:
     """What a folder holds; a link is a fault, and what is too large is not read to its end."""
     files: dict[str, bytes] = {}
-    faults: list[Fault] = []
+    faults: list[PackFault] = []
     for each in sorted(folder.rglob("*")):
         path = each.relative_to(folder).as_posix()
         if each.is_symlink():
-            faults.append(Fault(path, 1, "unknown_file", "a link is no file of a pack: put the file itself here"))
+            faults.append(PackFault(path, 1, "unknown_file", "a link is no file of a pack: put the file itself here"))
         elif each.is_file() and len(files) <= PACK_FILES:
             with each.open("rb") as opened:
                 files[path] = opened.read(PACK_FILE_BYTES + 1)
         elif not each.is_file() and not each.is_dir():
-            faults.append(Fault(path, 1, "unknown_file", "a pack has files alone: take this out"))
+            faults.append(PackFault(path, 1, "unknown_file", "a pack has files alone: take this out"))
     return files, faults
 
 
@@ -56,5 +56,5 @@ def sound_files(folder: Path) -> Files:
     """What a folder holds. Raises PackFaulty where a file of it is a link."""
     files, faults = folder_files(folder)
     if faults:
-        raise PackFaulty(tuple(faults))
+        raise InvalidPack(tuple(faults))
     return files

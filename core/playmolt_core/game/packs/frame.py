@@ -10,7 +10,7 @@ from playmolt_schemas.game_messages import GameLanguage
 from playmolt_schemas.limits import PACK_BYTES, PACK_FILE_BYTES, PACK_FILES
 from playmolt_schemas.text import trimmed, unstorable
 
-from playmolt_core.game.packs.faults import Flaw, Path
+from playmolt_core.game.packs.faults import PackFlaw, Path
 
 PackGame = Literal["jury", "trial", "ox"]
 PACK: Final = "pack.toml"
@@ -33,29 +33,31 @@ def text_of(content: bytes) -> str:
     return content.decode("utf-8-sig")
 
 
-def limit_flaws(files: Files) -> Iterator[Flaw]:
+def limit_flaws(files: Files) -> Iterator[PackFlaw]:
     if len(files) > PACK_FILES:
-        yield Flaw(PACK, (), "out_of_bounds", f"the pack has more than {PACK_FILES} files: take some out")
+        yield PackFlaw(PACK, (), "out_of_bounds", f"the pack has more than {PACK_FILES} files: take some out")
     if sum(map(len, files.values())) > PACK_BYTES:
-        yield Flaw(PACK, (), "out_of_bounds", f"the pack is larger than {PACK_BYTES} bytes: shorten it")
+        yield PackFlaw(PACK, (), "out_of_bounds", f"the pack is larger than {PACK_BYTES} bytes: shorten it")
     for path, content in files.items():
         if len(content) > PACK_FILE_BYTES:
-            yield Flaw(path, (), "out_of_bounds", f"the file is larger than {PACK_FILE_BYTES} bytes: shorten it")
+            yield PackFlaw(path, (), "out_of_bounds", f"the file is larger than {PACK_FILE_BYTES} bytes: shorten it")
 
 
-def frame_flaws(frame: PackFrame) -> Iterator[Flaw]:
+def frame_flaws(frame: PackFrame) -> Iterator[PackFlaw]:
     if not _ID.fullmatch(frame.id):
-        yield Flaw(PACK, ("id",), "out_of_bounds", "id must be 3 to 40 of a-z, 0-9 and -")
+        yield PackFlaw(PACK, ("id",), "out_of_bounds", "id must be 3 to 40 of a-z, 0-9 and -")
     if not frame.languages or len(set(frame.languages)) != len(frame.languages):
-        yield Flaw(PACK, ("languages",), "out_of_bounds", "languages must name one to three, each once")
+        yield PackFlaw(PACK, ("languages",), "out_of_bounds", "languages must name one to three, each once")
     yield from bounded(PACK, ("title",), "title", frame.title, TITLE_CHARS)
 
 
-def bounded(file: str, path: Path, place: str, text: str, most: int) -> Iterator[Flaw]:
+def bounded(file: str, path: Path, place: str, text: str, most: int) -> Iterator[PackFlaw]:
     """What is wrong with a text that has to be there, has at most so many characters, and is stored as it is."""
     if not text:
-        yield Flaw(file, path, "missing_text", f"{place} is empty; write it")
+        yield PackFlaw(file, path, "missing_text", f"{place} is empty; write it")
     elif len(text) > most:
-        yield Flaw(file, path, "out_of_bounds", f"{place} has {len(text)} characters; there may be {most}")
+        yield PackFlaw(file, path, "out_of_bounds", f"{place} has {len(text)} characters; there may be {most}")
     elif text != trimmed(text) or unstorable(text):
-        yield Flaw(file, path, "out_of_bounds", f"{place} begins or ends with a blank, or holds what cannot be stored")
+        yield PackFlaw(
+            file, path, "out_of_bounds", f"{place} begins or ends with a blank, or holds what cannot be stored"
+        )

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import inspect
 
-from playmolt_core.game.packs.faults import Flaw, Path
+from playmolt_core.game.packs.faults import PackFlaw, Path
 
 _NAMES: Final[Mapping[type, str]] = {
     inspect.StrType: "a text in quotes",
@@ -16,12 +16,12 @@ _NAMES: Final[Mapping[type, str]] = {
 _PYTHON: Final[Mapping[type, type]] = {inspect.StrType: str, inspect.IntType: int, inspect.BoolType: bool}
 
 
-def misshapen(file: str, value: Any, kind: Any) -> Iterator[Flaw]:
+def misshapen(file: str, value: Any, kind: Any) -> Iterator[PackFlaw]:
     """How a value differs from a type made of structs, tuples, dicts, texts, numbers and literals."""
     yield from _walk(file, (), value, inspect.type_info(kind))
 
 
-def _walk(file: str, path: Path, value: Any, kind: inspect.Type) -> Iterator[Flaw]:
+def _walk(file: str, path: Path, value: Any, kind: inspect.Type) -> Iterator[PackFlaw]:
     match kind:
         case inspect.Metadata(type=inner):
             yield from _walk(file, path, value, inner)
@@ -48,7 +48,7 @@ def _walk(file: str, path: Path, value: Any, kind: inspect.Type) -> Iterator[Fla
                 yield _wrong(file, path, _NAMES[type(kind)])
 
 
-def _struct(file: str, path: Path, value: Any, kind: inspect.StructType) -> Iterator[Flaw]:
+def _struct(file: str, path: Path, value: Any, kind: inspect.StructType) -> Iterator[PackFlaw]:
     if not isinstance(value, dict):
         yield _wrong(file, path, "a table")
         return
@@ -56,16 +56,16 @@ def _struct(file: str, path: Path, value: Any, kind: inspect.StructType) -> Iter
     for key in value:
         if key not in fields:
             known = ", ".join(fields)
-            yield Flaw(file, (*path, key), "unknown_key", f"{key} is no key here: take it out, or choose {known}")
+            yield PackFlaw(file, (*path, key), "unknown_key", f"{key} is no key here: take it out, or choose {known}")
     for name, field in fields.items():
         if name in value:
             yield from _walk(file, (*path, name), value[name], field.type)
         elif field.required:
-            yield Flaw(file, path, "missing_key", f"{_place(path)}{name} is missing: write it")
+            yield PackFlaw(file, path, "missing_key", f"{_place(path)}{name} is missing: write it")
 
 
-def _wrong(file: str, path: Path, wanted: str) -> Flaw:
-    return Flaw(file, path, "wrong_type", f"{'.'.join(map(str, path)) or 'the file'} must be {wanted}")
+def _wrong(file: str, path: Path, wanted: str) -> PackFlaw:
+    return PackFlaw(file, path, "wrong_type", f"{'.'.join(map(str, path)) or 'the file'} must be {wanted}")
 
 
 def _place(path: Path) -> str:

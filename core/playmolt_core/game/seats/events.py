@@ -1,4 +1,4 @@
-"""What the log of every game with seats holds. Names and fields are stored for ever: change one, and add a version."""
+"""The stored events that all games with seats share. Their names and fields are the storage format."""
 
 from typing import Annotated, ClassVar, Final, Literal
 
@@ -21,40 +21,41 @@ class PhaseDeadline(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an operator can set for a game; a deadline of 0 seconds is none."""
+    """The configuration of a game; a deadline of 0 seconds means no deadline."""
 
     phase_deadline_seconds: _Seconds | None = None
-    """That of every phase; None: those of `deadlines`."""
-    deadlines: tuple[PhaseDeadline, ...] | UnsetType = UNSET
-    """The game's own, as they were; a phase that is not there has none."""
-    language: GameLanguage | UnsetType = UNSET
-    """What its content is told in; in games of before the first one."""
+    """The deadline of every phase; None: `deadlines` apply."""
+    deadlines: tuple[PhaseDeadline, ...] = ()
+    """The deadlines of single phases; other phases have none."""
+    language: GameLanguage | None = None
+    """The language of its content; always set in a stored event."""
     invite_sha256: str | UnsetType = UNSET
-    """Of a private game: nobody knows of it without the invite or a seat until it ends."""
+    """Of a private game: the hash of its invite. Without the invite or a seat the game is invisible until it ends."""
     fill: Literal["house"] | UnsetType = UNSET
-    """Who takes the seats of a private game that stay empty so many seconds after it was opened."""
+    """Who takes the seats of a private game that are still empty after `fill_after_seconds`."""
     fill_after_seconds: Annotated[int, Meta(ge=0)] | UnsetType = UNSET
     pack: str | UnsetType = UNSET
-    """Whose content it is drawn from; UNSET: the shipped."""
+    """The pack with its content; UNSET: the shipped content."""
     pack_digest: str | UnsetType = UNSET
-    """Names the very files of that pack."""
+    """Identifies the exact files of the pack."""
 
 
 class SeatedEvent(Event, frozen=True, kw_only=True):
-    """An event that may add to the ledger of faults."""
+    """An event that may add faults to the ledger."""
 
     counted: tuple[Fault, ...] | UnsetType = UNSET
+    """The faults to add; UNSET: none."""
 
 
 class Submitted(SeatedEvent, frozen=True, kw_only=True):
-    """What a phase asked of a seat is in, or what stands for it."""
+    """A seat's submission in a phase, or its forfeit."""
 
     agent_id: str
     forfeit: bool = False
 
 
 class GameCreated(Event, frozen=True, kw_only=True):
-    """Event 1: all that the draws and the rules of this game follow from."""
+    """Event 1: all inputs of the game's rules and random draws."""
 
     type: ClassVar[str] = "game_created"
     needed: int
@@ -65,7 +66,7 @@ class GameCreated(Event, frozen=True, kw_only=True):
 
 
 class AgentJoined(Event, Identity, frozen=True, kw_only=True):
-    """A seat is taken."""
+    """An agent took a seat."""
 
     type: ClassVar[str] = "agent_joined"
     agent_id: str
@@ -73,7 +74,7 @@ class AgentJoined(Event, Identity, frozen=True, kw_only=True):
 
 
 class AgentLeft(Event, frozen=True, kw_only=True):
-    """A seat is free again."""
+    """An agent left; its seat is free again."""
 
     type: ClassVar[str] = "agent_left"
     agent_id: str
@@ -81,7 +82,7 @@ class AgentLeft(Event, frozen=True, kw_only=True):
 
 
 class PhaseExtended(SeatedEvent, frozen=True, kw_only=True):
-    """The platform could take no actions for more than a third of the phase: its deadline moves by the time lost."""
+    """The platform could not accept actions for more than a third of the phase; its deadline moves by the lost time."""
 
     type: ClassVar[str] = "phase_extended"
     phase: str
@@ -90,7 +91,7 @@ class PhaseExtended(SeatedEvent, frozen=True, kw_only=True):
 
 
 class SeatAway(SeatedEvent, frozen=True, kw_only=True):
-    """A seat missed two deadlines in a row; from now on nobody waits for it."""
+    """A seat missed two deadlines in a row; the game no longer waits for it."""
 
     type: ClassVar[str] = "seat_away"
     agent_id: str
@@ -98,7 +99,7 @@ class SeatAway(SeatedEvent, frozen=True, kw_only=True):
 
 
 class SeatBack(SeatedEvent, frozen=True, kw_only=True):
-    """A seat that was away has acted."""
+    """A seat that was away acted again."""
 
     type: ClassVar[str] = "seat_back"
     agent_id: str
@@ -106,27 +107,27 @@ class SeatBack(SeatedEvent, frozen=True, kw_only=True):
 
 
 class SeatResigned(SeatedEvent, frozen=True, kw_only=True):
-    """A seat gave the game up; it is away for good."""
+    """A seat resigned permanently."""
 
     type: ClassVar[str] = "seat_resigned"
     agent_id: str
     name: str
 
 
-class Closing(SeatedEvent, frozen=True, kw_only=True):
+class ClosingEvent(SeatedEvent, frozen=True, kw_only=True):
     """The last event of a game."""
 
-    private: bool | UnsetType = UNSET
-    """Whether the game was private; UNSET in games of before the field."""
+    private: bool = False
+    """Whether the game was private."""
 
 
-class GameAborted(Closing, frozen=True, kw_only=True):
-    """The operator ended the game, or nobody was left in it. `faults` is the whole ledger."""
+class GameAborted(ClosingEvent, frozen=True, kw_only=True):
+    """The operator ended the game, or all agents left it. `faults` is the complete ledger."""
 
     type: ClassVar[str] = "game_aborted"
     closes: ClassVar[bool] = True
     reason: str
-    faults: tuple[Fault, ...] | UnsetType = UNSET
+    faults: tuple[Fault, ...] = ()
 
 
 EVENTS: Final[tuple[type[Event], ...]] = (

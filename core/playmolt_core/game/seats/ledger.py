@@ -1,4 +1,4 @@
-"""The ledger of faults: what went wrong with a seat, through whom, how often; sorted by agent, kind and what."""
+"""The ledger of faults: what went wrong with a seat, who caused it, how often; sorted by agent, kind and what."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ Faults = tuple[Fault, ...]
 
 
 def added(*parts: Faults | UnsetType) -> Faults:
-    """Add ledgers up."""
+    """Merge ledgers."""
     counts: dict[tuple[str, str, str], Fault] = {}
     for fault in (fault for part in parts if part for fault in part):
         key = (fault.agent_id, fault.kind, fault.what)

@@ -1,4 +1,4 @@
-"""The commands that the stored events of a game with seats came from."""
+"""Recovers the commands that caused the stored events of a game with seats."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -36,7 +36,7 @@ from playmolt_core.game.seats.ledger import Faults
 
 
 def commands_of(event: Event, effects: Sequence[Effect], action_of: Callable[[Any], Any]) -> Iterator[Command]:
-    """The commands whose first event this may be, likeliest first; `effects` are those of the state it met."""
+    """The commands that may have caused this event first, likeliest first; `effects` are those of the state before."""
     match event:
         case GameCreated():
             yield Create(seed=event.seed, config=msgspec.to_builtins(event.config))
@@ -48,7 +48,7 @@ def commands_of(event: Event, effects: Sequence[Effect], action_of: Callable[[An
             yield Resign(agent_id=event.agent_id)
         case GameAborted():
             yield EndGame(reason=event.reason)
-        case SeatBack():  # an action that was refused, or one that passed: neither is stored
+        case SeatBack():  # after an action that was refused or changed nothing; neither is stored
             yield Act(agent_id=event.agent_id, action=None)
             yield Forfeit(agent_id=event.agent_id, kind="bot", what="")
         case PhaseExtended():
@@ -67,7 +67,7 @@ def _forfeits(event: Submitted) -> Iterator[Command]:
 
 
 def gathered(stored: Event, decided: Event) -> Faults:
-    """What a stored event counts beyond what its command comes to by itself: the refusals before it."""
+    """The faults that a stored event counts in addition to those of its command: earlier refusals."""
     if not isinstance(stored, SeatedEvent) or not isinstance(decided, SeatedEvent) or stored.counted is UNSET:
         return ()
     own = {_key(fault): fault.count for fault in decided.counted or ()}

@@ -1,4 +1,4 @@
-"""The rules that all games with seats share (api.md, the table of calls): join, leave, start, end, deadlines."""
+"""Rules that all games with seats share (api.md, the table of calls): join, leave, start, end, deadlines."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import msgspec
-from msgspec import UnsetType
 from msgspec.structs import replace
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault, faults
@@ -30,14 +29,12 @@ from playmolt_core.game.decider import (
     Refused,
     Resign,
 )
-from playmolt_core.game.endings import ended
-from playmolt_core.game.game import Game
-from playmolt_core.game.packs.shelf import Shelf
+from playmolt_core.game.game import Game, ended
+from playmolt_core.game.packs.entries import PackLibrary
 from playmolt_core.game.seats import ledger
 from playmolt_core.game.seats.events import (
     AgentJoined,
     AgentLeft,
-    Closing,
     Config,
     GameAborted,
     GameCreated,
@@ -59,27 +56,27 @@ E = TypeVar("E")
 
 MISSES_TO_BE_AWAY: Final = 2
 VERSION_CHARS: Final = 16
-"""How much of a digest names content."""
+"""The length of a content version: the beginning of a digest."""
 OUTAGE_SHARE: Final = 3
-"""A phase is extended when the platform was away for more than one part in so many of it."""
+"""A phase is extended if the platform was unavailable for more than 1/OUTAGE_SHARE of it."""
 ABANDONED: Final = "abandoned"
 _FAULTS: Final = frozenset((Code.INVALID_ACTION, Code.WRONG_PHASE, Code.WRONG_ACTION, Code.SWITCH_UNAVAILABLE))
-"""The refusals of an action that count as a fault of the bot."""
+"""Refusals of an action that count as a fault of the bot."""
 _STALE_TURN: Final = Refused(
-    Code.STALE_TURN, "This answers a question that you are not asked now. Ask for the turn and decide anew."
+    Code.STALE_TURN, "This action answers an earlier turn. Get the current turn and decide again."
 )
 
 
 class SeatedGame(Game[S], ABC, Generic[S, T]):
-    """The half of a decider that games with seats share; a game adds its phases, its views and what follows what."""
+    """Base of deciders with seats; a game adds its phases, views and transitions."""
 
     opening = frozenset((Create,))
-    unknown = Refused(Code.NOT_FOUND, "There is no such game. Join one with POST /api/games/join.")
+    unknown = Refused(Code.NOT_FOUND, "This game does not exist. Join a game with POST /api/games/join.")
     from_content = frozenset(("game_started",))
-    shelf: Shelf[Any] = Shelf()
-    """The packs that private games may be drawn from."""
+    packs: PackLibrary[Any] = PackLibrary()
+    """The packs that private games can use."""
     deadlines: ClassVar[Mapping[str, int]] = {}
-    """Phase → seconds that it waits for missing submissions, where the operator has not said otherwise."""
+    """Phase → default deadline in seconds."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -97,27 +94,27 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
 
     @abstractmethod
     def start(self, state: S) -> Event:
-        """The event with which a full game starts, everything drawn that it needs."""
+        """The event that starts a full game, with all random draws."""
 
     @abstractmethod
     def next_event(self, state: S) -> Event | None:
-        """The event that a started game brings about by itself; None when it waits for somebody."""
+        """The next automatic event of a started game; None if it waits for submissions."""
 
     @abstractmethod
     def submit(self, state: S, seat: T, action: Any) -> Decision:
-        """Decide an action, any JSON value, of one who sits in a game that is being played."""
+        """Decide an action (any JSON value) of a seat in a running game."""
 
     @abstractmethod
     def missing(self, state: S) -> Sequence[T]:
-        """The seats whose submission the present phase still lacks, in seat order."""
+        """The seats whose submission the current phase still needs, in seat order."""
 
     @abstractmethod
     def forfeit(self, state: S, seat: T) -> Submitted:
-        """What stands for the submission of a seat that the present phase lacks."""
+        """The forfeit that replaces the missing submission of a seat."""
 
     @abstractmethod
     def action_of(self, event: Any) -> Mapping[str, Any]:
-        """The action that a stored submission came from, so that it can be decided again."""
+        """The action of a stored submission, so that it can be decided again."""
 
     @override
     def follow(self, state: S, command: Command) -> Event | None:
@@ -125,10 +122,10 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
             return self.start(state) if len(state.seats) == self.needed else None
         if not state.playing:
             return None
-        if not state.attendance:  # everybody is there
+        if not state.attendance:  # all agents are present
             return self.next_event(state)
         if all(state.absent(seat.id) for seat in state.seats):
-            return GameAborted(reason=ABANDONED, faults=state.faults or (), private=state.told_private)
+            return GameAborted(reason=ABANDONED, faults=state.faults, private=state.private)
         following = self.next_event(state)
         if following is not None:
             return following
@@ -154,11 +151,11 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
             needed=self.needed,
             over=state.over,
             language=state.language,
-            invite=state.invite_sha256 or "",
+            invite=state.invite_sha256,
         )
 
     @override
-    def fill_after(self, state: S) -> int | UnsetType:
+    def fill_after(self, state: S) -> int | None:
         return state.fill_after_seconds
 
     @override
@@ -179,10 +176,7 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
 
     @override
     def pinned(self, decided: Event, stored: Event) -> Event:
-        """Event 1 says which rules, content and configuration a game is played with; that is no decision. The last
-        event of a private game once did not say that it was one."""
-        if isinstance(decided, Closing) and isinstance(stored, Closing):
-            return replace(decided, private=stored.private)
+        """Event 1 fixes the rules, content and configuration of a game; they are inputs, not decisions."""
         if not isinstance(decided, GameCreated) or not isinstance(stored, GameCreated):
             return decided
         return replace(
@@ -203,12 +197,12 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
 
     def _create(self, state: S, command: Create) -> Decision:
         if state.version:
-            return Refused(Code.ALREADY_STARTED, "This game exists already. Open another one under an id of its own.")
+            return Refused(Code.ALREADY_STARTED, "This game already exists. Open a game with a new id.")
         try:
             config = msgspec.convert(command.config, Config)
         except msgspec.ValidationError as error:
             return Refused(
-                Code.INVALID_REQUEST, f"The configuration of a game: {error}.", faults({"config": str(error)})
+                Code.INVALID_REQUEST, f"Invalid game configuration: {error}.", faults({"config": str(error)})
             )
         version = self.content_in(config.language or DEFAULT_LANGUAGE)
         if config.pack:
@@ -226,12 +220,12 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
         return Accepted((created,))
 
     def _with_digest(self, config: Config) -> Config | Refused:
-        """A configuration that names its pack by digest; that of a stored game does so already."""
+        """The configuration with the digest of its pack; stored configurations already have it."""
         if config.pack_digest:
             return config
-        pack = self.shelf.named(config.pack or "")
+        pack = self.packs.named(config.pack or "")
         if pack is None:
-            return _no_pack("pack", f"is not here; there are {', '.join(self.shelf.ids()) or 'none'}")
+            return _no_pack("pack", f"does not exist; available packs: {', '.join(self.packs.ids()) or 'none'}")
         first = DEFAULT_LANGUAGE if DEFAULT_LANGUAGE in pack.entries else next(iter(pack.entries))
         language = config.language or first
         if language not in pack.entries:
@@ -240,21 +234,22 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
 
     @override
     def lacks(self, state: S) -> str:
-        digest = state.pack_digest or ""
-        return "" if state.phase != "waiting" or not digest or self.shelf.of(digest) else digest
+        digest = state.pack_digest
+        return "" if state.phase != "waiting" or not digest or self.packs.of(digest) else digest
 
     def drawn_from(self, state: S, shipped: Callable[[GameLanguage], Sequence[E]]) -> Sequence[E]:
-        """The entries that a game is drawn from. Of a pack that is not here none is drawn in earnest: see `lacks`."""
-        pack = self.shelf.of(state.pack_digest or "")
+        """The entries from which a game is drawn. `lacks` prevents draws from a missing pack."""
+        pack = self.packs.of(state.pack_digest)
         return pack.entries[state.language] if pack else shipped(state.language)
 
-    def content_in(self, language: GameLanguage) -> str:  # noqa: ARG002 -- for a game that tells its content in several
-        """The version of the content that a game of this language takes."""
+    def content_in(self, language: GameLanguage) -> str:  # noqa: ARG002 -- for games with content in several languages
+        """The content version for a language."""
         return self.content_version
 
     def _settled(self, config: Config) -> Config:
-        """A configuration with the game's own deadlines spelt out, unless the operator says one for all."""
-        if config.phase_deadline_seconds is not None or config.deadlines is not msgspec.UNSET:
+        """The configuration with its language and, unless the operator set one for all phases, the game's deadlines."""
+        config = replace(config, language=config.language or DEFAULT_LANGUAGE)
+        if config.phase_deadline_seconds is not None or config.deadlines:
             return config
         deadlines = (PhaseDeadline(phase=phase, seconds=seconds) for phase, seconds in self.deadlines.items())
         return replace(config, deadlines=tuple(deadlines))
@@ -279,14 +274,12 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
         if self._stale(state, seat, command.turn_id):
             return _STALE_TURN
         if seat not in self.missing(state):
-            return _judged(
-                state, seat, Refused(Code.NOTHING_TO_FORFEIT, "Nothing is asked of you now. Wait for your turn.")
-            )
+            return _judged(state, seat, Refused(Code.NOTHING_TO_FORFEIT, "It is not your turn. Wait for your turn."))
         fault = Fault(agent_id=seat.id, kind=command.kind, what=command.what)
         return _judged(state, seat, Accepted((replace(self.forfeit(state, seat), counted=(fault,)),)))
 
     def _stale(self, state: S, seat: T, turn_id: Any) -> bool:
-        """Whether an answer is one to another question than the one that its seat is asked now."""
+        """Whether a turn id is not that of the seat's current turn."""
         return turn_id is not None and turn_id != self.turn_id(state, seat.id)
 
     def _deadline_passed(self, state: S, command: DeadlinePassed) -> Decision:
@@ -303,29 +296,32 @@ class SeatedGame(Game[S], ABC, Generic[S, T]):
         return Accepted((*(self._missed(state, seat) for seat in missing), *away))
 
     def _missed(self, state: S, seat: T) -> Submitted:
-        """What stands for a submission whose time has passed; nothing more is counted of a seat that resigned."""
+        """The forfeit of a missed submission; faults of a resigned seat are not counted."""
         forfeit = self.forfeit(state, seat)
         if self.resigned(state, seat.id):
             return forfeit
         return replace(forfeit, counted=(ledger.bot(seat.id, "deadline"),))
 
 
-def _no_pack(field: str, told: str) -> Refused:
-    return Refused(Code.INVALID_REQUEST, f"Mend the body and send it again: {field} {told}.", faults({field: told}))
+def _no_pack(field: str, problem: str) -> Refused:
+    detail = f"Fix the request body and retry: {field} {problem}."
+    return Refused(Code.INVALID_REQUEST, detail, faults({field: problem}))
 
 
 def invalid(errors: tuple[FieldFault, ...]) -> Refused:
-    """Refuse an action whose shape or fields are at fault, naming the first five."""
+    """Refuse an action with invalid fields; the detail names the first five."""
     found = "; ".join(f"{error.field} {error.message}".strip() for error in errors[:5])
-    return Refused(Code.INVALID_ACTION, f"Mend the action and send it again: {found}.", errors)
+    return Refused(Code.INVALID_ACTION, f"Fix the action and retry: {found}.", errors)
 
 
 def already_submitted() -> Refused:
-    return Refused(Code.ALREADY_SUBMITTED, "Yours is in. Ask for the state until allowed_actions names an action.")
+    return Refused(
+        Code.ALREADY_SUBMITTED, "You have already submitted. Poll the state until `allowed_actions` lists an action."
+    )
 
 
 def _counting(handler: Callable[[Any, C], Decision]) -> Callable[[Any, C], Decision]:
-    """Have the faults that were gathered before a command stored with the first event that it comes to."""
+    """Store the faults that were gathered before a command with its first event."""
 
     def decide(state: SeatedState[Any], command: C) -> Decision:
         gathered = command.gathered
@@ -335,14 +331,14 @@ def _counting(handler: Callable[[Any, C], Decision]) -> Callable[[Any, C], Decis
         if not decision.events:
             return decision
         first, *rest = decision.events
-        assert isinstance(first, SeatedEvent)  # noqa: S101 -- what these commands come to begins with a seat's event
+        assert isinstance(first, SeatedEvent)  # noqa: S101 -- these commands begin with a seat's event
         return replace(decision, events=(replace(first, counted=ledger.added(gathered, first.counted)), *rest))
 
     return decide
 
 
 def _judged(state: SeatedState[Any], seat: Seat, decision: Decision) -> Decision:
-    """A decision about a seat's action, with what comes of it that it acted at all."""
+    """A decision about a seat's action, with the fault that it counts as and the return of an absent seat."""
     fault = None
     if isinstance(decision, Refused) and decision.code in _FAULTS:
         fault = ledger.bot(seat.id, "refused")
@@ -355,7 +351,7 @@ def _judged(state: SeatedState[Any], seat: Seat, decision: Decision) -> Decision
 
 
 def _answered(action: Any) -> tuple[Any, Any]:
-    """Which question an action says it answers, and the action without that: it is no matter of a game's."""
+    """The turn id of an action, and the action without it; games do not handle turn ids."""
     if not isinstance(action, dict) or "turn_id" not in action:
         return None, action
     return action["turn_id"], {field: value for field, value in action.items() if field != "turn_id"}
@@ -372,21 +368,25 @@ def _resign(state: SeatedState[Any], command: Resign) -> Decision:
 
 
 def _not_playing(state: SeatedState[Any], seat: Seat, waiting: Code) -> Refused | None:
-    """Why one who has a seat cannot act; `waiting` is the code while the game has not started."""
+    """Why a seated agent cannot act; `waiting` is the code before the game starts."""
     if state.over:
         return _over()
     if state.attends(seat.id).resigned:
-        return Refused(Code.ALREADY_RESIGNED, "You resigned from this game. POST /api/games/join finds another one.")
+        return Refused(
+            Code.ALREADY_RESIGNED, "You resigned from this game. Join another game with POST /api/games/join."
+        )
     if state.playing:
         return None
-    return Refused(waiting, "The game waits for more agents. Ask for the state until the phase changes.")
+    return Refused(waiting, "The game is waiting for more agents. Poll the state until the phase changes.")
 
 
 def _join(state: SeatedState[Any], command: Join) -> Decision:
     if state.seat(command.agent_id) and not state.over:
         return Accepted(())
     if state.phase != "waiting":
-        return Refused(Code.ALREADY_STARTED, "This game has started. POST /api/games/join finds one that waits.")
+        return Refused(
+            Code.ALREADY_STARTED, "This game has already started. Join a waiting game with POST /api/games/join."
+        )
     return Accepted((AgentJoined(agent_id=command.agent_id, name=command.name, **identity_of(command.identity)),))
 
 
@@ -397,11 +397,14 @@ def _leave(state: SeatedState[Any], command: Leave) -> Decision:
     if state.over:
         return _over()
     if state.phase != "waiting":
-        return Refused(Code.ALREADY_STARTED, "A game that has started cannot be left. Play it to its end.")
+        return Refused(
+            Code.ALREADY_STARTED,
+            "You cannot leave a game that has started. Play to the end, or resign with POST /api/games/{id}/resign.",
+        )
     left = AgentLeft(agent_id=seat.id, name=seat.name)
     others = (other for other in state.seats if other.id != seat.id)
     if state.private and all(other.kind == "house" for other in others):
-        return Accepted((left, GameAborted(reason=ABANDONED, faults=(), private=True)))
+        return Accepted((left, GameAborted(reason=ABANDONED, private=True)))
     return Accepted((left,))
 
 
@@ -412,17 +415,17 @@ def _end(state: SeatedState[Any], command: EndGame) -> Decision:
 
     def aborted(reason: str) -> GameAborted:
         whole = ledger.added(state.faults, faults)
-        return GameAborted(reason=reason, counted=faults, faults=whole, private=state.told_private)
+        return GameAborted(reason=reason, counted=faults, faults=whole, private=state.private)
 
     return ended(command, aborted)
 
 
 def _no_seat() -> Refused:
-    return Refused(Code.NOT_A_PARTICIPANT, "You have no seat in this game. POST /api/games/join gives you one.")
+    return Refused(Code.NOT_A_PARTICIPANT, "You have no seat in this game. Join a game with POST /api/games/join.")
 
 
 def _over() -> Refused:
-    return Refused(Code.GAME_OVER, "This game is over. POST /api/games/join finds the next one.")
+    return Refused(Code.GAME_OVER, "This game is over. Join another game with POST /api/games/join.")
 
 
 def _extended(state: SeatedState[Any], missing: Sequence[Seat], lost_ms: int) -> PhaseExtended:

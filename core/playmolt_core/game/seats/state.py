@@ -1,11 +1,11 @@
-"""A game with seats as it stands. Tuples and dicts in it are never changed in place."""
+"""The state of a game with seats. Tuples and dicts in it are never changed in place."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, Fault, GameLanguage
@@ -30,14 +30,15 @@ from playmolt_core.game.seats.ledger import added
 
 
 class Seat(Identity, frozen=True, gc=False):
-    """A seat; a game adds what it keeps of it, with defaults."""
+    """A seat; a game adds its own fields, with defaults."""
 
     id: str
     name: str
 
 
 class Attendance(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Whether a seat still plays. `missed` deadlines in a row; `resigned` as the how many-th, 0: not."""
+    """Whether a seat still plays. `missed`: deadlines missed in a row; `resigned`: its place in the order of
+    resignations, 0 if it did not resign."""
 
     missed: int = 0
     away: bool = False
@@ -50,10 +51,7 @@ _PRESENT = Attendance()
 
 
 class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=True):
-    """What every game with seats keeps. `phase` is "waiting", one of the game's own, "end" or "aborted".
-
-    A field that games of before do not have is UNSET in them, so that they still hash to what their log says.
-    """
+    """The state that all games with seats share. `phase` is "waiting", one of the game's own, "end" or "aborted"."""
 
     game_id: str
     version: int = 0
@@ -62,60 +60,51 @@ class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=Tru
     seats: tuple[T, ...] = ()
     seed: str = ""
     phase_deadline_seconds: int | None = 0
-    deadlines: tuple[PhaseDeadline, ...] | UnsetType = UNSET
+    deadlines: tuple[PhaseDeadline, ...] = ()
     entered_version: int = 0
-    """The version with which the present phase or round began."""
+    """The version with which the current phase or round began."""
     entered_at: datetime | None = None
-    extended_ms: int | UnsetType = UNSET
-    """By how much the present phase's deadline has been moved."""
-    attendance: dict[str, Attendance] | UnsetType = UNSET
-    """Of the seats of which there is something to say."""
-    faults: tuple[Fault, ...] | UnsetType = UNSET
+    extended_ms: int = 0
+    """By how much the deadline of the current phase was extended."""
+    attendance: dict[str, Attendance] = {}
+    """Agent → attendance; present agents may be absent here."""
+    faults: tuple[Fault, ...] = ()
     """The ledger so far."""
-    spoken: GameLanguage | UnsetType = UNSET
-    invite_sha256: str | UnsetType = UNSET
-    fill_after_seconds: int | UnsetType = UNSET
-    """When house bots are asked into a private game; UNSET: they are not."""
-    pack_digest: str | UnsetType = UNSET
-
-    @property
-    def language(self) -> GameLanguage:
-        """What the content is told in."""
-        return self.spoken or DEFAULT_LANGUAGE
+    language: GameLanguage = DEFAULT_LANGUAGE
+    invite_sha256: str = ""
+    """The hash of a private game's invite; "" for a public game."""
+    fill_after_seconds: int | None = None
+    """When house bots may join a private game; None: never."""
+    pack_digest: str = ""
 
     @property
     def private(self) -> bool:
-        """Whether its agents were invited."""
+        """Whether joining requires an invite."""
         return bool(self.invite_sha256)
 
     @property
-    def told_private(self) -> bool | UnsetType:
-        """What the last event says of it: only of a private game that it is one."""
-        return True if self.private else UNSET
-
-    @property
     def over(self) -> bool:
-        """Whether the game has ended or was ended."""
+        """Whether the game has ended or was aborted."""
         return self.phase in ("end", "aborted")
 
     @property
     def playing(self) -> bool:
-        """Whether the present phase waits for submissions."""
+        """Whether the current phase waits for submissions."""
         return self.phase not in ("waiting", "end", "aborted")
 
     @property
     def deadline(self) -> datetime | None:
-        """When the present phase's missing submissions become forfeits; None while no deadline runs."""
+        """When missing submissions of the current phase become forfeits; None if no deadline is running."""
         seconds = self.phase_seconds
         if not seconds or self.entered_at is None or not self.playing:
             return None
-        return self.entered_at + timedelta(seconds=seconds, milliseconds=self.extended_ms or 0)
+        return self.entered_at + timedelta(seconds=seconds, milliseconds=self.extended_ms)
 
     @property
     def phase_seconds(self) -> int:
-        """How long the present phase waits; 0: for ever."""
-        if self.deadlines is UNSET:
-            return self.phase_deadline_seconds or 0
+        """How long the current phase waits; 0: without a deadline."""
+        if self.phase_deadline_seconds is not None:
+            return self.phase_deadline_seconds
         return next((each.seconds for each in self.deadlines if each.phase == self.phase), 0)
 
     def seat(self, agent_id: str | None) -> T | None:
@@ -125,26 +114,26 @@ class SeatedState(msgspec.Struct, Generic[T], frozen=True, gc=False, kw_only=Tru
         return None
 
     def turn_id(self, agent_id: str) -> str:
-        """Names what the present phase asks of a seat: once, until the next phase or round begins."""
+        """Identifies the turn of a seat in the current phase and round."""
         return digest(["turn", self.game_id, self.entered_version, agent_id])[:32]
 
     def attends(self, agent_id: str) -> Attendance:
-        return self.attendance.get(agent_id, _PRESENT) if self.attendance else _PRESENT
+        return self.attendance.get(agent_id, _PRESENT)
 
     def absent(self, agent_id: str) -> bool:
-        """Whether nobody waits for this seat: it is away, or resigned."""
+        """Whether the game does not wait for this seat, because it is away or resigned."""
         attendance = self.attends(agent_id)
         return attendance.away or bool(attendance.resigned)
 
 
 def entered(state: SeatedState[Any], phase: str, round_: int, at: datetime) -> Changes:
     """The changes of an event with which a phase or round begins."""
-    begun = {"phase": phase, "round": round_, "entered_at": at, "entered_version": state.version + 1}
-    return {**begun, "extended_ms": UNSET}
+    version = state.version + 1
+    return {"phase": phase, "round": round_, "entered_at": at, "entered_version": version, "extended_ms": 0}
 
 
 def counted(state: SeatedState[Any], event: SeatedEvent) -> Changes:
-    """The changes that any event of a seat brings with it, beside its own: faults, and the row of missed deadlines."""
+    """The changes that every event of a seat causes in addition to its own: faults and missed deadlines."""
     if not event.counted and not state.attendance:
         return {}
     changes: Changes = {"faults": added(state.faults, event.counted)} if event.counted else {}
@@ -162,7 +151,7 @@ def _missed(event: Submitted) -> bool:
 
 
 def _attending(state: SeatedState[Any], agent_id: str, attendance: Attendance) -> Changes:
-    return {"attendance": {**(state.attendance or {}), agent_id: attendance}}
+    return {"attendance": {**state.attendance, agent_id: attendance}}
 
 
 def _created(_: SeatedState[Any], event: GameCreated, __: datetime) -> Changes:
@@ -171,10 +160,10 @@ def _created(_: SeatedState[Any], event: GameCreated, __: datetime) -> Changes:
         "seed": event.seed,
         "phase_deadline_seconds": config.phase_deadline_seconds,
         "deadlines": config.deadlines,
-        "spoken": config.language,
-        "invite_sha256": config.invite_sha256,
-        "fill_after_seconds": config.fill_after_seconds,
-        "pack_digest": config.pack_digest,
+        "language": config.language or DEFAULT_LANGUAGE,
+        "invite_sha256": config.invite_sha256 or "",
+        "fill_after_seconds": None if config.fill_after_seconds is UNSET else config.fill_after_seconds,
+        "pack_digest": config.pack_digest or "",
     }
 
 
@@ -191,7 +180,7 @@ def _back(state: SeatedState[Any], event: SeatBack, _: datetime) -> Changes:
 
 
 def _resigned(state: SeatedState[Any], event: SeatResigned, _: datetime) -> Changes:
-    place = 1 + sum(bool(each.resigned) for each in (state.attendance or {}).values())
+    place = 1 + sum(bool(each.resigned) for each in state.attendance.values())
     return _attending(state, event.agent_id, Attendance(away=True, resigned=place))
 
 
@@ -204,7 +193,7 @@ def _aborted(state: SeatedState[Any], _: GameAborted, at: datetime) -> Changes:
 
 
 def folds(seat: type[Seat]) -> Mapping[type[Event], Fold]:
-    """The folds of the events that every game with seats has, for a game that keeps such seats."""
+    """The folds of the shared events, for a game with this class of seats."""
 
     def joined(state: SeatedState[Any], event: AgentJoined, _: datetime) -> Changes:
         return {"seats": (*state.seats, seat(event.agent_id, event.name, **identity_of(event)))}

@@ -1,4 +1,4 @@
-"""What everybody may see of the events that every game with seats has."""
+"""The public messages of the events that all games with seats share."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -23,7 +23,7 @@ from playmolt_core.game.decider import AllowedAction, Event
 from playmolt_core.game.seats.events import (
     AgentJoined,
     AgentLeft,
-    Closing,
+    ClosingEvent,
     GameAborted,
     GameCreated,
     PhaseExtended,
@@ -36,7 +36,7 @@ from playmolt_core.game.seats.state import SeatedState
 
 
 def allowed_actions_of(actions: Mapping[str, type[Action]]) -> Mapping[str, AllowedAction]:
-    """Each action type with the JSON Schema of its body."""
+    """Action type → JSON Schema of its body."""
     return {
         kind: AllowedAction(kind, msgspec.json.schema_components([action])[1][action.__name__])
         for kind, action in actions.items()
@@ -47,14 +47,14 @@ def time_of(at: datetime | None) -> str | None:
     return None if at is None else rfc3339(at)
 
 
-def openness_of(state: SeatedState[Any]) -> dict[str, Any]:
-    """What a view says of its language, and of a private game that it is one."""
+def visibility_of(state: SeatedState[Any]) -> dict[str, Any]:
+    """The fields of a view about its language and, for private games, its privacy."""
     return {"language": state.language, **({"private": True, "rated": False} if state.private else {})}
 
 
 def faults_of(state: SeatedState[Any]) -> Faults | None:
-    """The ledger, once the game is over."""
-    return (state.faults or ()) if state.over else None
+    """The ledger, after the game has ended."""
+    return state.faults if state.over else None
 
 
 def _created(event: GameCreated) -> GameCreatedMessage:
@@ -76,13 +76,13 @@ def _left(event: AgentLeft) -> AgentLeftMessage:
     return AgentLeftMessage(agent_id=event.agent_id, name=event.name)
 
 
-def closing_of(event: Closing) -> dict[str, bool]:
-    """What the last message of a private game says of that."""
+def closing_of(event: ClosingEvent) -> dict[str, bool]:
+    """The fields about privacy in the last message of a private game."""
     return {"private": True, "rated": False} if event.private else {}
 
 
 def _aborted(event: GameAborted) -> GameAbortedMessage:
-    return GameAbortedMessage(reason=event.reason, faults=event.faults or (), **closing_of(event))
+    return GameAbortedMessage(reason=event.reason, faults=event.faults, **closing_of(event))
 
 
 def _extended(event: PhaseExtended) -> PhaseExtendedMessage:

@@ -9,8 +9,8 @@ from typing import Any, Final, Protocol
 import msgspec
 from msgspec.structs import replace
 from playmolt_core.bus.port import Watch
-from playmolt_core.effects.callbacks.client import Answer
-from playmolt_core.effects.callbacks.faults import Fault
+from playmolt_core.effects.callbacks.client import CallbackAnswer
+from playmolt_core.effects.callbacks.faults import CallbackFailure
 from playmolt_core.effects.callbacks.seats import CalledSeat
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.api import ForfeitRequest
@@ -19,7 +19,7 @@ from playmolt_schemas.envelopes import Answer as EngineAnswer
 from playmolt_schemas.envelopes import Op
 from playmolt_schemas.limits import CALLBACK_REFUSALS, CALLBACK_SECONDS
 
-from playmolt_gateway.callbacks.question import GameOver, NotSeated, Question, SeatStatus, asked, call_key
+from playmolt_gateway.callbacks.question import GameOver, NotSeated, Question, SeatStatus, call_key, seat_status
 from playmolt_gateway.http.bodies import parse
 from playmolt_gateway.http.metrics import CALLBACK_METRICS
 from playmolt_gateway.http.problems import HttpProblem
@@ -43,7 +43,7 @@ class ServerClient(Protocol):
 
     async def call(
         self, url: str, secret: str, body: bytes, key: str, seconds: float | None = None
-    ) -> Answer | Fault: ...
+    ) -> CallbackAnswer | CallbackFailure: ...
 
 
 class _Action(msgspec.Struct, frozen=True):
@@ -92,7 +92,7 @@ class SeatCalls:
 
     async def _step(self, watch: Watch) -> bool:
         """Handle the current status or wait for the next; False when done."""
-        now = await self._asked()
+        now = await self._status()
         if isinstance(now, Question):
             return await self._ask(now, watch)
         if isinstance(now, GameOver):
@@ -106,8 +106,8 @@ class SeatCalls:
             await wait_for_newer(watch, now.version, _POLL_SECONDS)
         return True
 
-    async def _asked(self) -> SeatStatus | None:
-        return await asked(self._bus, self._agent, self._game_id)
+    async def _status(self) -> SeatStatus | None:
+        return await seat_status(self._bus, self._agent, self._game_id)
 
     async def _ask(self, question: Question, watch: Watch) -> bool:
         """Call once for an answer; False when the seat is lost."""
@@ -130,7 +130,7 @@ class SeatCalls:
         key = call_key(self._agent, question.turn_id, seat.refusals)
         body = _body(question.turn, seat.last_error)
         action = _action(question, await self._called(seat, body, key, seconds))
-        if isinstance(action, Fault):
+        if isinstance(action, CallbackFailure):
             CALLBACK_METRICS.count(action.what)
             await self._count(action)
             await self._answered(replace(seat, last_error=_problem_of(action)))
@@ -148,7 +148,9 @@ class SeatCalls:
             refusal = answer.body.decode(errors="replace")
             await self._answered(replace(seat, refusals=seat.refusals + 1, last_error=refusal))
 
-    async def _called(self, seat: CalledSeat, body: bytes, key: str, seconds: float | None = None) -> Answer | Fault:
+    async def _called(
+        self, seat: CalledSeat, body: bytes, key: str, seconds: float | None = None
+    ) -> CallbackAnswer | CallbackFailure:
         began = time.monotonic()
         try:
             return await self._caller.call(seat.url, seat.secret, body, key, seconds)
@@ -165,7 +167,7 @@ class SeatCalls:
             _log.warning("callback_put_off", game=self._game_id, detail=reason(error))
             return None
 
-    async def _count(self, fault: Fault) -> None:
+    async def _count(self, fault: CallbackFailure) -> None:
         """Record a fault in the game's log."""
         await self._bus.submit(
             self._game, "fault", self._game_id, _encode({"what": fault.what}), agent=self._agent,
@@ -189,7 +191,7 @@ class SeatCalls:
         end, version = clock() + seconds, question.version
         while clock() < end:
             await wait_for_newer(watch, version, min(end - clock(), _POLL_SECONDS))
-            now = await self._asked()
+            now = await self._status()
             if not isinstance(now, Question) or now.turn_id != question.turn_id:
                 return
             version = now.version
@@ -204,7 +206,7 @@ class SeatCalls:
             return True
         key = call_key(self._agent, self._game_id)
         answer = await self._called(seat, _body(over.turn, seat.last_error), key)
-        CALLBACK_METRICS.count(answer.what if isinstance(answer, Fault) else "answered")
+        CALLBACK_METRICS.count(answer.what if isinstance(answer, CallbackFailure) else "answered")
         await self._accounts.forget_seat(self._agent, self._game_id)
         return False
 
@@ -214,24 +216,24 @@ def _body(turn: Any, last_error: str | None) -> bytes:
     return _encode({**turn, "last_error": error})
 
 
-def _problem_of(fault: Fault) -> str:
+def _problem_of(fault: CallbackFailure) -> str:
     """The problem document of a failed call."""
     document = Problem(title="No action", status=400, code=fault.what, detail=f"Your server {fault.detail}.")
     return _encode({"type": "about:blank", **msgspec.to_builtins(document)}).decode()
 
 
-def _action(question: Question, answer: Answer | Fault) -> _Action | Fault:
+def _action(question: Question, answer: CallbackAnswer | CallbackFailure) -> _Action | CallbackFailure:
     """The command in an answer, bound to the turn that was asked."""
-    if isinstance(answer, Fault):
+    if isinstance(answer, CallbackFailure):
         return answer
     value = parse(answer.body)
     if isinstance(value, HttpProblem):
-        return Fault("callback_body", f"sent an invalid body: {value.detail}")
+        return CallbackFailure("callback_body", f"sent an invalid body: {value.detail}")
     if set(value) - {"turn_id"} != {"forfeit"}:
         # As ASCII: lone surrogates are valid JSON, and the rules refuse them by field.
         return _Action("act", json.dumps({"turn_id": question.turn_id, **value}).encode())
     try:
         asked_for = msgspec.convert({"turn_id": question.turn_id, **value["forfeit"]}, ForfeitRequest)
     except (msgspec.ValidationError, TypeError) as error:
-        return Fault("callback_body", f"sent an invalid forfeit: {error}")
+        return CallbackFailure("callback_body", f"sent an invalid forfeit: {error}")
     return _Action("forfeit", _encode(asked_for))

@@ -11,11 +11,10 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playmolt_core.engine.api_requests import api_request
-from playmolt_core.engine.pending_call import BadBody, PendingCall
+from playmolt_core.engine.pending_call import BadBody, PendingCall, api_request
 from playmolt_core.ops.json_values import whole_numbers
 from playmolt_gateway.http.bodies import parse
-from playmolt_gateway.http.problems import Refusal
+from playmolt_gateway.http.problems import HttpProblem
 from playmolt_schemas.envelopes import Call, Op
 from playmolt_schemas.limits import BODY_BYTES, BODY_VALUES
 
@@ -112,7 +111,7 @@ def _commands(body: bytes) -> None:
 
 
 def _costs_an_engine_no_more(body: bytes) -> None:
-    if isinstance(refused := parse(body), Refusal):
+    if isinstance(refused := parse(body), HttpProblem):
         assert len(refused.body()) < 1_000
         return
     assert costs_no_more(lambda: _acts(body))
@@ -146,7 +145,7 @@ def test_what_a_text_says_is_no_value(text: str) -> None:
 @pytest.mark.parametrize("value", ["1e308", "-1E+100", "1" * 41, "0." + "3" * 60])
 def test_a_number_beyond_its_bounds_says_so(value: str) -> None:
     refused = parse(b'{"a": "%s", "b": %s}' % (b"x" * 600, value.encode()))
-    assert isinstance(refused, Refusal)
+    assert isinstance(refused, HttpProblem)
     assert "number" in refused.detail
 
 
@@ -154,6 +153,6 @@ def test_a_number_beyond_its_bounds_says_so(value: str) -> None:
 @pytest.mark.parametrize("beside", ["", "x" * 600])
 def test_no_words_of_a_decoder_are_told(number: str, beside: str) -> None:
     refused = parse(b'{"text":"%s","number":%s}' % (beside.encode(), number.encode()))
-    assert isinstance(refused, Refusal)
+    assert isinstance(refused, HttpProblem)
     assert refused.detail.startswith(("The body is no JSON", "The body holds a number that is too long"))
     assert len(refused.detail) < 200

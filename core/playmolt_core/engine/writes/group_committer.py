@@ -1,4 +1,4 @@
-"""Committing: one transaction for whatever waits, the next batch gathering meanwhile; answers after it."""
+"""Group commit: one transaction for all queued plans, while the next batch fills; calls are answered after it."""
 
 import asyncio
 import time
@@ -10,7 +10,7 @@ from playmolt_schemas.game_messages import Fault
 
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.pending_call import PendingCall
-from playmolt_core.engine.stream_cache import AWAY_SECONDS, StreamCache
+from playmolt_core.engine.stream_cache import RETRY_SECONDS, StreamCache
 from playmolt_core.engine.writes.commit_queue import CommitQueue, Group
 from playmolt_core.engine.writes.plans import Plan
 from playmolt_core.game.decider import Refused
@@ -20,15 +20,15 @@ from playmolt_core.ops.metrics import SIZES, Histogram
 from playmolt_core.ops.telemetry import log
 
 _log = log("committing")
-_TOO_LARGE = Refused(Code.BODY_TOO_LARGE, "What this would store is over the log's limit for one record.")
+_TOO_LARGE = Refused(Code.BODY_TOO_LARGE, "The record would exceed the size limit of the log. Send less data.")
 
 
 OnCommit = Callable[[Collection[int]], None]
-"""Told after each commit in which shards something was committed."""
+"""Called after each commit with the shards that were written."""
 
 
-class Committing:
-    """Stores plans in batches of at most `batch_commands`. What was overtaken or lost goes back by `again`."""
+class GroupCommitter:
+    """Stores plans in batches of at most `batch_commands`. Calls that conflicted or were lost go to `again`."""
 
     def __init__(
         self,
@@ -53,24 +53,24 @@ class Committing:
         self.batch_seconds = Histogram()
 
     def add(self, pending: PendingCall, plan: Plan) -> None:
-        """Queue a plan that was decided on the streams' heads as they are; its call is answered after the commit."""
+        """Queue a plan that was decided on the current heads; its call is answered after the commit."""
         self._queue.add(pending, plan)
         self._queued.set()
 
-    def hear_due(self, on_due: Callable[[str], None]) -> None:
-        """Call back after each commit that leaves a stream with effects."""
+    def on_effects_due(self, on_due: Callable[[str], None]) -> None:
+        """Register a callback for each commit after which a stream has effects."""
         self._on_due = on_due
 
-    def count_faults(self, on_fault: Callable[[PendingCall, Plan, Fault], None]) -> None:
-        """Have calls answered there that count as a fault."""
+    def on_fault(self, on_fault: Callable[[PendingCall, Plan, Fault], None]) -> None:
+        """Register who answers calls that count as a fault."""
         self._on_fault = on_fault
 
     def when_settled(self, stream: str, then: Callable[[], None]) -> None:
-        """Call back once the uncommitted changes of a stream are committed or given up."""
+        """Call back once the uncommitted changes of a stream are committed or discarded."""
         self._settled[stream].append(then)
 
     async def run(self) -> None:
-        """Commit for ever."""
+        """Commit until cancelled."""
         while True:
             await self._queued.wait()
             batch = self._queue.cut()
@@ -100,15 +100,15 @@ class Committing:
             _trace(batch, started)
 
     def _settle(self, batch: list[Group], statuses: Sequence[AppendStatus]) -> None:
-        overtaken = []
+        conflicts = []
         for group, status in zip(batch, statuses, strict=True):
             if status == "appended":
                 self._finish(group)
             else:
-                overtaken.append(group)
+                conflicts.append(group)
         self._on_commit(frozenset[int]().union(*(group.shards(self._log.shards) for group in batch)))
-        if overtaken:
-            self._again(self._forget(overtaken))
+        if conflicts:
+            self._again(self._forget(conflicts))
 
     def _finish(self, group: Group) -> None:
         self.committed_commands += len(group.answers)
@@ -131,28 +131,28 @@ class Committing:
             then()
 
     def _forget(self, groups: list[Group]) -> list[PendingCall]:
-        """Drop the streams of groups that were not stored, with what gathered on top of them; give their calls."""
+        """Drop the streams of groups that were not stored, with all groups that depend on them; returns their calls."""
         calls = [pending for group in groups for pending in group.calls()]
         streams = [stream for group in groups for stream in group.changes]
         for stream in streams:
             self._streams.drop(stream)
-        resting = self._queue.take_touching(streams)
-        if resting:
-            calls += self._forget(resting)
+        dependent = self._queue.take_touching(streams)
+        if dependent:
+            calls += self._forget(dependent)
         for stream in streams:
             self._notify(stream)
         return calls
 
     async def _lose(self, batch: list[Group]) -> None:
-        """The database is away and whether the batch is stored is unknown: start again from what it will say."""
+        """The database is unavailable and it is unknown whether the batch is stored: decide all calls again."""
         calls = self._forget(batch) + self._forget(self._queue.take_all())
         for pending in calls:
             pending.tries = 0
-        await asyncio.sleep(AWAY_SECONDS)
+        await asyncio.sleep(RETRY_SECONDS)
         self._again(calls)
 
     async def _isolate(self, batch: list[Group]) -> None:
-        """Find the group with a record too large for the log; it alone is refused."""
+        """Find the group with a record that is too large for the log, and refuse only that group."""
         if len(batch) > 1:
             for group in batch:
                 await self._commit([group])

@@ -1,4 +1,4 @@
-"""Loading: a call waits for a stream that memory lacks."""
+"""Loads streams that are not in memory, while their calls wait."""
 
 import asyncio
 from collections import defaultdict
@@ -11,7 +11,7 @@ from playmolt_schemas.identifiers import SESSION_TYPES
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.cached_stream import CachedStream
 from playmolt_core.engine.pending_call import ARCHIVED_GAME, BadBody, PendingCall
-from playmolt_core.engine.stream_cache import AWAY_SECONDS, StreamCache
+from playmolt_core.engine.stream_cache import RETRY_SECONDS, StreamCache
 from playmolt_core.engine.writes.api_commands import ApiCommands
 from playmolt_core.game.decider import Decider, Refused
 from playmolt_core.log.port import Archived
@@ -19,12 +19,12 @@ from playmolt_core.ops.telemetry import log, where
 from playmolt_core.vault.vault import Erased
 
 _log = log("loading")
-ToldOfErased = Callable[[Call], Awaitable[Refused | None]]
-"""What a call about an erased session is told; None: that there is none."""
+ErasedRefusal = Callable[[Call], Awaitable[Refused | None]]
+"""The refusal of a call about an erased session; None if the session must look missing."""
 
 
-class Loading:
-    """Reads streams into memory, once for all that wait for one, and has those calls decided then."""
+class StreamLoader:
+    """Reads each stream once for all calls that wait for it, then lets them be decided."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class Loading:
         streams: StreamCache,
         decide: Callable[[PendingCall], None],
         again: Callable[[Iterable[PendingCall]], None],
-        erased: ToldOfErased,
+        erased: ErasedRefusal,
     ) -> None:
         self._decider = decider
         self._api_commands = api_commands
@@ -55,15 +55,15 @@ class Loading:
         try:
             entry = await self._streams.read(stream)
         except LogUnavailable:
-            await asyncio.sleep(AWAY_SECONDS)
+            await asyncio.sleep(RETRY_SECONDS)
             self._again(self._waited(stream))
         except Erased:
             for pending in self._waited(stream):
                 await self._refuse_erased(pending, stream)
         except Archived:
             for pending in self._waited(stream):
-                self._go_on_without(pending, stream)
-        except Exception as error:  # a stored event that does not fold: this game is refused, the others go on
+                self._decide_without(pending, stream)
+        except Exception as error:  # a stored event that does not fold: only calls about this game are refused
             _log.error("stream_unreadable", stream=stream, error=type(error).__name__, traceback=where(error))
             for pending in self._waited(stream):
                 pending.refuse_busy()
@@ -82,8 +82,8 @@ class Loading:
             else:
                 self._refuse_unknown(pending)
 
-    def _go_on_without(self, pending: PendingCall, stream: str) -> None:
-        """Refuse a call about an archived stream; one that only passes by it, as a join does, is decided without it."""
+    def _decide_without(self, pending: PendingCall, stream: str) -> None:
+        """Refuse a call about an archived stream; a call that only looks it up, like `join`, is decided without it."""
         if pending.call.target != stream:
             pending.archived |= {stream}
             self._decide(pending)
@@ -111,7 +111,7 @@ class Loading:
         pending.refuse(refused)
 
     def _opened(self, pending: PendingCall, stream: str) -> bool:
-        """Make room for a stream that a call may open."""
+        """Create the stream if the call may open it."""
         try:
             opens = self._api_commands.opens(pending)
         except BadBody:

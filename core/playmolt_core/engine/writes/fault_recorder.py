@@ -1,6 +1,6 @@
-"""What refusals count as: kept beside the log until the event that closes the game holds it.
+"""Counts faults of refused actions outside the log, until the event that closes the game stores them.
 
-A refusal stores no event, so that a bot that is refused again and again fills no log; any replica may refuse, and any
+A refusal stores no event, so that a bot with repeated refusals does not fill the log. Any replica may refuse, and any
 may close the game.
 """
 
@@ -12,12 +12,12 @@ from playmolt_schemas.game_messages import Fault
 
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.pending_call import PendingCall
-from playmolt_core.engine.stream_cache import AWAY_SECONDS
+from playmolt_core.engine.stream_cache import RETRY_SECONDS
 from playmolt_core.engine.writes.plans import Plan
 from playmolt_core.log.port import EventLog
 
 
-class FaultNotes:
+class FaultRecorder:
     def __init__(
         self,
         event_log: EventLog,
@@ -30,12 +30,12 @@ class FaultNotes:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def answer(self, pending: PendingCall, plan: Plan, fault: Fault) -> None:
-        """Count a fault, then answer; the call is decided again where its game is over by then."""
+        """Count a fault, then answer; if the game has ended meanwhile, decide the call again."""
         self._begin(self._count(pending, plan, fault))
 
-    def tell(self, pending: PendingCall, stream: str) -> None:
-        """Have a call that closes its game decided with what was counted there."""
-        self._begin(self._hear(pending, stream))
+    def gather(self, pending: PendingCall, stream: str) -> None:
+        """Load the counted faults of a game for the call that closes it, and decide the call with them."""
+        self._begin(self._gather(pending, stream))
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -46,19 +46,19 @@ class FaultNotes:
         try:
             counted = await self._log.note_fault(pending.call.target, fault)
         except LogUnavailable:
-            await asyncio.sleep(AWAY_SECONDS)
+            await asyncio.sleep(RETRY_SECONDS)
             counted = False
         if counted:
             plan.answer(pending)
         else:
             self._again([pending])
 
-    async def _hear(self, pending: PendingCall, stream: str) -> None:
+    async def _gather(self, pending: PendingCall, stream: str) -> None:
         try:
             pending.gathered = tuple(await self._log.counted_faults(stream))
         except LogUnavailable:
-            await asyncio.sleep(AWAY_SECONDS)
+            await asyncio.sleep(RETRY_SECONDS)
             self._again([pending])
             return
-        pending.told_at = pending.tries
+        pending.gathered_at = pending.tries
         self._decide(pending)

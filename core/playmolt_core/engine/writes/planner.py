@@ -1,6 +1,6 @@
-"""From a call to a plan: what would be stored and answered, decided on the state in memory.
+"""Plans a call: what to store and answer, decided on the state in memory.
 
-Nothing here waits. What a decision needs and memory lacks is named (`Need`), read from the log, and decided again.
+Nothing here waits. If a stream is missing in memory, the result is `Need`; the caller loads it and plans again.
 """
 
 import secrets
@@ -16,13 +16,11 @@ from playmolt_schemas.game_messages import Fault
 
 from playmolt_core.effects.callbacks.faults import CallbackFault
 from playmolt_core.engine.cached_stream import CachedStream, number_of
-from playmolt_core.engine.pending_call import BadBody, PendingCall
-from playmolt_core.engine.privacy import closed_to
-from playmolt_core.engine.writes.answers import answer
+from playmolt_core.engine.pending_call import BadBody, PendingCall, closed_to
 from playmolt_core.engine.writes.api_commands import ApiCommands
-from playmolt_core.engine.writes.chaining import append
-from playmolt_core.engine.writes.plans import Change, Need, NeedFaults, Plan, Planned, Repeat, refusal
-from playmolt_core.engine.writes.seating import Seating
+from playmolt_core.engine.writes.plans import Change, Need, NeedFaults, Plan, Planned, Repeat, answer, refusal
+from playmolt_core.engine.writes.record_chain import append
+from playmolt_core.engine.writes.seat_planner import SeatPlanner
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Accepted, Act, Command, Decider, EndGame, Forfeit, Refused, Resign
 from playmolt_core.ops.json_values import whole_numbers
@@ -41,8 +39,8 @@ def _seed() -> str:
 
 
 class Planner:
-    """Turns a call into events and an answer, from memory alone. `streams` gives those in memory,
-    `fresh` one that nothing is stored of."""
+    """Turns a call into events and an answer, using only memory. `streams` returns a stream in memory, `fresh` creates
+    a new one."""
 
     def __init__(
         self,
@@ -57,14 +55,14 @@ class Planner:
         self._decider = decider
         self._streams = streams
         self._now = now
-        self._seating = Seating(decider, streams, now, config, draw_seed)
+        self._seats = SeatPlanner(decider, streams, now, config, draw_seed)
         self.api_commands = ApiCommands(decider, api, streams, fresh, now, draw_seed)
 
     def plan(self, pending: PendingCall) -> Planned:
-        """Raises BadBody, and whatever a bug in rules raises."""
+        """Raises BadBody, and any exception of a bug in the rules."""
         call = pending.call
         if call.op in ("open", "join"):
-            return self._seating.seat(pending)
+            return self._seats.seat(pending)
         entry = self._streams(call.target)
         if entry is None:
             return Need(call.target)
@@ -73,22 +71,22 @@ class Planner:
         return self.api_commands.plan(pending, entry) if call.op == "command" else self._of_a_seat(pending, entry)
 
     def _of_a_seat(self, pending: PendingCall, entry: CachedStream) -> Planned:
-        """What is asked of a game that may be private; a worker of this process asks in nobody's name."""
+        """Plan a call about a game that may be private; commands of workers are not checked."""
         if pending.command is None and closed_to(self._decider, entry.head, pending.call):
             return refusal(entry, self.api_commands.unknown(pending))
         if pending.call.op == "leave":
-            return self._seating.leave(pending, entry)
+            return self._seats.leave(pending, entry)
         if pending.call.op == "fault":
             return self._count(pending, entry)
         return self._decide(pending, entry)
 
     def _count(self, pending: PendingCall, entry: CachedStream) -> Plan:
-        """A fault of a bot before it came to an action: it is counted as a refusal's is."""
+        """Plan to count a fault of a bot that sent no action, like that of a refusal."""
         agent, summary = pending.call.agent, entry.head.summary
         if agent not in self._decider.participants(entry.head.state):
-            return refusal(entry, Refused(Code.NOT_A_PARTICIPANT, "This agent has no seat here."))
+            return refusal(entry, Refused(Code.NOT_A_PARTICIPANT, "This agent has no seat in this game."))
         if summary.over or summary.phase == "waiting":
-            return refusal(entry, Refused(Code.GAME_OVER, "Faults are counted while a game is played."))
+            return refusal(entry, Refused(Code.GAME_OVER, "Faults are counted only while a game is running."))
         fault = Fault(agent_id=agent, kind="bot", what=_counted(pending))
         return Plan((Change(entry),), 200, b"{}", fault=fault)
 
@@ -97,7 +95,7 @@ class Planner:
         command = _command(pending)
         decision = self._decider.decide(entry.head.state, command, at)
         if decision.events and decision.events[-1].closes:
-            if pending.told_at != pending.tries:
+            if pending.gathered_at != pending.tries:
                 return NeedFaults(entry.stream)
             if pending.gathered:
                 command = replace(command, gathered=pending.gathered)
@@ -111,7 +109,7 @@ class Planner:
         return Plan((change,), 200, body, remember_on=remember, follows=kept)
 
     def _refused(self, pending: PendingCall, entry: CachedStream, refused: Refused, at: datetime) -> Plan:
-        """A refusal: what its coming brought about is stored; what it counts as is kept until the game is over."""
+        """Plan a refusal: its events are stored; its fault is counted until the game ends."""
         if refused.events:
             change = Change(entry)
             append(change, Accepted(refused.events), at, pending.call)

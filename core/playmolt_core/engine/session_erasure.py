@@ -1,4 +1,4 @@
-"""Erasing a session of this engine's type, and what calls about an erased one are told."""
+"""Erasure of sessions of this engine's type, and the refusal of calls about erased sessions."""
 
 from contextlib import suppress
 from typing import Any, Protocol
@@ -21,7 +21,7 @@ from playmolt_core.ops.telemetry import log, where
 from playmolt_core.vault.vault import Erased
 
 _log = log("erasing")
-ERASED = Refused(Code.ERASED, "This session has been erased, and nothing of it can be read any more.")
+ERASED = Refused(Code.ERASED, "This session was erased. Its content can no longer be read.")
 
 
 class Eraser(Protocol):
@@ -32,8 +32,8 @@ class Eraser(Protocol):
     async def erase(self, stream: str, by: ErasedBy, linked: str | None = None) -> StoredSession | None: ...
 
 
-class Erasing:
-    """Asks the database whose a session is: it must be possible to erase one that cannot be opened or folded."""
+class SessionErasure:
+    """Erases sessions. It reads the owner from the database, so that unreadable sessions can be erased too."""
 
     def __init__(self, eraser: Eraser, streams: CommittedReads, api: GameApi[Any] | None) -> None:
         self._eraser = eraser
@@ -41,10 +41,7 @@ class Erasing:
         self._api = api
 
     async def erase(self, pending: PendingCall) -> Reply:
-        """Erase a session for its owner or the operator; to anybody else there is none.
-
-        Said again, it says the same.
-        """
+        """Erase a session for its owner or the operator; for anyone else it does not exist. Idempotent."""
         call = pending.call
         found = await self._eraser.session(call.target)
         if found is None or not _may(call, found):
@@ -54,7 +51,7 @@ class Erasing:
             linked = await self._linked(call.target)
             found = await self._eraser.erase(call.target, by, linked) or found
             with suppress(Erased):
-                await self._streams.snapshot(call.target)  # out of this engine's memory
+                await self._streams.snapshot(call.target)  # drops it from this engine's memory
         return 200, msgspec.json.encode(
             SessionErased(
                 id=found.stream,
@@ -65,23 +62,23 @@ class Erasing:
         )
 
     async def _linked(self, stream: str) -> str | None:
-        """The session that was begun from this one: it goes on to hold what it took over."""
+        """The session that continues this one and keeps the data that it took over."""
         try:
             snapshot = await self._streams.snapshot(stream)
         except (Archived, Erased):
             return None
-        except Exception as error:  # a session that cannot be read can be erased all the same
+        except Exception as error:  # an unreadable session can be erased nevertheless
             _log.warning("stream_unreadable", stream=stream, error=type(error).__name__, traceback=where(error))
             return None
         return self._api.leads_to(snapshot.state) if self._api and snapshot else None
 
-    async def refused(self, call: Call) -> Refused | None:
-        """What a call about an erased session is told; None to whoever may not know that there was one."""
+    async def refusal_for(self, call: Call) -> Refused | None:
+        """The refusal of a call about an erased session; None if the caller may not know that it existed."""
         found = await self._eraser.session(call.target)
         return ERASED if found and _may(call, found) else None
 
     async def row(self, stream: str) -> ErasedSession | None:
-        """An erased session in its owner's list."""
+        """An erased session in the list of its owner."""
         found = await self._eraser.session(stream)
         return ErasedSession(id=stream, erased_at=rfc3339(found.erased_at)) if found and found.erased_at else None
 

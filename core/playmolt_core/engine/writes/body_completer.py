@@ -1,24 +1,23 @@
-"""Commands whose body names what lies elsewhere: read first, so that rules stay pure."""
+"""Loads external data that a command's body refers to, before the pure rules decide it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from playmolt_core.db.errors import LogUnavailable
-from playmolt_core.engine.api_requests import api_request
-from playmolt_core.engine.pending_call import BadBody, PendingCall
+from playmolt_core.engine.pending_call import BadBody, PendingCall, api_request
 from playmolt_core.game.api import ApiRequest
 from playmolt_core.game.decider import Refused
 from playmolt_core.ops.telemetry import log
 
 Complete = Callable[[ApiRequest], Awaitable[Any | Refused]]
-"""Gives the body of a call with what it names, or why it cannot be had. Raises LogUnavailable."""
+"""Returns the body with the data that it refers to, or a refusal. Raises LogUnavailable."""
 _log = log("completing")
 _SECONDS: Final = 10.0
 
 
-class Completing:
-    """Completes the calls of some routes on their way; all others pass at once."""
+class BodyCompleter:
+    """Completes the bodies of some routes; all other calls pass through immediately."""
 
     def __init__(self, completes: Mapping[str, Complete], take: Callable[[PendingCall], None], at_once: int) -> None:
         self._completes = completes

@@ -1,4 +1,4 @@
-"""Plans of `join` and `leave`: a seat is taken in a game and in the lobby of its type, in one unit."""
+"""Plans of `open`, `join` and `leave`: the game and the lobby of its type change in one unit."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -11,10 +11,9 @@ from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, GameLanguage, GameS
 from playmolt_schemas.identifiers import lobby_of, time_ordered_id
 
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, number_of
-from playmolt_core.engine.pending_call import NO_GAME, PendingCall
-from playmolt_core.engine.privacy import closed_to
-from playmolt_core.engine.writes.chaining import append
+from playmolt_core.engine.pending_call import NO_GAME, PendingCall, closed_to
 from playmolt_core.engine.writes.plans import Change, Need, Plan, Planned, Recall, Repeat, refusal
+from playmolt_core.engine.writes.record_chain import append
 from playmolt_core.game.decider import Accepted, Command, Create, Decider, Event, Join, Leave, Refused
 from playmolt_core.game.lobby import GameClosed, GameOpened, Lobby, SeatLeft, SeatTaken
 from playmolt_core.ops.telemetry import log
@@ -23,7 +22,7 @@ _encode = msgspec.json.encode
 _log = log("seating")
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class SeatRequest(msgspec.Struct, frozen=True):
     """Body of `join` and `open`."""
 
     language: GameLanguage | None = None
@@ -33,12 +32,12 @@ class Wanted(msgspec.Struct, frozen=True):
     pack: str | None = None
 
     def opening(self) -> dict[str, Any]:
-        """What a game is opened with; the language of a pack is its own first one where none is said."""
+        """The language in the configuration of a new game; absent if the pack decides."""
         return {} if self.language is None and self.pack else {"language": self.language or DEFAULT_LANGUAGE}
 
 
-class Seating:
-    """Plans who sits where. `config` is what a game is opened with."""
+class SeatPlanner:
+    """Plans seats. `config` is the base configuration of new games."""
 
     def __init__(
         self,
@@ -69,7 +68,7 @@ class Seating:
         return Plan((change, seat), 200, _encode(Left()), remember_on=entry)
 
     def seat(self, pending: PendingCall) -> Planned:
-        """Seat the caller: in a private game of its own (`open`), in one it has the invite of, or in a public one."""
+        """Seat the caller: in a new private game (`open`), in the private game of its invite, or in a public one."""
         lobby = self._streams(self._lobby)
         if lobby is None:
             return Need(self._lobby)
@@ -85,7 +84,7 @@ class Seating:
         return self._seat(pending, lobby) if seated is None else self._seated_already(pending, lobby, seated)
 
     def _open(self, pending: PendingCall, lobby: CachedStream) -> Plan:
-        """Open a private game under the id that the call names."""
+        """Open a private game with the id in the call."""
         wanted = _wanted(pending)
         config = self._config | wanted.opening() | {"invite_sha256": pending.call.invite}
         if wanted.fill is not None:
@@ -97,7 +96,7 @@ class Seating:
         return self._take_seat(pending, lobby, fresh_stream(self._decider, pending.call.target), [], config)
 
     def _enter(self, pending: PendingCall, lobby: CachedStream, seated: CachedStream | None) -> Planned:
-        """Give a seat in the private game that the call names, to who has its invite."""
+        """Seat the caller in the private game of the call, if the invite is valid."""
         game = self._streams(pending.call.target)
         if game is None:
             return Need(pending.call.target)
@@ -108,7 +107,7 @@ class Seating:
         return self._take_seat(pending, lobby, game, []) if seated is None else _already_seated(seated)
 
     def _sits(self, pending: PendingCall, lobby: CachedStream) -> CachedStream | Need | None:
-        """The game of this type in which the caller waits or plays."""
+        """The unfinished game of this type in which the caller has a seat."""
         state: Lobby = lobby.head.state
         seated = state.seat_of(pending.call.agent)
         if seated is None or seated in pending.archived:
@@ -116,8 +115,8 @@ class Seating:
         entry = self._streams(seated)
         if entry is None:
             return Need(seated)
-        gone = entry.head.summary.over or self._decider.resigned(entry.head.state, pending.call.agent)
-        return None if gone else entry
+        done = entry.head.summary.over or self._decider.resigned(entry.head.state, pending.call.agent)
+        return None if done else entry
 
     def _seated_already(self, pending: PendingCall, lobby: CachedStream, entry: CachedStream) -> Plan:
         body = self._joined(entry.stream, entry.head.summary)
@@ -125,7 +124,7 @@ class Seating:
         return Plan((Change(lobby), Change(entry)), 200, body, remember_on=remember)
 
     def _seat(self, pending: PendingCall, lobby: CachedStream) -> Planned:
-        """Give a free seat: in the first open game that still waits, else in a new one."""
+        """Seat the caller in the first waiting game, or in a new one."""
         happened: list[Event] = []
         found = self._waiting(pending, lobby, happened)
         if isinstance(found, Need):
@@ -144,7 +143,7 @@ class Seating:
         happened: list[Event],
         config: Mapping[str, Any] | None = None,
     ) -> Plan:
-        """Seat the caller in a game; `happened` is what the lobby has to hear besides."""
+        """Seat the caller in a game; `happened` are further events of the lobby."""
         change = Change(game)
         at = max(self._now(), lobby.head.at, game.head.at)
         refused = self._seat_in(change, pending, at, config)
@@ -158,7 +157,7 @@ class Seating:
         return Plan((seat, change), 200, self._joined(game.stream, change.head.summary), remember_on=lobby)
 
     def _waiting(self, pending: PendingCall, lobby: CachedStream, happened: list[Event]) -> CachedStream | Need | None:
-        """Find the first game of the language that waits; the lobby had not heard that those before it do not."""
+        """Find the first waiting game in the language; the lobby has not closed games before it that no longer wait."""
         language = _wanted(pending).language or DEFAULT_LANGUAGE
         for game_id in lobby.head.state.open:
             if game_id not in pending.archived:
@@ -183,7 +182,7 @@ class Seating:
             commands.insert(0, Create(seed=self._draw_seed(), config=opened))
         for command in commands:
             if missing := self._decider.lacks(change.head.state):
-                return _away(missing)
+                return _pack_missing(missing)
             decision = self._decider.decide(change.head.state, command, at)
             if isinstance(decision, Refused):
                 return decision
@@ -201,15 +200,15 @@ def _decided_before(pending: PendingCall, lobby: CachedStream) -> Repeat | Recal
     return None if asked else Recall(lobby.stream, lobby.since)
 
 
-def _wanted(pending: PendingCall) -> Wanted:
-    return msgspec.json.decode(pending.call.body, type=Wanted)
+def _wanted(pending: PendingCall) -> SeatRequest:
+    return msgspec.json.decode(pending.call.body, type=SeatRequest)
 
 
-def _away(digest: str) -> Refused:
+def _pack_missing(digest: str) -> Refused:
     _log.error("pack_missing", digest=digest)
-    return Refused(Code.UNAVAILABLE, f"The pack of this game is not here ({digest}). Its operator can bring it back.")
+    return Refused(Code.UNAVAILABLE, f"The pack of this game is missing ({digest}). Ask the operator to restore it.")
 
 
 def _already_seated(entry: CachedStream) -> Plan:
-    detail = f"You sit in {entry.stream}, and play one game of a type at a time: leave it, or play it to its end."
+    detail = f"You already have a seat in {entry.stream}. Leave that game or finish it before you join another one."
     return refusal(entry, Refused(Code.ALREADY_SEATED, detail, game_id=entry.stream))

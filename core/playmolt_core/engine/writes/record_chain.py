@@ -1,4 +1,4 @@
-"""Decided events become records: folded, encoded, chained by their hashes, each with its public bytes beside it."""
+"""Turns decided events into records: folded, encoded, chained by hash, with their public messages."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,8 +15,7 @@ from playmolt_core.engine.cached_stream import CachedStream
 from playmolt_core.engine.messages import lobby_message, message
 from playmolt_core.engine.writes.plans import Change
 from playmolt_core.game.decider import PUBLIC, Accepted, Decider, Event
-from playmolt_core.game.fold import carries_state_hash
-from playmolt_core.game.snapshot import Snapshot
+from playmolt_core.game.fold import Snapshot, carries_state_hash
 from playmolt_core.log.chain import chain_record
 from playmolt_core.log.port import NewRecord
 from playmolt_core.vault.stream_key import hash_of_state, short_fingerprint
@@ -25,9 +24,9 @@ from playmolt_core.vault.stream_key import hash_of_state, short_fingerprint
 def append(
     change: Change, decided: Accepted, at: datetime, call: Call, *, announce: bool = True, follows: bool = False
 ) -> None:
-    """Move a change's head on by events and chain them; `announce` tells the lobby what they changed.
+    """Append events to a change and advance its head. `announce`: also send a lobby message.
 
-    `follows`: what the call is answered follows from its records.
+    `follows`: the answer of the call can be derived from its records.
     """
     if not decided.events:
         return
@@ -41,12 +40,12 @@ def append(
         lobby = _lobby(entry, head, summary, written) if announce and version == last else None
         actor = _actor(decider.game, version, call)
         if entry.key is not None and actor:
-            change.owner, actor = actor, ""  # it stands in the vault alone
+            change.owner, actor = actor, ""  # it is stored only in the vault
         record = _record(entry, version, prev_hash, at, written, state, event, call, actor, lobby, follows)
         change.records.append(record)
         prev_hash = record.hash
     change.head = Snapshot(states[-1], version, prev_hash, at, summary)
-    # Asked here and not at the commit: rules that break must fail this call alone.
+    # Computed here and not at the commit, so that failing rules fail only this call.
     effects = decider.effects(states[-1])
     change.due = min(effect.due for effect in effects) if effects else None
 
@@ -97,7 +96,7 @@ def _record(
 
 
 def _actor(game: str, version: int, call: Call) -> str:
-    """Whose a session is stands in its first record alone, so that its owner can show the others."""
+    """The owner of a session is only in its first record, so that the owner can share the others."""
     if version > 1 and game in SESSION_TYPES:
         return ""
     return call.agent or ("operator" if call.operator else "host")

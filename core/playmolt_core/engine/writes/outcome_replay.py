@@ -1,4 +1,4 @@
-"""Repeating: a command that was decided before is answered with its remembered outcome."""
+"""Answers repeated commands with their stored outcome."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
@@ -8,12 +8,10 @@ from playmolt_schemas.codes import MISMATCH, Code
 from playmolt_schemas.envelopes import Call
 
 from playmolt_core.db.errors import LogUnavailable
-from playmolt_core.engine.api_requests import api_request, body_of
-from playmolt_core.engine.pending_call import PendingCall
-from playmolt_core.engine.stream_cache import AWAY_SECONDS, StreamCache
-from playmolt_core.engine.writes.answers import answer
+from playmolt_core.engine.pending_call import PendingCall, api_request, body_of
+from playmolt_core.engine.stream_cache import RETRY_SECONDS, StreamCache
 from playmolt_core.engine.writes.api_commands import ApiCommands
-from playmolt_core.engine.writes.plans import Recall
+from playmolt_core.engine.writes.plans import Recall, answer
 from playmolt_core.game.decider import Decider, Refused
 from playmolt_core.log.folding import fold
 from playmolt_core.log.port import Archived, Decided, EventLog, Outcome
@@ -21,8 +19,8 @@ from playmolt_core.vault.stream_key import StreamKey, fingerprint_under, short_f
 from playmolt_core.vault.vault import Erased
 
 
-class Repeating:
-    """Answers repeated commands, once what they wait for is committed."""
+class OutcomeReplay:
+    """Answers repeated commands, after pending commits of their stream."""
 
     def __init__(
         self,
@@ -51,7 +49,7 @@ class Repeating:
         self._begin(self._repeated(pending, stream, entry.key if entry else None))
 
     def recall(self, pending: PendingCall, recall: Recall) -> None:
-        """Ask the log whether a command was decided before; else it is decided now."""
+        """Look up in the log whether a command was already decided; otherwise decide it now."""
         self._begin(self._recalled(pending, recall))
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
@@ -63,7 +61,7 @@ class Repeating:
         try:
             outcome = await self._log.outcome(recall.stream, pending.call.command_id)
         except LogUnavailable:
-            await asyncio.sleep(AWAY_SECONDS)
+            await asyncio.sleep(RETRY_SECONDS)
             self._again([pending])
             return
         if isinstance(outcome, Outcome):
@@ -76,15 +74,15 @@ class Repeating:
         try:
             outcome = await self._log.outcome(stream, pending.call.command_id)
             if isinstance(outcome, Decided):
-                outcome = await self._worked_out(pending.call, stream, outcome, key)
+                outcome = await self._derived(pending.call, stream, outcome, key)
         except LogUnavailable:
-            await asyncio.sleep(AWAY_SECONDS)
+            await asyncio.sleep(RETRY_SECONDS)
             self._again([pending])
             return
         except (Archived, Erased):
             outcome = None
         if outcome is None:
-            # Gone meanwhile, or memory was ahead of a commit that failed: read afresh.
+            # Removed meanwhile, or memory was ahead of a failed commit: read the stream again.
             self._streams.drop(stream)
             self._again([pending])
         else:
@@ -98,8 +96,8 @@ class Repeating:
         else:
             pending.answer(200, outcome.body)
 
-    async def _worked_out(self, call: Call, stream: str, found: Decided, key: StreamKey | None) -> Outcome | None:
-        """The outcome of a command whose answer follows from its records."""
+    async def _derived(self, call: Call, stream: str, found: Decided, key: StreamKey | None) -> Outcome | None:
+        """The outcome of a command, derived from its records."""
         stored = await self._log.facts(stream)
         if stored is None:
             return None
@@ -110,7 +108,7 @@ class Repeating:
         return Outcome(stream=stream, command_id=call.command_id, fingerprint=asked, body=body)
 
     def _answer_command(self, pending: PendingCall, stream: str, body: bytes) -> None:
-        """Answer a game's own call as remembered, or from what the stream has come to meanwhile."""
+        """Answer a game's own route with the stored body, or from the current state."""
         entry, request = self._streams.get(stream), api_request(pending)
         if body:
             pending.answer(self._api_commands.status(request), body)
@@ -122,7 +120,7 @@ class Repeating:
         if not isinstance(reply, Refused):
             pending.answer(reply.status, body_of(reply))
         elif reply.code is Code.UNAVAILABLE:
-            # What it asked for could not be had, and a refusal is not remembered: the repeat is a new try.
+            # The data was unavailable, and refusals are not stored, so the repeat is a new try.
             pending.afresh = True
             self._again([pending])
         else:

@@ -1,4 +1,4 @@
-"""Deciding: a call is planned at once if memory allows; a plan goes to the commit."""
+"""Handles calls that change something: plans each one from memory, loads what is missing, and queues the commit."""
 
 import asyncio
 import random
@@ -9,12 +9,12 @@ from typing import Any
 from playmolt_core.engine.cached_stream import number_of
 from playmolt_core.engine.pending_call import BadBody, PendingCall
 from playmolt_core.engine.stream_cache import StreamCache
-from playmolt_core.engine.writes.committing import Committing
-from playmolt_core.engine.writes.fault_notes import FaultNotes
-from playmolt_core.engine.writes.loading import Loading, ToldOfErased
-from playmolt_core.engine.writes.planning import Planner
+from playmolt_core.engine.writes.fault_recorder import FaultRecorder
+from playmolt_core.engine.writes.group_committer import GroupCommitter
+from playmolt_core.engine.writes.outcome_replay import OutcomeReplay
+from playmolt_core.engine.writes.planner import Planner
 from playmolt_core.engine.writes.plans import Need, NeedFaults, Plan, Planned, Recall
-from playmolt_core.engine.writes.repeating import Repeating
+from playmolt_core.engine.writes.stream_loader import ErasedRefusal, StreamLoader
 from playmolt_core.game.decider import Decider
 from playmolt_core.log.port import EventLog
 from playmolt_core.ops import tracing
@@ -25,8 +25,8 @@ _MAX_TRIES = 12
 _CALM_TRIES = 3
 
 
-class Deciding:
-    """Decides calls, as often as other commits overtake them."""
+class CommandHandler:
+    """Decides calls, and decides them again after conflicting commits."""
 
     def __init__(
         self,
@@ -34,18 +34,18 @@ class Deciding:
         event_log: EventLog,
         planner: Planner,
         streams: StreamCache,
-        committing: Committing,
-        erased: ToldOfErased,
+        committer: GroupCommitter,
+        erased: ErasedRefusal,
     ) -> None:
         self._span = f"decide {decider.game}"
         self._planner = planner
         self._streams = streams
-        self._committing = committing
-        self._fault_notes = FaultNotes(event_log, self.decide, self.again)
-        committing.count_faults(self._fault_notes.answer)
-        self._loading = Loading(decider, planner.api_commands, streams, self.decide, self.again, erased)
-        self._repeating = Repeating(
-            decider, event_log, planner.api_commands, streams, committing.when_settled, self.decide, self.again
+        self._committer = committer
+        self._faults = FaultRecorder(event_log, self.decide, self.again)
+        committer.on_fault(self._faults.answer)
+        self._loader = StreamLoader(decider, planner.api_commands, streams, self.decide, self.again, erased)
+        self._replay = OutcomeReplay(
+            decider, event_log, planner.api_commands, streams, committer.when_settled, self.decide, self.again
         )
 
     def decide(self, pending: PendingCall) -> None:
@@ -54,18 +54,18 @@ class Deciding:
             return
         planned = self._planned(pending)
         if isinstance(planned, Plan):
-            self._go_on(pending, planned)
+            self._commit(pending, planned)
         elif isinstance(planned, Need):
-            self._loading.wait(pending, planned.stream)
+            self._loader.wait(pending, planned.stream)
         elif isinstance(planned, NeedFaults):
-            self._fault_notes.tell(pending, planned.stream)
+            self._faults.gather(pending, planned.stream)
         elif isinstance(planned, Recall):
-            self._repeating.recall(pending, planned)
+            self._replay.recall(pending, planned)
         elif planned is not None:
-            self._repeating.repeat(pending, planned.stream)
+            self._replay.repeat(pending, planned.stream)
 
     def again(self, calls: Iterable[PendingCall]) -> None:
-        """Decide calls afresh; after many conflicts with a pause, and never without end."""
+        """Decide calls again: after several conflicts with a pause, and only a limited number of times."""
         for pending in calls:
             pending.tries += 1
             if pending.tries > _MAX_TRIES:
@@ -73,18 +73,18 @@ class Deciding:
             elif pending.tries <= _CALM_TRIES:
                 self.decide(pending)
             else:
-                pause = random.uniform(0, 0.005 * 2**pending.tries)  # noqa: S311 -- spreads rivals apart, guards nothing
+                pause = random.uniform(0, 0.005 * 2**pending.tries)  # noqa: S311 -- jitter, not security
                 asyncio.get_running_loop().call_later(min(pause, 0.5), self.decide, pending)
 
     def _planned(self, pending: PendingCall) -> Planned | None:
-        """Plan a call; None when it was answered, because its body or the rules are at fault."""
+        """Plan a call; None if it was refused because of its body or a bug in the rules."""
         started = time.time_ns() if tracing.sampled(pending.call.trace) else 0
         try:
             planned = self._planner.plan(pending)
         except BadBody as error:
             pending.refuse(error.refused)
             return None
-        except Exception as error:  # a bug in rules must not take the other games of this engine down
+        except Exception as error:  # a bug in rules must not affect other games of this engine
             _report(pending, error)
             pending.refuse_busy()
             return None
@@ -97,8 +97,8 @@ class Deciding:
             tracing.record(pending.call.trace, self._span, started, facts)
         return planned
 
-    def _go_on(self, pending: PendingCall, plan: Plan) -> None:
-        """Hand a plan on to be committed; what rests on nothing stored is answered now."""
+    def _commit(self, pending: PendingCall, plan: Plan) -> None:
+        """Queue a plan for the commit; one that depends on nothing stored is answered immediately."""
         if not plan.changes:
             plan.answer(pending)
             return
@@ -107,7 +107,7 @@ class Deciding:
                 self._streams.put(change.entry)
         if plan.remember_on is not None:
             plan.remember_on.seen.add(number_of(pending.call.command_id))
-        self._committing.add(pending, plan)
+        self._committer.add(pending, plan)
 
 
 def _report(pending: PendingCall, error: Exception) -> None:
