@@ -53,11 +53,12 @@ $(COMPILED): $(DEV) $(shell find . -path ./$(VENV) -prune -o -path '*/tests/*.py
 test: $(COMPILED) ## run every test
 	$(BIN)/python -m pytest -n 4 --dist loadscope
 
-check: $(DEV) ## format, lint, types, architecture
+check: $(DEV) ## format, lint, types, architecture, prose
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
+	$(BIN)/python -m tests.prose
 
 bench: $(DEV) ## the product beside its floor and beside what a user would write instead
 	$(BIN)/python -m bench --json bench.json
