@@ -34,7 +34,7 @@ def crash_of(stderr: str, command: Sequence[str]) -> str:
     python = _PYTHON.findall(stderr)
     reason = None if python else _REASON.search(stderr)
     text = reason.group() if reason else lines[-1] if python else lines[0]
-    place = _deepest(list(reversed(python)) or _SUBCOMMANDS.findall(said), command)
+    place = _deepest(list(reversed(python)) or _SUBCOMMANDS.findall(stderr), command)
     return f"{place}: {text}"[:_LONGEST] if place and not text.startswith(place) else text[:_LONGEST]
 
 

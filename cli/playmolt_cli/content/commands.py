@@ -1,4 +1,4 @@
-"""`playmolt content`: the stories that writers edit, and those that they bring."""
+"""`playmolt content`: creates, checks and plays packs of cases and questions."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -28,7 +28,7 @@ _THERE = click.Path(path_type=Path, exists=True, file_okay=False)
 
 @click.group()
 def content() -> None:
-    """Write, check and play cases and questions of your own, without touching code.
+    """Create, check and play your own cases and questions, without code.
 
     Example: playmolt content new my-case
     """
@@ -37,34 +37,34 @@ def content() -> None:
 @content.command()
 @click.argument("folder", type=_FOLDER)
 @click.option(
-    "--game", type=click.Choice(get_args(PackGame)), default="jury", show_default=True, help="For which game."
+    "--game", type=click.Choice(get_args(PackGame)), default="jury", show_default=True, help="Game of the pack."
 )
 @click.option(
     "--language", "languages", type=click.Choice(get_args(GameLanguage)), multiple=True, default=("en",),
-    show_default=True, help="A language of the pack; give it again for each.",
+    show_default=True, help="Language of the pack. Repeatable.",
 )  # fmt: skip
 def new(folder: Path, game: PackGame, languages: tuple[GameLanguage, ...]) -> None:
-    """Write a small pack that passes the check and plays, to be edited.
+    """Create a small, valid, playable pack as a starting point.
 
-    A folder that is not empty is left alone: exit status 2.
+    If FOLDER is not empty, nothing is written and the exit status is 2.
 
     Example: playmolt content new my-case --language en --language zh
     """
     unknown = sorted(set(languages) - set(get_args(Language))) if game == "jury" else []
     if unknown:
-        raise Failure(f"juries do not speak {', '.join(unknown)}: choose of {', '.join(get_args(Language))}")
+        raise Failure(f"Jury packs do not support {', '.join(unknown)}. Choose from {', '.join(get_args(Language))}.")
     written = template.write(folder, game, tuple(dict.fromkeys(languages)))
-    click.echo(f"{len(written)} files in {folder}. Edit them, then: playmolt content check {folder}")
+    click.echo(f"{len(written)} files written to {folder}. Edit them, then run: playmolt content check {folder}")
 
 
 @content.command()
 @click.argument("folder", type=_THERE, required=False)
 @json_option
 def check(folder: Path | None, as_json: bool) -> None:
-    """Prove that a pack can be played: every lock opens, no talk is a dead end, every ending can be reached, every
-    language is complete, nothing gives a secret away. Without FOLDER the shipped case is checked.
+    """Check that a pack is playable: all evidence can be unlocked, dialogues have no dead ends, every ending is reachable,
+    all languages are complete, and no text reveals a secret. Without FOLDER it checks the shipped case.
 
-    Each fault is FILE:LINE: CODE: what is wrong. Exit status 1 on a fault.
+    Errors are printed as FILE:LINE: CODE: message. Exit status 1 if there are errors.
 
     Example: playmolt content check my-case --json
     """
@@ -77,24 +77,26 @@ def check(folder: Path | None, as_json: bool) -> None:
         for fault in faults:
             click.echo(str(fault))
         if not faults:
-            click.echo(f"{folder or 'the shipped case'}: {len(files)} files, no fault, digest {digest}")
+            click.echo(f"{folder or 'the shipped case'}: {len(files)} files, no errors, digest {digest}")
     if faults:
         raise SystemExit(1)
 
 
 @content.command()
 @click.argument("folder", type=_THERE)
-@click.option("--auto", is_flag=True, help="Let a scripted overseer play it to the end.")
+@click.option("--auto", is_flag=True, help="Let a scripted overseer (or house bots) play to the end.")
 @click.option(
     "--aim", type=click.Choice(get_args(VerdictName)), default="not_guilty", show_default=True,
     help="What the scripted overseer argues for.",
 )  # fmt: skip
-@click.option("--language", type=click.Choice(get_args(Language)), help="Default: the pack's first.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Another order of the scripted overseer's words.")
+@click.option("--language", type=click.Choice(get_args(Language)), help="Language. Default: the first of the pack.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Seed for the order of the scripted overseer's arguments."
+)
 @json_option
 def play(folder: Path, auto: bool, aim: VerdictName, language: Language | None, seed: int, as_json: bool) -> None:
-    """Check a pack, start what it needs, and play it: a jury's as `jury play` does; trials and O/X games by house bots,
-    with --auto. Nothing is left behind.
+    """Check a pack and play it on a temporary platform. Jury packs play like `jury play`; for trials and O/X games, --auto
+    lets house bots play.
 
     Example: playmolt content play my-case --auto --aim guilty
     """
@@ -106,26 +108,26 @@ def play(folder: Path, auto: bool, aim: VerdictName, language: Language | None, 
     game = game_of(folder)
     if game != "jury":
         if not auto:
-            raise Failure("trials and O/X games are played by bots here: add --auto")
+            raise Failure("Trials and O/X games are played by house bots. Add --auto.")
         _play_through(folder, game, language, as_json)
         return
-    brought = read_folder(folder)
-    spoken = _spoken(language, brought.materials)
-    played = playing.play(folder, brought, spoken, console(err=as_json), auto=auto, aim=aim, seed=seed)
+    loaded = read_folder(folder)
+    spoken = _spoken(language, loaded.materials)
+    played = playing.play(folder, loaded, spoken, console(err=as_json), auto=auto, aim=aim, seed=seed)
     if as_json and played:
-        click.echo(msgspec.json.encode({"digest": brought.digest, "verdict": played[0], "ending": played[1]}))
+        click.echo(msgspec.json.encode({"digest": loaded.digest, "verdict": played[0], "ending": played[1]}))
 
 
 def _play_through(folder: Path, game: PackGame, language: Language | None, as_json: bool) -> None:
-    brought = read(folder_files(folder)[0], KINDS[game])
-    spoken = _spoken(language, brought.entries)
-    result = playing.play_through(folder, brought, game, spoken, console(err=as_json))
+    loaded = read(folder_files(folder)[0], KINDS[game])
+    spoken = _spoken(language, loaded.entries)
+    result = playing.play_through(folder, loaded, game, spoken, console(err=as_json))
     if as_json:
-        click.echo(msgspec.json.encode({"digest": brought.digest, "game_id": result.game_id, "phase": result.phase}))
+        click.echo(msgspec.json.encode({"digest": loaded.digest, "game_id": result.game_id, "phase": result.phase}))
 
 
 def _spoken(language: Language | None, languages: Collection[Language]) -> Language:
-    """The language to play in: the pack's first, unless one is asked for."""
+    """The requested language, or the pack's first."""
     if language is not None and language not in languages:
-        raise Failure(f"the pack has no {language}: choose of {', '.join(languages)}")
+        raise Failure(f"The pack has no language {language}. Choose from {', '.join(languages)}.")
     return next(iter(languages)) if language is None else language

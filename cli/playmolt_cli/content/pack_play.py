@@ -1,4 +1,4 @@
-"""A pack played on a platform of its own, which leaves nothing behind."""
+"""Plays a pack on a temporary platform."""
 
 import asyncio
 import tempfile
@@ -28,7 +28,7 @@ from playmolt_cli.terminal.narration import Narration
 def play_through(
     folder: Path, pack: EntryPack[Any], game: GameType, language: GameLanguage, out: Console
 ) -> GameResult:
-    """A private game of a pack, played to its end by house bots and told on the way; how it ended for one of them."""
+    """Play a private game of a pack with house bots and narrate it; returns the result of one bot."""
     with tempfile.TemporaryDirectory(prefix="playmolt-") as kept:
         stack = Stack(Path(kept) / "data", environment={"PLAYMOLT_PACKS": str(folder.resolve())})
         with stack:
@@ -51,7 +51,7 @@ async def _played(url: str, pack: EntryPack[Any], game: GameType, language: Game
 def play(
     folder: Path, pack: Pack, language: Language, out: Console, *, auto: bool, aim: VerdictName, seed: int
 ) -> tuple[VerdictView, EndingView] | None:
-    """The verdict and the ending; None when the person leaves before."""
+    """Play a jury pack; returns verdict and ending, or None if the user leaves."""
     with tempfile.TemporaryDirectory(prefix="playmolt-") as kept:
         stack = Stack(Path(kept) / "data", environment={"PLAYMOLT_PACKS": str(folder.resolve())})
         with stack, Client(stack.run.gateway, "") as guest:

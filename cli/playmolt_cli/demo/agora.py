@@ -1,4 +1,4 @@
-"""The demo's Agora experiment: a small plan of scripted models, locked, run, measured."""
+"""The Agora part of the demo: a small experiment with scripted models."""
 
 import asyncio
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ PLAN: Final[dict[str, Any]] = {
 
 
 class DemoExperiment(msgspec.Struct, frozen=True):
-    """The experiment as it ended, and its report."""
+    """The finished experiment and its report."""
 
     state: ExperimentState
     report: Path
@@ -45,7 +45,7 @@ class DemoExperiment(msgspec.Struct, frozen=True):
 
 
 async def study(console: Console, run: Run, data: Path, out: Path) -> DemoExperiment:
-    """Run the plan on a platform and measure it straight from the log of its data folder. Raises Failure."""
+    """Run the plan on a platform and analyze it from the log. Raises Failure."""
     return await asyncio.to_thread(_study, console, run, data, out)
 
 
@@ -53,16 +53,14 @@ def _study(console: Console, run: Run, data: Path, out: Path) -> DemoExperiment:
     with ExperimentsClient(run.gateway, run.operator_key) as client:
         try:
             open_experiment = client.open(PLAN, "demo")
-            console.print(
-                f"agora  the plan is locked: {open_experiment.plan_hash[:16]}, {open_experiment.progress.runs} runs"
-            )
+            console.print(f"agora  plan locked: {open_experiment.plan_hash[:16]}, {open_experiment.progress.runs} runs")
             quiet = Console(quiet=True)
             state = follow(client, open_experiment.experiment, quiet)
             console.print(f"agora  {line(state)}")
             console.print(table(state, client.runs(state.experiment).runs))
         except Refused as refusal:
             raise Failure(refusal.detail) from refusal
-    report = agora_study.analyse(state.experiment, out, data, lambda said: console.print(f"agora  {said}")).report
+    report = agora_study.analyse(state.experiment, out, data, lambda text: console.print(f"agora  {text}")).report
     return DemoExperiment(state, report)
 
 

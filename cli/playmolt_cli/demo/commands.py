@@ -1,4 +1,4 @@
-"""`playmolt demo`: the platform, and house bots that play every game on it."""
+"""`playmolt demo`: starts the platform and plays every game on it."""
 
 import asyncio
 import time
@@ -40,13 +40,13 @@ _PAUSE_SECONDS = 0.25
 
 
 class FeedLost(ConnectionError):
-    """The feed broke off and could not be taken up again."""
+    """The feed broke off and could not be resumed."""
 
 
 async def watch(spectator: str, game_id: str) -> AsyncIterator[dict[str, Any]]:
-    """Every public message of a game, in order, until its closing one; reconnects where it stopped.
+    """The public messages of a game in order, until the closing one; resumes after a lost connection.
 
-    Raises FeedLost after twenty connections in a row that brought nothing.
+    Raises FeedLost after twenty connections in a row without a message.
     """
     version, failures = 0, 0
     async with httpx.AsyncClient(timeout=httpx.Timeout(SILENCE_SECONDS, connect=5)) as client:
@@ -66,7 +66,7 @@ async def watch(spectator: str, game_id: str) -> AsyncIterator[dict[str, Any]]:
             except httpx.TransportError:
                 pass
             await asyncio.sleep(_PAUSE_SECONDS)
-    raise FeedLost(f"the feed of {game_id} at {spectator} brings nothing after event {version}: look at /readyz there")
+    raise FeedLost(f"The feed of {game_id} at {spectator} stopped after event {version}. Check {spectator}/readyz.")
 
 
 async def _messages(answer: httpx.Response) -> AsyncIterator[dict[str, Any]]:
@@ -87,36 +87,34 @@ _JURY_STYLE = "bright_magenta"
 
 
 class DemoGame(msgspec.Struct, frozen=True):
-    """A game of the demo: what the bots got and what spectators saw."""
+    """A game of the demo: the bots' results and the spectators' messages."""
 
     game_id: str
     results: Sequence[GameResult]
     messages: Sequence[dict[str, Any]]
 
     def faults(self) -> Iterator[str]:
-        """Tell what is not as it should be."""
+        """Unexpected results, one line each."""
         phases = {result.phase for result in self.results}
         if phases != {"end"}:
             yield f"{self.game_id} ended in {', '.join(sorted(phases))}"
         if [message["version"] for message in self.messages] != list(range(1, len(self.messages) + 1)):
-            yield f"the feed of {self.game_id} has a hole or a repeat"
+            yield f"the feed of {self.game_id} has a missing or repeated event"
         if not self.messages or self.messages[-1]["type"] != "game_end":
-            yield f"the feed of {self.game_id} does not close with game_end"
+            yield f"the feed of {self.game_id} does not end with game_end"
 
 
 @click.command()
-@click.option(
-    "--once", is_flag=True, help="Stop when the games are over; exit status 0 only if all is as it should be."
-)
+@click.option("--once", is_flag=True, help="Stop after the games; exit status 0 only if all results are as expected.")
 @click.option("--seed", default="demo", show_default=True, help="Seed of the house bots.")
 @data_option
 def demo(once: bool, seed: str, data: Path | None) -> None:
-    """Start everything on a fresh folder and play each game to the end, told in the terminal.
+    """Start a platform in a new folder and play every game in the terminal.
 
-    House bots play the arena games, as spectators see them; two legal sessions are argued to their reports; a jury
-    hears a scripted overseer and votes on a chain; a small Agora experiment is run and measured.
+    House bots play the arena games, shown as spectators see them; two legal sessions run to their reports; a jury is
+    persuaded by a scripted overseer and votes on a chain; a small Agora experiment is run and analyzed.
 
-    Without --once the platform then stays up until Ctrl-C. With --data the log is kept.
+    Without --once the platform then keeps running until Ctrl-C. With --data the log is kept.
 
     Example: playmolt demo --once
     """
@@ -124,7 +122,7 @@ def demo(once: bool, seed: str, data: Path | None) -> None:
     began = time.monotonic()
     with _folder(data) as folder, stopping(), Stack(folder) as stack:
         run = stack.run
-        console.print(f"The platform is up after {time.monotonic() - began:.1f} s: {run.gateway}\n")
+        console.print(f"The platform was ready after {time.monotonic() - began:.1f} s: {run.gateway}\n")
         try:
             played, argued, judged = asyncio.run(_play_all(console, run, seed, folder))
             studied = asyncio.run(agora.study(console, run, folder, folder / "reports" / "agora"))
@@ -140,12 +138,12 @@ def demo(once: bool, seed: str, data: Path | None) -> None:
         for line in agora.report_lines(studied):
             console.print(line)
         _verdict(console, judged)
-        _where_to_look(console, run, played[0].game_id, folder, stays_up=not once, kept=data is not None)
+        _next_steps(console, run, played[0].game_id, folder, stays_up=not once, kept=data is not None)
         console.print(f"\nTook {time.monotonic() - began:.1f} s.")
         for fault in faults:
             console.print(f"FAULT  {fault}", style="bold red")
         if not once:
-            console.print(f"\nStill up at {run.gateway}; Ctrl-C stops it.")
+            console.print(f"\nStill running at {run.gateway}; press Ctrl-C to stop.")
             _await_interrupt()
     if faults:
         raise SystemExit(1)
@@ -178,7 +176,7 @@ async def _play_all(
         async with asyncio.timeout(PLAY_SECONDS):
             return await asyncio.gather(asyncio.gather(*games), asyncio.gather(*cases), trial)
     except TimeoutError:
-        raise Failure(f"the games were not over after {PLAY_SECONDS:.0f} s: look at {run.gateway}/readyz") from None
+        raise Failure(f"The games were not over after {PLAY_SECONDS:.0f} s. Check {run.gateway}/readyz.") from None
 
 
 async def _argue(console: Console, style: str, gateway: str, case: DemoCase, reports: Path) -> DemoSession:
@@ -190,7 +188,7 @@ async def _play(console: Console, style: str, run: Run, key: str, game: GameType
 
     def seated(seat: Joined) -> None:
         if seat.game_id not in watching:
-            watching[seat.game_id] = asyncio.create_task(_tell(console, style, run.spectator, seat.game_id))
+            watching[seat.game_id] = asyncio.create_task(_narrate(console, style, run.spectator, seat.game_id))
 
     try:
         results = await run_house_bots(
@@ -205,7 +203,7 @@ async def _play(console: Console, style: str, run: Run, key: str, game: GameType
     return DemoGame(game_id, results, messages)
 
 
-async def _tell(console: Console, style: str, spectator: str, game_id: str) -> list[dict[str, Any]]:
+async def _narrate(console: Console, style: str, spectator: str, game_id: str) -> list[dict[str, Any]]:
     name = game_id.split("-", 1)[0]
     narration, messages = Narration(name), []
     async for message in watch(spectator, game_id):
@@ -236,11 +234,11 @@ def _faults(played: Sequence[DemoGame], standing: Sequence[Standing], verificati
     for result in (result for game in played for result in game.results):
         line = counted.get(result.agent_id)
         if line is None or line.points != result.points:
-            said = line.points if line else "nothing"
-            yield f"the leaderboard says {said} of {result.name}, the game {result.points}"
+            points = line.points if line else "no points"
+            yield f"the leaderboard has {points} for {result.name}, the game {result.points}"
     yield from (f"log: {fault.stream} event {fault.version}: {fault.problem}" for fault in verification.breaks)
     if verification.diverged:
-        yield f"log: {verification.diverged} streams fold to another state than was played"
+        yield f"log: {verification.diverged} streams fold to a different state than was played"
 
 
 def _summarise(
@@ -273,13 +271,13 @@ def _verdict(console: Console, judged: DemoVerdict) -> None:
     console.print(f"  {judged.session}  {judged.ending}")
     for transaction in judged.checked.transactions:
         console.print(f"    {transaction}")
-    console.print(f"  {judged.checked.told()}")
+    console.print(f"  {judged.checked.summary()}")
 
 
-def _where_to_look(console: Console, run: Run, game_id: str, folder: Path, *, stays_up: bool, kept: bool) -> None:
-    console.print("\nWhere to look", style="bold")
+def _next_steps(console: Console, run: Run, game_id: str, folder: Path, *, stays_up: bool, kept: bool) -> None:
+    console.print("\nNext steps", style="bold")
     if not kept and not stays_up:
-        console.print("  This folder is thrown away now. To keep the log: playmolt demo --data playmolt-data")
+        console.print("  The data folder is deleted now. To keep the log: playmolt demo --data playmolt-data")
         return
     if stays_up:
         console.print(f"  {run.gateway}")

@@ -1,4 +1,4 @@
-"""The jury part of the demo: a scripted overseer plays a game to its ending, and the chain is asked for its verdict."""
+"""The jury part of the demo: a scripted overseer plays a game, and its verdict is compared with the chain."""
 
 import asyncio
 import os
@@ -36,7 +36,7 @@ _PATIENCE_SECONDS: Final = 60.0
 
 
 class DemoVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """A jury game of the demo as it ended, and what the chain said to it."""
+    """A finished jury game of the demo, compared with the chain."""
 
     session: str
     verdict: VerdictName
@@ -44,14 +44,14 @@ class DemoVerdict(msgspec.Struct, frozen=True, kw_only=True):
     checked: VerdictCheck
 
     def faults(self) -> Iterator[str]:
-        """Tell what is not as it should be."""
+        """Unexpected results, one line each."""
         if self.verdict != _AIM:
-            yield f"{self.session} ended {self.verdict}, argued for was {_AIM}"
+            yield f"{self.session} ended with {self.verdict}, expected {_AIM}"
         yield from (f"{self.session}: {difference}" for difference in self.checked.differences)
 
 
 class PlayedJury(msgspec.Struct, frozen=True, kw_only=True):
-    """A jury game of the demo as it ended, and its log, before anybody has asked the chain."""
+    """A finished jury game of the demo with its log, not yet compared with the chain."""
 
     session: str
     verdict: VerdictName
@@ -59,66 +59,66 @@ class PlayedJury(msgspec.Struct, frozen=True, kw_only=True):
     log: Sequence[Record]
 
     def checked(self, run: Run) -> DemoVerdict:
-        """Ask the chain of a running `up`, in a loop of its own. Raises Failure when it cannot be reached."""
+        """Compare with the chain of a running `up`, in a new event loop. Raises Failure if it is unreachable."""
         checked = verified(self.session, self.log, node_of(run))
         return DemoVerdict(session=self.session, verdict=self.verdict, ending=self.ending, checked=checked)
 
 
 class NarratedTable(JuryTable):
-    """A session told in headlines."""
+    """A session printed as headlines."""
 
     say: Callable[[str], None]
 
     def go(self, to: PhaseName) -> None:
         super().go(to)
-        self._tell(f"— {to} —")
+        self._print(f"— {to} —")
 
     def talk(self, witness_id: str, *, choice: str | None = None, evidence_id: str | None = None) -> TalkView:
         talk = super().talk(witness_id, choice=choice, evidence_id=evidence_id)
         if talk.unlocked:
             broken = self.page.words.say("cracked", name=self.page.name(witness_id))
-            self._tell(f"{broken} {self.page.words.say('unlocked', items=self.page.words.list(talk.unlocked))}")
+            self._print(f"{broken} {self.page.words.say('unlocked', items=self.page.words.list(talk.unlocked))}")
         return talk
 
     def next_round(self) -> RoundReply:
-        told = super().next_round()
+        reply = super().next_round()
         words, name = self.page.words, self.page.name
-        responders = words.list(tuple(map(name, told.responders)))
-        self._tell(words.say("round", round=told.round, leader=name(told.leader), responders=responders))
-        for change in told.changes:
+        responders = words.list(tuple(map(name, reply.responders)))
+        self._print(words.say("round", round=reply.round, leader=name(reply.leader), responders=responders))
+        for change in reply.changes:
             if change.band != change.band_before:
                 before, band = words.band(change.band_before), words.band(change.band)
-                self._tell("  " + words.say("moved", name=name(change.juror_id), before=before, band=band))
-        return told
+                self._print("  " + words.say("moved", name=name(change.juror_id), before=before, band=band))
+        return reply
 
     def vote(self) -> VerdictView:
         verdict = super().vote()
         for vote in verdict.votes:
             cast = self.page.words.verdict("guilty" if vote.guilty else "not_guilty")
-            self._tell(f"{self.page.name(vote.juror_id)}: {cast}  {vote.tx_hash}")
+            self._print(f"{self.page.name(vote.juror_id)}: {cast}  {vote.tx_hash}")
         outcome = self.page.words.verdict(verdict.verdict)
         tally = {"guilty": verdict.guilty, "not_guilty": verdict.not_guilty}
-        self._tell(self.page.words.say("tally", verdict=outcome, **tally))
+        self._print(self.page.words.say("tally", verdict=outcome, **tally))
         return verdict
 
     def ending(self) -> EndingView:
         ending = super().ending()
-        self._tell(f"“{ending.title}” ({ending.id})")
+        self._print(f"“{ending.title}” ({ending.id})")
         return ending
 
-    def _tell(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         self.say(printable(line))
 
 
 async def judge(run: Run, say: Callable[[str], None]) -> DemoVerdict:
-    """Play a game on a running `up`, telling it line by line. Raises Failure, and what the client raises."""
+    """Play a game on a running `up` and print its headlines. Raises Failure and the client's errors."""
     judged = await asyncio.to_thread(lambda: hear(run.gateway, say).checked(run))
-    say(f"verify-verdict: {judged.checked.told()}")
+    say(f"verify-verdict: {judged.checked.summary()}")
     return judged
 
 
 def hear(gateway: str, say: Callable[[str], None]) -> PlayedJury:
-    """Play a game to its ending, telling it line by line. Raises Failure, and what the client raises."""
+    """Play a game to its ending and print its headlines. Raises Failure and the client's errors."""
     with open(os.devnull, "w", encoding="utf-8") as nowhere, Client(gateway) as client:
         client.register("demo overseer")
         session = client.call(routes.OPEN, body=OpenJuryRequest(language=_LANGUAGE, model="scripted"))

@@ -1,4 +1,4 @@
-"""The legal part of the demo: a criminal and a civil session, argued to their reports through the public API."""
+"""The legal part of the demo: a criminal and a civil session, run to their reports over the public API."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -19,7 +19,7 @@ _HEADLINE_CHARS: Final = 110
 
 
 class DemoCase(msgspec.Struct, frozen=True, kw_only=True):
-    """What the person of a demo session says: how it opens, its facts, and the form of each gate."""
+    """The inputs of a demo session: opening, facts, and the form of each gate."""
 
     opening: OpenSessionRequest
     facts: Mapping[str, Any]
@@ -27,27 +27,27 @@ class DemoCase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DemoSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session of the demo as it was left: its messages, and the files of its report."""
+    """A finished session of the demo with its messages and report files."""
 
     session: Session
     messages: list[dict[str, Any]]
     files: list[Path]
 
     def faults(self) -> Iterator[str]:
-        """Tell what is not as it should be."""
+        """Unexpected results, one line each."""
         session = self.session
         if session.phase != "FINALIZE_DONE" or session.next_session:
-            yield f"{session.id} stands in {session.phase}, without a report"
+            yield f"{session.id} is in phase {session.phase}, without a report"
         if [message["version"] for message in self.messages] != list(range(1, session.version + 1)):
-            yield f"the stream of {session.id} has a hole or a repeat"
+            yield f"the stream of {session.id} has a missing or repeated event"
         if [file for file in self.files if not file.stat().st_size] or len(self.files) != len(FORMATS):
-            yield f"the report of {session.id} is not there in every format"
+            yield f"the report of {session.id} is missing in some format"
 
 
 async def argue(gateway: str, case: DemoCase, folder: Path, say: Callable[[str], None]) -> DemoSession:
-    """Hold a session to its report, telling it line by line; the report's files go into the folder.
+    """Run a session to its report and print its headlines; the report files go into the folder.
 
-    Raises Failure when a turn fails, and what the client raises.
+    Raises Failure if a turn fails, and the client's errors.
     """
     async with AsyncSessions(gateway) as client:
         await client.register("demo counsel")
@@ -67,7 +67,9 @@ async def argue(gateway: str, case: DemoCase, folder: Path, say: Callable[[str],
                 await client.call(routes.POST_STEERING, session.id, body=form)
             if message["type"] == "turn_failed":
                 failed = (await client.call(routes.READ_SESSION, session.id)).failed
-                raise Failure(f"{session.id}: {message['phase']} failed: {failed.detail if failed else 'no word why'}")
+                raise Failure(
+                    f"{session.id}: {message['phase']} failed: {failed.detail if failed else 'reason unknown'}"
+                )
         ended = await client.call(routes.READ_SESSION, session.id)
         reports = {kind: await client.call(routes.READ_REPORT, session.id, query={"format": kind}) for kind in FORMATS}
     return DemoSession(session=ended, messages=messages, files=_kept(ended, reports, folder))
@@ -75,7 +77,7 @@ async def argue(gateway: str, case: DemoCase, folder: Path, say: Callable[[str],
 
 def _form(case: DemoCase, session: Session) -> Mapping[str, Any]:
     if session.gate is None:
-        raise Failure(f"{session.id} opened a gate that is not there")
+        raise Failure(f"{session.id} announced a gate that is not open")
     name = session.gate.name
     form = {"gate": name, **case.forms[name]}
     return form | {"focus_issues": session.gate.issues[:1]} if name == "round1" else form
@@ -90,23 +92,25 @@ def _kept(session: Session, reports: Mapping[ReportFormat, bytes], folder: Path)
 
 
 def headline(words: LegalTexts, session: Session, message: Mapping[str, Any]) -> str:
-    """The line of a message of a session's stream; empty where there is nothing to tell."""
+    """The headline for a message of a session's stream; empty if it has none."""
     match message["type"]:
         case "turn_done":
             return _spoken(words, session, message["phase"], message["output"])
         case "guardrail_hit" | "session_done":
-            return words.told(message)
+            return words.narrate(message)
         case "gate_opened":
-            return f"— {words.told(message)} —"
+            return f"— {words.narrate(message)} —"
     return ""
 
 
 def answered(words: LegalTexts, form: Mapping[str, Any]) -> str:
     fields = words.texts.fields
-    return "→ " + ", ".join(f"{fields[name]}: {_told(words, value)}" for name, value in form.items() if name != "gate")
+    return "→ " + ", ".join(
+        f"{fields[name]}: {_value_text(words, value)}" for name, value in form.items() if name != "gate"
+    )
 
 
-def _told(words: LegalTexts, value: Any) -> str:
+def _value_text(words: LegalTexts, value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(words.texts.fields[name] for name in value)
     if isinstance(value, bool):
@@ -203,5 +207,5 @@ CASES: Final = (
         },
     ),
 )
-"""The sessions of the demo. The criminal one has a claimant that overshoots and is made to rewrite; the civil one is
-told with too few facts, so that the facts gate opens."""
+"""The sessions of the demo. In the criminal one a guardrail makes the claimant rewrite; the civil one has too few facts,
+so that the facts gate opens."""

@@ -1,4 +1,4 @@
-"""PLAYMOLT_HOUSE_BUDGET: what the house's models may come to in a day."""
+"""PLAYMOLT_HOUSE_BUDGET: the daily budget of the house's models."""
 
 import os
 from datetime import UTC, datetime
@@ -16,30 +16,32 @@ _NAMES: Final = ("money", "tokens", "calls")
 
 
 class InvalidBudget(ValueError):
-    """A text that says no budget; the message says why."""
+    """An invalid budget; the message says why."""
 
 
 def limits_of(text: str) -> Limits:
-    """`money=1.5,tokens=400000,calls=2000`, each at most once; "" is no limit. Raises InvalidBudget."""
+    """Read `money=1.5,tokens=400000,calls=2000`, each at most once; "" means no limit. Raises InvalidBudget."""
     found: dict[str, Decimal] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, value = part.partition("=")
         if name not in _NAMES or name in found:
-            raise InvalidBudget(f"PLAYMOLT_HOUSE_BUDGET: {part!r}; write {', '.join(f'{known}=…' for known in _NAMES)}")
+            raise InvalidBudget(
+                f"PLAYMOLT_HOUSE_BUDGET: invalid part {part!r}. Use {', '.join(f'{known}=…' for known in _NAMES)}, each once."
+            )
         try:
             found[name] = Decimal(value)
         except InvalidOperation:
-            raise InvalidBudget(f"PLAYMOLT_HOUSE_BUDGET: {part!r} is no number") from None
+            raise InvalidBudget(f"PLAYMOLT_HOUSE_BUDGET: {part!r} is not a number") from None
         if not found[name].is_finite() or found[name] <= 0 or (name != "money" and found[name] % 1):
             raise InvalidBudget(
-                f"PLAYMOLT_HOUSE_BUDGET: {part!r} must be above 0{'' if name == 'money' else ' and whole'}"
+                f"PLAYMOLT_HOUSE_BUDGET: {part!r} must be a positive {'number' if name == 'money' else 'whole number'}"
             )
     whole = {name: int(value) for name, value in found.items() if name != "money"}
     return Limits(money=found.get("money"), tokens=whole.get("tokens"), calls=whole.get("calls"))
 
 
 class StoredBudget(Budget):
-    """A budget whose changes are kept in a file, a line each: a worst case that was never settled stays spent."""
+    """A budget stored in a file, one line per change. A reservation that was never settled counts as spent."""
 
     def __init__(self, limits: Limits, path: Path) -> None:
         super().__init__(limits)
@@ -60,7 +62,7 @@ class StoredBudget(Budget):
 
     @override
     def charge(self, worst: Amount, times: int) -> None:
-        """What never came back was set aside in the file, and counts already."""
+        """Lost calls are already reserved in the file."""
 
     def _keep(self, change: Amount) -> None:
         with self._path.open("ab") as file:
@@ -70,7 +72,7 @@ class StoredBudget(Budget):
 
 
 class DailyBudget:
-    """A budget a day, by UTC, kept in a folder over restarts; what was spent on a day before counts no more."""
+    """A budget per UTC day, stored in a folder across restarts."""
 
     def __init__(self, limits: Limits, folder: Path) -> None:
         self._limits = limits
@@ -83,10 +85,10 @@ class DailyBudget:
         day = datetime.now(UTC).date().isoformat()
         if day != self._day:
             self._day, self._budget = day, StoredBudget(self._limits, self._folder / f"{day}.jsonl")
-            self._forget_before(day)
+            self._delete_before(day)
         return self._budget
 
-    def _forget_before(self, day: str) -> None:
+    def _delete_before(self, day: str) -> None:
         for file in self._folder.glob("*.jsonl"):
             if file.stem < day:
                 file.unlink(missing_ok=True)

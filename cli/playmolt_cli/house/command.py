@@ -1,4 +1,4 @@
-"""`playmolt bots house`: the process that keeps anybody from waiting alone."""
+"""`playmolt bots house`: the service that fills games with house bots."""
 
 import asyncio
 import os
@@ -20,23 +20,23 @@ from playmolt_cli.house.models import HouseModels, UnknownAlias
 from playmolt_cli.model_seats.requests import cast
 
 _KEEPING_SECONDS: Final = 5.0
-"""How long seats are given back at the end."""
+"""Time limit for leaving waiting games on shutdown."""
 
 
 @click.command()
-@click.option("--url", help="The gateway. Default: PLAYMOLT_HOST and PLAYMOLT_PORT.")
+@click.option("--url", help="Gateway. Default: PLAYMOLT_HOST and PLAYMOLT_PORT.")
 def house(url: str | None) -> None:
-    """Fill games with house bots, until SIGTERM.
+    """Fill games with house bots until SIGTERM.
 
-    Private games that ask for it are filled, and so are public lobbies in which an agent that is not house has waited
-    PLAYMOLT_FILL_SECONDS. It needs PLAYMOLT_HOUSE_KEY, and uses the public API alone. `up` starts it.
+    Fills private games that request it, and public lobbies in which an agent has waited PLAYMOLT_FILL_SECONDS. Requires
+    PLAYMOLT_HOUSE_KEY and uses only the public API. `up` starts this command.
 
     Example: playmolt bots house --url http://127.0.0.1:8080
     """
     settings = from_environment()
     telemetry.configure("house", settings.log_level)
     if not settings.house_key:
-        raise click.ClickException("PLAYMOLT_HOUSE_KEY is not set: the gateway has to know the same")
+        raise click.ClickException("PLAYMOLT_HOUSE_KEY is not set. Set it to the same value as for the gateway.")
     try:
         models = _models(settings)
     except InvalidBudget as error:
@@ -69,7 +69,7 @@ async def _serve(url: str, settings: Settings, models: HouseModels) -> None:
     try:
         await asyncio.wait([work, ended], return_when=asyncio.FIRST_COMPLETED)
         if work.done() and not stopping.is_set():
-            work.result()  # a bug ends the process, to be started anew
+            work.result()  # raise, so that the process is restarted
     finally:
         for task in (work, ended):
             task.cancel()

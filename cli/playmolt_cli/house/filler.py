@@ -18,10 +18,10 @@ from playmolt_schemas.api import GameRow, GameToFill
 
 from playmolt_cli.house.models import HouseModels
 
-LOOK_SECONDS: Final = 1.0
+CHECK_SECONDS: Final = 1.0
 PATIENCE_SECONDS: Final = 7200.0
 MOST_SEATS: Final = 500
-"""House bots that play at once; lobbies beyond them wait until some are free."""
+"""Maximum number of house bots playing at once; further lobbies wait until some are free."""
 _log = log("house")
 
 
@@ -33,7 +33,7 @@ class _Guest(msgspec.Struct):
 
 
 class LobbyFiller:
-    """Looks again and again. House bots alone never start a game and never wait in one; `seconds` 0: no lobbies."""
+    """Checks all lobbies periodically. House bots never start a game or wait in one alone; `seconds` 0 disables lobbies."""
 
     def __init__(
         self, url: str, key: str, seconds: float, models: HouseModels, *, seed: str = "house",
@@ -52,20 +52,20 @@ class LobbyFiller:
         self._idle: dict[str, list[AsyncClient]] = {}
         self._seated = 0
         self.answered = False
-        """Whether the platform answered the last look."""
+        """Whether the platform answered the last check."""
 
     async def run(self) -> None:
         while True:
             try:
-                await self.look()
+                await self.check()
                 self.answered = True
             except PlayMoltError as error:
                 self.answered = False
                 _log.warning("platform_away", detail=str(error)[:300])
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(CHECK_SECONDS)
 
-    async def look(self) -> None:
-        """Fill what asks for it or has waited long enough, and leave what waits for nobody."""
+    async def check(self) -> None:
+        """Fill games that request it or have waited long enough; leave lobbies with house bots only."""
         for asking in (await self._house.games_to_fill()).games:
             await self._fill(asking, asking.needed - asking.seated, asking.invite)
         if not self._seconds:
@@ -74,16 +74,16 @@ class LobbyFiller:
         waiting = {line.game_id for line in lines}
         self._waiting_since = {game: since for game, since in self._waiting_since.items() if game in waiting}
         for line in lines:
-            await self._look_at(line)
+            await self._check_lobby(line)
 
     async def close(self) -> None:
-        """Give back the seats of games that wait; those that run go on when the house is back, or miss deadlines."""
+        """Give up the seats in waiting games. Running games continue after a restart, or miss deadlines."""
         for game_id in list(self._guests):
             await self._leave(game_id)
         clients = [client for idle in self._idle.values() for client in idle]
         await asyncio.gather(self._anybody.aclose(), self._house.aclose(), *(client.aclose() for client in clients))
 
-    async def _look_at(self, line: GameRow) -> None:
+    async def _check_lobby(self, line: GameRow) -> None:
         participants = (await self._anybody.state(line.game_id))["participants"]
         if all(seat.get("kind") == "house" for seat in participants):
             self._waiting_since.pop(line.game_id, None)
@@ -95,14 +95,14 @@ class LobbyFiller:
         await self._fill(line, line.needed - len(participants))
 
     async def _fill(self, game: GameRow | GameToFill, missing: int, invite: str | None = None) -> None:
-        """Take the seats that are missing, as far as there are house bots for them."""
+        """Take the missing seats, as far as house bots are available."""
         free = MOST_SEATS - sum(map(len, self._guests.values()))
         for _ in range(min(missing, free)):
             if not await self._seat(game, invite):
                 return
 
     async def _seat(self, game: GameRow | GameToFill, invite: str | None) -> bool:
-        """Take a seat where the lobby gives one; False when that is elsewhere, because others were faster."""
+        """Join; False if the seat is in another game, because other agents filled this one first."""
         number = self._seated
         alias = self._models.next_alias() if number % 2 else None
         name = f"house {alias}" if alias else f"house {number + 1}"
@@ -153,7 +153,7 @@ class LobbyFiller:
             self._models.end(game_id)
 
     async def _leave(self, game_id: str) -> None:
-        """Stop playing a game, and give its seats back where it still waits."""
+        """Stop playing a game, and leave it if it is still waiting."""
         guests: Sequence[_Guest] = self._guests.pop(game_id, [])
         for guest in guests:
             guest.playing.cancel()

@@ -1,4 +1,4 @@
-"""The models of the house: which takes the next seat, and how one plays it over the public API."""
+"""The house's models: selects the next one and plays a seat with it over the public API."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -19,27 +19,27 @@ from playmolt_cli.model_seats.seat import ModelSeat, NoModelAction, SeatContext
 AsyncBot = Callable[[Turn], Awaitable[Action | Forfeit]]
 _LANGUAGES: Final = get_args(Language)
 _UNKNOWN_LANGUAGE: Final[Language] = "ko"
-"""That of games which do not say theirs."""
+"""Language of games whose state names none."""
 _SPENT: Final = Forfeit("model_unavailable", "provider")
 _ONE_CALL: Final = Amount(calls=1)
 
 
 class UnknownAlias(ValueError):
-    """An alias that PLAYMOLT_MODELS does not have."""
+    """An alias missing from PLAYMOLT_MODELS."""
 
 
 class HouseModels:
-    """The aliases that play, in turn. Calls and prompts are kept in a folder, a file a game."""
+    """The aliases, used in turn. Calls and prompts are stored in a folder, one file per game."""
 
     def __init__(
         self, aliases: list[str], catalogue: Catalogue, models: Models, folder: Path, limits: Limits,
         prompt: Prompt | None = None,
     ) -> None:  # fmt: skip
-        """Raises UnknownAlias. `prompt` is one of one's own, in place of the shipped ones."""
+        """`prompt` replaces the shipped ones. Raises UnknownAlias."""
         for alias in aliases:
             if models.get(alias) is None:
                 known = ", ".join(catalogue.aliases)
-                raise UnknownAlias(f'no alias "{alias}" in PLAYMOLT_MODELS; there are {known}')
+                raise UnknownAlias(f'no alias "{alias}" in PLAYMOLT_MODELS; choose from {known}')
         self._aliases = aliases
         self._catalogue = catalogue
         self._models = models
@@ -51,7 +51,7 @@ class HouseModels:
         self._next = 0
 
     def next_alias(self) -> str | None:
-        """Whose turn it is to take a seat; None without models, and when the day's budget is spent."""
+        """The alias for the next seat; None without models or after the day's budget is spent."""
         if not self._aliases or not (self._days.today.spent + _ONE_CALL).within(self._limits):
             return None
         alias = self._aliases[self._next % len(self._aliases)]
@@ -59,7 +59,7 @@ class HouseModels:
         return alias
 
     def bot(self, alias: str, name: str) -> AsyncBot:
-        """A bot that asks the model. What the budget does not allow is let go."""
+        """A bot that plays with the model. Turns beyond the budget are forfeited."""
         seats: dict[str, tuple[ModelSeat, int]] = {}
 
         async def play(turn: Turn) -> Action | Forfeit:
@@ -76,7 +76,7 @@ class HouseModels:
         return play
 
     def end(self, game_id: str) -> None:
-        """A game is over: its calls are closed."""
+        """Close the calls of a finished game."""
         calls = self._calls.pop(game_id, None)
         if calls is not None:
             calls.close()

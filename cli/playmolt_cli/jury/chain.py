@@ -1,4 +1,4 @@
-"""Where a command finds the chain that juries vote on."""
+"""Finds the chain that juries vote on."""
 
 import signal
 import time
@@ -27,8 +27,8 @@ _STOP_SECONDS: Final = 10.0
 def chain_url(rpc: str | None, data: Path | None) -> Iterator[str]:
     """The URL of a JSON-RPC node: the one given, that of the data folder, or EVM_RPC_URL.
 
-    `data`, when given, wins over EVM_RPC_URL, and that over the default folder. A folder that no `up` runs on has its
-    chain started for the time. Raises Failure when there is none.
+    `data` takes precedence over EVM_RPC_URL, which takes precedence over the default folder. Without a running `up`, the
+    folder's chain is started temporarily. Raises Failure if there is none.
     """
     settings = read_settings()
     outside = rpc or ("" if data is not None else settings.evm_rpc_url)
@@ -45,14 +45,14 @@ def chain_url(rpc: str | None, data: Path | None) -> Iterator[str]:
     elif settings.evm_rpc_url:
         yield settings.evm_rpc_url
     else:
-        raise Failure(f"there is no chain in {folder.path}: name its node with --rpc or EVM_RPC_URL")
+        raise Failure(f"No chain in {folder.path}. Set its node with --rpc or EVM_RPC_URL.")
 
 
 def node_of(run: Run) -> str:
-    """The node that a running `up` votes on: its own, or EVM_RPC_URL. Failure when it is not known."""
+    """The node used by a running `up`: its own, or EVM_RPC_URL. Raises Failure if unknown."""
     url = run.health.get(CHAIN, "").removesuffix("/healthz") or read_settings().evm_rpc_url
     if not url:
-        raise Failure(f"the `up` at {run.gateway} votes on a chain outside: name its node with --rpc or EVM_RPC_URL")
+        raise Failure(f"The `up` at {run.gateway} uses an external chain. Set its node with --rpc or EVM_RPC_URL.")
     return url
 
 
@@ -60,14 +60,14 @@ def node_of(run: Run) -> str:
 def _started(folder: Folder) -> Iterator[str]:
     url = f"http://127.0.0.1:{(port := free_port())}"
     command = [*PYTHON, "-m", CHAIN_MODULE, *chain_arguments(folder.chain, port)]
-    told = environment(Settings()) | {"EVM_FUNDED_KEY": folder.chain_key()}
+    env = environment(Settings()) | {"EVM_FUNDED_KEY": folder.chain_key()}
     log = folder.log(CHAIN)
-    process = child.spawn(command, log=log, environment=told)
+    process = child.spawn(command, log=log, environment=env)
     try:
         until = time.monotonic() + _READY_SECONDS
         while not probe.ready(f"{url}/healthz").ready:
             if process.poll() is not None or time.monotonic() > until:
-                raise Failure(f"the chain in {folder.chain} does not start; its log: {log}")
+                raise Failure(f"The chain in {folder.chain} does not start. See its log: {log}")
             time.sleep(0.05)
         yield url
     finally:

@@ -1,4 +1,4 @@
-"""`playmolt jury`: a whole game of the AI jury in the terminal."""
+"""`playmolt jury`: the AI jury game in the terminal."""
 
 from pathlib import Path
 from typing import get_args
@@ -21,7 +21,7 @@ from playmolt_cli.terminal.terminal_text import console
 
 @click.group()
 def jury() -> None:
-    """Move five AI jurors, whose votes go to a contract on a chain.
+    """Persuade five AI jurors, whose votes are recorded in a contract on a chain.
 
     Example: playmolt jury play --language en
     """
@@ -31,27 +31,29 @@ def jury() -> None:
 @click.option(
     "--language", type=click.Choice(get_args(Language)), default="en", show_default=True, help="Language of the story."
 )
-@click.option("--session", "session_id", metavar="ID", help="Go on with a session instead of opening one.")
-@click.option("--case", metavar="ID", help="A case that somebody brought. Default: the shipped one.")
+@click.option("--session", "session_id", metavar="ID", help="Continue this session instead of opening one.")
+@click.option("--case", metavar="ID", help="Case from an installed pack. Default: the shipped case.")
 @click.option("--model", default="scripted", show_default=True, help="Alias of the model that plays the jurors.")
-@click.option("--auto", is_flag=True, help="Let a scripted overseer play it to the end.")
+@click.option("--auto", is_flag=True, help="Let a scripted overseer play to the end.")
 @click.option(
     "--aim", type=click.Choice(get_args(VerdictName)), default="not_guilty", show_default=True,
     help="What the scripted overseer argues for.",
 )  # fmt: skip
-@click.option("--name", default="overseer", show_default=True, help="Your name, when a key has to be made.")
-@click.option("--url", help="The gateway. Default: that of the `up` on the data folder, else PLAYMOLT_HOST and _PORT.")
-@click.option("--key", help="API key. Default: the one kept in the data folder, made at the first game.")
+@click.option("--name", default="overseer", show_default=True, help="Your name, used when a key is created.")
+@click.option(
+    "--url", help="Gateway. Default: that of the `up` on the data folder, else PLAYMOLT_HOST and PLAYMOLT_PORT."
+)
+@click.option("--key", help="API key. Default: the one stored in the data folder, created with the first game.")
 @data_option
 @json_option
 def play(
     language: Language, session_id: str | None, case: str | None, model: str, auto: bool, aim: VerdictName, name: str,
     url: str | None, key: str | None, data: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Play a whole game: the prologue, the evidence, three witnesses, five jurors, their debate, the vote, the ending.
+    """Play a whole game: prologue, evidence, three witnesses, five jurors, deliberation, vote and ending.
 
-    Leave with q or Ctrl-C at any time; --session goes on with it. With --json the game is told on standard error and
-    {session, verdict, ending} printed at the end.
+    Leave with q or Ctrl-C at any time; continue with --session. With --json the game is shown on standard error and
+    {session, verdict, ending} is printed at the end.
 
     Example: playmolt jury play --auto --aim guilty
     """
@@ -79,10 +81,10 @@ def play(
 def _print(table: JuryTable) -> None:
     session = table.look()
     if session.phase != "ended":
-        raise Failure(f"{table.id} stands in the phase {session.phase}, without a verdict")
-    told = {
+        raise Failure(f"{table.id} has no verdict; it is in phase {session.phase}.")
+    result = {
         "session": session,
         "verdict": table.client.call(routes.VERDICT, table.id),
         "ending": table.client.call(routes.ENDING, table.id),
     }
-    click.echo(msgspec.json.encode(told))
+    click.echo(msgspec.json.encode(result))

@@ -1,4 +1,4 @@
-"""An overseer that plays by itself: it reads, breaks the witnesses, argues with every juror and has them vote."""
+"""A scripted overseer: reads the evidence, breaks the witnesses, argues with every juror and calls the vote."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -8,7 +8,7 @@ from playmolt_schemas.games.jury import Language, TalkView, VerdictName
 from playmolt_cli.jury.table import JuryTable
 
 _STEPS_MOST: Final = 60
-"""Steps of one talk, above what any witness of the shipped case takes."""
+"""Maximum steps of one talk, more than any witness of the shipped case needs."""
 ARGUMENTS: Final[Mapping[Language, Mapping[VerdictName, tuple[str, ...]]]] = {
     "en": {
         "not_guilty": (
@@ -79,7 +79,7 @@ NOTES: Final[Mapping[Language, Mapping[VerdictName, str]]] = {
 
 
 def play(table: JuryTable, aim: VerdictName, seed: int = 0) -> None:
-    """Play a session from where it stands to its ending; another `seed` says the same in another order.
+    """Play a session from its current phase to its ending; `seed` changes the order of the arguments.
 
     Raises as `JuryTable` does.
     """
@@ -113,7 +113,7 @@ def _investigate(table: JuryTable) -> None:
 
 
 def _read_all(table: JuryTable, known: tuple[str, ...]) -> tuple[str, ...]:
-    """Read what is open and not read yet; give its ids."""
+    """Read the unlocked, unread items; returns their ids."""
     fresh = tuple(entry.id for entry in table.items().evidence if not entry.locked and entry.id not in known)
     for item in fresh:
         table.read(item)
@@ -121,7 +121,7 @@ def _read_all(table: JuryTable, known: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _break(table: JuryTable, witness_id: str, read: tuple[str, ...]) -> None:
-    """Show an item, then say something not said before, by turns, until the witness breaks or the patience ends."""
+    """Alternate between showing items and new lines, until the witness breaks or the step limit."""
     talk = table.talk(witness_id)
     shown, tried = list(read), dict[str, int]()
     for step in range(_STEPS_MOST):

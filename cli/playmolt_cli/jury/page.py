@@ -1,4 +1,4 @@
-"""A jury session as a person reads it in a terminal."""
+"""Prints a jury session in the terminal."""
 
 from collections.abc import Mapping
 
@@ -30,12 +30,12 @@ class JuryPage(TerminalText):
         self._read: set[str] = set()
 
     def text(self, text: str, *, indent: int = 0) -> None:
-        """Write a text line by line, as it was set."""
+        """Write a text, keeping its line breaks."""
         for line in map(str.strip, text.strip().splitlines()):
             self.line(line, indent=indent if line else 0)
 
     def said(self, speaker: str, text: str, *, style: str | None = None) -> None:
-        """Write what somebody says, an empty line between paragraphs."""
+        """Write speech, with empty lines between paragraphs."""
         first, *others = [part for part in map(str.strip, text.split("\n\n")) if part] or [""]
         self.line(first, mark=f"{speaker}:", style=style)
         for paragraph in others:
@@ -43,7 +43,7 @@ class JuryPage(TerminalText):
             self.line(paragraph, indent=1, style=style)
 
     def name(self, id_: str) -> str:
-        """The name of a juror or witness, the id where none is known."""
+        """The name of a juror or witness; the id if unknown."""
         return self.names.get(id_, id_)
 
     def know(self, session: JurySession) -> None:
@@ -62,7 +62,7 @@ class JuryPage(TerminalText):
         self.text(dossier.text)
 
     def items(self, listed: EvidenceList) -> None:
-        """Write the list of evidence, a tick behind what this page has shown."""
+        """Write the list of evidence, with a tick after items already shown."""
         self.head(self.words.say("evidence"))
         for entry in listed.evidence:
             mark = f"{entry.id:>4}"
@@ -86,22 +86,22 @@ class JuryPage(TerminalText):
             self.line(self.words.say("unlocked", items=self.words.list(talk.unlocked)), indent=1, style="bold yellow")
 
     def reply(self, reply: ChatReply) -> None:
-        """Write what a juror answers, and where it stands now."""
+        """Write a juror's reply and current band."""
         name = self.name(reply.juror_id)
         self.said(name, reply.reply)
         if reply.weakness_hit:
             self.line(self.words.say("weakness"), indent=1, style="bold yellow")
-        stands = self.words.say("reply", name=name, band=self.words.band(reply.band), rounds=reply.rounds_left)
-        self.line(stands, indent=1, style="dim")
+        status = self.words.say("reply", name=name, band=self.words.band(reply.band), rounds=reply.rounds_left)
+        self.line(status, indent=1, style="dim")
 
-    def round(self, told: RoundReply) -> None:
-        """Write a round of deliberation and what it moved."""
-        responders = self.words.list(tuple(map(self.name, told.responders)))
-        self.head(self.words.say("round", round=told.round, leader=self.name(told.leader), responders=responders))
-        for speech in told.speeches:
+    def round(self, reply: RoundReply) -> None:
+        """Write a round of deliberation and its changes."""
+        responders = self.words.list(tuple(map(self.name, reply.responders)))
+        self.head(self.words.say("round", round=reply.round, leader=self.name(reply.leader), responders=responders))
+        for speech in reply.speeches:
             self.said(self.name(speech.juror_id), speech.text)
             self.line()
-        for change in told.changes:
+        for change in reply.changes:
             band, before = self.words.band(change.band), self.words.band(change.band_before)
             key = "stays" if change.band == change.band_before else "moved"
             style = "dim" if key == "stays" else "yellow"
@@ -109,7 +109,7 @@ class JuryPage(TerminalText):
             self.line(said, indent=1, style=style)
 
     def verdict(self, session_id: str, verdict: VerdictView) -> None:
-        """Write the verdict with its transactions."""
+        """Write the verdict and its transactions."""
         words = self.words
         outcome = words.verdict(verdict.verdict)
         self.head(words.say("tally", verdict=outcome, guilty=verdict.guilty, not_guilty=verdict.not_guilty))

@@ -1,4 +1,4 @@
-"""A person plays a jury session: menus in the terminal, a number for everything that can be done."""
+"""Interactive play of a jury session, with numbered menus."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -22,27 +22,27 @@ from playmolt_cli.terminal.failures import Failure
 
 _LEAVE: Final = "q"
 MenuEntry = tuple[str, Callable[[], object]]
-"""What an entry of a menu says, and what it does."""
+"""Text and action of a menu entry."""
 
 
 class PlayerLeft(Exception):
-    """The person leaves; the session stays as it is."""
+    """The user leaves; the session is kept."""
 
 
 class Person:
-    """Plays `table` with whoever sits at the terminal."""
+    """Plays a session interactively."""
 
     def __init__(self, table: JuryTable) -> None:
         self._table = table
         self._page = table.page
         self._say = table.page.words.say
-        self._told = False
+        self._verdict_shown = False
 
     def play(self) -> None:
-        """Play from where the session stands to its ending; PlayerLeft when the person leaves before.
+        """Play from the current phase to the ending; raises PlayerLeft if the user leaves.
 
-        What is refused, or cannot be had now, is told and the menu comes again. Raises Failure where nobody is there
-        to ask, and as `JuryTable` does.
+        Refusals and unavailability are printed, and the menu is shown again. Raises Failure without a terminal, and as
+        `JuryTable` does.
         """
         phases: Mapping[PhaseName, Callable[[], None]] = {
             "prologue": self._prologue,
@@ -56,7 +56,7 @@ class Person:
         if phase == "aborted":
             self._page.line(self._say("aborted"))
             return
-        if not self._told:
+        if not self._verdict_shown:
             self._table.verdict()
         self._table.ending()
 
@@ -90,7 +90,7 @@ class Person:
             self._try(partial(self._table.read, answer))
 
     def _item(self, opened: set[str]) -> str | None:
-        """Ask for an open item, by id or its number; None goes back."""
+        """Ask for an unlocked item by id or number; None to go back."""
         while answer := self._ask(self._say("which_item")):
             wanted = answer.casefold()
             wanted = wanted if wanted.startswith("e") else f"e{wanted}"
@@ -140,7 +140,7 @@ class Person:
         return f"{line} · {self._page.words.list(juror.personality)}"
 
     def _juror(self, juror_id: str) -> None:
-        """Stay with a juror until the person goes back, which is the last entry."""
+        """Menu for one juror, until the last entry (back)."""
         doings: tuple[MenuEntry, ...] = (
             (self._say("say"), lambda: self._chat(juror_id)),
             (self._say("present"), lambda: self._present(juror_id)),
@@ -162,7 +162,7 @@ class Person:
 
     def _deliberation(self) -> None:
         session = self._table.session
-        # A round in which a juror failed goes on, so the last one may be offered again.
+        # A round with a failed juror is continued, so the last round may be offered again.
         number = min(session.round + 1, DELIBERATION_ROUNDS)
         rounds = self._say("do_round", round=number, rounds=DELIBERATION_ROUNDS)
         self._choose(
@@ -188,13 +188,13 @@ class Person:
 
     def _call_vote(self) -> None:
         self._table.vote()
-        self._told = True
+        self._verdict_shown = True
 
     def _retry_vote(self) -> None:
-        self._told = self._table.retry() is not None
+        self._verdict_shown = self._table.retry() is not None
 
     def _choose(self, title: str, *doings: MenuEntry) -> int:
-        """Offer a menu and do what is chosen; gives the number."""
+        """Show a menu and run the chosen entry; returns its number."""
         self._page.head(title)
         entries = {str(number): text for number, (text, _) in enumerate(doings, 1)}
         self._page.options({**entries, _LEAVE: self._say("leave")})
@@ -207,8 +207,8 @@ class Person:
             doing()
         except Refused as refusal:
             self._page.line(f"{refusal.detail} ({refusal.code})", mark="!", style="yellow")
-        except Unavailable as away:
-            self._page.line(self._say("unavailable", detail=away), mark="!", style="yellow")
+        except Unavailable as error:
+            self._page.line(self._say("unavailable", detail=error), mark="!", style="yellow")
 
     def _pick(self, offered: set[str]) -> str:
         while (answer := self._ask(self._say("choose"))) not in offered:
@@ -221,7 +221,7 @@ class Person:
         except click.Abort:
             if sys.stdin.isatty():
                 raise PlayerLeft from None
-            raise Failure("standard input ended before the game did: --auto plays it by itself") from None
+            raise Failure("Standard input ended before the game. Use --auto to play without input.") from None
         if answer.casefold() == _LEAVE:
             raise PlayerLeft
         return answer

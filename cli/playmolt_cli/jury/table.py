@@ -1,4 +1,4 @@
-"""A jury session at the terminal: each call is made and told at once."""
+"""A jury session in the terminal: makes each call and prints its result."""
 
 import time
 from typing import Final, TypeVar
@@ -28,14 +28,14 @@ from playmolt_cli.terminal.failures import Failure
 
 T = TypeVar("T")
 SLOW_MOST_SECONDS: Final = 600.0
-"""How long a call is asked for again while models or the chain are at work."""
+"""How long to repeat a call while models or the chain are working."""
 _PAUSE_SECONDS: Final = 0.5
 
 
 class JuryTable:
-    """One session and the page it is told on. `session` is as last read.
+    """One session and the page it is printed on. `session` is the last state read.
 
-    Calls raise as the client does, and Failure when an answer takes longer than `patience`, in seconds.
+    Calls raise as the client does, and Failure if an answer takes longer than `patience` seconds.
     """
 
     def __init__(
@@ -62,20 +62,20 @@ class JuryTable:
         self.page.dossier(self.client.call(routes.DOSSIER, self.id))
 
     def items(self) -> EvidenceList:
-        """The list of evidence, untold."""
+        """The list of evidence, without printing."""
         return self.client.call(routes.EVIDENCE_LIST, self.id)
 
     def read(self, evidence_id: str) -> None:
         self.page.item(self.client.call(routes.EVIDENCE, self.id, evidence_id))
 
     def witnesses(self) -> WitnessList:
-        """The witnesses, untold."""
+        """The witnesses, without printing."""
         listed = self.client.call(routes.WITNESSES, self.id)
         self.page.names |= {witness.id: witness.name for witness in listed.witnesses}
         return listed
 
     def talk(self, witness_id: str, *, choice: str | None = None, evidence_id: str | None = None) -> TalkView:
-        """Say or show something to a witness, or take up the talk where it stands."""
+        """Say or show something to a witness, or continue the talk."""
         talk = self.client.call(
             routes.TALK, self.id, witness_id, body=TalkRequest(choice=choice, evidence_id=evidence_id)
         )
@@ -94,9 +94,9 @@ class JuryTable:
 
     def next_round(self) -> RoundReply:
         """Let the jurors deliberate for a round."""
-        told = self._settled(request(routes.NEXT, self.id))
-        self.page.round(told)
-        return told
+        reply = self._settled(request(routes.NEXT, self.id))
+        self.page.round(reply)
+        return reply
 
     def note(self, juror_id: str, text: str) -> NoteReply:
         """Slip a juror a secret note."""
@@ -105,7 +105,7 @@ class JuryTable:
         return left
 
     def vote(self) -> VerdictView:
-        """Have the jurors vote, and tell the verdict."""
+        """Call the vote and print the verdict."""
         self.page.line()
         self.page.line(self.page.words.say("voting"), style="italic")
         verdict = self._settled(request(routes.VOTE, self.id))
@@ -113,7 +113,7 @@ class JuryTable:
         return verdict
 
     def retry(self) -> VerdictView | None:
-        """Have the vote that a chain lost cast again, and tell the verdict; None when the chain changed once more."""
+        """Repeat a vote lost by the chain and print the verdict; None if the chain was reset again."""
         self.session = self.client.call(routes.RETRY, self.id)
         self.page.line()
         self.page.line(self.page.words.say("voting"), style="italic")
@@ -125,13 +125,13 @@ class JuryTable:
         return self.verdict()
 
     def verdict(self) -> VerdictView:
-        """Tell the verdict of a session that is over."""
+        """Print the verdict of a finished session."""
         verdict = self.client.call(routes.VERDICT, self.id)
         self.page.verdict(self.id, verdict)
         return verdict
 
     def ending(self) -> EndingView:
-        """Tell how it ended, and how much there was to find."""
+        """Print the ending and the share of unlocked evidence."""
         ending = self.client.call(routes.ENDING, self.id)
         self.page.ending(ending)
         listed = self.items().evidence
@@ -141,7 +141,7 @@ class JuryTable:
         return ending
 
     def _settled(self, asked: Request[T | JurySession]) -> T:
-        """Send a slow call until it is answered. The same key asks for the same answer and does nothing twice."""
+        """Repeat a slow call until it has an answer; its idempotency key prevents a second effect."""
         until = time.monotonic() + self._patience
         while isinstance(answer := self.client.send(asked), JurySession):
             self._wait(until, asked)
@@ -150,7 +150,7 @@ class JuryTable:
     def _wait(self, until: float, what: object) -> None:
         if time.monotonic() > until:
             raise Failure(
-                f"{what} is still at work after {self._patience:g} s; nothing is lost: "
+                f"{what} is still in progress after {self._patience:g} s. Continue later with "
                 f"playmolt jury play --session {self.id}"
             )
         self.page.line(self.page.words.say("still"), style="dim")

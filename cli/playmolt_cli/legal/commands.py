@@ -1,4 +1,4 @@
-"""`playmolt legal`: a whole session of the legal simulation from the terminal."""
+"""`playmolt legal`: sessions of the legal simulation in the terminal."""
 
 import asyncio
 import base64
@@ -43,21 +43,21 @@ from playmolt_cli.terminal.terminal_text import console
 F = TypeVar("F", bound=Callable[..., Any])
 
 WAIT_SECONDS: Final = 600.0
-"""How long `gate` waits for the models unless told otherwise."""
+"""Default time that `gate` waits for the models."""
 _FORM_TRIES: Final = 5
 _FORMATS: Final[tuple[ReportFormat, ...]] = get_args(ReportFormat)
 _BINARY: Final = ("docx", "pdf")
-_OPEN_FIELDS: Final = "give --case-type, --jurisdiction, --title and --language"
-_FACTS_FIELDS: Final = "give --file FILE, or --overview, --acts, --timeline, --evidence and --opposing-claims"
-_FORM_FIELDS: Final = "give --file FILE, --form JSON or --set FIELD=VALUE; --show prints the fields"
+_OPEN_FIELDS: Final = "Use --case-type, --jurisdiction, --title and --language."
+_FACTS_FIELDS: Final = "Use --file FILE, or --overview, --acts, --timeline, --evidence and --opposing-claims."
+_FORM_FIELDS: Final = "Use --file FILE, --form JSON or --set FIELD=VALUE; --show prints the fields."
 
 
 def _caller_options(command: F) -> F:
     options = (
         click.option(
-            "--url", help="The gateway. Default: that of the `up` on the data folder, else PLAYMOLT_HOST and _PORT."
+            "--url", help="Gateway. Default: that of the `up` on the data folder, else PLAYMOLT_HOST and PLAYMOLT_PORT."
         ),
-        click.option("--key", help="API key. Default: the one that `legal new` keeps in the data folder."),
+        click.option("--key", help="API key. Default: the one that `legal new` stored in the data folder."),
         data_option,
         json_option,
     )
@@ -74,31 +74,31 @@ _ERASED: Final = "erased"
 
 @click.group()
 def legal() -> None:
-    """Argue a case in a legal simulation: you tell the facts and steer, four roles argue three rounds.
+    """Argue a case in a legal simulation: you state the facts and steer; four roles argue over three rounds.
 
-    A session goes `new`, `facts`, `gate` (once a gate, it waits for the models), `report`. Without SESSION a command
-    takes your newest one. It is a simulation and no legal advice.
+    Run `new`, `facts`, `gate` (once per gate; it waits for the models) and `report`. Without SESSION a command uses your
+    newest session. This is a simulation, not legal advice.
 
     Example: playmolt legal new --case-type civil --language en
     """
 
 
 @legal.command()
-@click.option("--case-type", type=click.Choice(get_args(CaseType)), help="What kind of case it is.")
-@click.option("--jurisdiction", help="Whose law it is about, such as KR.")
+@click.option("--case-type", type=click.Choice(get_args(CaseType)), help="Type of case.")
+@click.option("--jurisdiction", help="Jurisdiction, such as KR.")
 @click.option("--title", help="Title of the case.")
 @click.option("--language", type=click.Choice(get_args(Language)), help="Language of the session.")
-@click.option("--side", type=click.Choice(get_args(Side)), help="Whose side you are on; neutral where it is left out.")
-@click.option("--exclusions", multiple=True, help="What must not be talked about; may be given again.")
+@click.option("--side", type=click.Choice(get_args(Side)), help="Your side. Default with --title: neutral.")
+@click.option("--exclusions", multiple=True, help="Topic to exclude. Repeatable.")
 @click.option("--model", default="scripted", show_default=True, help="Alias of the model that plays the roles.")
-@click.option("--name", default="counsel", show_default=True, help="Your name, when a key has to be made.")
+@click.option("--name", default="counsel", show_default=True, help="Your name, used when a key is created.")
 @_caller_options
 def new(
     case_type: CaseType | None, jurisdiction: str | None, title: str | None, language: Language | None,
     side: Side | None, exclusions: tuple[str, ...], model: str, name: str, url: str | None, key: str | None,
     data: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Open a session; asks for what is not given, and makes you a key when there is none.
+    """Open a session. Asks for missing values, and creates an API key if you have none.
 
     Example: playmolt legal new --case-type criminal --jurisdiction KR --title 횡령 --language ko
     """
@@ -157,13 +157,15 @@ def _line(listed: dict[str, Any]) -> str:
 
 @legal.command()
 @_session_argument
-@click.option("--file", "source", type=click.File("rb"), help="JSON file with all facts; - reads standard input.")
-@click.option("--overview", help="What the case is about.")
-@click.option("--acts", multiple=True, help="What was done; may be given again.")
-@click.option("--timeline", nargs=2, multiple=True, metavar="WHEN WHAT", help="What happened when.")
-@click.option("--agreed", nargs=2, multiple=True, metavar="WHEN WHAT", help="The same, agreed between the parties.")
-@click.option("--evidence", nargs=2, multiple=True, metavar="TITLE TEXT", help="A piece of evidence.")
-@click.option("--opposing-claims", multiple=True, help="What the other side says; '' when nothing is known.")
+@click.option("--file", "source", type=click.File("rb"), help="JSON file with all facts; - for standard input.")
+@click.option("--overview", help="Overview of the case.")
+@click.option("--acts", multiple=True, help="What was done. Repeatable.")
+@click.option("--timeline", nargs=2, multiple=True, metavar="WHEN WHAT", help="An event and its time. Repeatable.")
+@click.option(
+    "--agreed", nargs=2, multiple=True, metavar="WHEN WHAT", help="An event that both parties agree on. Repeatable."
+)
+@click.option("--evidence", nargs=2, multiple=True, metavar="TITLE TEXT", help="A piece of evidence. Repeatable.")
+@click.option("--opposing-claims", multiple=True, help="A claim of the other side; '' if unknown. Repeatable.")
 @_caller_options
 def facts(
     session_id: str | None, source: BinaryIO | None, overview: str | None, acts: tuple[str, ...],
@@ -171,13 +173,13 @@ def facts(
     evidence: tuple[tuple[str, str], ...], opposing_claims: tuple[str, ...], url: str | None, key: str | None,
     data: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Tell the facts, by options, a file or one question after the other; the models then begin.
+    """State the facts with options, a file or interactively; then the models start.
 
-    With options, what is not given is told as empty; in a session that carries facts over it stays as it was.
+    With options, missing fields are sent empty; in a session with carried-over facts they stay unchanged.
 
     Example: playmolt legal facts --file facts.json
     """
-    told: Form = {
+    complete: Form = {
         "overview": overview,
         "acts": list(acts),
         "timeline": [{"when": when, "what": what, "agreed": False} for when, what in timeline]
@@ -185,13 +187,13 @@ def facts(
         "evidence": [{"title": title, "description": text} for title, text in evidence],
         "opposing_claims": list(opposing_claims),
     }
-    given = {name: value for name, value in told.items() if value not in (None, [])}
+    given = {name: value for name, value in complete.items() if value not in (None, [])}
     with session_client(session_server(url, data, "legal"), key) as client:
         session = _session(client, session_id)
         if source is not None:
             body = _read_json(source.read(), "--file") | given
         elif given:
-            body = given if session.previous_session else told | {"overview": overview or ""}
+            body = given if session.previous_session else complete | {"overview": overview or ""}
         else:
             body = _asked_facts(session)
         _print(client.call(routes.POST_FACTS, session.id, body=body), as_json, outlook=True)
@@ -210,14 +212,14 @@ def _asked_facts(session: Session) -> Form:
 @legal.command()
 @click.argument("file", type=click.File("rb"))
 @_session_argument
-@click.option("--title", help="What it is called; the file's name where it is left out.")
-@click.option("--statute", is_flag=True, help="It is a statute, no evidence.")
+@click.option("--title", help="Title. Default: the file name.")
+@click.option("--statute", is_flag=True, help="Add it as a statute instead of evidence.")
 @_caller_options
 def attach(
     file: BinaryIO, session_id: str | None, title: str | None, statute: bool, url: str | None, key: str | None,
     data: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Upload a text or a PDF as evidence or as a statute, before the facts are told or while a gate is open.
+    """Upload a text or PDF as evidence or as a statute, before stating the facts or while a gate is open.
 
     Example: playmolt legal attach contract.pdf --title "Lease of 2024"
     """
@@ -238,11 +240,11 @@ def attach(
 @legal.command()
 @click.argument("fact_id", metavar="FACT")
 @_session_argument
-@click.option("--correct", metavar="TEXT", help="What it should say; the old text is kept beside it.")
-@click.option("--confirm", "action", flag_value="confirm", help="It is agreed.")
-@click.option("--dispute", "action", flag_value="dispute", help="It is disputed.")
-@click.option("--withdraw", "action", flag_value="withdraw", help="It is no longer said.")
-@click.option("--reason", help="Why.")
+@click.option("--correct", metavar="TEXT", help="Corrected text; the old text is kept.")
+@click.option("--confirm", "action", flag_value="confirm", help="Mark the fact as agreed.")
+@click.option("--dispute", "action", flag_value="dispute", help="Mark the fact as disputed.")
+@click.option("--withdraw", "action", flag_value="withdraw", help="Withdraw the fact.")
+@click.option("--reason", help="Reason for the change.")
 @_caller_options
 def fact(
     fact_id: str, session_id: str | None, correct: str | None, action: FactAction | None, reason: str | None,
@@ -253,7 +255,7 @@ def fact(
     Example: playmolt legal fact F3 --correct "The sum was $2,900." --reason "the ledger was misread"
     """
     if (correct is None) == (action is None):
-        raise click.UsageError("give one of --correct TEXT, --confirm, --dispute and --withdraw")
+        raise click.UsageError("Use exactly one of --correct TEXT, --confirm, --dispute and --withdraw.")
     change = FactChangeRequest(
         action=action or "correct",
         text=msgspec.UNSET if correct is None else correct,
@@ -266,12 +268,12 @@ def fact(
 
 @legal.command()
 @_session_argument
-@click.option("--turn", "turns", type=int, multiple=True, help="Number of a stale turn; all where it is left out.")
+@click.option("--turn", "turns", type=int, multiple=True, help="Number of a stale turn. Repeatable. Default: all.")
 @_caller_options
 def redo(
     session_id: str | None, turns: tuple[int, ...], url: str | None, key: str | None, data: Path | None, as_json: bool
 ) -> None:
-    """Have turns asked again that relied on facts that stand no more.
+    """Redo turns that relied on facts which have since changed.
 
     Example: playmolt legal redo
     """
@@ -283,10 +285,10 @@ def redo(
 
 @legal.command()
 @_session_argument
-@click.option("--file", "source", type=click.File("rb"), help="JSON file with the form; - reads standard input.")
-@click.option("--form", "inline", metavar="JSON", help="The form itself.")
-@click.option("--set", "fields", multiple=True, metavar="FIELD=VALUE", help="A field of it; may be given again.")
-@click.option("--show", "only_show", is_flag=True, help="Only show the gate and the fields of its form.")
+@click.option("--file", "source", type=click.File("rb"), help="JSON file with the form; - for standard input.")
+@click.option("--form", "inline", metavar="JSON", help="The form as JSON.")
+@click.option("--set", "fields", multiple=True, metavar="FIELD=VALUE", help="A field of the form. Repeatable.")
+@click.option("--show", "only_show", is_flag=True, help="Only show the gate and its form fields.")
 @click.option(
     "--wait", type=click.FloatRange(0), default=WAIT_SECONDS, show_default=True, help="Seconds to wait for the models."
 )
@@ -295,9 +297,9 @@ def gate(
     session_id: str | None, source: BinaryIO | None, inline: str | None, fields: tuple[str, ...], only_show: bool,
     wait: float, url: str | None, key: str | None, data: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Wait for the next gate, show what it asks about, and answer it.
+    """Wait for the next gate, show it and answer it.
 
-    Without a form it asks for each field. With --json and no form it prints the gate (and the JSON Schema of its form).
+    Without a form it asks for each field. With --json and no form it prints the gate with the JSON Schema of its form.
 
     Example: playmolt legal gate --set goal=risk_minimization --set stance=neutral --set focus_issues=liability
     """
@@ -329,7 +331,7 @@ def _show_gate(page: LegalPage, session: Session, opened: Gate, as_json: bool) -
 
 def _given_form(opened: Gate, source: BinaryIO | None, inline: str | None, fields: Sequence[str]) -> Form | None:
     if source is not None and inline is not None:
-        raise Failure("--file and --form are two forms: give one of them")
+        raise Failure("Use either --file or --form.")
     if source is None and inline is None and not fields:
         return None
     form = {} if source is None else _read_json(source.read(), "--file")
@@ -351,12 +353,14 @@ def _answered(client: Client, session: Session, opened: Gate) -> Session:
             for fault in refusal.errors:
                 asker.page.line(f"{fault.field}: {fault.message}", mark="!", style="yellow")
             again = {re.split(r"[.\[]", fault.field)[0] for fault in refusal.errors}
-    raise Failure(f"the form was not taken {_FORM_TRIES} times; nothing is lost: playmolt legal gate {session.id}")
+    raise Failure(
+        f"The form was refused {_FORM_TRIES} times. Your session is unchanged; retry with playmolt legal gate {session.id}"
+    )
 
 
 def _awaited(server: SessionServer, client: Client, session: Session, wait: float, *, quiet: bool) -> Session:
-    """Follow the turns until the session wants the person, at most for so many seconds."""
-    if _wants_the_person(session) or not wait:
+    """Follow the turns until the session needs input, for at most `wait` seconds."""
+    if _needs_input(session) or not wait:
         return session
     page = LegalPage(console(err=quiet), LegalTexts(session.language))
     page.line(speaking(page.words, session, session.phase), style="dim")
@@ -366,18 +370,19 @@ def _awaited(server: SessionServer, client: Client, session: Session, wait: floa
             async for message in feed.follow(session.id, after=session.version):
                 if message["type"] in ("gate_opened", "turn_failed"):
                     return
-                page.tell(session, message)
+                page.narrate(session, message)
 
     try:
         asyncio.run(asyncio.wait_for(until(), wait))
     except TimeoutError:
         raise Failure(
-            f"no gate opened within {wait:g} s; the models go on: playmolt legal show {session.id} --follow"
+            f"No gate opened within {wait:g} s. The models are still working; follow them with "
+            f"playmolt legal show {session.id} --follow"
         ) from None
     return client.call(routes.READ_SESSION, session.id)
 
 
-def _wants_the_person(session: Session) -> bool:
+def _needs_input(session: Session) -> bool:
     return bool(session.gate or session.failed or session.phase in ("FACTS_INTAKE", *sessions.OVER))
 
 
@@ -386,19 +391,19 @@ def _open_gate(session: Session) -> Gate:
         return session.gate
     failed = f" The turn failed: {session.failed.detail}." if session.failed else ""
     step = LegalTexts(session.language).next_step(session)
-    raise Failure(printable(f"no gate is open in {session.phase}.{failed} {step}"))
+    raise Failure(printable(f"No gate is open in phase {session.phase}.{failed} {step}"))
 
 
 @legal.command()
 @_session_argument
-@click.option("--follow", is_flag=True, help="Go on with what happens, as it happens, until the session is over.")
+@click.option("--follow", is_flag=True, help="Follow the session until it is over.")
 @_caller_options
 def show(
     session_id: str | None, follow: bool, url: str | None, key: str | None, data: Path | None, as_json: bool
 ) -> None:
     """Show a session: phase, facts, steering, turns and the open gate.
 
-    With --json and --follow each message of the stream is one line, from the first one on.
+    With --json and --follow it prints each message of the stream as one line, starting with the first.
 
     Example: playmolt legal show --follow
     """
@@ -418,14 +423,14 @@ async def _follow(server: SessionServer, key: str, session: Session, as_json: bo
             if as_json:
                 click.echo(msgspec.json.encode(message))
             else:
-                page.tell(session, message)
+                page.narrate(session, message)
 
 
 @legal.command()
 @_session_argument
 @_caller_options
 def retry(session_id: str | None, url: str | None, key: str | None, data: Path | None, as_json: bool) -> None:
-    """Have a turn that failed asked again.
+    """Retry a failed turn.
 
     Example: playmolt legal retry
     """
@@ -436,20 +441,20 @@ def retry(session_id: str | None, url: str | None, key: str | None, data: Path |
 
 @legal.command()
 @_session_argument
-@click.option("--format", "kind", type=click.Choice(_FORMATS), help="Default: as --out ends, else md.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write it to a file.")
+@click.option("--format", "kind", type=click.Choice(_FORMATS), help="Format. Default: the extension of --out, else md.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write to this file.")
 @_caller_options
 def report(
     session_id: str | None, kind: ReportFormat | None, out: Path | None, url: str | None, key: str | None,
     data: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """The report of a session that has ended with one.
+    """Print or save the report of a finished session.
 
     Example: playmolt legal report --format pdf --out report.pdf
     """
     wanted = "json" if as_json else kind or _format_of(out)
     if out is None and wanted in _BINARY and sys.stdout.isatty():
-        raise Failure(f"a {wanted} is nothing for a terminal: give --out report.{wanted}")
+        raise Failure(f"Cannot write a {wanted.upper()} to a terminal. Use --out report.{wanted}.")
     with session_client(session_server(url, data, "legal"), key) as client:
         session = _session(client, session_id)
         content = client.call(routes.READ_REPORT, session.id, query={"format": wanted})
@@ -481,7 +486,7 @@ def _session(client: Client, session_id: str | None) -> Session:
         return client.call(routes.READ_SESSION, session_id)
     mine = [one for one in client.call(routes.LIST_SESSIONS).sessions if one["phase"] != _ERASED]
     if not mine:
-        raise Failure("you have no session yet: playmolt legal new")
+        raise Failure("You have no session yet. Open one with playmolt legal new.")
     return msgspec.convert(mine[0], Session)
 
 
@@ -489,7 +494,7 @@ def _read_json(text: bytes, what: str) -> Form:
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
     except msgspec.MsgspecError as error:
-        raise Failure(f"{what} is no JSON object: {error}") from error
+        raise Failure(f"{what} is not a JSON object: {error}") from error
 
 
 def _print(session: Session, as_json: bool, *, outlook: bool = False) -> None:

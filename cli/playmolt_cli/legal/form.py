@@ -1,4 +1,4 @@
-"""The form of an open gate: asked of a person along its JSON Schema, or put together from options."""
+"""Fills the form of an open gate: interactively by its JSON Schema, or from options."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ Schema = Mapping[str, Any]
 
 
 def prompt_form(asker: Prompter, session: Session, gate: Gate, before: Form, again: Collection[str] = ()) -> Form:
-    """Ask for every field; with `again` only for those, the rest stays as it was before."""
+    """Ask for every field; with `again`, only for those fields."""
     form: Form = {"gate": gate.name}
     for name, rule in gate.schema["properties"].items():
         if name == "gate" or not _wanted(gate.schema, name, rule, form):
@@ -29,7 +29,7 @@ def prompt_form(asker: Prompter, session: Session, gate: Gate, before: Form, aga
 
 
 def _conditions(schema: Schema, name: str) -> list[Schema]:
-    """The conditions under which a field is required; without any it is simply part of the form."""
+    """The conditions under which a field is required; a field without any is always in the form."""
     return [rule["if"] for rule in schema.get("allOf", ()) if name in rule["then"].get("required", ())]
 
 
@@ -70,7 +70,7 @@ def _ask(asker: Prompter, session: Session, name: str, rule: Schema, *, needed: 
 
 
 _MANY = 10
-"""A limit of a list that no person meets is not worth saying."""
+"""Show the maximum number of list items only if it is below this."""
 
 
 def _offered(rule: Schema, marked: Callable[[str], str]) -> Options:
@@ -104,7 +104,7 @@ def prompt_evidence(asker: Prompter, label: str) -> list[Any]:
 
 
 def prompt_facts(words: LegalTexts, asker: Prompter) -> Form:
-    """Ask for all that the facts of a session are."""
+    """Ask for all facts of a session."""
     return {
         "overview": asker.paragraph(words.say("overview")),
         "acts": asker.paragraph(words.say("acts")),
@@ -115,15 +115,17 @@ def prompt_facts(words: LegalTexts, asker: Prompter) -> Form:
 
 
 def with_fields(form: Form, fields: Sequence[str], schema: Schema) -> Form:
-    """Put `FIELD=VALUE` options into a form, each read as its field's type; a dot leads into an object.
+    """Add `FIELD=VALUE` options to a form, converted to the field's type; dots address nested fields.
 
-    A list's field given again adds to the list. What the schema does not know stays a text: the server names it.
+    Repeating a list field appends to it. Unknown fields stay text, and the server reports them.
     """
     filled = msgspec.json.decode(msgspec.json.encode(form))
     for option in fields:
         path, separator, text = option.partition("=")
         if not (separator and path):
-            raise Failure(f"--set {option!r} names no field: write FIELD=VALUE, as in --set goal=risk_minimization")
+            raise Failure(
+                f"--set {option!r} has no field name. Use FIELD=VALUE, for example --set goal=risk_minimization."
+            )
         _put(filled, path.split("."), text, schema)
     return dict(filled)
 
@@ -136,7 +138,7 @@ def _put(target: Any, path: Sequence[str], text: str, schema: Schema) -> None:
     elif rest:
         inner = target.setdefault(name, {})
         if not isinstance(inner, dict):
-            raise Failure(f"--set {'.'.join(path)}: {name} holds something already that has no fields")
+            raise Failure(f"--set {'.'.join(path)}: {name} already has a value without fields")
         _put(inner, rest, text, rule)
     elif rule.get("type") == "array":
         given = target.setdefault(name, [])

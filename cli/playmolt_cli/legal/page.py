@@ -1,4 +1,4 @@
-"""A legal session as a person reads it in a terminal."""
+"""Prints a legal session in the terminal."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -17,13 +17,13 @@ from playmolt_cli.terminal.terminal_text import TerminalText
 
 
 class LegalPage(TerminalText):
-    """Writes a session in the words of its language."""
+    """Writes a session in its language."""
 
     def __init__(self, out: Console, words: LegalTexts) -> None:
         super().__init__(out)
         self.words = words
         self._speaks = False
-        """Whether a part of an answer was written last."""
+        """Whether the last output was part of a streamed answer."""
 
     def session(self, session: Session) -> None:
         words = self.words
@@ -51,7 +51,7 @@ class LegalPage(TerminalText):
         self.outlook(session)
 
     def outlook(self, session: Session) -> None:
-        """Write what stands in the way, and what the person does next."""
+        """Write a failed turn, if any, and the next step."""
         self.line()
         if failed := session.failed:
             values = {"phase": failed.phase, "code": failed.code, "attempts": failed.attempts, "detail": failed.detail}
@@ -59,13 +59,13 @@ class LegalPage(TerminalText):
         self.whole(self.words.next_step(session))
 
     def marker(self, session: Session) -> Marker:
-        """Mark what the newest round named and nobody had supplied by then."""
+        """Marks statements of the newest round that no input supports."""
         newest = max((turn.round for turn in session.turns), default=0)
         named = [text for turn in session.turns if turn.round == newest for text in turn.unverified or ()]
         return Marker(named, self.words.texts.report["unverified"])
 
     def facts(self, facts: Facts, marker: Marker) -> None:
-        """Write the facts by what is known of them."""
+        """Write the facts, grouped by state."""
         words = self.words
         label = words.texts.report
         self.head(words.say("facts"))
@@ -86,19 +86,19 @@ class LegalPage(TerminalText):
             self.line(f"{words.say('risk')} {facts.risk_accepted.by}, {facts.risk_accepted.at}", 1)
 
     def _fact(self, fact: Fact, marker: Marker) -> str:
-        """A fact in the person's words, then a model's, its state, its source and what backs it."""
+        """A fact: the user's text, a model's wording, state, source and supporting ids."""
         texts = self.words.texts
         wording = f" ({marker.marked(fact.wording)})" if fact.wording else ""
         standing = f" [{texts.states[fact.state]}, {texts.sources[fact.source]}]"
         return f"{marker.marked(fact.text)}{wording}{standing}{_ids((*fact.evidence, *fact.timeline))}"
 
     def _refused(self, item: RefusedItem) -> str:
-        """An item that stands in no input, and why it was refused."""
+        """An unsupported item, and why it was refused."""
         particular = f": {item.particular}" if item.particular else ""
         return f"{item.text} ({self.words.texts.refusals[item.reason]}{particular})"
 
     def steering(self, steering: SteeringSettings) -> None:
-        """Write what the person wants; what is not set stays out."""
+        """Write the steering values that are set."""
         words = self.words
         self.head(words.say("steering"))
         for name, value in msgspec.structs.asdict(steering).items():
@@ -114,7 +114,7 @@ class LegalPage(TerminalText):
         return self.words.code(str(value))
 
     def turn(self, turn: SessionTurn) -> None:
-        """Write a recorded turn with what the guardrails said of it."""
+        """Write a recorded turn with its guardrail results."""
         words = self.words
         self.line()
         title = f"{turn.title} · {words.say('round', round=turn.round)} ({turn.phase})"
@@ -137,12 +137,12 @@ class LegalPage(TerminalText):
             self.line(said, 2, mark="!", style="yellow")
 
     def output(self, output: Mapping[str, Any], indent: int = 2, *, marked: Callable[[str], str] = str) -> None:
-        """Write what a role, or who sorts the facts, has answered; `marked` marks what nobody supplied."""
+        """Write the output of a role or of the fact sorting; `marked` marks unsupported text."""
         for name, value in in_order(output).items():
             label = self.words.output_field(name)
             if isinstance(value, Mapping):
-                told = f"{value['low']}–{value['high']}%: {value['text']}{_ids(value['basis'])}"
-                self.line(f"{label}: {marked(told)}", indent)
+                text = f"{value['low']}–{value['high']}%: {value['text']}{_ids(value['basis'])}"
+                self.line(f"{label}: {marked(text)}", indent)
             elif not isinstance(value, list):
                 self.line(f"{label}: {marked(self.words.value(str(value)))}", indent)
             elif value:
@@ -152,7 +152,7 @@ class LegalPage(TerminalText):
                     self.line(marked(text), indent + 1, mark=mark)
 
     def gate(self, session: Session, gate: Gate) -> None:
-        """Write what an open gate asks about; the form's own questions are asked, not written."""
+        """Write the context of an open gate, without the questions of its form."""
         words = self.words
         self.head(f"{words.say('gate')}: {gate.name}")
         if gate.banner:
@@ -172,7 +172,7 @@ class LegalPage(TerminalText):
     def fields(
         self, schema: Mapping[str, Any], path: str = "", indent: int = 1, *, marked: Callable[[str], str] = str
     ) -> None:
-        """Write the fields of a gate's form as `--set` names them, for one who answers without being asked."""
+        """Write the fields of a gate's form by their `--set` names."""
         for name, rule in schema["properties"].items():
             inner = rule.get("properties")
             if name == "gate" or inner == {}:
@@ -184,7 +184,7 @@ class LegalPage(TerminalText):
                 self.fields(rule, f"{path}{name}.", indent + 1, marked=marked)
 
     def _when(self, schema: Mapping[str, Any], name: str) -> str:
-        """When a field is needed; nothing for one that always is."""
+        """The condition under which a field is required; empty if always."""
         if name in schema.get("required", ()):
             return ""
         for rule in schema.get("allOf", ()):
@@ -200,12 +200,12 @@ class LegalPage(TerminalText):
             self.line(text, 2, mark=mark)
 
     def _spoken(self, message: Mapping[str, Any]) -> None:
-        """Write what comes of an answer; one that begins again takes back what was written of it."""
+        """Write a part of a streamed answer; a restarted answer first marks the earlier text as incomplete."""
         if message["n"] == 1:
             self._take_back()
         self._speaks = True
-        told = "\n".join(map(printable, message["delta"].split("\n")))
-        self._out.print(Text(told), end="", style="dim", soft_wrap=True)
+        text = "\n".join(map(printable, message["delta"].split("\n")))
+        self._out.print(Text(text), end="", style="dim", soft_wrap=True)
 
     def _take_back(self) -> None:
         if self._speaks:
@@ -213,8 +213,8 @@ class LegalPage(TerminalText):
             self._out.print()
             self.line(self.words.say("not_yet"), style="dim")
 
-    def tell(self, session: Session, message: Mapping[str, Any]) -> None:
-        """Write a message of the session's stream; progress is nothing to tell."""
+    def narrate(self, session: Session, message: Mapping[str, Any]) -> None:
+        """Write a message of the session's stream; progress messages are skipped."""
         words, phase = self.words, str(message.get("phase", ""))
         if message["type"] == "speaking":
             self._spoken(message)
@@ -228,21 +228,21 @@ class LegalPage(TerminalText):
                 self.output(message["output"], 1, marked=marker.marked)
                 self.line()
             case "guardrail_hit":
-                self.line(words.told(message), style="yellow")
+                self.line(words.narrate(message), style="yellow")
             case "turn_failed":
                 self.line(
-                    words.say("failed", **message) if "code" in message else words.told(message), style="bold red"
+                    words.say("failed", **message) if "code" in message else words.narrate(message), style="bold red"
                 )
                 self.whole(words.say("do_retry", id=session.id))
             case "gate_opened":
-                self.line(words.told(message), style="bold")
+                self.line(words.narrate(message), style="bold")
                 self.whole(words.say("do_gate", id=session.id))
             case "session_done":
-                self.line(words.told(message), style="bold")
+                self.line(words.narrate(message), style="bold")
 
 
 def speaking(words: LegalTexts, session: Session, phase: str) -> str:
-    """Who begins to speak."""
+    """The line that announces a turn."""
     if phase == FINAL:
         return words.say("speaking", title=words.texts.final_title, phase=phase)
     role = phase.partition("_")[0].lower()
@@ -253,7 +253,7 @@ def speaking(words: LegalTexts, session: Session, phase: str) -> str:
 
 
 def _field(path: str, rule: Mapping[str, Any]) -> str:
-    """A field with what it may be: `goal = a | b`, `facts.answers.Q1 | …`, `facts.timeline = [{when, what}]`."""
+    """A field with its values: `goal = a | b`, `facts.answers.Q1 | …`, `facts.timeline = [{when, what}]`."""
     if "oneOf" in rule:
         return f"{path} = {' | '.join(option['const'] for option in rule['oneOf'])}"
     codes = [option["const"] for option in rule.get("items", {}).get("anyOf", ()) if "const" in option]
@@ -275,7 +275,7 @@ def _ids(ids: Iterable[str]) -> str:
 
 
 def _entry(item: Any) -> tuple[str, str]:
-    """The mark and the text of an entry: a text, a statement, a planned proof or a numbered fact."""
+    """Mark and text of an entry: a plain text, a statement, a planned proof or a numbered fact."""
     if not isinstance(item, Mapping):
         return "•", str(item)
     if "purpose" in item:

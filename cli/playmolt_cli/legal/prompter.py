@@ -1,4 +1,4 @@
-"""Questions to a person at the terminal. They go to standard error: what is printed for others stays clean."""
+"""Interactive questions. They go to standard error, so that standard output stays clean."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,11 +11,11 @@ from playmolt_cli.legal.texts import LegalTexts
 from playmolt_cli.terminal.failures import Failure
 
 Options = Sequence[tuple[str, str]]
-"""Code and words of each choice."""
+"""Code and label of each choice."""
 
 
 class Prompter:
-    """Asks one thing after the other; `instead` says what a script gives where nobody is there to ask."""
+    """Asks questions in the terminal; `instead` names the options to use without a terminal."""
 
     def __init__(self, page: LegalPage, instead: str) -> None:
         self.page = page
@@ -28,22 +28,22 @@ class Prompter:
         except click.Abort:
             if sys.stdin.isatty():
                 raise
-            click.echo(err=True)  # the failure is a line of its own, not the prompt's
-            raise Failure(f"standard input ended before all was asked: {self._instead}") from None
+            click.echo(err=True)  # start a new line after the prompt
+            raise Failure(f"Standard input ended before all questions were answered. {self._instead}") from None
 
     def _label(self, label: str, *notes: str) -> None:
         shown = "; ".join(note for note in notes if note)
         self.page.line(f"{label} ({shown})" if shown else label, style="bold")
 
     def text(self, label: str, *, needed: bool = True, note: str = "") -> str:
-        """Ask for one line; empty only where it may be."""
+        """Ask for one line; it may be empty unless `needed`."""
         self._label(label, note, "" if needed else self.words.say("optional"))
         while not (answer := self._read()) and needed:
             self.page.line(self.words.say("needed"))
         return answer
 
     def lines(self, label: str, *, needed: bool = True, offered: Options = (), most: int | None = None) -> list[str]:
-        """Ask for lines up to an empty one; a number stands for what is offered under it."""
+        """Ask for lines until an empty one; a number picks an offered option."""
         notes = [self.words.say("end_empty"), "" if needed else self.words.say("optional")]
         notes += [self.words.say("at_most", count=most)] if most else []
         self._label(label, *notes, self.words.say("pick") if offered else "")
@@ -69,7 +69,7 @@ class Prompter:
         return "\n".join(given)
 
     def choice(self, label: str, options: Options) -> str:
-        """Ask for one of the options, by number, code or words."""
+        """Ask for one of the options, by number, code or label."""
         self._label(label)
         self._offer(options)
         while not (picked := _picked(self._read(), options)):
@@ -77,7 +77,7 @@ class Prompter:
         return picked
 
     def yes(self, label: str, *, default: bool | None = None) -> bool:
-        """Ask yes or no; an empty line takes the default where there is one."""
+        """Ask yes or no; an empty line selects the default, if any."""
         shown = {True: "Y/n", False: "y/N", None: "y/n"}[default]
         self._label(f"{label} [{shown}]")
         while True:
@@ -91,7 +91,7 @@ class Prompter:
             self.page.line(self.words.say("needed"))
 
     def entries(self, label: str, fields: Mapping[str, str], flag: Mapping[str, str] | None = None) -> list[Any]:
-        """Ask for objects one after the other, until the first field of one stays empty."""
+        """Ask for objects until the first field of one is empty."""
         self._label(label, self.words.say("more_entries"))
         given: list[Any] = []
         first, *others = fields
@@ -110,7 +110,7 @@ _NO = {"n", "no", "false", "아니오", "아니요", "ㄴ"}
 
 
 def _picked(answer: str, options: Options) -> str:
-    """The code that an answer stands for; empty when it stands for none."""
+    """The code that an answer selects; empty if none."""
     if answer.isascii() and answer.isdigit() and 1 <= int(answer[:4]) <= len(options):
         return options[int(answer) - 1][0]
     folded = answer.casefold()

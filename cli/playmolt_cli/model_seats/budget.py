@@ -1,4 +1,4 @@
-"""What models may cost altogether: the worst case of a call is set aside before it goes out."""
+"""Budget of model calls: each call's worst case is reserved before it is sent."""
 
 import asyncio
 from decimal import Decimal
@@ -15,11 +15,11 @@ _MILLION: Final = Decimal(1_000_000)
 
 
 class BudgetExhausted(Exception):
-    """The next call could cost more than is left."""
+    """The next call could exceed the budget."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """None: no limit."""
+    """Limits; None means unlimited."""
 
     money: Decimal | None = None
     tokens: int | None = None
@@ -27,7 +27,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Amount(msgspec.Struct, frozen=True):
-    """What calls come to."""
+    """Usage of calls."""
 
     money: Decimal = Decimal(0)
     tokens: int = 0
@@ -45,7 +45,7 @@ class Amount(msgspec.Struct, frozen=True):
 
 
 class Budget:
-    """Counts what was spent and what is set aside."""
+    """Tracks spent and reserved amounts."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
@@ -55,7 +55,7 @@ class Budget:
         self._changed = asyncio.Condition()
 
     async def reserve(self, worst: Amount) -> None:
-        """Set the worst case aside; waits for calls that are open, raises BudgetExhausted when none is left to wait for."""
+        """Reserve the worst case. Waits for open calls to settle; raises BudgetExhausted if none are open."""
         async with self._changed:
             while not (self.spent + self._aside + worst).within(self.limits):
                 if not self._open:
@@ -65,17 +65,17 @@ class Budget:
             self._open += 1
 
     def learn(self, calls: Calls) -> None:
-        """Count the calls that ended before; one without figures as a call alone."""
+        """Count earlier finished calls; one without usage counts as a call only."""
         for call in calls.ended.values():
             self.spent += cost_of(call, Amount())
 
     def charge(self, worst: Amount, times: int) -> None:
-        """Count attempts that never came back as what they may have come to."""
+        """Charge lost attempts at their worst case."""
         for _ in range(times):
             self.spent += worst
 
     async def settle(self, worst: Amount, cost: Amount) -> None:
-        """Take what the call came to in the place of its worst case."""
+        """Replace a call's reservation by its actual cost."""
         async with self._changed:
             self._aside -= worst
             self.spent += cost
@@ -84,7 +84,7 @@ class Budget:
 
 
 def worst_of(request: ModelRequest, entry: ModelEntry | None) -> Amount:
-    """What one request can come to at most; a scripted model costs no money."""
+    """The maximum usage of a request; a scripted model costs no money."""
     prompt = most_prompt_tokens(request)
     money = Decimal(0)
     if entry is not None and entry.input_price is not None and entry.output_price is not None:
@@ -93,7 +93,7 @@ def worst_of(request: ModelRequest, entry: ModelEntry | None) -> Amount:
 
 
 def cost_of(call: FinishedCall, worst: Amount) -> Amount:
-    """What a call came to: its figures, its worst case where the server gave none, nothing where it charged nothing."""
+    """Usage of a finished call; its worst case if the server reported none; zero if the server charged nothing."""
     if call.outcome in UNCHARGED and call.usage is None:
         return Amount(calls=1)
     usage = call.usage or {}

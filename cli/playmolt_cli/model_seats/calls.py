@@ -1,20 +1,18 @@
-"""The calls of models: each on disk before it goes out and when it ended, so that none is paid twice."""
+"""Model calls, written to disk before they are sent and after they finish, so that none is paid twice."""
 
 import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
 
-CallSink = Callable[["FinishedCall"], None]
-
 
 class StartedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that goes out. `at` is a time where the seat has a clock, else when it is in the order of calls."""
+    """A call being sent. `at` is a time, or a running number if the seat has no clock."""
 
     call: str
     turn: str
@@ -25,7 +23,7 @@ class StartedCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RawAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """One request of a call: `raw` is the body that came, or its SHA-256 where it is long and kept beside the file."""
+    """One request of a call. `raw` is the response body, or its SHA-256 if a long body is stored in a separate file."""
 
     outcome: str
     status: int | None
@@ -35,7 +33,7 @@ class RawAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FinishedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that came back; `usage` and `cost` are None where they are unknown."""
+    """A finished call; `usage` and `cost` are None if unknown."""
 
     call: str
     outcome: str
@@ -47,7 +45,7 @@ class FinishedCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Calls:
-    """All calls so far; without a path they are kept in memory alone."""
+    """All calls so far; without a path, in memory only."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._beside = path.parent / "raw" if path else None
@@ -62,12 +60,12 @@ class Calls:
             self._file = path.open("ab")
 
     def lost(self, key: str) -> int:
-        """How many attempts of a call went out and never came back."""
+        """Number of attempts of a call without a result."""
         return self._started[key] - (key in self.ended)
 
     @property
     def lost_by_player(self) -> Counter[str]:
-        """Player → attempts that never came back."""
+        """Player → number of attempts without a result."""
         counted: Counter[str] = Counter()
         for key, called in self.begun.items():
             counted[called.player] += self.lost(key)
@@ -79,7 +77,7 @@ class Calls:
         self._write(call)
 
     def end(self, call: FinishedCall, bodies: Iterable[str] = ()) -> None:
-        """Store the end of a call; `bodies` are those that are too long for its line, each kept under its SHA-256."""
+        """Store a finished call; `bodies` are long response bodies, each stored by its SHA-256."""
         for body in bodies:
             self._keep(body.encode())
         self.ended[call.call] = call
@@ -113,7 +111,7 @@ class Calls:
 
 
 def whole_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The lines of a file; a last one that a kill cut off is taken away."""
+    """The complete lines of a JSON Lines file; truncates a partial last line left by a kill."""
     if not path.exists():
         return
     data = path.read_bytes()

@@ -1,4 +1,4 @@
-"""What a model is asked in its turn, and the key that names the call (arena.md, "One turn of a model")."""
+"""Prompts and requests of a model's turn, and the key of each call (arena.md, "One turn of a model")."""
 
 import hashlib
 import json
@@ -21,32 +21,32 @@ _LANGUAGES: Final = {"ko": "한국어", "en": "English", "zh": "中文"}
 
 
 class InvalidPrompt(ValueError):
-    """A file that is no prompt; the message says why."""
+    """An invalid prompt; the message says why."""
 
 
 class Prompt(msgspec.Struct, frozen=True):
-    """A prompt before it is filled in; `sha256` names it."""
+    """A prompt template; `sha256` identifies it."""
 
     text: str
     sha256: str
 
     def filled(self, name: str, language: Language) -> str:
-        """With `{name}` and `{language}` filled in, and nothing else."""
+        """Fill in `{name}` and `{language}`."""
         parts = self.text.split("{name}")
         return name.join(part.replace("{language}", _LANGUAGES[language]) for part in parts)
 
 
 @cache
 def shipped(game: str, language: Language) -> Prompt:
-    """The prompt that comes with the house bots; InvalidPrompt where there is none."""
+    """The shipped prompt for a game; raises InvalidPrompt if there is none."""
     file = files("playmolt.bots").joinpath(f"prompts/{game}.{language}.md")
     if not file.is_file():
-        raise InvalidPrompt(f"there is no prompt for {game} in {language}; name a file")
+        raise InvalidPrompt(f"no shipped prompt for {game} in {language}; set a prompt file")
     return _prompt(file.read_bytes(), file.name)
 
 
 def of_file(path: Path) -> Prompt:
-    """The prompt of a file; InvalidPrompt says what is wrong with it."""
+    """Read a prompt from a file; raises InvalidPrompt."""
     try:
         return _prompt(path.read_bytes(), str(path))
     except OSError as error:
@@ -55,17 +55,17 @@ def of_file(path: Path) -> Prompt:
 
 def _prompt(data: bytes, name: str) -> Prompt:
     if not 1 <= len(data) <= LONGEST_BYTES:
-        raise InvalidPrompt(f"{name}: {len(data)} bytes; a prompt has 1 to {LONGEST_BYTES}")
+        raise InvalidPrompt(f"{name}: {len(data)} bytes; a prompt must have 1 to {LONGEST_BYTES} bytes")
     try:
         return Prompt(data.decode(), hashlib.sha256(data).hexdigest())
     except UnicodeDecodeError as error:
-        raise InvalidPrompt(f"{name}: no UTF-8 at byte {error.start}") from error
+        raise InvalidPrompt(f"{name}: invalid UTF-8 at byte {error.start}") from error
 
 
 KINDS: Final = ("ask", "repair1", "repair2")
-"""The requests of one turn, in their order."""
+"""The requests of one turn, in order."""
 QUOTED_CHARS: Final = 8_000
-"""How much of a bad reply the model is shown again."""
+"""Characters of a rejected reply that are quoted to the model."""
 MAX_TOKENS: Final = 2048
 _UNSHOWN: Final = ("deadline", "seconds_left", "invite", "turn_id")
 _DEMANDS: Final[Mapping[Language, str]] = {
@@ -77,7 +77,7 @@ _DEMANDS: Final[Mapping[Language, str]] = {
 
 
 class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One call: the request, the key that names it, its turn and kind."""
+    """One call: its key, turn, kind and request."""
 
     key: str
     turn: str
@@ -86,14 +86,14 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RejectedReply(msgspec.Struct, frozen=True):
-    """A reply that was no action: what was said, and what is wrong with it."""
+    """A reply without a valid action: its text and the error."""
 
     said: str
     fault: str
 
 
 class ModelProfile(msgspec.Struct, frozen=True, kw_only=True):
-    """A model as it plays in one seat: who is asked, under which system message, with which sampling."""
+    """A model's configuration in one seat: alias, system message, sampling."""
 
     alias: str
     system: str
@@ -106,7 +106,7 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True):
         self, catalogue: Catalogue, turn: str, state: Mapping[str, Any], offers: Sequence[ActionOffer],
         bad: Sequence[RejectedReply],
     ) -> TurnRequest:  # fmt: skip
-        """The first request of a turn, or that after so many replies that were no action."""
+        """The next request of a turn, after the rejected replies in `bad`."""
         shown = {
             "actions": [{"type": offer.type, "schema": without_turn_id(offer.schema)} for offer in offers],
             "state": {name: value for name, value in state.items() if name not in _UNSHOWN},
@@ -143,13 +143,13 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def schema_of(offers: Sequence[ActionOffer]) -> dict[str, Any]:
-    """The schema of the reply: that of the action on offer, or of any of them."""
+    """The JSON Schema of the reply: that of the offered action, or any of several."""
     schemas = [without_turn_id(offer.schema) for offer in offers]
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
 def without_turn_id(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """An action's schema as a model is shown it: which question it answers, the seat says itself."""
+    """An action's schema without `turn_id`, which the seat fills in itself."""
     properties = {name: part for name, part in schema.get("properties", {}).items() if name != "turn_id"}
     kept = {**schema, "properties": properties} if "properties" in schema else dict(schema)
     if "required" in kept:
@@ -158,11 +158,11 @@ def without_turn_id(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 SCHEMA_NAME = "action"
-"""What the schema of a bot game's action is called in a request."""
+"""Name of the action schema in requests of bot games."""
 
 
 def cast() -> Cast:
-    """The generic character, who in a bot game looks whether its switch is still there."""
+    """The generic scripted model; in O/X it checks whether its switch is still available."""
     whole = Cast()
     whole.add(_player, schema=SCHEMA_NAME)
     return whole

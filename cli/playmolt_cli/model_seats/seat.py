@@ -1,4 +1,4 @@
-"""A model in a seat: its turn is asked for, judged, repaired twice at most, or let go."""
+"""A model in a seat: requests an action, validates it, retries at most twice, else forfeits."""
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -18,18 +18,18 @@ from playmolt_cli.model_seats.requests import KINDS, ModelProfile, RejectedReply
 
 _UNREPAIRED: Final[Mapping[str, str]] = {"refusal": "refused_by_model", "cut": "invalid_reply"}
 _REPAIRED: Final[frozenset[str]] = frozenset(("ok", "empty", "too_large"))
-"""Outcomes with a reply that can be mended; with any other the model is not there."""
+"""Outcomes with a reply that can be retried; any other means the model is unavailable."""
 
 
 class NoModelAction(msgspec.Struct, frozen=True):
-    """Why a turn of a model came to nothing, as a forfeit says it."""
+    """Why a model's turn has no action, in the terms of a forfeit."""
 
     what: str
     kind: Literal["bot", "provider"]
 
 
 class SeatContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What all seats of models share; `clock` gives the `at` of a call."""
+    """What all model seats share; `clock` returns the `at` of a call."""
 
     catalogue: Catalogue
     models: Models
@@ -39,7 +39,7 @@ class SeatContext(msgspec.Struct, frozen=True, kw_only=True):
 
 
 OnCallFinished = Callable[[TurnRequest, FinishedCall], None]
-"""Hears of each call that ended, with its request."""
+"""Called with each finished call and its request."""
 
 
 class ModelSeat:
@@ -57,7 +57,7 @@ class ModelSeat:
     async def action(
         self, turn: str, state: Mapping[str, Any], offers: list[ActionOffer], refused: str | None
     ) -> dict[str, Any] | NoModelAction:
-        """The action of a turn; `refused` is why the rules did not take the last one."""
+        """The action of a turn; `refused` is the refusal of the previous action."""
         if turn != self._turn:
             self._turn, self._bad = turn, []
         elif refused is not None:
@@ -76,7 +76,7 @@ class ModelSeat:
         return NoModelAction("invalid_reply", "bot")
 
     async def _call(self, asked: TurnRequest) -> FinishedCall:
-        """The end of a call: the stored one where there is one."""
+        """The finished call, from the store if it is there."""
         bench = self._bench
         ended = bench.calls.ended.get(asked.key)
         if ended is None:
@@ -87,7 +87,7 @@ class ModelSeat:
     async def _asked(self, asked: TurnRequest) -> FinishedCall:
         bench = self._bench
         model = bench.models.get(self._voice.alias)
-        assert model is not None  # noqa: S101 -- aliases are checked before anybody sits
+        assert model is not None  # noqa: S101 -- aliases are checked before a game starts
         worst = worst_of(asked.request, bench.catalogue.models.get(self._voice.alias))
         bench.budget.charge(worst, bench.calls.lost(asked.key))
         await bench.budget.reserve(worst)
@@ -126,7 +126,7 @@ def _ended(key: str, attempts: list[Attempt], raw: tuple[RawAnswer, ...], answer
 
 
 def _cost(attempt: Attempt) -> str | None:
-    """What is known of a request's cost; an error of HTTP without figures costs nothing."""
+    """The known cost of a request; an HTTP error without usage costs nothing."""
     return "0" if attempt.usage is None and attempt.outcome in UNCHARGED else attempt.cost
 
 

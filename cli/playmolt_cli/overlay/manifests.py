@@ -9,11 +9,11 @@ from playmolt_core.db.logins import seals
 from playmolt_core.service.engine_module import EngineModule
 
 OWN: Final = ("deployment.yaml", "networkpolicy.yaml", "poddisruptionbudget.yaml")
-"""What stands in an engine's folder of `deploy/k8s/base`, beside its kustomization."""
+"""Files in an engine's folder of `deploy/k8s/base`, besides its kustomization."""
 SCALING: Final = "scaling.yaml"
 METRICS: Final = "metrics.yaml"
 TLS: Final = "tls.yaml"
-"""What the component `tls` adds to a client's pod."""
+"""Patch of the component `tls` for a client's pod."""
 _TEMPLATES: Final = files("playmolt_cli.overlay").joinpath("templates")
 
 
@@ -56,7 +56,7 @@ def _values(engine: EngineModule) -> Mapping[str, object]:
 
 
 def _quantity(value: str) -> str:
-    """A whole number would be read as one, and a quantity is a text."""
+    """Quote whole numbers: YAML would read them as numbers, but a quantity is a string."""
     return f'"{value}"' if value.isdecimal() else value
 
 
@@ -71,7 +71,7 @@ def _settings(engine: EngineModule) -> Iterator[str]:
 
 def _triggers(engine: EngineModule) -> Iterator[str]:
     named = tuple(engine.deciders)
-    # The one game that asks no model has always been named so; a pattern of one name would ask for the same.
+    # A pattern of one name matches the same; the exact form keeps the manifest of `deploy/k8s/base` as it is.
     exact = len(named) == 1 and not engine.deployment.effects
     games = f'game="{named[0]}"' if exact else f'game=~"{"|".join(named)}"'
     if engine.deployment.requests:

@@ -1,4 +1,4 @@
-"""A kustomize overlay that adds an engine to a deployment of the platform, and changes no file of it."""
+"""`playmolt deploy`: a kustomize overlay that adds an engine to the platform without changing its manifests."""
 
 import json
 import os
@@ -19,32 +19,31 @@ from playmolt_cli.terminal.failures import Failure
 Target = Literal["dev", "prod"]
 TARGETS: Final[tuple[Target, ...]] = ("dev", "prod")
 SHARDS: Final[Mapping[Target, int]] = {"dev": 1, "prod": 4}
-"""Of the log, as the platform's overlays have them."""
+"""Shards of the log in the platform's overlays."""
 _OPENED: Final = ("nats", "postgres", "otel-collector")
-"""Whose policies let an engine in; in each the first rule names who may come."""
+"""Servers that must admit the engine; the first ingress rule of each policy lists its clients."""
 
 
 def variable(user: str) -> str:
-    """The environment variable in which a server finds a user's password."""
+    """The environment variable of a user's password."""
     return f"{user.upper().replace('-', '_')}_PASSWORD"
 
 
 def bare_variables(text: str) -> str:
-    """Take the quotes off the variables: in them one would be its own name."""
+    """Remove the quotes around variables; NATS does not expand quoted ones."""
     return re.sub(r'"(\$\w+_PASSWORD)"', r"\1", text)
 
 
 def nats_users(shards: int) -> str:
-    """The users of NATS, those of every installed engine among them, as the server's configuration has them for a log
-    of so many shards."""
+    """The `users` section of the NATS configuration, including every installed engine."""
     text = json.dumps(users(lambda user: f"${variable(user)}", shards), indent=2)
     return f"users: {bare_variables(text)}\n"
 
 
 def overlay(engine: EngineModule, target: Target, platform: str, shards: int | None = None) -> Mapping[str, str]:
-    """File name → content. `platform` is the way from the overlay's folder to the overlay that it adds to.
+    """File name → content. `platform` is the relative path from this overlay to the platform's overlay.
 
-    `shards`: of the platform's log, where they are not those of that overlay.
+    `shards` overrides the number of shards of that overlay.
     """
     own = {name: manifest(name, engine) for name in (*OWN, *((SCALING, METRICS) if target == "prod" else ()))}
     login = {f"40-{engine.service}.sh": _login(engine)} if target == "dev" else {}
@@ -96,7 +95,7 @@ def _game_roles(engine: EngineModule) -> list[str]:
 
 
 def _roles(engine: EngineModule) -> Iterator[dict[str, object]]:
-    """A role for each of its types, whose streams no other engine sees, and a login that belongs to them."""
+    """A role for each of its game types (no other engine reads their streams), and a login with these roles."""
     for name in _game_roles(engine):
         yield {"name": name, "ensure": "present", "login": False}
     yield {
@@ -123,26 +122,28 @@ def _login(engine: EngineModule) -> str:
 
 @click.command()
 @click.argument("game")
-@click.option("--on", "target", type=click.Choice(TARGETS), default="dev", show_default=True, help="What it adds to.")
+@click.option(
+    "--on", "target", type=click.Choice(TARGETS), default="dev", show_default=True, help="Platform overlay to extend."
+)
 @click.option(
     "--overlays",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     default=Path("deploy/k8s/overlays"),
     show_default=True,
-    help="The platform's overlays.",
+    help="Folder of the platform's overlays.",
 )
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 def deploy(game: str, target: Target, overlays: Path, folder: Path) -> None:
-    """Write the Kubernetes overlay that adds the engine of GAME to the platform, into FOLDER.
+    """Write a Kubernetes overlay to FOLDER that adds the engine of GAME to the platform.
 
     Example: playmolt deploy chess overlay --on prod, then kubectl apply -k overlay
     """
     module = games().get(game)
     if module is None:
-        raise Failure(f"no game {game!r} is installed: there are {', '.join(games())}")
+        raise Failure(f"No game {game!r} is installed. Choose from {', '.join(games())}.")
     engine = engines()[module.service]
     if (overlays.parent / "base" / engine.service).exists():
-        raise Failure(f"the platform's own manifests hold {engine.service} already")
+        raise Failure(f"The platform's own manifests already include {engine.service}.")
     folder.mkdir(parents=True, exist_ok=True)
     platform = os.path.relpath((overlays / target).resolve(), folder.resolve())
     for name, content in overlay(engine, target, platform).items():

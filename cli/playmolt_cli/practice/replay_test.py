@@ -1,4 +1,4 @@
-"""`playmolt bots replay-test`: a bot is asked what was asked in stored games."""
+"""`playmolt bots replay-test`: asks a bot the turns of stored games."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ _DIFFERS: Final = 1
 
 
 class DecisionDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn that the bot decides otherwise. `given` is None where it gives nothing that the rules take: `fault`."""
+    """A turn that the bot decides differently. `given` is None if its answer is invalid; `fault` says why."""
 
     version: int
     agent_id: str
@@ -42,7 +42,7 @@ class DecisionDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GameTest(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored game; forfeited submissions are no decisions."""
+    """Result for a stored game; forfeited submissions do not count as decisions."""
 
     game_id: str
     decisions: int
@@ -53,7 +53,7 @@ class GameTest(msgspec.Struct, frozen=True, kw_only=True):
 @click.command("replay-test")
 @click.argument("bot")
 @click.argument("game_ids", metavar="GAME…", nargs=-1, required=True)
-@click.option("--seat", metavar="AGENT", help="The turns of this agent alone: its id or name. Default: of every seat.")
+@click.option("--seat", metavar="AGENT", help="Only the turns of this agent (id or name). Default: all seats.")
 @click.option("--seed", default="replay-test", show_default=True, help="Seed of house bots and scripted models.")
 @copy_option
 @data_option
@@ -67,10 +67,10 @@ def replay_test(
     data: Path | None,
     as_json: bool,
 ) -> None:
-    """Ask a bot the exact turns of stored games, and list where it decides otherwise.
+    """Ask a bot the turns of stored games, and list the decisions that differ.
 
-    BOT is a word of `playmolt match`: FILE.py[:NAME], house:POLICY, model:ALIAS or a URL. A comment is no decision.
-    Exit status 1 when a decision is another.
+    BOT is as in `playmolt match`: FILE.py[:NAME], house:POLICY, model:ALIAS or a URL. Comments are ignored. Exit
+    status 1 if a decision differs.
 
     Example: playmolt bots replay-test mybot.py ox-0190…
     """
@@ -140,14 +140,14 @@ async def _differences(
 
 
 def _judged(decider: Decider[Any], one: StoredDecision, answer: Any) -> tuple[Mapping[str, Any] | None, str | None]:
-    """The action as it would be stored, or why nothing would be."""
+    """The action as it would be stored, or why it is invalid."""
     if isinstance(answer, Forfeit):
         at = getattr(answer, "at", None)
         return None, f"{answer.what} at {at}" if at else answer.what
     try:
         action = msgspec.json.decode(msgspec.json.encode(answer))
     except (TypeError, ValueError, RecursionError) as error:
-        return None, f"no action: {error}"
+        return None, f"not an action: {error}"
     decided = decider.decide(one.before, Act(agent_id=one.question.agent_id, action=action), one.at)
     if isinstance(decided, Refused):
         return None, f"refused: {decided.detail}"

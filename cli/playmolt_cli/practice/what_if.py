@@ -1,4 +1,4 @@
-"""`playmolt what-if`: a stored game with another bot in one seat, from one of its events on."""
+"""`playmolt what-if`: replays a stored game from one of its events with another bot in one seat."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ _MOST = 10_000
 
 
 class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
-    """What changed."""
+    """Result of the command."""
 
     game_id: str
     at: int
@@ -35,16 +35,16 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     stored: Sequence[SeatScore]
     mean_points: float
-    """Of the seat, over the runs."""
+    """Of the seat, over all runs."""
     runs: Sequence[BranchRun]
 
 
 @click.command("what-if")
 @click.argument("game_id", metavar="GAME")
-@click.option("--at", "version", type=click.IntRange(1), required=True, metavar="V", help="Play on after event V.")
-@click.option("--seat", required=True, metavar="AGENT", help="Whose seat: an id or a name.")
-@click.option("--bot", required=True, help="Who plays it: FILE.py[:NAME], house:POLICY, model:ALIAS or a URL.")
-@click.option("--n", "count", type=click.IntRange(1, _MOST), default=1, show_default=True, help="How often.")
+@click.option("--at", "version", type=click.IntRange(1), required=True, metavar="V", help="Play from event V on.")
+@click.option("--seat", required=True, metavar="AGENT", help="Seat of the bot: agent id or name.")
+@click.option("--bot", required=True, help="Bot: FILE.py[:NAME], house:POLICY, model:ALIAS or a URL.")
+@click.option("--n", "count", type=click.IntRange(1, _MOST), default=1, show_default=True, help="Number of runs.")
 @click.option("--seed", default="what-if", show_default=True, help="Seed of house bots and scripted models.")
 @copy_option
 @data_option
@@ -53,10 +53,10 @@ def what_if(
     game_id: str, version: int, seat: str, bot: str, count: int, seed: str, copy: Path | None, data: Path | None,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Play a stored game on from one of its events with another bot in one seat, and say what changes.
+    """Continue a stored game from event V with another bot in one seat, and report what changes.
 
-    The others decide as they did, as long as the rules still take that at the question it answered; else a house bot
-    decides for them. The game has to be over.
+    The other seats repeat their stored decisions while the rules still accept them for the same question; otherwise a
+    house bot decides. The game must be over.
 
     Example: playmolt what-if ox-0190… --at 40 --seat "my bot" --bot mybot.py --n 100
     """
@@ -64,12 +64,12 @@ def what_if(
     records = finished_games([game_id], data, copy)[game_id]
     agent_id = seat_of(decider, game_id, records, seat)
     if version >= len(records):
-        raise Failure(f"{game_id} has {len(records)} events: after event {version} there is nothing to play")
+        raise Failure(f"{game_id} has {len(records)} events; after event {version} nothing is left to play.")
     branch = Branch(decider, records, version, agent_id)
     if not branch.state.playing:
-        raise Failure(f"{game_id} is not being played after event {version}: its phase is {branch.state.phase}")
+        raise Failure(f"{game_id} is in phase {branch.state.phase} after event {version}. Choose an event during play.")
     if not branch.ended:
-        raise Failure(f"{game_id} ended without a result: there is nothing to compare with")
+        raise Failure(f"{game_id} ended without a result, so there is nothing to compare with.")
     try:
         courses = asyncio.run(_courses(branch, bot, decider.game, game_id, count, seed))
     except (InvalidPlan, GameStuck) as error:
@@ -103,7 +103,7 @@ def _lines(answer: WhatIf) -> Iterator[str]:
             yield f"  round {one.round}, {one.phase}: {action_text(one.stored, one.played)} → {action_text(one.played, one.stored)}"
     else:
         others = sum(bool(course.decisions) for course in answer.runs)
-        yield f"  it decides otherwise in {others} of {answer.n} runs; what follows are means"
+        yield f"  decides differently in {others} of {answer.n} runs; means follow"
     kept, house = (fmean(getattr(course, name) for course in answer.runs) for name in ("kept", "house"))
     yield f"  decisions of the others: {kept:g} as stored, {house:g} by house bots"
     yield f"{'':24} {'rank':>12} {'points':>16}"

@@ -1,4 +1,4 @@
-"""`playmolt seal`: the keys that the keys of sessions are wrapped by."""
+"""`playmolt seal`: manages the keys that wrap session keys."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class KeyRotation(msgspec.Struct, frozen=True):
-    """What a rotation did: the id of the key it added, how many sessions moved, the keys that left the file."""
+    """Result of a rotation: id of the added key, number of rewrapped sessions, ids of dropped keys."""
 
     added: str | None
     rewrapped: int
@@ -29,9 +29,9 @@ class KeyRotation(msgspec.Struct, frozen=True):
 
 @click.group()
 def seal() -> None:
-    """Replace the keys that the keys of sessions are wrapped by: in the file of PLAYMOLT_SEAL_KEYS.
+    """Rotate the key-encryption keys in the file of PLAYMOLT_SEAL_KEYS, which wrap the keys of sessions.
 
-    `up` does `rotate` by itself, daily.
+    `up` runs `rotate` daily.
 
     Example: playmolt seal rotate
     """
@@ -40,7 +40,7 @@ def seal() -> None:
 @seal.command()
 @data_option
 def add(data: Path | None) -> None:
-    """Put a new key into the file: what is opened from now on is wrapped by it.
+    """Add a new key to the file; it wraps the keys of new sessions.
 
     Example: playmolt seal add
     """
@@ -49,41 +49,40 @@ def add(data: Path | None) -> None:
         key = rotation.add(path, _now())
     except (InvalidKeyFile, OSError) as error:
         raise Failure(str(error)) from error
-    click.echo(f"{key.id} is the newest key of {path}; `playmolt seal rewrap` puts all sessions under it")
+    click.echo(f"added key {key.id} to {path}; `playmolt seal rewrap` moves all sessions to it")
 
 
 @seal.command()
 @data_option
 def rewrap(data: Path | None) -> None:
-    """Put all sessions under the newest key of the file.
+    """Rewrap the keys of all sessions with the newest key of the file.
 
     Example: playmolt seal rewrap
     """
     path = seal_keys_path(data)
     moved = _with_rows(data, lambda rows: rotation.rewrap(rows, path))
-    click.echo(f"{moved} sessions put under the newest key of {path}")
+    click.echo(f"{moved} sessions rewrapped with the newest key of {path}")
 
 
 @seal.command()
 @data_option
 def drop(data: Path | None) -> None:
-    """Take the keys out of the file that were replaced more than PLAYMOLT_SEAL_KEEP_DAYS ago.
+    """Remove keys from the file that were replaced more than PLAYMOLT_SEAL_KEEP_DAYS ago.
 
-    Refused while a session needs one of them. Backups hold sessions wrapped by old keys: one that is older than these
-    days opens none.
+    Refused while a session still needs one of them. Sessions in backups older than that can then no longer be opened.
 
     Example: playmolt seal drop
     """
     path, keep = seal_keys_path(data), timedelta(days=read_settings().seal_keep_days)
-    gone = _with_rows(data, lambda rows: rotation.drop(rows, path, keep, _now()))
-    click.echo(f"{len(gone)} keys left {path}" + "".join(f"\n  {name}" for name in gone))
+    dropped = _with_rows(data, lambda rows: rotation.drop(rows, path, keep, _now()))
+    click.echo(f"{len(dropped)} keys removed from {path}" + "".join(f"\n  {name}" for name in dropped))
 
 
 @seal.command()
 @data_option
 @json_option
 def rotate(data: Path | None, as_json: bool) -> None:
-    """Add a key where the newest is older than PLAYMOLT_SEAL_ROTATE_DAYS, then `rewrap` and `drop`.
+    """Add a key if the newest is older than PLAYMOLT_SEAL_ROTATE_DAYS, then run `rewrap` and `drop`.
 
     Example: playmolt seal rotate --json
     """
@@ -97,13 +96,13 @@ def rotate(data: Path | None, as_json: bool) -> None:
         key = rotation.renew(path, after, _now())
     except (InvalidKeyFile, OSError) as error:
         raise Failure(str(error)) from error
-    moved, gone = _with_rows(data, work)
-    rotated = KeyRotation(key.id if key else None, moved, list(gone))
+    moved, dropped = _with_rows(data, work)
+    rotated = KeyRotation(key.id if key else None, moved, list(dropped))
     if as_json:
         click.echo(msgspec.json.encode(rotated))
     else:
         added = f"{rotated.added} added, " if rotated.added else ""
-        click.echo(f"{added}{moved} sessions put under the newest key of {path}, {len(gone)} keys left it")
+        click.echo(f"{added}{moved} sessions rewrapped with the newest key of {path}, {len(dropped)} keys removed")
 
 
 def _now() -> datetime:

@@ -7,7 +7,7 @@ import pytest
 from playmolt.loop import Forfeit, Turn
 from playmolt_cli.house.budget import DailyBudget, StoredBudget
 from playmolt_cli.house.models import HouseModels, UnknownAlias
-from playmolt_cli.match.table import TableSeat, GameTable, TableTurn
+from playmolt_cli.match.table import GameTable, TableSeat, TableTurn
 from playmolt_cli.model_seats.budget import Amount, BudgetExhausted, Limits
 from playmolt_cli.model_seats.requests import cast
 from playmolt_core.llm.catalogue import Catalogue

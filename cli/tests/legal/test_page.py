@@ -72,7 +72,7 @@ def test_an_answer_reads_in_the_order_of_its_schema_and_an_estimate_as_a_sentenc
     lines = [line.strip() for line in file.getvalue().splitlines()]
     assert lines[1:] == [
         "• the deposit is due [F1] ↩ C1.1 ‹deposit›",
-        "Range of the decision: reserved",
+        "Decision range: reserved",
         "Likelihood: 50–70%: It hangs on the receipt. [F1]",
     ]
 
@@ -88,7 +88,7 @@ def test_a_gate_lists_what_is_to_be_settled_and_what_was_refused_with_why() -> N
     written.gate(session(facts=Facts(disputed=(doubted,)), gate=gate), gate)
     told = file.getvalue()
     assert "F4 the sum was $3,100" in told
-    assert "✗ An expert came. (a quote that stands in no text of the material)" in told
+    assert "✗ An expert came. (a quote that is not in the material)" in told
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_turn_shows_its_basis_and_what_the_guardrails_found() -> None:
         "2. Plaintiff's counsel · round 1 (CLAIMANT_R1)",
         "Claims",
         "• the deposit is due [F1] ‹deposit›",
-        "Plan of evidence",
+        "Evidence plan",
         "E1 shows it",
         "! rewritten once after: a promised outcome",
         "! still stands: a promised outcome: we will definitely win",
@@ -220,7 +220,7 @@ def test_both_languages_have_the_same_words() -> None:
         ({"type": "turn_started", "phase": "JUDGE_R2"}, "재판장 발언 중 (JUDGE_R2)"),
         ({"type": "turn_started", "phase": "FACTS_STIPULATE"}, "사실관계를 정리하는 중 (FACTS_STIPULATE)"),
         ({"type": "guardrail_hit", "phase": "JUDGE_R2", "check": "certain_advice"},
-         "가드레일 적용 (재판장 · 2라운드): 단정적 조언; 한 번 고쳐 쓰게 합니다"),
+         "가드레일이 막음 (재판장 · 2라운드): 단정적 조언. 한 번 고쳐 쓰게 합니다"),
         ({"type": "gate_opened", "gate": "end"}, "내 차례: 종료 단계"),
         ({"type": "session_done"}, "세션이 끝났습니다"),
     ],

@@ -124,8 +124,8 @@ def test_tail_and_stats_agree_with_the_export(data: Path) -> None:
 
 def test_a_game_is_told_and_shown_as_it_was(data: Path) -> None:
     lines = _run("replay", ENDED, "--data", data).stdout.splitlines()
-    assert lines[0].endswith("A game waits for 5 agents")
-    assert "Agent 0 sits down" in lines[1]
+    assert lines[0].endswith("A game is waiting for 5 agents")
+    assert "Agent 0 takes a seat" in lines[1]
     assert lines[-2].endswith("Ended by the operator: enough")
     assert lines[-1].startswith("EXACT")
     assert "Agent 0 입장" in _run("replay", ENDED, "--language", "ko", "--data", data).stdout

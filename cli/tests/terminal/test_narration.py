@@ -42,7 +42,7 @@ def _told(game: str, *messages: dict[str, object], language: PageLanguage = "en"
 
 def test_names_are_remembered_from_the_seats() -> None:
     voted = {"type": "vote_submitted", "agent_id": AGENT, "role": "JUROR"}
-    assert _told("trial", JOINED, voted) == ["Ada sits down", "Ada (juror) votes"]
+    assert _told("trial", JOINED, voted) == ["Ada takes a seat", "Ada (juror) votes"]
 
 
 @pytest.mark.parametrize(
@@ -52,10 +52,10 @@ def test_names_are_remembered_from_the_seats() -> None:
         ("trial", {"type": "phase_change", "from": "opening", "to": "jury_vote", "round": 1}, "Jury vote begins"),
         ("trial", {"type": "phase_change", "from": "opening", "to": "argument", "round": 2}, "Argument 2 begins"),
         ("trial", {"type": "jury_tally", "GUILTY": 2, "NOT_GUILTY": 1, "votes": [], "verdict": "GUILTY"},
-         "The jury: 2 guilty, 1 not guilty. Verdict: Guilty"),
+         "Jury: 2 guilty, 1 not guilty. Verdict: Guilty"),
         ("ox", {**SWITCH, "switched": True, "comment": ""}, "Ada switches"),
         ("ox", {**SWITCH, "switched": False, "comment": "no"}, "Ada keeps: “no”"),
-        ("ox", {"type": "round_result", "round": 2, "minority": None}, "Round 2: all the same, no points"),
+        ("ox", {"type": "round_result", "round": 2, "minority": None}, "Round 2: everyone chose the same, no points"),
         ("ox", {"type": "round_result", "round": 2, "minority": "O", "points_awarded": 3, "winners": [AGENT, "b"]},
          "Round 2: minority O, 3 points each: agent-1, b"),
         ("trial", {"type": "game_end", "verdict": "NOT_GUILTY", "winner_team": "DEFENSE"},
@@ -64,7 +64,7 @@ def test_names_are_remembered_from_the_seats() -> None:
         ("trial", {**SPEAK, "text": "Order."}, "Judge · Ada: “Order.”"),
         ("trial", {**SPEAK, "text": "", "forfeit": True}, "Judge · Ada: (missed the deadline)"),
         ("agora", {"type": "agent_acted", "agent_id": "a", "action": "whisper", "target": "b", "content": None,
-                   "success": False}, "a · whispers → b (unheard) (no effect)"),
+                   "success": False}, "a · whispers → b (private) (no effect)"),
         ("jury", {"type": "stance_changed", "juror_id": "a", "by": "b", "cause": "speech", "band": "guilty",
                   "band_before": "guilty"}, ""),
         ("jury", {"type": "tool_called", "juror_id": "a", "tool": "vote", "input": None}, ""),
@@ -87,7 +87,7 @@ def test_what_has_no_sentence_or_came_later_is_told_by_its_name() -> None:
 
 
 def test_a_text_cannot_steer_the_terminal() -> None:
-    assert _told("ox", {**JOINED, "name": "A\x1b[2Jda\u202e\r\n"}) == ["A�[2Jda��� sits down"]
+    assert _told("ox", {**JOINED, "name": "A\x1b[2Jda\u202e\r\n"}) == ["A�[2Jda��� takes a seat"]
 
 
 def test_a_text_is_no_sentence() -> None:

@@ -1,4 +1,4 @@
-"""NATS with JetStream as a child process, and what each service may say on it."""
+"""NATS with JetStream as a child process, and the permissions of each service."""
 
 import json
 import os
@@ -20,20 +20,21 @@ from playmolt_cli.local.embedded.server import Server
 
 _TEMPLATE = Path(__file__).with_name("nats.conf")
 _DISCOVERY = "$SRV.PING.>"
-"""Each service is asked by its name, and an instance of it by its id."""
+"""Subjects that discover services."""
 SERVICES: tuple[str, ...] = ("gateway", "spectator", *ENGINES, "relay")
-"""The users of the services; `admin` is the operator's."""
+"""NATS users of the services; the operator uses `admin`."""
 _RUNTIME: Final = {
     "GOGC": "400",
     "GOMEMLIMIT": "256MiB",
     "GOMAXPROCS": str(max(1, (os.cpu_count() or 1) // 2)),
 }
-"""A collection of Go takes every core for 10 to 15 ms, and every action under way waits: at Go's own setting one and a
-half times a second under load, so that it made the p99. The heap may grow to five times what lives, 256 MiB at most.
-On all cores its threads wake each other for every message, a third of what it costs where little is under way; half of
-them are left to the services. What the environment says goes first."""
+"""Go runtime settings; the environment overrides them.
+
+A garbage collection uses all cores for 10 to 15 ms and delays requests in flight; with Go's default it ran 1.5 times a
+second under load and dominated the p99. The heap may grow to five times the live data, at most 256 MiB. Half of the
+cores are left to the services, because threads on all cores wake each other for every message."""
 READER: Final = "reader"
-"""The user of tools of one's own. It has an account to itself, which reads the streams and publishes into none."""
+"""The user for your own tools. Its separate account can read the streams and publish to none."""
 USERS: tuple[str, ...] = (*SERVICES, "admin", READER)
 
 
@@ -42,21 +43,21 @@ class _Conf(Template):
 
 
 def inbox(user: str) -> str:
-    """The subjects on which a user's requests are answered; nobody else may listen there."""
+    """The subjects for replies to a user's requests; only that user may subscribe to them."""
     return f"_INBOX.{user}.>"
 
 
 _ACROSS: Final = "_R_.>"
-"""Where the server leads an answer to another account."""
+"""Prefix of reply subjects across accounts."""
 
 
 def _answers(user: str) -> str:
-    """Give where a user may answer: a part of each inbox that is its own, so that who asked sees who speaks."""
+    """The subjects a user may reply on: its own part of each inbox, so that the requester knows the sender."""
     return f"_INBOX.*.{user}.>"
 
 
 def _asked(user: str) -> list[str]:
-    """Give where a service is discovered."""
+    """The discovery subjects of a service."""
     return ["$SRV.*", f"$SRV.*.{user}", f"$SRV.*.{user}.*"]
 
 
@@ -69,7 +70,7 @@ def _direct_get(stream: str) -> list[str]:
 
 
 def _stream_calls(stream: str) -> list[str]:
-    # DELETE, so that a stream somebody else published into is made anew; no PURGE and no deleting of a single message.
+    # DELETE allows recreating a stream that someone else published to. No PURGE, no deletion of single messages.
     made = [f"$JS.API.STREAM.{verb}.{stream}" for verb in ("CREATE", "UPDATE", "DELETE", "INFO", "MSG.GET")]
     consumers = [f"$JS.API.CONSUMER.{verb}.{stream}.>" for verb in ("CREATE", "DURABLE.CREATE")]
     return made + _direct_get(stream) + consumers
@@ -79,7 +80,7 @@ _HEARD: Final = (_all(subjects.event("*", "*", "*")), _all(subjects.spectate("*"
 
 
 def _reading_calls(shards: int) -> Iterator[tuple[str, str]]:
-    """What a reader asks JetStream itself, and whether one answer comes or many."""
+    """JetStream calls of a reader, each with its response type."""
     yield "$JS.API.STREAM.NAMES", "Singleton"
     for stream in streams(shards):
         for call in (f"STREAM.INFO.{stream}", f"STREAM.MSG.GET.{stream}"):
@@ -91,10 +92,10 @@ def _reading_calls(shards: int) -> Iterator[tuple[str, str]]:
 
 
 def exports(shards: int = 1) -> list[dict[str, Any]]:
-    """What the services' account lets the reader's have, of a log of so many shards.
+    """Exports of the services' account to the reader's account.
 
-    Across accounts the server puts a reply subject of its own in place of the asker's: no answer can be led to where
-    events live. A consumer could be told to deliver there; so the relay makes consumers, which looks at what is asked.
+    Across accounts the server replaces the requester's reply subject, so that no reply can be directed to the subjects of
+    events. A consumer's deliver subject could be, so the relay creates consumers and checks each request.
     """
     calls = [*_reading_calls(shards), (subjects.reader_call(">"), "Singleton")]
     asked = [{"service": subject, "response": kind, "accounts": ["READER"]} for subject, kind in calls]
@@ -102,8 +103,8 @@ def exports(shards: int = 1) -> list[dict[str, Any]]:
 
 
 def reader_account(password: str, shards: int = 1) -> dict[str, Any]:
-    """The account of the reader. Its import of all of JetStream stands in place of the one that every account has and
-    that would answer first, that there is none here; the relay answers of it what it should."""
+    """The reader's account. Its JetStream import replaces the account's default one, which would report that JetStream is
+    not enabled; the relay answers the permitted calls."""
     calls = [{"service": {"account": "PLAYMOLT", "subject": subject}} for subject, _ in _reading_calls(shards)]
     rest = {"service": {"account": "PLAYMOLT", "subject": subjects.reader_call(">")}, "to": "$JS.API.>"}
     heard = [{"stream": {"account": "PLAYMOLT", "subject": subject}} for subject in _HEARD]
@@ -116,7 +117,7 @@ def reader_account(password: str, shards: int = 1) -> dict[str, Any]:
 
 
 def _permissions(user: str, shards: int) -> tuple[list[str], list[str]]:
-    """What a user may publish and subscribe, besides its inbox and discovery."""
+    """Publish and subscribe permissions of a user, besides its inbox and discovery."""
     committed = subjects.COMMITTED if shards == 1 else f"{subjects.COMMITTED}.*"
     if user == "gateway":
         return (
@@ -153,9 +154,9 @@ def _permissions(user: str, shards: int) -> tuple[list[str], list[str]]:
 
 
 def users(password_of: Callable[[str], str], shards: int = 1) -> list[dict[str, Any]]:
-    """The `users` of the services' account, for a log of so many shards: each service with just its subjects.
+    """The `users` of the services' account; each service may use only its own subjects.
 
-    A client has to use the inbox prefix `_INBOX.<user>`. `admin` may do everything.
+    Clients must use the inbox prefix `_INBOX.<user>`. `admin` has all permissions.
     """
     return [_user(name, password_of(name), shards) for name in SERVICES] + [
         {"user": "admin", "password": password_of("admin")}
@@ -170,7 +171,7 @@ def _user(name: str, password: str, shards: int) -> dict[str, Any]:
         "user": name,
         "password": password,
         "permissions": {
-            # No `allow_responses`: whoever asks would choose where the answer lands, and events live there, too.
+            # No `allow_responses`: the requester could then direct the reply to the subjects of events.
             "publish": {"allow": [*publish, subjects.announced(name), _answers(name)]},
             "subscribe": {"allow": [*subscribe, inbox(name), *_asked(name)]},
         },
@@ -180,7 +181,7 @@ def _user(name: str, password: str, shards: int) -> dict[str, Any]:
 class Nats(Server):
     """A NATS server with its JetStream store in `folder`.
 
-    `passwords` (user → password, all of USERS) turns on the users of `users`; without it everybody may do everything.
+    `passwords` (user → password for all USERS) enables authentication; without it every client has all permissions.
     """
 
     name = "nats"
@@ -199,7 +200,7 @@ class Nats(Server):
         return f"nats://127.0.0.1:{self.port}"
 
     def configuration(self) -> str:
-        """Render the server's configuration."""
+        """The server's configuration."""
         return _Conf(_TEMPLATE.read_text("utf-8")).substitute(
             server_name=json.dumps(self._server_name),
             port=self.port,
@@ -221,7 +222,7 @@ class Nats(Server):
         )
 
     def answers(self) -> bool:
-        """Whether clients are welcomed and JetStream is on."""
+        """Whether this server accepts clients with JetStream enabled."""
         try:
             with socket.create_connection(("127.0.0.1", self.port), timeout=1) as wire, wire.makefile("rb") as lines:
                 greeting = lines.readline(65_536)
@@ -229,9 +230,9 @@ class Nats(Server):
             return False
         if not greeting.startswith(b"INFO "):
             return False
-        told = json.loads(greeting[5:])
-        # Another server may hold the port.
-        return told.get("jetstream") is True and told.get("server_name") == self._server_name
+        info = json.loads(greeting[5:])
+        # Another server may be listening on the port.
+        return info.get("jetstream") is True and info.get("server_name") == self._server_name
 
 
 def _accounts(passwords: Mapping[str, str] | None, shards: int) -> str:
