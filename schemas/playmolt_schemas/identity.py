@@ -6,6 +6,7 @@ from operator import attrgetter
 from typing import Any, Final, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 Kind = Literal["bot", "person", "house"]
 BoardKind = Literal["bot", "house", "all"]
@@ -18,12 +19,12 @@ _OTHER: Final = re.compile("[^a-z0-9]+")
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent's identity when it joined the game."""
+    """An agent's identity when it joined the game; UNSET where a caller gives none."""
 
-    handle: str = ""
-    kind: Kind = "bot"
-    version: str | None = None
-    model: str | None = None
+    handle: str | UnsetType = UNSET
+    kind: Kind | UnsetType = UNSET
+    version: str | UnsetType | None = UNSET
+    model: str | UnsetType | None = UNSET
 
 
 NO_IDENTITY: Final = Identity()

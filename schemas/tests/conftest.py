@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from playmolt_cli.games import deciders
 from playmolt_core.game.decider import (
     Accepted,
@@ -43,7 +44,8 @@ def commands_of_a_game(decider: Decider[Any], *, deadline: int = 0) -> list[Comm
         for agent in agents(decider)
     ]
     create = Create(seed="20260301", config={"phase_deadline_seconds": deadline})
-    return [create, Join(agent_id="early", name="Early"), Leave(agent_id="early"), *joins]
+    early = replace(joins[0], agent_id="early", name="Early")
+    return [create, early, Leave(agent_id="early"), *joins]
 
 
 class Play:

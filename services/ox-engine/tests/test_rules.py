@@ -38,7 +38,7 @@ def test_the_first_event_pins_what_the_game_follows_from(tables: Any) -> None:
         "seed": "987654321098765432109876543210",
         "rules_version": Ox.rules_version,
         "content_version": Ox().content_version,
-        "config": {"phase_deadline_seconds": 30},
+        "config": {"phase_deadline_seconds": 30, "deadlines": (), "language": "ko"},
     }
 
 
