@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from playmolt_cli.local.stack import Stack
 from rich.console import Console
 from rich.table import Table
 
@@ -25,6 +26,7 @@ from bench import (
     shards,
     watching,
 )
+from bench.servers import Platforms
 
 PARTS: Final = {
     "replay": replay, "memory": memory, "ratings": ratings, "match": match, "growth": growth, "grown": grown,
@@ -33,7 +35,8 @@ PARTS: Final = {
 }  # fmt: skip
 
 
-def main() -> None:
+def main(stack: type[Stack] = Stack) -> None:
+    Platforms.stack = stack
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"any of {', '.join(PARTS)}; left out: all")
     parser.add_argument("--short", action="store_true", help="as little as shows that it works; no figure of it counts")

@@ -17,10 +17,9 @@ import numpy
 import psycopg
 from playmolt_agora.plan import reading
 from playmolt_cli.local.folder import Run
-from playmolt_cli.local.stack import Stack
 
 from bench import Row
-from bench.servers import ROOT, folder
+from bench.servers import ROOT, Platforms, folder
 
 RUN_SECONDS = 300
 MEMORY_MB = 1024
@@ -147,7 +146,7 @@ def _analysis_seconds(data: Path, experiment: str) -> float:
 
 
 def measure(size: Size) -> dict[str, Any]:
-    with folder() as data, Stack(data) as stack:
+    with folder() as data, Platforms.stack(data) as stack:
         run = stack.run
         memory = Memory(run)
         with memory.watched():

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from playmolt_cli.local.embedded import Nats
+from playmolt_cli.local.stack import Stack
+from playmolt_cli.local.supervisor import FILL_SECONDS
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60
@@ -66,22 +68,18 @@ def _process(arguments: list[str], environment: dict[str, str], url: str = "") -
             process.kill()
 
 
+class Platforms:
+    """How a platform is started."""
+
+    stack: type[Stack] = Stack
+
+
 @contextmanager
 def product(data: Path, *options: str, environment: dict[str, str] | None = None) -> Iterator[int]:
     """`playmolt up` as shipped, but for what the environment says; gives the gateway's port."""
-    port, spectator = free_port(), free_port()
-    arguments = [
-        sys.executable,
-        "-m",
-        "playmolt_cli.main",
-        "up",
-        "--port",
-        str(port),
-        "--spectator-port",
-        str(spectator),
-    ]
-    with _process([*arguments, "--data", str(data), *options], environment or {}, f"http://127.0.0.1:{port}/readyz"):
-        yield port
+    shipped = {"PLAYMOLT_FILL_SECONDS": str(FILL_SECONDS)}
+    with Platforms.stack(data, options, {**shipped, **(environment or {})}) as stack:
+        yield int(stack.run.gateway.rpartition(":")[2])
 
 
 @contextmanager

@@ -5,14 +5,18 @@ run keeps one cluster that initdb made and the migrations prepared: each platfor
 """
 
 import asyncio
+import os
 import socket
 import subprocess
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from queue import Queue
+from tempfile import TemporaryFile
+from typing import IO, Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
@@ -52,6 +56,12 @@ def copied_cluster(folder: Path, kind: str) -> Path:
 
 
 def _make(kind: str, folder: Path) -> None:
+    """In a thread: an asynchronous test may be running in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(_fill, kind, folder).result()
+
+
+def _fill(kind: str, folder: Path) -> None:
     with Postgres(folder) as server:
         asyncio.run(_statements(server.url, "ALTER SYSTEM SET fsync = off"))
         if kind == MIGRATED:
@@ -92,10 +102,16 @@ class _Forks(ForkServer):
 
 @cache
 def _forks() -> _Forks:
-    if threading.current_thread() is not threading.main_thread():
-        raise RuntimeError("what is forked would end with this thread: begin it before")
+    begun = Queue[_Forks]()
+
+    def begin() -> None:
+        begun.put(_Forks())
+        threading.Event().wait()
+
     with alone():
-        forks = _Forks()
+        # What a thread has begun ends with it: this one stays.
+        threading.Thread(target=begin, daemon=True).start()
+        forks = begun.get(timeout=60)
     at_end.callback(forks.end)
     return forks
 
@@ -117,3 +133,31 @@ class Stack(stack.Stack):
             return forks.start(
                 "up", "playmolt_cli", arguments, log=self.log, environment=environment, fds=[mine.fileno()]
             )
+
+
+class Done(NamedTuple):
+    """How a command ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def playmolt(*words: str, environment: Mapping[str, str], seconds: float = 100) -> Done:
+    """Run `playmolt WORDS` to its end, in a process of its own that has just these variables."""
+    forks = _forks()
+    with TemporaryFile() as out, TemporaryFile() as error, Path(os.devnull).open("rb") as empty:
+        streams = [stream.fileno() for stream in (empty, out, error)]
+        arguments = [*map(str, streams), *words]
+        log = SHARED / "commands.log"
+        fork = forks.start("playmolt", "tests.warm", arguments, log=log, environment=environment, fds=streams)
+        try:
+            status = fork.wait(seconds)
+        finally:
+            fork.kill()
+        return Done(status, *(_text(stream) for stream in (out, error)))
+
+
+def _text(stream: IO[bytes]) -> str:
+    stream.seek(0)
+    return stream.read().decode()

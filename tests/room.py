@@ -10,7 +10,7 @@ from pathlib import Path
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 -- only folders with names of their own are made there
 _ENOUGH = 6 << 30
-_RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID") or f"{os.getpid()}"
+RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID") or f"{os.getpid()}"
 
 
 def _use_memory() -> None:
@@ -28,7 +28,7 @@ def _use_memory() -> None:
 _use_memory()
 at_end = ExitStack()
 """What a worker does at the end of its run."""
-SHARED = Path(tempfile.gettempdir()) / f"playmolt-run-{_RUN}"
+SHARED = Path(tempfile.gettempdir()) / f"playmolt-run-{RUN}"
 
 
 @contextmanager

@@ -1,6 +1,6 @@
-"""A module whose import imports every command, and which as a program runs one: `python -m tests.warm COMMAND…`.
+"""A module whose import imports every command; as a program it runs one: `python -m tests.warm IN OUT ERR COMMAND`.
 
-Its three streams are the descriptors 3, 4 and 5.
+The first three arguments are the descriptors of its streams.
 """
 
 import os
@@ -12,8 +12,9 @@ from playmolt_cli.main import _COMMANDS
 
 if __name__ == "__main__":
     for stream in range(3):
-        os.dup2(stream + 3, stream)
-        os.close(stream + 3)
+        given = int(sys.argv.pop(1))
+        os.dup2(given, stream)
+        os.close(given)
     runpy.run_module("playmolt_cli", run_name="__main__", alter_sys=True)
 else:
     for command in _COMMANDS.values():

@@ -17,6 +17,7 @@ from playmolt_agora.coding.thoughts import key_of
 from playmolt_schemas.agora.turn import ACTIONS
 
 from core.tests.llm.fake_server import Canned, FakeServer, ReceivedRequest, reply
+from tests import platforms
 from tests.integration.agora.experiment_operator import OWN, Operator, plan, turns_of
 from tests.platforms import Stack
 
@@ -32,8 +33,7 @@ def judges(asked: ReceivedRequest) -> Canned:
 
 def playmolt(*arguments: str, status: int = 0) -> tuple[Any, str]:
     """Run a command in a process of its own, as a person does; gives the JSON of its last line, and what it said."""
-    command = [sys.executable, "-m", "playmolt_cli", "agora", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, env=OWN)
+    done = platforms.playmolt("agora", *arguments, environment=OWN)
     assert done.returncode == status, done.stdout + done.stderr
     last = done.stdout.strip().split("\n")[-1]
     return json.loads(last) if last.startswith("{") else last, done.stderr

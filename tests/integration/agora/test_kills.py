@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from core.tests.llm.fake_server import FakeServer
+from tests import platforms
 from tests.integration.agora.experiment_operator import Numbered, Operator, calls_of, plan, turns_asked, turns_of
 from tests.platforms import Stack
 
@@ -24,8 +26,7 @@ async def asked(server: FakeServer, many: int) -> None:
 
 def playmolt(*arguments: str) -> Any:
     """Run a command in a process of its own, as a person does; gives the JSON of its last line."""
-    command = [sys.executable, "-m", "playmolt_cli", *arguments, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    done = platforms.playmolt(*arguments, "--json", environment=os.environ)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.strip().split("\n")[-1])
 

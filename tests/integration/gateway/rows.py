@@ -3,8 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 import uuid
@@ -17,7 +15,7 @@ import httpx
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from tests.platforms import Stack
+from tests.platforms import Done, Stack, playmolt
 
 Game = Literal["ox", "trial"]
 Json = dict[str, Any]
@@ -209,12 +207,11 @@ class Platform:
             except ConnectionClosed as closed:
                 return seen, closed.rcvd.code if closed.rcvd else 1006
 
-    def command(self, *words: str) -> "subprocess.CompletedProcess[str]":
+    def command(self, *words: str) -> Done:
         """A `playmolt` command beside the running `up`."""
-        program = [sys.executable, "-m", "playmolt_cli", *words, "--data", str(self.stack.folder.path)]
         clean = {name: value for name, value in os.environ.items() if not name.startswith("PLAYMOLT_")}
         clean = {**clean, "DATABASE_URL": "", "NATS_URL": ""}
-        return subprocess.run(program, capture_output=True, text=True, timeout=60, check=False, env=clean)
+        return playmolt(*words, "--data", str(self.stack.folder.path), environment=clean)
 
 
 def next_event(feed: ClientConnection, seconds: float = SECONDS) -> str:

@@ -18,6 +18,7 @@ from playmolt_core.vault.stream_key import from_text, open_record, record_place
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import record_hash
 
+from tests import platforms
 from tests.integration.jury.person import Overseer
 from tests.integration.legal.person import Person
 from tests.platforms import Stack
@@ -26,11 +27,10 @@ CLEAR = {"stream", "version", "position", "type", "schema_version", "metadata", 
 
 
 def playmolt(running: Stack, *words: str, **environment: str) -> bytes:
-    command = [sys.executable, "-m", "playmolt_cli", *words, "--data", str(running.folder.path)]
     own = os.environ | {"DATABASE_URL": "", "NATS_URL": ""} | environment
-    done = subprocess.run(command, capture_output=True, timeout=120, check=False, env=own)
-    assert done.returncode == 0, done.stderr.decode() + done.stdout.decode()
-    return done.stdout
+    done = platforms.playmolt(*words, "--data", str(running.folder.path), environment=own)
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout.encode()
 
 
 def verdict(running: Stack, session: str, *options: str) -> str:

@@ -2,9 +2,8 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -20,6 +19,7 @@ from playmolt_core.settings import Settings
 
 from core.tests.log.log_contract import Game, unit
 from tests.integration.log.object_store import ACCESS_KEY, BUCKET, SECRET_KEY, ObjectStore
+from tests.platforms import playmolt
 
 AT = "2026-01-02T12:00:00.000000Z"
 KEY = Ed25519PrivateKey.generate()
@@ -184,9 +184,5 @@ async def test_the_command_signs_to_a_bucket_and_verifies_from_it(
 
 
 async def command(told: dict[str, str], *arguments: str) -> tuple[int, str]:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "playmolt_cli", "log", *arguments, env=told, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    said, _ = await asyncio.wait_for(process.communicate(), 60)
-    return process.returncode or 0, said.decode()
+    done = await asyncio.to_thread(partial(playmolt, "log", *arguments, environment=told))
+    return done.returncode, done.stdout + done.stderr

@@ -3,8 +3,6 @@
 import asyncio
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -17,8 +15,9 @@ from playmolt_core.db.logins import ROLES
 from playmolt_core.db.migrate import MigrationRefused, migrate
 from playmolt_core.db.pool import open_pool
 
+from tests import platforms
 from tests.integration.platform.test_play import Table
-from tests.platforms import EMPTY, Stack, copied_cluster
+from tests.platforms import EMPTY, Done, Stack, copied_cluster
 
 SYSTEM = Path("/usr/local/bin")
 INSTALLED = ["wheel", *(["system"] if (SYSTEM / "initdb").exists() else [])]
@@ -50,12 +49,8 @@ async def a_login(server: Postgres, *rights: str) -> str:
     return f"postgresql://app:app@127.0.0.1:{urlsplit(server.url).port}/app"
 
 
-def playmolt(url: str, *command: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "playmolt_cli", *command],
-        env={**os.environ, "DATABASE_URL": url, **more},
-        capture_output=True, encoding="utf-8", timeout=100, check=False,
-    )  # fmt: skip
+def playmolt(url: str, *command: str, **more: str) -> Done:
+    return platforms.playmolt(*command, environment={**os.environ, "DATABASE_URL": url, **more})
 
 
 async def test_a_login_that_makes_roles_is_enough_for_everything(server: Postgres, folder: Path) -> None:

@@ -1,8 +1,7 @@
 """What the processes of an `up` can do with what they were told: each is tried with its own login, from outside."""
 
 import json
-import subprocess
-import sys
+import os
 import time
 from urllib.parse import urlsplit
 
@@ -16,7 +15,7 @@ from playmolt_core.db.logins import LOGINS, roles_of
 
 from tests.integration.conftest import SECONDS, StackFactory
 from tests.integration.processes import environment_of
-from tests.platforms import Stack
+from tests.platforms import Stack, playmolt
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -79,6 +78,5 @@ def test_up_signs_its_log_renews_keys_and_erases_by_itself(stack: StackFactory) 
     while not (up.folder.anchors.exists() and len(up.folder.anchors.read_bytes().splitlines()) > 1):
         assert time.monotonic() < until, up.folder.log("anchor").read_text()
         time.sleep(0.1)
-    command = [sys.executable, "-m", "playmolt_cli", "log", "verify", "--anchors", "--data", str(up.folder.path)]
-    verified = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    verified = playmolt("log", "verify", "--anchors", "--data", str(up.folder.path), environment=os.environ)
     assert verified.returncode == 0, verified.stdout + verified.stderr
