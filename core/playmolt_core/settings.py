@@ -32,7 +32,7 @@ _OFF: Final = "off"
 
 
 def _env(variable: str, help_text: str, unset: str = "") -> Meta:
-    """`unset` is what stands for a setting that is None."""
+    """`unset` is shown for a setting that is None."""
     return Meta(description=help_text, extra={"env": variable, "unset": unset})
 
 
@@ -235,7 +235,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         _env(
             "PLAYMOLT_MCP_HOSTS",
             "Names, comma separated, under which `/mcp` may be asked besides this machine's own and that of"
-            " `PLAYMOLT_PUBLIC_URL`; a name without a port stands for every port.",
+            " `PLAYMOLT_PUBLIC_URL`; a name without a port means every port.",
         ),
     ] = ""
     limit_loopback: Annotated[
@@ -263,7 +263,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     anchor_secret_key: Annotated[str, _env("PLAYMOLT_ANCHOR_SECRET_KEY", "Secret of that access key.")] = ""
     anchor_seconds: Annotated[
         Natural,
-        _env("PLAYMOLT_ANCHOR_SECONDS", "How often `up` signs where the log stands (`log anchor`); 0: never."),
+        _env("PLAYMOLT_ANCHOR_SECONDS", "How often `up` signs the heads of the log (`log anchor`); 0: never."),
     ] = 600
     archive_days: Annotated[
         Natural,
@@ -456,7 +456,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Positive,
         _env(
             "PLAYMOLT_PACK_SWEEP_SECONDS",
-            "How often packs of cases are deleted that nobody offers and no session plays; they are kept for an hour.",
+            "How often unused packs of cases are deleted: neither offered nor played for an hour.",
         ),
     ] = 3600
     jury_show_stances: Annotated[
@@ -478,7 +478,7 @@ OF_BOTS: Final[Mapping[str, str]] = {
     "PLAYMOLT_KEY": "Key that a bot plays with; goes before kept ones.",
     "PLAYMOLT_CREDENTIALS": "File in which `play` keeps the keys of the agents that it registers.",
 }
-"""What the SDK reads (`sdk/playmolt/credentials.py`): on a machine of both it is no misspelt setting of a service."""
+"""Variables of the SDK (`sdk/playmolt/credentials.py`): a service does not report them as misspelt settings."""
 
 
 def _meta(annotation: object) -> tuple[type, Mapping[str, str], str]:
@@ -551,7 +551,7 @@ def parse_address(text: str) -> str:
     parts = urlsplit(text)
     sound = parts.scheme in ("http", "https") and parts.hostname and parts.username is None
     if text and (not sound or parts.query or parts.fragment or parts.port == 0):
-        raise ValueError(f"{text!r} is no address, as in https://arena.example")
+        raise ValueError(f"{text!r} is not an address such as https://arena.example")
     return text.rstrip("/")
 
 

@@ -106,8 +106,8 @@ def test_a_crash_of_a_python_bot_names_its_line(server: Arena, file: Path) -> No
     [
         ("pass", "plays to the end", "ended with status 0 before the game was over"),
         ("import sys; sys.exit(3)", "plays to the end", "ended with status 3 before the game was over"),
-        ("print('x' * 100_000); input()", "answers in time", "no line of up to 65536 bytes"),
-        ("while True: input(); print('hello', flush=True)", "sends legal actions", "the bot gave 'hello'"),
+        ("print('x' * 100_000); input()", "answers in time", "not a line of at most 65536 bytes"),
+        ("while True: input(); print('hello', flush=True)", "sends legal actions", "the bot returned 'hello'"),
     ],
 )
 def test_what_is_no_answer_is_told(server: Arena, tmp_path: Path, program: str, fault: str, told: str) -> None:
@@ -166,11 +166,11 @@ def test_a_callback_that_answers_500_loses_its_turn(server: Arena, callback: str
     [
         ([], "exactly one of"),
         (["--python", "a.py", "--command", "b"], "exactly one of"),
-        (["--python", "nothing.py:bot"], "nothing.py: there is no such file"),
-        (["--command", "no-such-program --fast"], "there is no program 'no-such-program'"),
-        (["--command", ""], "there is no program ''"),
+        (["--python", "nothing.py:bot"], "nothing.py: no such file"),
+        (["--command", "no-such-program --fast"], "program 'no-such-program' not found"),
+        (["--command", ""], "program '' not found"),
         (["--command", "'"], "No closing quotation"),
-        (["--callback", "127.0.0.1:9000"], "is no address"),
+        (["--callback", "127.0.0.1:9000"], "is not an address"),
     ],
 )
 def test_what_is_no_bot_is_said_before_anything_is_started(words: list[str], told: str) -> None:

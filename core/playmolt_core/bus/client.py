@@ -1,4 +1,4 @@
-"""A service's connection to the bus (the port is `bus.port`). Only this folder imports nats."""
+"""A service's connection to the bus (port: `bus.port`). Only bus/ imports nats."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ _version_of = msgspec.json.Decoder(_Versioned).decode
 
 
 class NatsBus:
-    """Calls to engines, watches of games, and the few requests between services."""
+    """Calls to engines, watches of games, and a few requests between services."""
 
     def __init__(self, settings: Settings, service: str) -> None:
         self._settings = settings
@@ -44,7 +44,7 @@ class NatsBus:
         self._announced: Announcement | None = None
 
     async def open(self) -> None:
-        """Connect, listen, show up in the rosters. Raises BusUnavailable when no server answers in 30 s."""
+        """Connect, subscribe and join the rosters. Raises BusUnavailable if no server answers in 30 s."""
         self._connection = await open_connection(self._settings, self._service, self._changed)
         self._watches = Watches(self._connection)
         self._roster = Roster(self._connection, self._service)
@@ -54,7 +54,7 @@ class NatsBus:
             public_only=self._service == "spectator",
             deadline=self._settings.deadline_seconds,
         )
-        # Not a method that passes its arguments on: each action would pay for a call and two dictionaries.
+        # Not a wrapper method: it would cost each action a call and two dictionaries.
         self.submit = self._calls.submit
         await self._roster.start()
         patience = CALLER_SECONDS if self._service == "gateway" else SERVICE_SECONDS
@@ -89,7 +89,7 @@ class NatsBus:
         return {"no_engine": self._roster.engine_seen_at, **alone} if self._service == "gateway" else alone
 
     def samples(self) -> Iterator[Sample]:
-        """How often another server was taken, and why."""
+        """How often the connection moved to another server, by reason."""
         return self._moves.samples()
 
     def present(self) -> frozenset[str]:
@@ -102,7 +102,7 @@ class NatsBus:
         return self._roster.cut_prompts()
 
     def feeds_move(self) -> bool:
-        """Whether some relay says that it copies the log."""
+        """Whether a relay reports that it copies the log."""
         return self._roster.feeds_move()
 
     def connected(self) -> bool:
@@ -112,19 +112,19 @@ class NatsBus:
         return await responds(self._connection)
 
     def on_change(self, callback: Callable[[], None]) -> None:
-        """Call back whenever the connection is lost or back: what came in between was missed."""
+        """Call back whenever the connection is lost or back: messages may have been missed."""
         self._lost.append(callback)
 
     async def same_shards(self) -> None:
-        """Wait until somebody says how many shards the log has; raises OtherShards where the settings say otherwise."""
-        while self._roster.shards is None:  # noqa: ASYNC110 -- nobody may ever say so
+        """Wait until a service announces the number of shards. Raises OtherShards if the settings differ."""
+        while self._roster.shards is None:  # noqa: ASYNC110 -- it may never be announced
             await asyncio.sleep(ROSTER_POLL_SECONDS)
         if self._settings.log_shards not in (None, self._roster.shards):
             raise OtherShards(self._settings.log_shards, self._roster.shards)
 
     async def watch(self, game: str, identifier: str) -> SubjectWatch:
         shards = self._settings.log_shards or self._roster.shards
-        if shards is None:  # nobody has said yet: the first form where it is one, the second where it is more
+        if shards is None:  # unknown yet: one subject for a single shard, one for several
             subject = subjects.spectate(game, identifier)
             return await self._watches.watch(subject, subject.replace(".", ".*.", 1))
         return await self._watches.watch(subjects.spectate(game, identifier, shards))
@@ -150,13 +150,13 @@ class NatsBus:
         await self._connection.subscribe(subject, cb=receive)
 
     async def request(self, subject: str, data: bytes = b"", timeout: float = 2.0) -> bytes:
-        """Ask another service, or the server; raises BusUnavailable when nobody answers in time."""
+        """Send a request to another service or the server. Raises BusUnavailable without an answer in time."""
         try:
             if subject not in _ANSWERED_BY:
                 return bytes((await self._connection.request(subject, data, timeout=timeout)).data)
             return await self._ask(_ANSWERED_BY[subject], subject, data, timeout)
         except (nats.errors.Error, TimeoutError, OSError) as error:
-            raise BusUnavailable(f"nobody answered on {subject}: {error!r}") from error
+            raise BusUnavailable(f"no answer on {subject}: {error!r}") from error
 
     async def _ask(self, service: str, subject: str, data: bytes, timeout: float) -> bytes:
         inbox = answers_inbox(self._connection, service)
@@ -172,9 +172,9 @@ class NatsBus:
         return bytes(answer.data)
 
     async def history(self, game: str, identifier: str, after: int, limit: int) -> list[bytes]:
-        """What NATS still holds of a game's public messages with version > after, in order, at most `limit`.
+        """The public messages of a game with version > after that NATS still holds, in order, at most `limit`.
 
-        It may hold nothing, or start later than `after + 1`: the log holds the rest. Empty also when NATS is away.
+        They may start later than `after + 1`: the log holds the rest. Empty also if NATS is unavailable.
         """
         inbox = self._connection.new_inbox()
         found: list[bytes] = []

@@ -1,4 +1,4 @@
-"""One connection to NATS: bounded waits, own inbox, errors counted and told."""
+"""One connection to NATS: bounded waits, its own inbox, errors logged."""
 
 import asyncio
 import ssl
@@ -28,19 +28,19 @@ class UnsuitableServer(BusUnavailable):
 
 
 def answers_inbox(connection: Client, service: str) -> str:
-    """A new subject on which one service alone may answer (`*`: each on its own): its name stands before the last dot.
+    """A new reply subject of one service (`*`: of each its own), which is named before the last dot.
 
-    The rights on the server see to it.
+    Permissions on the server let only that service publish there.
     """
     prefix, _, unique = connection.new_inbox().rpartition(".")
     return f"{prefix}.{service}.{unique}"
 
 
 async def open_connection(settings: Settings, name: str, on_change: Callable[[], None]) -> NatsClient:
-    """Connect, waiting at most 30 seconds for a server; afterwards it reconnects by itself for ever.
+    """Connect, waiting at most 30 seconds for a server. Later it reconnects by itself, without a limit.
 
-    `on_change` is called when the connection is lost or back: messages may have been missed. Each user has an inbox
-    prefix of its own, so that nobody can listen to another's replies.
+    `on_change` is called when the connection is lost or back: messages may have been missed. Each user has its own
+    inbox prefix, so that no user can read the replies to another.
     """
 
     client = NatsClient()
@@ -83,7 +83,7 @@ async def open_connection(settings: Settings, name: str, on_change: Callable[[],
             )
     except (TimeoutError, OSError, nats.errors.Error) as error:
         where = ", ".join(urlsplit(url).netloc.rpartition("@")[2] for url in settings.nats_url.split(","))
-        why = [*last, error][0]  # what the last server was left for says more than that the time was over
+        why = [*last, error][0]  # the last error says more than the timeout
         raise BusUnavailable(f"no NATS server answered at {where or 'NATS_URL (empty)'}: {why!r}") from error
     try:
         _check_version(client)
@@ -116,7 +116,7 @@ def _check_version(client: Client) -> None:
 
 
 async def check_jetstream(client: Client) -> None:
-    """Raise UnsuitableServer when it is certain that there is no JetStream. A cluster without a leader may have it."""
+    """Raise UnsuitableServer if JetStream is certainly missing. A cluster without a leader may have it."""
     try:
         answer = await client.request("$JS.API.INFO", b"", timeout=2)
     except nats.errors.NoRespondersError:
@@ -136,7 +136,7 @@ class _Info(msgspec.Struct, frozen=True):
 
 
 async def check_server(settings: Settings) -> None:
-    """Raise UnsuitableServer, or BusUnavailable, when NATS_URL does not lead to what PlayMolt needs."""
+    """Raise UnsuitableServer or BusUnavailable if NATS_URL does not lead to a suitable server."""
     client = await open_connection(settings, "check", lambda: None)
     try:
         await check_jetstream(client)
@@ -145,7 +145,7 @@ async def check_server(settings: Settings) -> None:
 
 
 async def responds(connection: Client) -> bool:
-    """Whether the server answers now, within two seconds: a connection to one that hangs stands for a long time."""
+    """Whether the server answers within two seconds: a connection to a hung server stays open for long."""
     try:
         await connection.flush(2)
     except (nats.errors.Error, TimeoutError, OSError):
@@ -154,10 +154,10 @@ async def responds(connection: Client) -> bool:
 
 
 async def delivered(connection: Client, seconds: float) -> None:
-    """Wait until the server has taken everything sent so far, twice `seconds` at most. Raises what `flush` raises.
+    """Wait until the server has processed everything sent so far, at most twice `seconds`. Raises as `flush` does.
 
-    The client writes the PING of a flush at once, in front of what its flusher still holds; only a second round trip
-    comes behind that. With one, a message could pass by a subscription that counts as made.
+    The client writes the PING of a flush at once, ahead of what its flusher still buffers; only a second round trip
+    follows that. After one, a message could still miss a subscription that counts as made.
     """
     for _ in range(2):
         await connection.flush(seconds)  # type: ignore[arg-type]  # seconds of a wait: the annotation is too narrow

@@ -1,4 +1,4 @@
-"""Which consumers of the streams a reader may have made: pull consumers, so many in all."""
+"""The consumers that readers may create on the streams: pull consumers, up to a total."""
 
 import re
 from typing import Any, Final
@@ -22,7 +22,7 @@ _read = msgspec.json.Decoder(_Wanted).decode
 
 
 def makes_one(call: str) -> bool:
-    """Whether a call to JetStream (`CONSUMER.CREATE.EVENTS.mine`) makes a named consumer of one of the streams."""
+    """Whether a JetStream call (`CONSUMER.CREATE.EVENTS.mine`) creates a named consumer on one of the streams."""
     return _CALL.fullmatch(call) is not None
 
 
@@ -32,19 +32,19 @@ def stream_of(call: str) -> str:
 
 
 def refused(why: str) -> bytes:
-    """JetStream's own form of a refusal."""
+    """A refusal in the format of JetStream."""
     error = {"code": 400, "err_code": 10012, "description": why}
     return msgspec.json.encode({"type": "io.nats.jetstream.api.v1.consumer_create_response", "error": error})
 
 
 def refusal(wanted: bytes, made: int) -> bytes | None:
-    """Why a consumer is not made where there are `made` already; None when it is."""
+    """The refusal of a consumer, given that `made` exist already; None if it may be created."""
     try:
         config = _read(wanted).config
     except msgspec.MsgspecError as error:
-        return refused(f"not a consumer's configuration: {error}")
+        return refused(f"invalid consumer configuration: {error}")
     if any(config.get(name) for name in _DELIVERS):
-        return refused("a reader pulls: a consumer that delivers by itself is not made")
+        return refused("push consumers are not allowed: create a pull consumer")
     if made >= MOST:
-        return refused(f"there are {made} consumers: delete one that nobody uses")
+        return refused(f"there are {made} consumers already: delete an unused one first")
     return None

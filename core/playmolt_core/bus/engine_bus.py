@@ -19,11 +19,11 @@ __all__ = ["EngineBus", "Receive", "Respond"]
 
 
 _SPEECH = 256
-"""Messages of speeches that wait to be sent; more are lost."""
+"""Queued speech messages; further ones are dropped."""
 
 
 class EngineBus:
-    """Serves the game types of one service and tells the relay of commits."""
+    """Serves the game types of one service and notifies the relay of commits."""
 
     def __init__(self, settings: Settings, service: str) -> None:
         self._settings = settings
@@ -35,7 +35,7 @@ class EngineBus:
         self._speech: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue(_SPEECH)
 
     async def open(self, shards: int = 1) -> None:
-        """Connect, for a log of so many shards; raises BusUnavailable when no server answers in 30 s."""
+        """Connect, for a log of `shards` shards. Raises BusUnavailable if no server answers in 30 s."""
         self._shards = shards
         self._connection = await open_connection(self._settings, self._service, self._changed)
         self._replies = Replies(self._connection)
@@ -62,17 +62,17 @@ class EngineBus:
         self._announced.append(announced)
 
     def announce_cut_prompts(self, models: Collection[str]) -> None:
-        """Say wherever this engine is found which models' prompts were cut."""
+        """Announce the models whose prompts were cut."""
         for announced in self._announced:
             announced.change(CUT, " ".join(sorted(models)))
 
     def notify_committed(self, shards: Iterable[int]) -> None:
-        """Tell the relay, at most once a loop turn, in which shards something was committed. A hint: it may be lost."""
+        """Notify the relay of the shards with commits, at most once a loop turn. A hint: it may be lost."""
         for shard in shards:
             self._replies.hint(subjects.committed(shard, self._shards))
 
     def speak(self, game: str, identifier: str, message: bytes) -> None:
-        """Tell a session's readers what is no event and stored nowhere. It may be lost, as when too much waits."""
+        """Send a session's readers a message that is stored nowhere. It may be lost, as when the queue is full."""
         with suppress(asyncio.QueueFull):
             self._speech.put_nowait((subjects.speaking(game, identifier), message))
 
@@ -83,7 +83,7 @@ class EngineBus:
                 await self._connection.publish(subject, message)
 
     def samples(self) -> Iterator[Sample]:
-        """How often another server was taken, and why."""
+        """How often the connection moved to another server, by reason."""
         return self._moves.samples() if self._moves else iter(())
 
     def connected(self) -> bool:
@@ -97,7 +97,7 @@ class EngineBus:
             await announced.withdraw()
 
     async def close(self) -> None:
-        """Send the answers that wait, then close; bounded."""
+        """Send the queued answers, then close; bounded."""
         self._speaking.cancel()
         if self._moves:
             self._moves.close()

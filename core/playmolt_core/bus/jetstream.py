@@ -1,4 +1,4 @@
-"""JetStream as the relay needs it: streams whose sequences are given, fenced batches, and a few plain subjects."""
+"""JetStream for the relay: streams with given sequences, fenced batches, and a few plain subjects."""
 
 import asyncio
 import time
@@ -38,14 +38,14 @@ _BATCH_ID = "Nats-Batch-Id"
 _BATCH_SEQUENCE = "Nats-Batch-Sequence"
 _BATCH_COMMIT = "Nats-Batch-Commit"
 _FENCES = (_EXPECTED, _BATCH_ID)
-"""What `publish` puts on each message, one or the other, and the server keeps with it."""
+"""The headers that `publish` sets, one or the other on each message; the server stores them."""
 
 Respond = Callable[[bytes], Awaitable[bytes | None]]
-"""Given the question's body, gives the answer to a question, or None when there is none to give."""
+"""Takes the body of a request and returns the reply, or None for no reply."""
 
 
 class StreamMessage(msgspec.Struct, frozen=True):
-    """A message of a stream, with the headers that are its own."""
+    """A message of a stream with its own headers, without those of the server."""
 
     subject: str
     body: bytes
@@ -53,21 +53,21 @@ class StreamMessage(msgspec.Struct, frozen=True):
 
 
 class StoredMessage(msgspec.Struct, frozen=True):
-    """A message as a stream holds it; `fenced`: it came by `publish`, not by somebody's plain message."""
+    """A message in a stream; `fenced`: it was stored by `publish`, not by a plain message."""
 
     message: StreamMessage
     fenced: bool
 
 
 class StreamState(msgspec.Struct, frozen=True):
-    """What a stream holds: the sequences from `first` to `last`, nothing when `last` is below `first`."""
+    """The sequences in a stream: `first` to `last`; empty if `last` is below `first`."""
 
     first: int
     last: int
 
 
 class Fenced(Exception):
-    """The stream does not end where the publisher thought; nothing of the batch is stored."""
+    """The stream does not end at the expected sequence; nothing of the batch was stored."""
 
 
 class _History(msgspec.Struct):
@@ -100,7 +100,7 @@ def _unavailable(what: str) -> Iterator[None]:
 
 
 class JetStream:
-    """A connection to NATS. Every method raises BusUnavailable when NATS or the stream does not answer in 5 s."""
+    """A connection to NATS. Every method raises BusUnavailable if NATS or the stream does not answer in 5 s."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class JetStream:
         self._connection.receive_inline(subscription, self._receive)
 
     def samples(self) -> Iterator[Sample]:
-        """How often another server was taken, and why."""
+        """How often the connection moved to another server, by reason."""
         return self._moves.samples()
 
     async def _poll_leaders(self) -> None:
@@ -143,7 +143,7 @@ class JetStream:
             await asyncio.sleep(_POLL_SECONDS)
 
     async def _led(self, stream: str) -> bool:
-        """Whether a stream's leader answers; where there is no such stream, whether those who would make it do."""
+        """Whether the leader of a stream answers, or, for a missing stream, the servers that would create it."""
         try:
             await self._calls.stream_info(stream)
         except nats.js.errors.NotFoundError:
@@ -153,7 +153,7 @@ class JetStream:
         return True
 
     def on_change(self, callback: Callable[[], None]) -> None:
-        """Call back whenever the connection is lost or back: streams may have lost what they held."""
+        """Call back whenever the connection is lost or back: streams may have lost messages."""
         self._changed.append(callback)
 
     def connected(self) -> bool:
@@ -163,7 +163,7 @@ class JetStream:
         return await responds(self._connection)
 
     async def state(self, stream: str) -> StreamState | None:
-        """What a stream holds; None when there is no such stream."""
+        """The sequences in a stream; None if the stream does not exist."""
         with _unavailable(f"stream {stream}"):
             try:
                 state = (await self._calls.stream_info(stream)).state
@@ -172,10 +172,10 @@ class JetStream:
         return StreamState(state.first_seq, state.last_seq)
 
     async def ensure(self, stream: str, stored: Sequence[str], *, first: int, limit: int) -> None:
-        """Make a stream that starts at sequence `first`, or bring the one there is to keep the newest `limit` messages.
+        """Create a stream that starts at sequence `first`, or set the existing one to keep the newest `limit` messages.
 
-        It lies in memory or on disk, on as many servers as the settings say, takes neither deletes nor purges, and no
-        more bytes than the settings say: a server whose store is full takes nothing more for any stream.
+        The settings say whether it is stored in memory or on disk, on how many servers, and how many bytes it may have:
+        a server with a full store accepts nothing for any stream. Deletes and purges are denied.
         """
         wanted: dict[str, Any] = {
             "max_msgs": limit,
@@ -208,11 +208,11 @@ class JetStream:
         try:
             await self._calls.add_stream(config)
         except nats.js.errors.BadRequestError as error:
-            if error.err_code != _NAME_IN_USE:  # another relay has just made it
+            if error.err_code != _NAME_IN_USE:  # another relay has just created it
                 raise
 
     async def drop(self, stream: str) -> None:
-        """Take a stream away with all it holds; one that is not there is none."""
+        """Delete a stream with all its messages, if it exists."""
         with _unavailable(f"stream {stream}"), suppress(nats.js.errors.NotFoundError):
             await self._calls.delete_stream(stream)
 
@@ -230,24 +230,24 @@ class JetStream:
         return StoredMessage(StreamMessage(found.subject or "", found.data or b"", own), fenced)
 
     async def publish(self, messages: Sequence[StreamMessage], *, after: int) -> None:
-        """Store messages behind sequence `after`: all of them, or Fenced. BusUnavailable: perhaps stored.
+        """Store messages after sequence `after`: all of them, or raise Fenced. BusUnavailable: possibly stored.
 
         At most 1,000 messages, all for one stream.
         """
-        if not self.connected():  # else they would wait in the client's buffer and come at some other time
-            raise BusUnavailable("NATS is away")
+        if not self.connected():  # otherwise the client would buffer them and send them later
+            raise BusUnavailable("NATS is unavailable")
         batch = uuid.uuid4().hex[:16]
         reply = f"{self._inbox}.{batch}"
         with _unavailable("publish"):
             if len(messages[-1].body) > self._connection.max_payload:
                 raise nats.errors.MaxPayloadError
-            told = self._published[reply] = asyncio.get_running_loop().create_future()
+            published = self._published[reply] = asyncio.get_running_loop().create_future()
             try:
-                # One buffer for all: publish() for each is half of what the relay costs, and request() for the last
-                # as much as thirty messages of the buffer.
+                # One buffer for all: publish() for each message would be half of the relay's cost, and request() for
+                # the last one costs as much as thirty messages of the buffer.
                 self._connection.put(_commands(messages, batch, after, reply))
                 async with asyncio.timeout(_SECONDS):
-                    answer = await told
+                    answer = await published
             finally:
                 del self._published[reply]
             if answer.headers and answer.headers.get("Status") == "503":
@@ -255,9 +255,9 @@ class JetStream:
         self._check(_read_ack(answer.data), after + len(messages))
 
     async def _receive(self, answer: Msg) -> None:
-        told = self._published.get(answer.subject)
-        if told and not told.done():
-            told.set_result(answer)
+        published = self._published.get(answer.subject)
+        if published and not published.done():
+            published.set_result(answer)
 
     def _check(self, ack: _Ack, expected: int) -> None:
         if ack.error is not None:
@@ -267,8 +267,8 @@ class JetStream:
         if ack.seq != expected:
             raise BusUnavailable(f"publish ended at sequence {ack.seq} instead of {expected}")
 
-    async def tell(self, subject: str, body: bytes) -> None:
-        """Publish on a plain subject; it may be lost."""
+    async def send(self, subject: str, body: bytes) -> None:
+        """Publish on a plain subject; the message may be lost."""
         with _unavailable(subject):
             await self._connection.publish(subject, body)
 
@@ -281,7 +281,7 @@ class JetStream:
         self._connection.receive_inline(subscription, receive)
 
     async def answer(self, subject: str, respond: Respond, group: str) -> None:
-        """Answer questions on a subject, one of a group each; beyond 256 at once they stay without an answer."""
+        """Answer requests on a subject, each by one member of the group; beyond 256 at once they get no answer."""
 
         async def reply(question: Msg) -> None:
             with suppress(nats.errors.Error, OSError):
@@ -299,7 +299,7 @@ class JetStream:
             await self._connection.subscribe(subject, queue=group, cb=receive)
 
     async def serve_history(self, group: str) -> None:
-        """Let NATS send what it holds of a game to whoever asks for it."""
+        """On request, let NATS send the messages of a game that it holds."""
 
         async def receive(question: Msg) -> None:
             try:
@@ -320,7 +320,7 @@ class JetStream:
             await self._connection.subscribe(subjects.HISTORY, queue=group, cb=receive)
 
     async def serve_consumers(self, group: str) -> None:
-        """Make pull consumers for readers, who may not ask JetStream for them."""
+        """Create pull consumers for readers, who may not call JetStream."""
 
         async def receive(question: Msg) -> None:
             call = question.subject.removeprefix(subjects.reader_call(""))
@@ -348,7 +348,7 @@ class JetStream:
         self._changed.append(self._announced.again)
 
     def set_feeds_moving(self, moving: bool) -> None:
-        """What whoever asks for services hears of the feeds from now on."""
+        """Announce whether the feeds move."""
         if self._announced:
             self._announced.change(FEEDS, MOVING if moving else STILL)
 
@@ -366,7 +366,7 @@ class JetStream:
 
 
 def _commands(messages: Sequence[StreamMessage], batch: str, after: int, reply: str) -> bytes:
-    """The protocol's HPUB commands of a batch; what came of it is told on `reply`."""
+    """The HPUB commands of a batch; its acknowledgement arrives on `reply`."""
     parts: list[bytes] = []
     count = len(messages)
     to, first = "", f"{_EXPECTED}: {after}\r\n"
@@ -376,24 +376,24 @@ def _commands(messages: Sequence[StreamMessage], batch: str, after: int, reply: 
         if number == count:
             to, place = reply, f"{place}{_BATCH_COMMIT}: 1\r\n" if count > 1 else ""
         head, body = f"NATS/1.0\r\n{own}{first}{place}\r\n", message.body
-        size = len(head)  # in bytes as in characters: all of it is ASCII
+        size = len(head)  # also in bytes: it is ASCII
         parts += (f"HPUB {message.subject} {to} {size} {size + len(body)}\r\n{head}".encode(), body, b"\r\n")
         first = ""
     return b"".join(parts)
 
 
 async def open_jetstream(settings: Settings, name: str, shards: int = 1) -> JetStream:
-    """Connect for a log of so many shards, waiting at most 30 seconds for a server.
+    """Connect for a log of `shards` shards, waiting at most 30 seconds for a server.
 
     Raises BusUnavailable, and UnsuitableServer at once.
     """
     changed: list[Callable[[], None]] = []
 
-    def tell() -> None:
+    def notify() -> None:
         for callback in changed:
             callback()
 
-    connection = await open_connection(settings, name, tell)
+    connection = await open_connection(settings, name, notify)
     try:
         await check_jetstream(connection)
     except UnsuitableServer:

@@ -1,4 +1,4 @@
-"""Taking another server when the present one leads nowhere: one that lost its routes keeps its clients."""
+"""Moves to another server when the current one is cut off: a server that lost its routes keeps its clients."""
 
 import asyncio
 import random
@@ -15,20 +15,20 @@ _log = log("moves")
 
 Reason = Literal["no_engine", "no_leader", "alone"]
 LastSeen = Callable[[], float | None]
-"""When (`time.monotonic`) a service last heard what it cannot be without; None while it lacks nothing."""
+"""When (`time.monotonic`) a required peer was last seen; None while none is missing."""
 
 CALLER_SECONDS: Final = 6.0
 SERVICE_SECONDS: Final = 7.0
-"""Who is called waits a second longer: of a gateway and its engine one moves, and not both past each other."""
+"""A called service waits a second longer, so that a gateway and its engine do not both move past each other."""
 LONGEST_PAUSE: Final = 60.0
 _POLL_SECONDS: Final = 0.5
 
 
 class ServerSwitcher:
-    """ServerSwitcher a connection to another server while something stays unheard; the pause between moves doubles.
+    """Moves a connection to another server while a required peer stays silent; the pause between moves doubles.
 
-    A silence counts as over when all was heard for twice as long as a silence takes. Two that passed each other on
-    their ways have heard each other for a moment: were that enough, they could change places in step for ever.
+    A silence is over when all peers were seen for twice the time of a silence. Two services that move past each other
+    see each other for a moment; if that were enough, they could swap servers in step for ever.
     """
 
     def __init__(self, connection: NatsClient, heard: Mapping[Reason, LastSeen], silent: float) -> None:
@@ -65,7 +65,7 @@ class ServerSwitcher:
 
     async def _move(self, reason: Reason) -> None:
         if not self._connection.is_connected or len(self._connection.server_pool) < 2:
-            return  # on its way already, or there is no other
+            return  # already reconnecting, or there is only one server
         self._moved_at = time.monotonic()
         self._pause = min(2 * self._pause * random.uniform(1, 1.2), LONGEST_PAUSE)  # noqa: S311 -- no secret
         self._counts[reason] += 1

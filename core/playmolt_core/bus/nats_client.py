@@ -1,4 +1,4 @@
-"""The client of nats-py, with what it lacks beside servers that hang, lie about replies or lost their routes."""
+"""The client of nats-py, extended for servers that hang, forge reply subjects or lost their routes."""
 
 import asyncio
 import random
@@ -20,29 +20,29 @@ from nats.errors import (
 PING_SECONDS: Final = 2
 PINGS_MISSED: Final = 2
 RECONNECT_SECONDS: Final = 0.25
-_INBOXES = (b"_INBOX.", b"_R_.")  # the second leads to another account: the server has made it of the asker's
+_INBOXES = (b"_INBOX.", b"_R_.")  # the second is of another account: the server rewrote the requester's
 _DISCOVERY = b"$SRV."
 _UNREAD_BYTES = 64 * 1024
 _JUST_CLOSED: Final = (RuntimeError, AttributeError)
-"""What uvloop's transports, and the library's without one, raise when they are written to after they were closed."""
+"""Raised by a write to a closed transport, of uvloop or of the library without a transport."""
 
-Hear = Callable[[Msg], Awaitable[None]]
+Receiver = Callable[[Msg], Awaitable[None]]
 
 
 class NatsClient(Client):
-    """Knows no reply but to an inbox: one that led to where events live would let anybody publish there through us.
+    """Replies to inboxes only: a reply subject of the events would let any client publish there through us.
 
-    Leaves a server that answers no pings, whatever waits to be written to it, and takes another one then.
+    Leaves a server that answers no pings, even if data is still buffered, and then connects to another one.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._left = ""
-        self._heard_at_once: dict[int, Hear] = {}
+        self._inline_receivers: dict[int, Receiver] = {}
         self._gathered: list[bytes] | None = None
 
     def send(self, subject: str, body: bytes, reply: str = "") -> None:
-        """Publish without waiting. Raises what `publish` raises, also where that would wait for room."""
+        """Publish without waiting. Raises as `publish` does, also where that would wait for buffer space."""
         if self.is_closed:
             raise ConnectionClosedError
         command = f"PUB {subject} {reply} {len(body)}\r\n".encode() + body + b"\r\n"
@@ -53,10 +53,10 @@ class NatsClient(Client):
         self.put(command)
 
     def put(self, commands: bytes) -> None:
-        """Write commands of the protocol as they are, without waiting.
+        """Write commands of the protocol unchanged, without waiting.
 
-        At once where the server takes what is written: the library's flusher, a task behind a queue, takes two turns
-        more, and has the rest.
+        Written at once if the server keeps up: the library's flusher, a task behind a queue, would take two loop turns
+        more. It gets the rest.
         """
         if self._gathered is not None:
             self._gathered.append(commands)
@@ -72,7 +72,7 @@ class NatsClient(Client):
 
     @contextmanager
     def in_one_write(self) -> Iterator[None]:
-        """Write together what is sent within."""
+        """Write everything that is sent within in one piece."""
         gathered = self._gathered = []
         try:
             yield
@@ -82,43 +82,43 @@ class NatsClient(Client):
                 self.put(b"".join(gathered))
 
     def _is_unread(self) -> bool:
-        """Whether the server has not yet taken what was written in earlier turns, or never will: it was closed."""
+        """Whether the server has not read earlier writes yet, or never will because the connection is closed."""
         writer = getattr(self._transport, "_io_writer", None)
         if writer is None or writer.transport.is_closing():
             return True
         return bool(writer.transport.get_write_buffer_size() > _UNREAD_BYTES)
 
-    def receive_inline(self, subscription: Subscription, hear: Hear) -> None:
-        """Have the messages of a subscription heard where they are read, without a queue and a task in between.
+    def receive_inline(self, subscription: Subscription, receive: Receiver) -> None:
+        """Process the messages of a subscription where they are read, without a queue and a task in between.
 
-        The next message is read when `hear` has returned: it may wait for nothing that NATS sends.
+        The next message is read when `receive` has returned, so it must not wait for anything from NATS.
         """
-        self._heard_at_once[subscription._id] = hear  # noqa: SLF001
+        self._inline_receivers[subscription._id] = receive  # noqa: SLF001
 
     async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
         if reply and not reply.startswith(_INBOXES):
             if subject.startswith(_DISCOVERY):
-                return  # which is nothing without an answer
+                return  # useless without an answer
             reply = b""
-        hear = self._heard_at_once.get(sid)
-        if hear is None or sid not in self._subs:
+        receive = self._inline_receivers.get(sid)
+        if receive is None or sid not in self._subs:
             await super()._process_msg(sid, subject, reply, data, headers)
             return
         message = self._build_message(sid, subject, reply, data, await self._process_headers(headers))
         try:
-            await hear(message)
+            await receive(message)
         except Exception as error:
             await self._error_cb(error)
 
     async def _process_info(self, info: dict[str, Any], initial_connection: bool = False) -> None:
-        """Say nothing to a server without TLS where TLS is wanted: the library would go on in clear, password first."""
+        """Refuse a server without TLS if TLS is required: the library would send the password unencrypted."""
         wanted = "tls" in self.options or (self._current_server and self._current_server.uri.scheme == "tls")
         if wanted and initial_connection and not info.get("tls_required"):
             raise SecureConnRequiredError
         await super()._process_info(info, initial_connection)
 
     async def _ping_interval(self) -> None:
-        """Ping past what waits: the library's waits for room that a server which hangs never makes."""
+        """Ping ahead of buffered data: the library waits for buffer space, which a hung server never frees."""
         while True:
             await asyncio.sleep(PING_SECONDS)
             if not self.is_connected or self._transport is None:
@@ -128,18 +128,18 @@ class NatsClient(Client):
                 await self._process_op_err(StaleConnectionError())
                 return
             self._pongs.append(asyncio.get_running_loop().create_future())
-            with suppress(*_JUST_CLOSED):  # the reader is about to be told
+            with suppress(*_JUST_CLOSED):  # the reader is about to notice
                 self._transport.write(b"PING\r\n")
 
     async def _send_ping(self, future: asyncio.Future[Any] | None = None) -> None:
-        """Fail as on a connection that is lost when it was closed a moment ago and the reader has not been told."""
+        """Fail as on a lost connection if it was just closed and the reader has not noticed yet."""
         try:
             await super()._send_ping(future)
         except _JUST_CLOSED as error:
             raise ConnectionResetError("the connection was closed just now") from error
 
     async def _flush_pending(self, force_flush: bool = False) -> None:
-        """Leave what waits for the next connection when this one was closed a moment ago."""
+        """Keep buffered data for the next connection if this one was just closed."""
         with suppress(*_JUST_CLOSED):
             await super()._flush_pending(force_flush)
 
@@ -150,17 +150,17 @@ class NatsClient(Client):
         await super()._attempt_reconnect()
 
     async def _connect_to_server(self, s: Any) -> None:
-        self._abort()  # of a server that took the connection and said nothing
+        self._abort()  # of a server that accepted the connection and stayed silent
         await super()._connect_to_server(s)
 
     def _abort(self) -> None:
-        # Closed in good order it would wait until the server has read what lies in the socket.
+        # An orderly close would wait until the server has read the socket's buffer.
         writer = getattr(self._transport, "_io_writer", None)
         if writer is not None:
             writer.transport.abort()
 
     def choose(self, servers: list[Server], _: Mapping[str, Any]) -> tuple[Server, float]:
-        """Which server to try next, and after what pause: the one least tried; the one just left after the others."""
+        """The next server to try, and the pause before: the least tried one; the one just left comes last."""
 
         def tries(one: Server) -> tuple[int, float]:
             return one.reconnects + (one.uri.netloc == self._left), random.random()  # noqa: S311 -- no secret

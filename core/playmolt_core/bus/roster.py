@@ -1,4 +1,4 @@
-"""Who is on the bus now: each tells of itself, who has been silent is asked, who stays silent is forgotten."""
+"""The services on the bus: each announces itself, silent ones are pinged, and dropped without an answer."""
 
 import asyncio
 import hashlib
@@ -23,46 +23,46 @@ from playmolt_core.bus.service import ANNOUNCE_SECONDS, CUT, FEEDS, MOVING, RETU
 SERVICES: Final = ("gateway", "spectator", *ENGINES, "relay")
 REMEMBERED_SECONDS: Final = 600.0
 QUIET_SECONDS: Final = 4.0
-"""After so long without a word the question is put. Where a service has many instances, one of them speaks sooner."""
+"""A service is pinged after this time without a message. Of many instances one announces itself sooner."""
 ANSWER_SECONDS: Final = 2.0
 _OVERDUE_SECONDS: Final = ANNOUNCE_SECONDS[1] + 1.0
 ROSTER_POLL_SECONDS: Final = 0.5
 _ALL: Final = "all"
-"""Stands for an instance's id in the inbox where all instances of a service answer."""
+"""In place of an instance's id in a reply subject: for all instances of a service."""
 
 _decode = msgspec.json.Decoder(Presence).decode
 
 
 class Roster:
-    """The service instances that are there, and which engine replica a game prefers.
+    """The present service instances, and the engine replica that a game prefers.
 
-    The services of its own name it does not hear: they are no company, and there may be hundreds.
+    It ignores services with its own name: they do not count as peers, and there may be hundreds.
     """
 
     def __init__(self, connection: NatsClient, service: str) -> None:
         self._connection = connection
         self._others = [name for name in SERVICES if name != service]
         self._needs_each = service not in ("spectator", *ENGINES)
-        """Whether it has to know of every service, or only that it is not alone."""
+        """Whether it must know every service, or only that it is not alone."""
         self._started = time.monotonic()
         self.shards: int | None = None
-        """How many shards the log has; None as long as nobody has said so. It never changes."""
+        """The number of shards of the log; None until it is announced. It never changes."""
         self._services: dict[str, float] = {}
-        """When each other service was last heard."""
+        """When each other service was last seen."""
         self._asked: dict[str, float] = {}
         self._seen: dict[str, tuple[Presence, float]] = {}
         self._doubted: dict[str, float] = {}
-        """Since when instances that were asked whether they are there have not answered."""
+        """Instances that were pinged and have not answered, with the time of the ping."""
         self._ask_all_at = math.inf
         self._choices: dict[tuple[str, str], str] = {}
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Listen, then ask who was there before."""
+        """Subscribe, then ping the services that are already present."""
         self._inbox = answers_inbox(self._connection, "*")
-        await self._connection.subscribe(f"{self._inbox}.*", cb=self._hear_answer)
+        await self._connection.subscribe(f"{self._inbox}.*", cb=self._receive_answer)
         for service in self._others:
-            await self._connection.subscribe(subjects.announced(service), cb=self._hear_announcement)
+            await self._connection.subscribe(subjects.announced(service), cb=self._receive_announcement)
         for service in self._others:
             self._ask(service)
         self._task = asyncio.create_task(self._poll_forever())
@@ -72,7 +72,7 @@ class Roster:
             self._task.cancel()
 
     def ask_again(self) -> None:
-        """Ask everybody within a second: what was told while the connection was away was missed."""
+        """Ping all services within a second: announcements were missed while the connection was lost."""
         self._ask_all_at = time.monotonic() + random.uniform(0, RETURN_SECONDS)  # noqa: S311 -- no secret
 
     async def _poll_forever(self) -> None:
@@ -95,14 +95,14 @@ class Roster:
         return now - last >= QUIET_SECONDS and now - heard < REMEMBERED_SECONDS
 
     def _ask(self, service: str) -> None:
-        """Ask by name: each may answer on its own part of the inbox alone."""
+        """Ping a service by name: it may answer on its own part of the inbox only."""
         now = self._asked[service] = time.monotonic()
         for identity in self._of(service):
             self._doubted.setdefault(identity, now)
         self._ping(service, service, _ALL)
 
     def _doubt(self, identity: str) -> None:
-        """Ask one instance. Where nobody listens any more the server says so at once."""
+        """Ping one instance. If it has no subscription any more, the server reports that at once."""
         if identity not in self._doubted:
             self._doubted[identity] = time.monotonic()
             name = self._seen[identity][0].name
@@ -115,7 +115,7 @@ class Roster:
     def _of(self, service: str) -> list[str]:
         return [identity for identity, (presence, _) in self._seen.items() if presence.name == service]
 
-    async def _hear_answer(self, message: Msg) -> None:
+    async def _receive_answer(self, message: Msg) -> None:
         _, service, _, whom = message.subject.rsplit(".", 3)
         if message.headers and message.headers.get("Status") == "503":
             for identity in self._of(service) if whom == _ALL else [whom]:
@@ -123,13 +123,13 @@ class Roster:
             return
         self._receive(service, message.data)
 
-    async def _hear_announcement(self, message: Msg) -> None:
+    async def _receive_announcement(self, message: Msg) -> None:
         self._receive(message.subject.rpartition(".")[2], message.data)
 
-    def _receive(self, service: str, told: bytes) -> None:
-        """Take what an instance says; `service` stands in the subject, and the server sees to it that it is its own."""
+    def _receive(self, service: str, body: bytes) -> None:
+        """Process an instance's message; `service` is from the subject, which the server lets only that service use."""
         with suppress(msgspec.MsgspecError):
-            presence = _decode(told)
+            presence = _decode(body)
             if presence.name != service or presence.metadata.get("game") not in (None, *ENGINES.get(service, ())):
                 return
             if presence.leaving:
@@ -147,11 +147,11 @@ class Roster:
         self._doubted.pop(presence.id, None)
 
     def another_seen_at(self) -> float:
-        """When any other service was last heard; before the first, when listening began."""
+        """When any other service was last seen; initially the time of the start."""
         return max(self._services.values(), default=self._started)
 
     def engine_seen_at(self) -> float | None:
-        """When those engines were heard that are silent longest; None when none was in the last ten minutes."""
+        """When the engine that is silent longest was last seen; None if none was seen in the last ten minutes."""
         now = time.monotonic()
         heard = [self._services[service] for service in ENGINES if service in self._services]
         return min((at for at in heard if now - at < REMEMBERED_SECONDS), default=None)
@@ -162,12 +162,12 @@ class Roster:
             self._choices.clear()
 
     def forget_replica(self, instance: str) -> None:
-        """Take a replica out at once: nobody listens on its subject any more."""
+        """Drop a replica at once: its subject has no subscription any more."""
         for identity in self._instances(instance):
             self._drop(identity)
 
     def doubt_replica(self, instance: str) -> None:
-        """Ask a replica that answered no call in time whether it is there; it may only be slow."""
+        """Ping a replica that did not answer a call in time; it may only be slow."""
         for identity in self._instances(instance):
             self._doubt(identity)
 
@@ -178,14 +178,14 @@ class Roster:
         return frozenset(presence.name for presence, _ in self._seen.values())
 
     def feeds_move(self) -> bool:
-        """Whether some relay says that it copies the log."""
+        """Whether a relay reports that it copies the log."""
         return any(
             presence.name == "relay" and presence.metadata.get(FEEDS, MOVING) == MOVING
             for presence, _ in self._seen.values()
         )
 
     def cut_prompts(self) -> frozenset[tuple[str, str]]:
-        """Each service and each model whose prompts it saw cut."""
+        """Pairs of a service and a model whose prompts it saw cut."""
         return frozenset(
             (presence.name, model)
             for presence, _ in self._seen.values()
@@ -193,13 +193,13 @@ class Roster:
         )
 
     def games(self) -> frozenset[str]:
-        return frozenset(told.metadata["game"] for told, _ in self._seen.values() if "game" in told.metadata)
+        return frozenset(each.metadata["game"] for each, _ in self._seen.values() if "game" in each.metadata)
 
     def replica_for(self, game: str, target: str) -> str | None:
-        """The replica that a game prefers, None when no engine of its type is known: of those of its shard, so that
-        engines seldom wait for each other's commits, by rendezvous hashing.
+        """The replica that a game prefers, None if no engine of its type is known. Rendezvous hashing over the replicas
+        of its shard, so that engines rarely wait for each other's commits.
 
-        Every caller with the same roster gives the same answer, so a game's calls meet in one memory.
+        Callers with the same roster agree, so the calls of a game meet in one process.
         """
         key = (game, target)
         choice = self._choices.get(key)
@@ -216,5 +216,5 @@ class Roster:
 
 
 def _of_shard(replicas: Sequence[str], shard: int, shards: int) -> Sequence[str]:
-    """The replicas that a shard prefers: every one is of some shard, and every shard has one."""
+    """The replicas that a shard prefers: each replica belongs to a shard, and each shard has one."""
     return replicas[shard % shards :: shards] or [replicas[shard % len(replicas)]]

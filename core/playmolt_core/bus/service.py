@@ -1,4 +1,4 @@
-"""Being a service on the bus: announced to all others, packs of calls in, packs of answers out."""
+"""A service on the bus: announced to all others, receives packs of calls, sends packs of answers."""
 
 import asyncio
 import itertools
@@ -21,9 +21,9 @@ from playmolt_core.bus.nats_client import NatsClient
 from playmolt_core.ops.telemetry import log
 
 ANNOUNCE_SECONDS: Final = (12.0, 15.0)
-"""At random between these, so that services that started together do not stay together."""
+"""A random time between these, so that services that start together do not stay in step."""
 RETURN_SECONDS: Final = 1.0
-"""Within this long after a lost connection: a server that ends sends all its clients away at once."""
+"""Within this time after a lost connection: a server that stops disconnects all its clients at once."""
 
 
 class Presence(msgspec.Struct):
@@ -38,23 +38,23 @@ class Presence(msgspec.Struct):
 _log = log("service")
 _VERSION = "1.0.0"
 FEEDS, MOVING, STILL = "feeds", "moving", "still"
-"""What a relay says of the feeds where it is found."""
+"""The state of the feeds in a relay's announcement."""
 SHARDS = "shards"
-"""How many shards the log has, as engines and relays say."""
+"""The number of shards of the log, announced by engines and relays."""
 CUT = "prompt_cut"
-"""The models, by alias, whose prompts an engine saw cut since it started."""
+"""The models, by alias, whose prompts an engine saw cut since its start."""
 _PACK_BYTES = 800 * 1024
 _AT_ONCE = 16
-"""Calls of a pack that are taken in one go. Then the loop turns, so that the database commits what is decided while the
-rest is: else everybody waits for everybody, and a tenth of the machine stands idle."""
+"""Calls of a pack that are processed in one loop turn. Then the database commits their decisions while the next calls
+are decided; otherwise each waits for the other, and a tenth of the machine is idle."""
 
 Respond = Callable[[Answer], None]
 Receive = Callable[[Call, Respond], None]
-"""Takes a call and answers it once, now or later, through the function given with it."""
+"""Takes a call and answers it once, now or later, through the given function."""
 
 
 class Replies:
-    """Answers waiting to be sent: those of one loop turn to one caller travel in one message."""
+    """Batches answers: those of one loop turn to one caller are sent in one message."""
 
     def __init__(self, connection: NatsClient) -> None:
         self._connection = connection
@@ -74,7 +74,7 @@ class Replies:
         return respond
 
     def hint(self, subject: str) -> None:
-        """Send a message without a body behind the answers of this turn, once. It may be lost."""
+        """Send an empty message once, after the answers of this turn. It may be lost."""
         self._hints[subject] = None
         self._send_soon()
 
@@ -89,7 +89,7 @@ class Replies:
         hints, self._hints = self._hints, {}
         with self._connection.in_one_write():
             for reply, answers in waiting.items():
-                # A caller that cannot be reached asks again with the same command id.
+                # A caller that cannot be reached retries with the same command id.
                 with suppress(nats.errors.Error):
                     self._send(reply, answers)
             for subject in hints:
@@ -108,16 +108,16 @@ class Replies:
         self._connection.send(reply, encode_pack(pack))
 
     async def close(self) -> None:
-        """Send what waits."""
+        """Send the queued answers."""
         self._send_all()
         with suppress(nats.errors.Error, TimeoutError, OSError):
             await delivered(self._connection, 1)
 
 
 class Announcement:
-    """A service that every roster shows, with facts that may change, until it is withdrawn.
+    """The announcement of a service to all rosters, with changing metadata, until it is withdrawn.
 
-    It tells of itself at its start, when something changes and every few seconds, and answers who asks.
+    Sent at the start, on changes, every few seconds, and in answers to pings.
     """
 
     def __init__(self, connection: NatsClient, service: Service, presence: Presence) -> None:
@@ -133,27 +133,27 @@ class Announcement:
             self._soon.set()
 
     def again(self) -> None:
-        """Tell once more, within a second: the connection was away, and others may have given this one up."""
+        """Announce again within a second: the connection was lost, and others may have dropped this service."""
         asyncio.get_running_loop().call_later(random.uniform(0, RETURN_SECONDS), self._soon.set)  # noqa: S311 -- no secret
 
     async def _announce_forever(self) -> None:
         while True:
             self._soon.clear()
-            self._tell(self._presence)
+            self._send(self._presence)
             with suppress(TimeoutError):
                 async with asyncio.timeout(random.uniform(*ANNOUNCE_SECONDS)):  # noqa: S311 -- no secret
                     await self._soon.wait()
 
-    def _tell(self, presence: Presence) -> None:
+    def _send(self, presence: Presence) -> None:
         with suppress(nats.errors.Error):
             self._connection.send(subjects.announced(presence.name), msgspec.json.encode(presence))
 
     async def withdraw(self) -> None:
-        """Take no more requests; what has been taken goes on."""
+        """Accept no more requests; accepted ones continue."""
         self._announcing.cancel()
         with suppress(nats.errors.Error, TimeoutError):
             async with asyncio.timeout(3):
-                self._tell(msgspec.structs.replace(self._presence, leaving=True))
+                self._send(msgspec.structs.replace(self._presence, leaving=True))
                 await self._service.stop()
 
 
@@ -183,8 +183,8 @@ async def serve_engine(
 ) -> Announcement:
     """Serve a game type: any replica through the queue group, this replica through a subject of its own.
 
-    Public messages are asked for on a subject that reaches `receive_public` alone, so that whoever may only publish
-    there can learn nothing else.
+    Public messages are requested on a subject of their own, which reaches `receive_public` only: a client that may only
+    publish there can learn nothing else.
     """
     instance = uuid.uuid4().hex[:12]
     metadata = {"game": game, "instance": instance, "schemas": ",".join(schemas), SHARDS: str(shards)}
@@ -194,7 +194,7 @@ async def serve_engine(
 
     def handler(take: Receive) -> Handler:
         async def handle(request: Request) -> None:
-            message = request._msg  # noqa: SLF001 -- Request hides the reply subject, by which answers are packed
+            message = request._msg  # noqa: SLF001 -- Request hides the reply subject, by which answers are batched
             if not message.reply:
                 return
             respond = replies.to(message.reply)
@@ -220,7 +220,7 @@ async def serve_engine(
     await service.add_endpoint(
         name="public", subject=subjects.public(game, "*"), handler=handler(receive_public), queue_group=group
     )
-    for endpoint in service._endpoints:  # noqa: SLF001 -- the library has no other way to its subscriptions
+    for endpoint in service._endpoints:  # noqa: SLF001 -- the library offers no other access to its subscriptions
         if subscription := endpoint._subscription:  # noqa: SLF001
             connection.receive_inline(subscription, endpoint._handle_request)  # noqa: SLF001
     await delivered(connection, 2)

@@ -1,4 +1,4 @@
-"""Watching subjects: one subscription for all watchers of the same, a bounded queue each."""
+"""Watches of subjects: one subscription a subject, a bounded queue a watcher."""
 
 import asyncio
 from contextlib import suppress
@@ -16,7 +16,7 @@ _WAITING = 1024
 MISSED = b""
 
 
-def _told(message: Msg) -> bytes:
+def _with_headers(message: Msg) -> bytes:
     headers = message.headers or {}
     trace, invite = headers.get(TRACE_HEADER, ""), headers.get(INVITE_HEADER, "")
     if not trace and not invite:
@@ -27,13 +27,13 @@ def _told(message: Msg) -> bytes:
 
 
 class SubjectWatch:
-    """One watcher. Past its bound it forgets what waits and reports a gap instead."""
+    """One watcher. When its queue is full, it drops the queued messages and reports a gap."""
 
     def __init__(self, watched: "_Watched") -> None:
         self._watched = watched
         self._queue: asyncio.Queue[bytes] = asyncio.Queue(_WAITING)
         self.closed = False
-        """Whether the message after which nothing more comes has been delivered to the queue."""
+        """Whether the last message of the stream has been put into the queue."""
 
     def put(self, message: bytes) -> None:
         if self._queue.full():
@@ -42,7 +42,7 @@ class SubjectWatch:
             self._queue.put_nowait(message)
 
     def missed(self) -> None:
-        """Forget what waits: the reader has to ask for what it lacks."""
+        """Drop the queued messages: the reader has to fetch what it missed."""
         while not self._queue.empty():
             self._queue.get_nowait()
         self._queue.put_nowait(MISSED)
@@ -55,7 +55,7 @@ class SubjectWatch:
             async with asyncio.timeout(timeout):
                 return await self._queue.get()
         except TimeoutError:
-            # What came in that very moment is there now: "nothing" must never be said of a queue that holds the end.
+            # A message may have arrived at that moment: never report None for a queue that holds the last message.
             return None if self._queue.empty() else self._queue.get_nowait()
 
     async def close(self) -> None:
@@ -72,7 +72,7 @@ class _Watched:
 
     async def receive(self, message: Msg) -> None:
         closes = message.headers is not None and CLOSES_HEADER in message.headers
-        data = _told(message)
+        data = _with_headers(message)
         for watcher in self.watchers:
             watcher.closed = watcher.closed or closes
             watcher.put(data)
@@ -92,10 +92,9 @@ class Watches:
         self._openings: set[asyncio.Task[None]] = set()
 
     async def watch(self, *subjects: str) -> SubjectWatch:
-        """Subscribe to what comes on any of these subjects: what is published after this returns is seen unless the
-        connection breaks.
+        """Subscribe to these subjects: messages published after this returns are received unless the connection breaks.
 
-        Raises BusUnavailable on a connection that is closed for good.
+        Raises BusUnavailable on a closed connection.
         """
         watched = self._subjects.get(subjects)
         if watched is None:
@@ -106,10 +105,10 @@ class Watches:
         self._openings.add(opening)
         opening.add_done_callback(self._openings.discard)
         try:
-            # Shielded: a flush that is cancelled leaves a future behind on which the next PONG breaks the connection.
+            # Shielded: a cancelled flush leaves a future behind, on which the next PONG breaks the connection.
             await asyncio.shield(opening)
         except BaseException as error:
-            # A caller that gave up or could not subscribe gets no watch that it could close.
+            # A caller that was cancelled or could not subscribe gets no watch to close.
             await watched.leave(watcher)
             if isinstance(error, nats.errors.Error):
                 raise BusUnavailable(f"could not subscribe to {subjects[0]}: {error!r}") from error
@@ -121,7 +120,7 @@ class Watches:
             if not watched.subscriptions:
                 for subject in watched.subjects:
                     watched.subscriptions.append(await self._connection.subscribe(subject, cb=watched.receive))
-                # The server must know of it before the caller reads what there is: else a message falls between.
+                # The server must know the subscription before the caller reads: otherwise a message may be missed.
                 with suppress(nats.errors.Error, TimeoutError, OSError):
                     await delivered(self._connection, 2)
         if not watched.watchers:

@@ -1,7 +1,7 @@
-"""Who may be connected to a server, for how long, and who goes first when it is full: one place for all servers.
+"""Limits of connections and client addresses: how many may connect, for how long, and which are closed when it is full.
 
-A connection that takes nothing of what it asked for, says half a head and no more, or says nothing at all costs its
-sender nothing and the server a descriptor. A server tells a `ClientConnection` where its connection stands; one timer looks at all.
+A client that does not read its answer, sends half a head, or sends nothing costs the server a descriptor. A server
+reports the state of each connection to its `ClientConnection`; one timer checks them all.
 """
 
 import asyncio
@@ -21,14 +21,13 @@ from playmolt_core.settings import Network, Settings, parse_networks
 Address = IPv4Address | IPv6Address
 Headers = Iterable[tuple[bytes, bytes]]
 _NET_OF_ONE: Final = 64
-"""An IPv6 address counts with its /64: whoever has one address has them all."""
+"""An IPv6 address counts as its /64, which usually belongs to one customer."""
 
 
 def address_of(peer: str | None, headers: Headers, trusted: Iterable[Network]) -> Address | None:
-    """The nearest address that is no trusted proxy; None when the socket has none.
+    """The client's address: the nearest one that is not a trusted proxy; None if the socket has none.
 
-    Every proxy appends whom it heard, so X-Forwarded-For is read from its end, and only as far as who wrote it is
-    trusted.
+    Every proxy appends its peer, so X-Forwarded-For is read from its end, as long as the proxy that wrote is trusted.
     """
     address = read_address(peer) if peer else None
     nets = tuple(trusted)
@@ -45,14 +44,14 @@ def address_of(peer: str | None, headers: Headers, trusted: Iterable[Network]) -
 
 
 def bucket_of(address: Address | None) -> str:
-    """The name under which an address is counted."""
+    """The key by which an address is counted."""
     if isinstance(address, IPv6Address):
         return str(ip_network((address, _NET_OF_ONE), strict=False))
     return str(address or "unknown")
 
 
 def read_address(text: str) -> Address | None:
-    """An address as text, one of IPv4 also where it is written as one of IPv6; None for what is none."""
+    """Parse an address; an IPv4-mapped IPv6 address becomes IPv4. None if it is invalid."""
     try:
         address = ip_address(text)
     except ValueError:
@@ -67,25 +66,25 @@ HEAD_TOO_LARGE: Final = (
 )
 CONNECTIONS: Final = 20_000
 OWN_FILES: Final = 200
-"""Descriptors that are no connection of a client: the log, NATS, Postgres, files being read. Of few a quarter."""
+"""Descriptors reserved for the log, NATS, Postgres and files; at most a quarter of all."""
 AT_HOME: Final = 100
-"""Connections that one address may have on a machine that allows few, half of them at most: whoever develops a bot has
-no other."""
+"""Connections of one address on a machine that allows few (at most half of them): a bot developer has only one address.
+"""
 SPARE: Final = 32
-"""Connections beyond the bounds, for whoever must get in when it is full: probes and operators."""
+"""Connections beyond the bounds, for probes and operators when it is full."""
 _TICK_SECONDS: Final = 1.0
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """The bounds of a server's connections; `head`, `body`, `idle` and `unread` are seconds.
 
-    A body that is late after 30 s is answered by who waits for it; `body` ends the connection where nobody does.
+    A late body is answered after 30 s by the handler that reads it; `body` closes the connection if none does.
     """
 
     total: int = CONNECTIONS
     per_address: int = CONNECTIONS // 4
     streams: int = 400
-    """Event streams of one address, which those in `trusted` may tell."""
+    """Event streams of one client address; proxies in `trusted` report it."""
     trusted: tuple[Network, ...] = ()
     spare: int = SPARE
     head: float = 10
@@ -95,7 +94,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def allow_many_files() -> int:
-    """Raise the limit of open files as far as it goes, and give it: every waiting bot is a connection."""
+    """Raise the limit of open files as far as possible and return it: every waiting bot is a connection."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -104,7 +103,7 @@ def allow_many_files() -> int:
 
 
 def bounds(settings: Settings, files: int) -> Bounds:
-    """What a process with so many descriptors may hold."""
+    """The bounds for a process with this number of descriptors."""
     total = max(1, min(CONNECTIONS, files - min(OWN_FILES, files // 4) - SPARE))
     per_address = settings.connections_per_address or max(total // 4, min(total // 2, AT_HOME))
     return Bounds(
@@ -117,7 +116,7 @@ def bounds(settings: Settings, files: int) -> Bounds:
 
 
 class _Address:
-    """The connections of one address: how many, and which of them wait for a request, the oldest first."""
+    """The connections of one address: their number, and the idle ones, oldest first."""
 
     __slots__ = ("count", "waiting")
 
@@ -127,14 +126,14 @@ class _Address:
 
 
 class ClientConnection:
-    """One connection. Its server says where it stands; what it may then take is up to the door."""
+    """One connection. Its server reports its state; the limiter sets the deadline."""
 
-    __slots__ = ("_address", "_door", "_least", "_moved", "_waiting", "deadline", "name", "spare", "transport")
+    __slots__ = ("_address", "_least", "_limiter", "_moved", "_waiting", "deadline", "name", "spare", "transport")
 
     def __init__(
-        self, door: "ConnectionLimiter", transport: asyncio.Transport, name: str, address: _Address, *, spare: bool
+        self, limiter: "ConnectionLimiter", transport: asyncio.Transport, name: str, address: _Address, *, spare: bool
     ) -> None:
-        self._door = door
+        self._limiter = limiter
         self._address = address
         self._waiting = address.waiting
         self._least = 0
@@ -145,54 +144,54 @@ class ClientConnection:
         self.deadline = inf
 
     def rests(self) -> None:
-        """Nothing is asked: it lives for as long as an idle connection may, or until its place is needed."""
+        """It is idle: it may stay for the idle time, or until its place is needed."""
         if self.transport.is_closing():
             return
-        door = self._door
-        self.deadline = door.now() + door.idle
+        limiter = self._limiter
+        self.deadline = limiter.now() + limiter.idle
         if self.spare:
-            door.spare_waiting[self] = None
+            limiter.spare_waiting[self] = None
         else:
-            door.waiting[self] = self._waiting[self] = None
+            limiter.waiting[self] = self._waiting[self] = None
 
     def sends_head(self) -> None:
-        """A request has begun. Its place in the line stays: half a head is worth no more than none."""
-        self.deadline = self._door.now() + self._door.bounds.head
+        """A request has started. The connection still counts as idle: half a head is worth no more than none."""
+        self.deadline = self._limiter.now() + self._limiter.bounds.head
 
     def sends_body(self) -> None:
-        """The head is whole."""
-        self._works(self._door.now() + self._door.bounds.body)
+        """The head is complete."""
+        self._works(self._limiter.now() + self._limiter.bounds.body)
 
     def is_answered(self) -> None:
-        """The request is whole; the answer takes what it takes."""
+        """The request is complete; its answer has no deadline."""
         self._works(inf)
 
     def closes(self) -> None:
-        """What was written is all there is; the client has this long to take it."""
-        self._works(self._door.now() + self._door.bounds.unread)
+        """Everything is written; the client has this long to read it."""
+        self._works(self._limiter.now() + self._limiter.bounds.unread)
 
     def _works(self, deadline: float) -> None:
         self.deadline = deadline
         if self.spare:
-            self._door.spare_waiting.pop(self, None)
+            self._limiter.spare_waiting.pop(self, None)
         else:
-            self._door.waiting.pop(self, None)
+            self._limiter.waiting.pop(self, None)
             self._waiting.pop(self, None)
 
     def is_unread(self) -> None:
-        """Its client does not take what is sent."""
-        self._least, self._moved = self.transport.get_write_buffer_size(), self._door.now()
+        """Its client does not read."""
+        self._least, self._moved = self.transport.get_write_buffer_size(), self._limiter.now()
 
     def is_read(self) -> None:
         self._moved = 0.0
 
-    def look(self, now: float) -> None:
-        """End it when it is overdue."""
+    def check(self, now: float) -> None:
+        """Close it if it is overdue."""
         if self._moved:
             left = self.transport.get_write_buffer_size()
             if left < self._least:
                 self._least, self._moved = left, now
-            elif now - self._moved >= self._door.bounds.unread:
+            elif now - self._moved >= self._limiter.bounds.unread:
                 self.transport.abort()
         if now < self.deadline:
             return
@@ -205,7 +204,7 @@ class ClientConnection:
     def gone(self) -> None:
         self._works(inf)
         self._moved = 0.0
-        self._door.forget(self, self._address)
+        self._limiter.forget(self, self._address)
 
 
 class ConnectionLimiter:
@@ -227,9 +226,9 @@ class ConnectionLimiter:
         return len(self._all)
 
     def admit(self, transport: asyncio.BaseTransport) -> ClientConnection | None:
-        """Take a connection in; at a bound in the place of the oldest idle one, else as a spare one. None: no room.
+        """Admit a connection: at a bound in place of the oldest idle one, otherwise as a spare one. None: no room.
 
-        A spare connection serves probes and operators alone: its server ends it when its request is another's.
+        A spare connection serves only probes and operators: the server closes it for any other request.
         """
         name = _address(transport)
         address = self._addresses.get(name) or _Address()
@@ -246,7 +245,7 @@ class ConnectionLimiter:
         self._all.add(held)
         held.rests()
         if self._timer is None:
-            self._timer = self._loop.call_later(self._tick(), self._look)
+            self._timer = self._loop.call_later(self._tick(), self._check_all)
         return held
 
     def forget(self, held: ClientConnection, address: _Address) -> None:
@@ -262,15 +261,15 @@ class ConnectionLimiter:
         shortest = min(self.bounds.head, self.bounds.body, self.bounds.idle, self.bounds.unread)
         return min(_TICK_SECONDS, shortest / 5)
 
-    def _look(self) -> None:
+    def _check_all(self) -> None:
         now = self.now()
         for held in tuple(self._all):
-            held.look(now)
-        self._timer = self._loop.call_later(self._tick(), self._look) if self._all else None
+            held.check(now)
+        self._timer = self._loop.call_later(self._tick(), self._check_all) if self._all else None
 
 
 def _makes_room(room: bool, waiting: "OrderedDict[ClientConnection, None]") -> bool:
-    """Whether there is room for one more, if need be in the place of the one that has waited longest."""
+    """Whether there is room for one more, if necessary by closing the one that is idle longest."""
     if not room and waiting:
         oldest = next(iter(waiting))
         oldest.transport.abort()
@@ -280,7 +279,7 @@ def _makes_room(room: bool, waiting: "OrderedDict[ClientConnection, None]") -> b
 
 
 def _address(transport: asyncio.BaseTransport) -> str:
-    """Who connects: an address, of IPv6 the network that one customer has; "" where there is none."""
+    """The key of the peer: its address, for IPv6 its /64; "" if there is none."""
     peer = transport.get_extra_info("peername")
     if not isinstance(peer, tuple):
         return ""
@@ -288,7 +287,7 @@ def _address(transport: asyncio.BaseTransport) -> str:
 
 
 class Quota:
-    """A bound for each name. Who holds nothing takes no memory."""
+    """A bound for each name, in this process. Names without claims take no memory."""
 
     def __init__(self, kind: str, most: int) -> None:
         self.kind = kind
@@ -296,7 +295,7 @@ class Quota:
         self._held: dict[str, int] = {}
 
     def take(self, name: str) -> bool:
-        """Whether there was room for one more."""
+        """Take one; False if the bound is reached."""
         held = self._held.get(name, 0)
         if held >= self.most:
             return False
@@ -318,7 +317,7 @@ Claim = tuple[Quota, str]
 
 
 def take_all(claims: Sequence[Claim]) -> Claim | None:
-    """Take one under each claim, or under none; gives the claim that had no room."""
+    """Take one for each claim, or for none; return the claim that had no room."""
     for number, (quota, name) in enumerate(claims):
         if not quota.take(name):
             give_all_back(claims[:number])

@@ -15,7 +15,7 @@ _READY_SECONDS = 3
 
 
 class HealthServer:
-    """A listening server; `port` is the one it got."""
+    """A listening server and its port."""
 
     def __init__(self, server: asyncio.Server, port: int) -> None:
         self._server = server
@@ -46,9 +46,8 @@ async def _answer(path: str, ready: Readiness, metrics: Callable[[], str]) -> tu
 async def serve(
     port: int, ready: Readiness, metrics: Callable[[], str] = lambda: "", host: str = "127.0.0.1"
 ) -> HealthServer:
-    """Listen on `port` (0: a free one). `/readyz` is 200 only while every part that `ready` names is true; a
-    `reason` among them is text.
-    """
+    """Listen on `port` (0: any free port). `/readyz` is 200 only while every entry of `ready` is true; `reason` is
+    text."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):

@@ -1,6 +1,6 @@
-"""uvicorn's protocol within bounds: of a head, of a body, of time, of requests and answers that wait on a connection.
+"""uvicorn's protocol with bounds on heads, bodies, time, and pipelined requests and answers of a connection.
 
-One parser for every server that speaks through uvicorn, so that none has bounds of its own.
+All servers that use uvicorn share it, so that none has bounds of its own.
 """
 
 import asyncio
@@ -20,18 +20,18 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from playmolt_core.ops.connections import HEAD_BYTES, HEAD_TOO_LARGE, HEADER_LINES, ClientConnection, ConnectionLimiter
 
 _TICK_SECONDS: Final = 1.0
-"""How often the date of answers is renewed."""
+"""How often the date of responses is refreshed."""
 
 
 class HttpServer(uvicorn.Server):
-    """Leaves signals to who runs it: uvicorn's own handling ends the process before it has put its things in order."""
+    """A server without signal handlers: uvicorn's own end the process before its owner has cleaned up."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self._stopping = asyncio.Event()
 
     def stop(self) -> None:
-        """Take no more connections, let requests under way finish, and have `serve` return."""
+        """Accept no more connections, let pending requests finish, and make `serve` return."""
         self.should_exit = True
         self._stopping.set()
 
@@ -57,26 +57,26 @@ more than the longest body of a route."""
 _PIECE: Final = 4 * 1024
 """So much is parsed at once: what is parsed is a request, with all that belongs to one."""
 _LINE_EXTRA: Final = len(": \r\n")
-_NO_REQUEST: Final = "This is no HTTP/1.1 request: its first line or a header is malformed."
-_ONE_HOST: Final = "A request has one Host header. Send the name and port that you connect to."
-_ONE_CODING: Final = (
-    "The one transfer coding that is read is `chunked`, sent once. Send the body so, or with its length."
+_NO_REQUEST: Final = (
+    "This is not a valid HTTP/1.1 request: the request line or a header is malformed. Fix it and retry."
 )
-_VERSION: Final = "Only HTTP/1.1 and HTTP/1.0 are spoken here."
-_ESCAPED: Final = "The path escapes characters that need no escape. Send letters, digits and -._~ as they are."
+_ONE_HOST: Final = "A request needs exactly one Host header. Send the name and port that you connect to."
+_ONE_CODING: Final = "The only supported transfer coding is `chunked`, sent once. Use it, or send Content-Length."
+_VERSION: Final = "Unsupported HTTP version. Use HTTP/1.1 or HTTP/1.0."
+_ESCAPED: Final = "The path escapes characters that need no escaping. Send letters, digits and -._~ unescaped."
 _NEEDS_NO_ESCAPE: Final = re.compile(rb"%(?:2[de]|3\d|[46][1-9a-f]|[57][\da]|5f|7e)", re.IGNORECASE)
-"""RFC 3986, 2.3: a proxy that closes /metrics to the outside knows one way to write it."""
+"""RFC 3986, 2.3: a proxy that blocks /metrics knows only one spelling of it."""
 _CHECKED: Final = frozenset({b"host", b"transfer-encoding", b"expect"})
-_FULL: Final = "This server has all the connections that it can take, in all or from your address. Try again soon."
-# Where a connection stands. No Enum: its members cost more to look up than all else that is done with them here.
-_RESTING: Final = 0
+_FULL: Final = "The connection limit of this server, or of your address, is reached. Retry in a moment."
+# The state of a connection. Not an Enum: a lookup of its members costs more than all else done with them here.
+_IDLE: Final = 0
 _IN_HEAD: Final = 1
 _IN_BODY: Final = 2
 _ANSWERED: Final = 3
 
 
 class _ToTheClose(int):
-    """How long an answer to HTTP/1.0 is, which knows no chunks: its end is the connection's."""
+    """The length of a response to HTTP/1.0, which has no chunks: it ends when the connection closes."""
 
     def __lt__(self, other: object) -> bool:
         return False
@@ -91,7 +91,7 @@ class _ToTheClose(int):
 
 
 class HttpError(Exception):
-    """Raised in a callback, so that the parser stops: the request is refused and its connection ends."""
+    """Raised in a callback to stop the parser: the request is refused and its connection closed."""
 
     def __init__(self, code: Code, detail: str, *headers: tuple[bytes, bytes]) -> None:
         super().__init__(detail)
@@ -101,22 +101,22 @@ class HttpError(Exception):
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """One connection. What connections share is set on a subclass."""
+    """One connection. Shared attributes are set on a subclass."""
 
-    door: ConnectionLimiter
+    limiter: ConnectionLimiter
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.held: ClientConnection | None = None
-        self._stands = _RESTING
+        self._state = _IDLE
         self._in_head = False
         self._in_body = False
         self._upgrading = False
         self._refusal: HttpError | None = None
         self._lines = 0
         self._size = 0
-        self._told = False
-        self._untold = 0
+        self._parsed = False
+        self._unparsed = 0
         self._taken = 0
         self._hosts = 0
         self._codings = 0
@@ -126,7 +126,7 @@ class BoundedProtocol(HttpToolsProtocol):
     @override
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self.held = self.door.admit(transport)
+        self.held = self.limiter.admit(transport)
         if self.held is None:
             transport.abort()
 
@@ -146,14 +146,14 @@ class BoundedProtocol(HttpToolsProtocol):
             self._read_on()
         else:
             self._feed(data)
-        self._tell_door()
+        self._report_state()
 
     def _read_on(self) -> None:
-        """Read what waits, a piece at a time, until a request waits for another's answer or answers for their reader.
+        """Parse waiting data piece by piece, until a request waits for an earlier answer or answers wait to be read.
 
-        What is not read here stays in the kernel, which tells the sender to wait.
+        Unread data stays in the kernel, which makes the sender wait.
         """
-        # Out of sight meanwhile: a request that is answered at once asks for what comes next from within the parser.
+        # Taken out first: a request that is answered at once calls this again from within the parser.
         data, self._waiting, at = self._waiting, b"", 0
         while at < len(data) and not self.pipeline and not self.flow.write_paused and not self._refusal:
             self._feed(data[at : at + _PIECE])
@@ -165,7 +165,7 @@ class BoundedProtocol(HttpToolsProtocol):
                 self.transport.abort()
 
     def _feed(self, data: bytes) -> None:
-        self._told = False
+        self._parsed = False
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -182,18 +182,18 @@ class BoundedProtocol(HttpToolsProtocol):
                 self.held.closes()
                 self.transport.close()
                 return
-        if self._told:
-            self._untold = 0
+        if self._parsed:
+            self._unparsed = 0
         else:
-            # The parser tells of a header or trailer when it is whole, and keeps what came of it until then.
-            self._untold += len(data)
-            if self._untold > HEAD_BYTES:
+            # The parser reports complete headers and trailers only, and buffers their parts until then.
+            self._unparsed += len(data)
+            if self._unparsed > HEAD_BYTES:
                 self._refuse(HttpError(Code.HEADERS_TOO_LARGE, HEAD_TOO_LARGE))
 
     def _read_without_upgrade(self, rest: bytes) -> None:
         """Read the request again without its Upgrade header, which a server may ignore (RFC 9110, 7.8).
 
-        The parser has taken the body for another protocol's bytes, and cannot be told otherwise.
+        The parser treats the body as bytes of another protocol, and this cannot be changed.
         """
         first = b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode())
         kept = [name + b": " + value for name, value in self.headers if name != b"upgrade"]
@@ -202,39 +202,39 @@ class BoundedProtocol(HttpToolsProtocol):
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
         self._feed(b"\r\n".join([first, *kept, b"", rest]))
 
-    def _tell_door(self) -> None:
-        """Say where the connection stands, when that is news."""
+    def _report_state(self) -> None:
+        """Report the state of the connection when it changes."""
         held = self.held
         if held is None:
             return
         if self.pipeline or self._waiting:
-            stands = _ANSWERED
+            state = _ANSWERED
         elif self._in_body:
-            stands = _IN_BODY
+            state = _IN_BODY
         elif self.answering:
-            stands = _ANSWERED
+            state = _ANSWERED
         else:
-            stands = _IN_HEAD if self._in_head else _RESTING
-        if stands == self._stands:
+            state = _IN_HEAD if self._in_head else _IDLE
+        if state == self._state:
             return
-        self._stands = stands
+        self._state = state
         if self.transport.is_closing():
             held.closes()
-        elif stands == _ANSWERED:
+        elif state == _ANSWERED:
             held.is_answered()
-        elif stands == _RESTING:
+        elif state == _IDLE:
             held.rests()
-        elif stands == _IN_BODY:
+        elif state == _IN_BODY:
             held.sends_body()
         else:
             held.sends_head()
 
     def _refuse(self, refusal: HttpError) -> None:
-        """Refuse what is no request of HTTP, and close: where it ends is not known."""
+        """Refuse an invalid request and close: its end is unknown."""
         self._refusal = refusal
         if not self.answering or (self._in_body and not self.pipeline):
             self._end(refusal)
-        # Else it lies behind a request under way: sent now, it would be taken for that one's answer.
+        # Otherwise it follows a pending request: sent now, it would look like the answer to that one.
 
     def _end(self, refusal: HttpError) -> None:
         status, body = refusal.code.status, problem_bytes(refusal.code, refusal.detail)
@@ -253,7 +253,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     @override
     def on_message_begin(self) -> None:
-        self._told = self._in_head = True
+        self._parsed = self._in_head = True
         self._lines = self._size = self._taken = self._hosts = self._codings = 0
         super().on_message_begin()
 
@@ -266,8 +266,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     @override
     def on_header(self, name: bytes, value: bytes) -> None:
-        # Called for every line of every head: no calls from here.
-        self._told = True
+        # Called for every header of every request: it makes no further calls.
+        self._parsed = True
         self._lines += 1
         self._size += len(name) + len(value) + _LINE_EXTRA
         if self._size > HEAD_BYTES or self._lines > HEADER_LINES:
@@ -303,7 +303,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def _head_fault(self) -> HttpError | None:
-        """Why a head is not taken, before anybody asks where it leads: what two readers may read in two ways."""
+        """The refusal of a head before it is routed: two parsers may read it in two ways."""
         version = self.parser.get_http_version()
         if version not in ("1.1", "1.0"):
             return HttpError(Code.INVALID_REQUEST, _VERSION)
@@ -316,11 +316,11 @@ class BoundedProtocol(HttpToolsProtocol):
         return None
 
     def is_privileged(self) -> bool:
-        """Whether this request is answered though all connections are taken."""
+        """Whether this request is answered even at the connection limit."""
         return self.url.partition(b"?")[0] in (b"/healthz", b"/readyz", b"/metrics")
 
     def begin(self) -> None:
-        """Answer the request whose head is whole."""
+        """Answer the request: its head is complete."""
         super().on_headers_complete()
         cycle = self.cycle
         self.scope["extensions"] = {BREAK_OFF: {"now": partial(self._break_off, cycle)}}
@@ -328,7 +328,7 @@ class BoundedProtocol(HttpToolsProtocol):
             cycle.keep_alive, cycle.chunked_encoding, cycle.expected_content_length = False, False, _ToTheClose()
 
     def _break_off(self, cycle: RequestResponseCycle) -> None:
-        """Close the connection. What returns without an end otherwise is a bug, and logged as one by uvicorn."""
+        """Close the connection. Without this, uvicorn logs an incomplete response as a bug."""
         cycle.disconnected = True
         if self.held:
             self.held.closes()
@@ -336,12 +336,12 @@ class BoundedProtocol(HttpToolsProtocol):
 
     @override
     def on_body(self, body: bytes) -> None:
-        self._told = True
+        self._parsed = True
         super().on_body(body)
 
     @override
     def on_message_complete(self) -> None:
-        self._told, self._in_body = True, False
+        self._parsed, self._in_body = True, False
         if not self._upgrading:
             super().on_message_complete()
 
@@ -352,18 +352,18 @@ class BoundedProtocol(HttpToolsProtocol):
 
     @override
     def on_response_complete(self) -> None:
-        # Unlike uvicorn's it sets no timer: the door has one for all connections.
+        # Unlike uvicorn's it sets no timer: the limiter has one for all connections.
         self.server_state.total_requests += 1
         self.answering = False
         if not self.transport.is_closing():
             if self.pipeline or self._waiting or self._refusal or self.flow.read_paused:
                 self._go_on()
-            self._tell_door()
+            self._report_state()
         elif self.held:
             self.held.closes()
 
     def _go_on(self) -> None:
-        """Take what comes next, unless answers wait to be read."""
+        """Continue with the next request, unless answers wait to be read."""
         if self.flow.write_paused:
             return
         if self.pipeline and not self.answering:
@@ -388,4 +388,4 @@ class BoundedProtocol(HttpToolsProtocol):
             self.held.is_read()
         if not self.transport.is_closing():
             self._go_on()
-            self._tell_door()
+            self._report_state()

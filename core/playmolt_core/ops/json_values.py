@@ -7,11 +7,11 @@ import msgspec
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 def whole_numbers(value: Any) -> Any:
-    """Write 3.0 as 3: JSON Schema and RFC 8785 know one number, and a client's JSON library may write either."""
+    """Convert 3.0 to 3: JSON Schema and RFC 8785 treat them as equal, and a client's JSON library may write either."""
     if isinstance(value, float):
         return int(value) if value.is_integer() else value
     if isinstance(value, dict):
@@ -22,10 +22,10 @@ def whole_numbers(value: Any) -> Any:
 
 
 def parse_json(body: bytes) -> Any:
-    """Decode a JSON body; ValueError when it is none.
+    """Decode a JSON body. Raises ValueError.
 
-    A lone surrogate (`"\\ud800"`) is valid JSON that msgspec does not take; it is let through so that the rules can
-    name the field at fault.
+    A lone surrogate (`"\\ud800"`) is valid JSON that msgspec rejects. It is accepted here, and the rules then name the
+    invalid field.
     """
     try:
         return msgspec.json.decode(body)

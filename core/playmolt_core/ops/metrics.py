@@ -73,7 +73,7 @@ METRICS: Final[dict[str, Metric]] = {
         "1 while this relay publishes; `shard` in all of these only where the log has several.",
     ),
     "playmolt_feed_mends_total": Metric(
-        "relay", "counter", "stream", "Streams made anew because somebody else had published there."
+        "relay", "counter", "stream", "Streams rebuilt because another client had published to them."
     ),
     "playmolt_log_chain_faults_total": Metric(
         "relay", "counter", "game", "Records whose hash is not that of what they say."
@@ -146,7 +146,7 @@ class Histogram:
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """A figure as it is now. `labels` is what stands in the braces: `route="act",status="200"`."""
+    """The current value of a metric. `labels` is the text between the braces: `route="act",status="200"`."""
 
     name: str
     value: float | str | Histogram

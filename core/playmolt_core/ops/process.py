@@ -9,11 +9,11 @@ from typing import Any, Final
 
 BACKLOG: Final = 4096
 ANY: Final = "::"
-"""Every address of the machine, of both families where it has both."""
+"""All addresses of the machine, of both families if it has both."""
 
 
 def listening(host: str, port: int, fd: int | None = None) -> socket.socket:
-    """The listening socket: the one inherited as `fd`, or a new one (port 0: a free one); raises OSError."""
+    """The listening socket: the inherited one `fd`, or a new one (port 0: any free port). Raises OSError."""
     sock = _bound(host, port) if fd is None else socket.socket(fileno=fd)
     sock.setblocking(False)
     return sock
@@ -21,13 +21,13 @@ def listening(host: str, port: int, fd: int | None = None) -> socket.socket:
 
 def _bound(host: str, port: int) -> socket.socket:
     if host == ANY and not socket.has_dualstack_ipv6():
-        host = "0.0.0.0"  # noqa: S104 -- what `::` says on a machine without IPv6
+        host = "0.0.0.0"  # noqa: S104 -- `::` on a machine without IPv6
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     return socket.create_server((host, port), family=family, backlog=BACKLOG, dualstack_ipv6=host == ANY)
 
 
 async def done_before(stopping: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
-    """Do the work; whether it was done before the word to stop came, which cancels it. What it raises is raised."""
+    """Run work until it is done or the process has to stop, which cancels it; return whether it was done."""
     task, stopped = asyncio.ensure_future(work), asyncio.ensure_future(stopping.wait())
     try:
         await asyncio.wait((task, stopped), return_when=asyncio.FIRST_COMPLETED)
@@ -40,7 +40,7 @@ async def done_before(stopping: asyncio.Event, work: Coroutine[Any, Any, None]) 
 
 
 def stopping_process(task: "asyncio.Task[None]") -> "asyncio.Task[None]":
-    """Have this process told to stop when a task of it fails, as from outside: what is under way is finished first."""
+    """If a task fails, stop this process as SIGTERM does: requests in progress are finished first."""
 
     def ended(task: "asyncio.Task[None]") -> None:
         if not task.cancelled() and task.exception():

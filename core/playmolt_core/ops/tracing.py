@@ -1,4 +1,4 @@
-"""Traces by OpenTelemetry: one action from HTTP over its decision, commit and relay to those who watch.
+"""Traces by OpenTelemetry: one action from HTTP through its decision, commit and relay to its viewers.
 
 The context travels as W3C traceparent text: in the request's header, in `Call.trace`, in the event's `metadata.trace`
 and in a header of the public NATS message. Spans are made only where OTEL_EXPORTER_OTLP_ENDPOINT names a collector
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 SHARE_VARIABLE: Final = "OTEL_TRACES_SAMPLER_ARG"
-"""Share of the requests without a context of their own that start a trace, 0 to 1; all of them unless set."""
+"""The share (0 to 1) of requests without a trace context that start a trace; 1 by default."""
 TRACES_A_SECOND: Final = 20
-"""Requests a process traces in one second at most, whoever asks for it: a caller cannot make the house work for him."""
+"""The most requests that a process traces in a second, whatever callers ask for: tracing costs work."""
 _EXPORT_SECONDS: Final = 3.0
 _LENGTH: Final = len("00-") + 32 + 1 + 16 + len("-01")
 _SAMPLED: Final = frozenset("13579bdf")
@@ -36,7 +36,7 @@ Attributes = Mapping[str, str | int]
 
 
 class _SpanExport:
-    """Where spans go, and how many may begin."""
+    """The export of spans, with a limit on how many start."""
 
     def __init__(self, provider: "TracerProvider", share: float) -> None:
         self.provider = provider
@@ -46,7 +46,7 @@ class _SpanExport:
         self._begun = 0
 
     def admits(self, asked: bool) -> bool:
-        """Whether one more request is traced now; `asked`: its caller brought a sampled context."""
+        """Whether one more request is traced now; `asked`: its caller sent a sampled context."""
         if not asked and random.random() >= self._share:  # noqa: S311 -- picks samples, guards nothing
             return False
         second = int(time.monotonic())
@@ -60,16 +60,16 @@ _exporting: _SpanExport | None = None
 
 
 def configure(service: str, environment: Mapping[str, str] = os.environ, *, everybody: bool = True) -> None:
-    """Export this process's spans if the environment names a collector; else do nothing.
+    """Export this process's spans if the environment names a collector; otherwise do nothing.
 
-    `everybody`: code that asks OpenTelemetry for a tracer (spans of models) is heard, too. Not in the gateway: FastAPI
-    makes three spans of each request, sampled or not.
+    `everybody`: also export spans of code that gets its tracer from OpenTelemetry (model calls). Not in the gateway:
+    FastAPI makes three spans of each request, sampled or not.
     OTEL_SDK_DISABLED, OTEL_RESOURCE_ATTRIBUTES and the OTEL_EXPORTER_OTLP_* and OTEL_BSP_* variables mean what
     OpenTelemetry says.
     """
     if not any(environment.get(name) for name in ENDPOINTS) or environment.get("OTEL_SDK_DISABLED", "") == "true":
         return
-    # A third of a second and 20 MB that a process without a collector need not pay; as for what `install` needs.
+    # Costs a third of a second and 20 MB, only with a collector; the same holds for the imports of `install`.
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
     from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
 
@@ -102,7 +102,7 @@ def install(service: str, processor: "SpanProcessor", share: float = 1.0) -> Non
 
 
 def close(seconds: float = _EXPORT_SECONDS) -> None:
-    """Send what waits, then make no more spans; a collector that is away holds nobody for more than `seconds`."""
+    """Send the buffered spans, then make no more. An unavailable collector delays this by at most `seconds`."""
     global _exporting  # noqa: PLW0603 -- see install
     if _exporting is None:
         return
@@ -117,12 +117,12 @@ def on() -> bool:
 
 
 def sampled(carried: str) -> bool:
-    """Whether spans are to be made for a context, as text; "" is none."""
+    """Whether spans are made for a context (W3C traceparent; "" for none)."""
     return _exporting is not None and carried[-1:] in _SAMPLED
 
 
 def carried_by(span: Span) -> str:
-    """A span's context as the text that travels (W3C traceparent)."""
+    """A span's context as W3C traceparent."""
     own = span.get_span_context()
     return f"00-{own.trace_id:032x}-{own.span_id:016x}-{int(own.trace_flags):02x}"
 
@@ -136,9 +136,9 @@ def _parent(carried: str) -> context.Context:
 
 
 def serve(carried: str, name: str) -> tuple[Span | None, str]:
-    """Open the span of a request that came with a context ("" for none); gives it and the context to go on with.
+    """Start the span of a request with a trace context ("" for none). Returns it and the context to pass on.
 
-    None: nobody is told of this request, neither here nor further on. `answered` closes the span.
+    None: the request is not traced, neither here nor by later services. `answered` ends the span.
     """
     if _exporting is None:
         return None, carried
@@ -150,7 +150,7 @@ def serve(carried: str, name: str) -> tuple[Span | None, str]:
 
 
 def answered(span: Span, status: int) -> None:
-    """Close the span of a request with its HTTP status."""
+    """End the span of a request with its HTTP status."""
     span.set_attribute("http.response.status_code", status)
     if status >= 500:
         span.set_status(Status(StatusCode.ERROR))
@@ -165,13 +165,13 @@ def record(carried: str, name: str, started: int, attributes: Attributes, kind: 
 
 @contextmanager
 def fulfilling(kind: str, stream: str, attempt: int) -> Iterator[None]:
-    """Trace the fulfilment of an effect; the spans of models asked inside belong to it, and so do its log lines."""
+    """Trace the fulfilment of an effect; spans of model calls inside belong to it, as do its log lines."""
     if _exporting is None:
         yield
         return
     attributes: Attributes = {"playmolt.stream": stream, "playmolt.effect.attempt": attempt}
     span = _exporting.tracer.start_span(f"effect {kind}", attributes=attributes)
-    # The message of an error may hold what nobody may learn early: it stays out of the span.
+    # The message of an error may hold secrets: it stays out of the span.
     inside = trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False)
     with inside, telemetry.about(carried_by(span)):
         yield

@@ -1,4 +1,4 @@
-"""The relay service: copies the log to NATS, keeps the projections, answers how far behind both are."""
+"""The relay service: copies the log to NATS, maintains the projections, and reports the lag of both."""
 
 import asyncio
 import signal
@@ -37,7 +37,7 @@ from playmolt_core.settings import InvalidSettings, OtherShards, Settings, from_
 
 
 class DayFigures:
-    """Shares of the budgets that are set; of a key's, the share of the key that spent most."""
+    """The spent share of each configured day budget; for budgets of keys, that of the key that spent most."""
 
     def __init__(self, limits: PgLimits, settings: Settings) -> None:
         self._limits = limits
@@ -112,7 +112,7 @@ class Service:
                 _log.warning("sweep_waits", detail=str(error)[:300])
 
     async def _look(self) -> None:
-        """Look every few seconds at what a scrape shows: a scrape itself must not wait for the database."""
+        """Collect the figures of a scrape every few seconds: a scrape itself must not wait for the database."""
         while True:
             try:
                 self._looked = [
@@ -120,7 +120,7 @@ class Service:
                     *await self._day_figures.samples(),
                 ]
             except LogUnavailable as error:
-                self._looked = []  # what is not known any more is not shown
+                self._looked = []  # unknown figures are not shown
                 _log.warning("look_waits", detail=str(error)[:300])
             await asyncio.sleep(LOOK_SECONDS)
 
@@ -135,7 +135,7 @@ class Service:
         return msgspec.json.encode({"position": sum(self._projector.places)})
 
     async def _page(self, body: bytes) -> bytes | None:
-        """A page of the whole log, which no engine can read."""
+        """A page of the whole log, which engines cannot read."""
         try:
             asked = _read_page(body)
             after = read_places(asked.after, len(self._relays)) if asked.after else (0,) * len(self._relays)
@@ -154,7 +154,7 @@ class Service:
         return msgspec.json.encode(await self._lag_of())
 
     async def _lag_of(self) -> Lag:
-        """Where each shard ends and how far its copies are; a stream that is not known yet is at 0."""
+        """The end of each shard and of its copies; 0 for a stream that is not known yet."""
         shards = []
         for shard, relay in enumerate(self._relays):
             events, spectate = relay.ends()
@@ -178,7 +178,7 @@ class Service:
     def metrics(self) -> str:
         faults = Counter[str]()
         for relay in self._relays:
-            faults.update(relay.chain_faults)  # keeps those that are 0
+            faults.update(relay.chain_faults)  # also those that are 0
         return render(
             [
                 Sample("playmolt_database_read_only", int(self._pool.read_only)),
@@ -206,7 +206,7 @@ class Service:
 
 
 def _label(shard: int, shards: int) -> str:
-    """What a figure says of its shard: nothing where there is one."""
+    """The shard label of a figure; empty if there is one shard."""
     return label("shard", str(shard)) if shards > 1 else ""
 
 
@@ -231,7 +231,7 @@ def _seen(lag: Lag, phases: Mapping[tuple[str, str], int], pending: Mapping[str,
 
 
 async def run(settings: Settings) -> None:
-    """Run until SIGTERM or SIGINT; a batch under way is finished or fenced by the next relay."""
+    """Run until SIGTERM or SIGINT; an unfinished batch is completed or fenced by the next relay."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -268,7 +268,7 @@ async def run(settings: Settings) -> None:
 
 
 def main() -> None:
-    """Run from the command line; exit code 2 for bad settings or another log's, 1 when NATS cannot be reached."""
+    """Run from the command line. Exit code 2 for invalid settings or those of another log, 1 if NATS is unreachable."""
     try:
         settings = from_environment()
     except InvalidSettings as error:

@@ -1,4 +1,4 @@
-"""Whether the projections are what the log says: every row of points, results and ratings."""
+"""Compares the projections with the log: every row of points, results and ratings."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ K = TypeVar("K")
 
 
 async def projection_breaks(pool: Pool, log: EventLog) -> list[Break]:
-    """Compare the projections with the log up to where they hold it; nothing where other rules have made them.
+    """Compare the projections with the log up to their position; no breaks if other rules made them.
 
     Needs two connections of the pool.
     """
@@ -39,10 +39,12 @@ async def projection_breaks(pool: Pool, log: EventLog) -> list[Break]:
             return []
         ends = await places(log)
         if any(position > end for position, end in zip(held_to, ends, strict=True)):
-            told = f"up to position {write_places(held_to)}, and it ends at {write_places(ends)}"
-            return [Break("", 0, f"the projections hold the log {told}")]
+            problem = (
+                f"the projections are at position {write_places(held_to)}, and the log ends at {write_places(ends)}"
+            )
+            return [Break("", 0, problem)]
         breaks = await _results_and_points(connection, log, held_to)
-        # What is wrong with a result is wrong with every rating that follows from it.
+        # A wrong result makes every later rating wrong, too.
         return breaks or await _ratings(connection)
 
 
@@ -101,7 +103,7 @@ async def _ratings(connection: Connection) -> list[Break]:
 
 
 def _differences(said: Mapping[K, Any], stored: Mapping[K, Any], what: str) -> list[Break]:
-    """Where rows are not what the log says, each once."""
+    """The rows that differ from the log, each once."""
     return [
         Break("", 0, f"{what} of {_named(key)}: {_problem(said.get(key), stored.get(key))}")
         for key in sorted({*said, *stored}, key=str)

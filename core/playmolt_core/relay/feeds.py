@@ -1,4 +1,4 @@
-"""The two streams that a shard of the log is copied to, and what a record becomes in each."""
+"""The two streams of a shard of the log, and the message that each holds for a record."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -19,35 +19,35 @@ _TRACE = re.compile(rb'"trace":"(00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2})"')
 
 
 class Streams(Protocol):
-    """What the relay needs of JetStream. Every method may raise BusUnavailable."""
+    """The part of JetStream that the relay uses. Every method may raise BusUnavailable."""
 
     async def state(self, stream: str) -> StreamState | None:
-        """What a stream holds; None when there is none."""
+        """The sequences in a stream; None if the stream does not exist."""
         ...
 
     async def ensure(self, stream: str, stored: Sequence[str], *, first: int, limit: int) -> None:
-        """Make a stream that starts at `first`, unless there is one; it keeps the newest `limit` messages."""
+        """Create a stream that starts at `first` unless it exists; it keeps the newest `limit` messages."""
         ...
 
     async def drop(self, stream: str) -> None:
-        """Take a stream away with all it holds."""
+        """Delete a stream with all its messages."""
         ...
 
     async def held(self, stream: str, sequence: int) -> StoredMessage | None: ...
 
     async def publish(self, messages: Sequence[StreamMessage], *, after: int) -> None:
-        """Store messages behind sequence `after`: all of them, or Fenced."""
+        """Store messages after sequence `after`: all of them, or raise Fenced."""
         ...
 
-    async def tell(self, subject: str, body: bytes) -> None:
-        """Publish on a plain subject; it may be lost."""
+    async def send(self, subject: str, body: bytes) -> None:
+        """Publish on a plain subject; the message may be lost."""
         ...
 
 
 class Feed(msgspec.Struct, frozen=True):
-    """A stream: its name, its subjects, and the message at sequence k made of the record at position k.
+    """A stream: its name, its subjects, and the message at sequence k for the record at position k.
 
-    `public`: it holds what anybody may see.
+    `public`: anyone may see its messages.
     """
 
     stream: str
@@ -57,12 +57,12 @@ class Feed(msgspec.Struct, frozen=True):
 
 
 def game_of(stream: str) -> str:
-    """The type that a stream belongs to: what stands before the first dash."""
+    """The type of a stream: its name up to the first dash."""
     return stream.partition("-")[0]
 
 
 def type_of_stream(stream: str) -> str:
-    """The type of game that a stream is of, a lobby's being the one it seats."""
+    """The game type of a stream; for a lobby, that of the games it fills."""
     kind, _, rest = stream.partition("-")
     return game_of(rest) if kind == "lobby" else kind
 
@@ -73,7 +73,7 @@ def event_message(entry: OutgoingRecord, shards: int = 1) -> StreamMessage:
 
 
 def public_message(entry: OutgoingRecord, shards: int = 1) -> StreamMessage:
-    """The stored public bytes, for anybody; an empty body on a sealed subject where there are none."""
+    """The stored public bytes; for a record without, an empty body on a sealed subject."""
     stream = entry.stream
     if entry.public is None:
         return StreamMessage(subjects.sealed(game_of(stream), stream, shards), b"")
@@ -84,14 +84,14 @@ def public_message(entry: OutgoingRecord, shards: int = 1) -> StreamMessage:
 
 
 def trace_of(entry: OutgoingRecord) -> str:
-    """The trace context of the command that an event came of (W3C traceparent), "" unless it is sampled."""
+    """The trace context of the command that caused an event (W3C traceparent); "" unless it is sampled."""
     found = _TRACE.search(entry.record, entry.record.rfind(_METADATA))
     carried = found[1].decode() if found else ""
     return carried if tracing.sampled(carried) else ""
 
 
 def same(one: StreamMessage, other: StreamMessage) -> bool:
-    """Whether two messages tell the same. Whether a trace is named depends on how its relay is set up."""
+    """Whether two messages are equal apart from the trace, which depends on the settings of the relay."""
     return (one.subject, one.body, _own(one)) == (other.subject, other.body, _own(other))
 
 
@@ -100,7 +100,7 @@ def _own(message: StreamMessage) -> dict[str, str]:
 
 
 def feeds(shard: int, shards: int) -> tuple[Feed, Feed]:
-    """The streams of a shard: the whole records, and what spectators see of them."""
+    """The streams of a shard: complete records, and their public messages."""
     token = f"{shard}." if shards > 1 else ""
     return (
         Feed(

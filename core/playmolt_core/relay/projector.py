@@ -1,4 +1,4 @@
-"""Moves the projections along the log: each finished game counts once, whatever is killed when."""
+"""Advances the projections along the log: each finished game counts exactly once, despite any crash."""
 
 import asyncio
 from functools import partial
@@ -17,14 +17,14 @@ from playmolt_core.relay.results import finished_games
 from playmolt_core.relay.standings import enter, enter_and_rate, rate_all
 
 _KEEP_EVERY: Final = 1_000
-"""Events without a result after which the position is stored: a commit for each would cost more than reading them
+"""Events without a result after which the position is stored: to commit each position costs more than to read them
 again."""
 
 _log = logger("projector")
 
 
 class Projector:
-    """Applies the log to the projections. Any number may run: a chunk counts only for the one that stores it first."""
+    """Applies the log to the projections. Any number may run: only the first to store a chunk applies it."""
 
     def __init__(self, log: EventLog, pool: Pool) -> None:
         self._log = log
@@ -32,11 +32,11 @@ class Projector:
         self._projections = PgProjections(pool)
         self._stored: list[int] | None = None
         self._level = False
-        """Whether the last step came to where the log ended then: under load each commit would be asked after alone."""
+        """Whether the last step reached the end of the log: then it pauses, or it would poll for every commit."""
         self._awake = asyncio.Event()
         self._moved = asyncio.Condition()
         self.places: Places = (0,) * log.shards
-        """The projections hold everything up to here."""
+        """The projections include everything up to here."""
         self.ready = False
         """Whether the last step succeeded."""
 
@@ -44,7 +44,7 @@ class Projector:
         self._awake.set()
 
     async def run(self) -> None:
-        """Apply until cancelled; what fails is tried again after a pause that grows to a bound."""
+        """Apply until cancelled; failures are retried after a pause that grows up to a bound."""
         pause = FIRST_PAUSE
         while True:
             try:
@@ -69,7 +69,7 @@ class Projector:
             self._awake.clear()
 
     async def step(self) -> bool:
-        """Apply the next chunk of each shard; False when there was none. Raises LogUnavailable."""
+        """Apply the next chunk of each shard; False if there was none. Raises LogUnavailable."""
         if self._stored is None:
             held_to = await self._projections.places()
             if held_to is None:
@@ -79,17 +79,17 @@ class Projector:
             await self._reach(held_to)
         self._level = True
         moved = [await self._step(shard, self._stored) for shard in range(self._log.shards)]
-        if None in moved:  # another projector was there
+        if None in moved:  # another projector moved a shard
             self._stored, self._level = None, False
         return any(each is not False for each in moved)
 
     async def _step(self, shard: int, stored: list[int]) -> bool | None:
-        """As `step`, of one shard; None when another projector moved it."""
+        """As `step`, for one shard; None if another projector moved it."""
         newest, reached = await self._log.position(shard), self.places[shard]
         if newest <= reached:
             return False
         read = await self._log.results(reached, CHUNK, shard)
-        # A game that ended since `newest` was read belongs to the next chunk: counted here, it would count twice.
+        # A game that ended after `newest` was read belongs to the next chunk; here it would count twice.
         entries = [entry for entry in read if entry.record.position <= newest]
         position = entries[-1].record.position if len(entries) == CHUNK else newest
         games = list(finished_games(entries))
@@ -108,7 +108,7 @@ class Projector:
             self._moved.notify_all()
 
     async def sync(self, seconds: float) -> bool:
-        """Wait until everything committed before this call is applied; False when it is not after `seconds`."""
+        """Wait until everything committed before this call is applied; False after `seconds`."""
         try:
             async with asyncio.timeout(seconds):
                 wanted = await places(self._log)
@@ -123,9 +123,9 @@ class Projector:
 
 
 async def rebuild(pool: Pool, log: EventLog) -> Places:
-    """Make the projections anew from the log and give the place up to which they hold it.
+    """Rebuild the projections from the log and return the place up to which they include it.
 
-    Readers see the old ones until then. Needs two connections of the pool.
+    Until then readers see the old ones. Needs two connections of the pool.
     """
     async with pool.transaction() as connection:
         await clear(connection)

@@ -1,7 +1,7 @@
-"""Copies a shard of the log to JetStream: sequence k is position k, in order, each once, whatever is killed when.
+"""Copies a shard of the log to JetStream: sequence k is position k, in order, each exactly once, despite any crash.
 
-The stream's own end is the cursor, and a batch is stored only right behind it. So a second relay cannot interleave, a
-lost answer cannot duplicate, and a stream that lost its tail, or all of it, is filled again from the log.
+The end of the stream is the cursor, and a batch is stored only directly after it. So a second relay cannot interleave,
+a lost acknowledgement cannot duplicate, and a stream that lost messages is filled again from the log.
 """
 
 import asyncio
@@ -31,26 +31,26 @@ BATCH_MESSAGES: Final = 500
 BATCH_BYTES: Final = 2 * 1024 * 1024
 POLL_SECONDS: Final = 0.25
 GATHER_SECONDS: Final = 0.005
-"""The longest pause after a small batch: what comes meanwhile travels in one batch, which costs NATS less. With a
-longer one the batches are bursts that every action under way waits for. The first event after a silence never waits."""
+"""The longest pause after a small batch: events that arrive meanwhile form one batch, which costs NATS less. Batches
+after a longer pause would be bursts that delay every action. The first event after a silence never waits."""
 CHECK_SECONDS: Final = 5.0
-"""How long a stream is trusted to end where it did: one that loses its tail while nothing happens tells nobody."""
+"""How long the known end of a stream is trusted: a stream that loses its tail does not report it."""
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 5.0
 LONGEST_PAUSE_BROKEN: Final = 30.0
 STILL_SECONDS: Final = 5.0
-"""A relay whose last step is that long ago hangs on a server that does not answer."""
+"""A relay whose last step is older hangs on a server that does not answer."""
 
 _read = msgspec.json.Decoder(Record).decode
 _log = logger("relay")
 
 
 class FeedBroken(Exception):
-    """A stream and the log disagree about the past: a human must look before anything is published."""
+    """A stream and the log disagree about the past. Nothing is published until an operator has decided."""
 
 
 class Relay:
-    """Copies a shard to its two streams. `limit` is how many of the newest messages each of them keeps."""
+    """Copies a shard to its two streams. Each keeps the newest `limit` messages."""
 
     def __init__(self, log: EventLog, streams: Streams, limit: int, shard: int = 0) -> None:
         self._log = log
@@ -62,42 +62,42 @@ class Relay:
         self._checked_at = -math.inf
         self._unpublished: list[OutgoingRecord] = []
         self._ahead: tuple[int, asyncio.Task[Sequence[OutgoingRecord]]] | None = None
-        """What is read behind a position while what comes before it is published: a stream that is filled again is full
-        in three quarters of the time."""
+        """The read after a position, while the events before it are published: this fills a stream in three quarters of
+        the time."""
         self._published_to = 0
-        """Up to where the lobby was told: a stream that is filled again tells nothing again."""
+        """The last position published to the lobby: a stream that is filled again publishes nothing twice."""
         self._stepped_at = -math.inf
         self._awake = asyncio.Event()
         self.ready = False
         """Whether the last step succeeded."""
         self.rebuilds = dict.fromkeys((feed.stream for feed in self._feeds), 0)
-        """How often each stream was made anew because somebody else published there."""
+        """How often each stream was rebuilt because another client had published to it."""
         self.chain_faults = dict.fromkeys((game for games in ENGINES.values() for game in games), 0)
-        """Records of each type whose hash is not that of what they say."""
+        """Records by game type whose hash does not match their content."""
         self._examined = 0
         self.lag_seconds = Histogram()
         self.batch_sizes = Histogram(SIZES)
 
     @property
     def moving(self) -> bool:
-        """Whether it copies: the last step succeeded, a moment ago."""
+        """Whether it copies: a recent step succeeded."""
         return self.ready and time.monotonic() < self._stepped_at + STILL_SECONDS
 
     def wake(self) -> None:
         self._awake.set()
 
     def recheck(self) -> None:
-        """Look at once whether the streams still end where they did: the connection was lost or is back."""
+        """Check the ends of the streams at once: the connection was lost or is back."""
         self._checked_at = -math.inf
         self._awake.set()
 
     def ends(self) -> tuple[int, int]:
-        """Where the stream of events and that of spectators end as they were last seen; 0 is not known."""
+        """The last known ends of the streams of events and of spectators; 0 means unknown."""
         events, spectate = (self._tails.get(feed.stream, 0) for feed in self._feeds)
         return events, spectate
 
     async def run(self) -> None:
-        """Copy until cancelled; what fails is tried again after a pause that grows to a bound."""
+        """Copy until cancelled; failures are retried after a pause that grows up to a bound."""
         try:
             await self._run()
         finally:
@@ -116,7 +116,7 @@ class Relay:
                 continue
             self.ready, self._stepped_at, pause = True, time.monotonic(), FIRST_PAUSE
             if moved < BATCH_MESSAGES // 2:
-                # As long as the batch took: half of the time is left to others, and the pause grows with the load.
+                # As long as the batch took: this leaves half of the time to others, and the pause grows with the load.
                 await asyncio.sleep(min(GATHER_SECONDS, self._stepped_at - started) if moved else 0)
                 await self._sleep()
 
@@ -140,9 +140,9 @@ class Relay:
             self._awake.clear()
 
     async def step(self) -> int:
-        """Copy the next batch and give its size; 0 when there was nothing to copy.
+        """Copy the next batch and return its size; 0 if there is nothing to copy.
 
-        Raises FeedBroken, and BusUnavailable or LogUnavailable when it is not known what came of the batch.
+        Raises FeedBroken. BusUnavailable and LogUnavailable: it is unknown whether the batch was stored.
         """
         await self._check_streams()
         after = min(self._tails.values())
@@ -164,7 +164,7 @@ class Relay:
         return len(entries)
 
     async def _read(self, after: int) -> Sequence[OutgoingRecord]:
-        """The next batch; behind a full one the following is begun to be read."""
+        """The next batch; after a full batch, start to read the following one."""
         if self._ahead and self._ahead[0] == after:
             (_, reading), self._ahead = self._ahead, None
             entries = await reading
@@ -184,7 +184,7 @@ class Relay:
             self._ahead = None
 
     def _examine(self, entries: Sequence[OutgoingRecord]) -> None:
-        """Compute the hashes again: `log.append` takes an engine's word for them, and nobody else looks so soon."""
+        """Recompute the hashes: `log.append` trusts the engine, and no other check comes so soon."""
         for entry in entries:
             if entry.position <= self._examined:
                 continue
@@ -222,7 +222,9 @@ class Relay:
     async def _check_end(self) -> None:
         position, furthest = await self._log.position(self._shard), max(self._tails.values())
         if furthest > position:
-            raise FeedBroken(f"the log ends at {position}, its copy at {furthest}: the database was set back")
+            raise FeedBroken(
+                f"the log ends at {position}, its copy at {furthest}: the database was reset to an earlier state"
+            )
 
     async def _copy(self, feed: Feed, entries: Sequence[OutgoingRecord]) -> None:
         tail = self._tails[feed.stream]
@@ -230,7 +232,7 @@ class Relay:
         for messages in _batches([feed.message(entry) for entry in waiting]):
             try:
                 await self._streams.publish(messages, after=tail)
-            except Fenced:  # another relay was faster, or an answer was lost
+            except Fenced:  # another relay was faster, or an acknowledgement was lost
                 self._tails[feed.stream] = await self._opened(feed)
                 self._awake.set()
                 return
@@ -240,47 +242,51 @@ class Relay:
                 self._unpublished += [entry for entry in stored if entry.lobby is not None]
 
     async def _publish_lobby(self) -> None:
-        """Say what the lobby shows now, once it is in both streams. Of two relays the one that stored it says it."""
+        """Publish lobby messages that are in both streams. Of two relays, the one that stored it publishes."""
         stored = min(self._tails.values())
         while self._unpublished and self._unpublished[0].position <= stored:
             entry = self._unpublished.pop(0)
             if entry.position > self._published_to:
-                await self._streams.tell(subjects.lobby(game_of(entry.stream)), entry.lobby or b"")
+                await self._streams.send(subjects.lobby(game_of(entry.stream)), entry.lobby or b"")
                 self._published_to = entry.position
 
     async def _opened(self, feed: Feed) -> int:
-        """The end of a stream, made where it is missing and compared with the log where it is not."""
+        """The end of a stream, which is created if missing and otherwise compared with the log."""
         position, state = await self._made(feed)
         if state.last >= state.first > 0 and not (await self._held(feed, state.last)).fenced:
             await self._rebuild_stream(feed, position, state)
             position, state = await self._made(feed)
         if state.last > max(position, await self._log.position(self._shard)):
-            raise FeedBroken(f"{feed.stream} is at {state.last}, the log at {position}: the database was set back")
+            raise FeedBroken(
+                f"{feed.stream} is at {state.last}, the log at {position}: the database was reset to an earlier state"
+            )
         if state.last >= state.first > 0:
             await self._compare(feed, state.last)
         return state.last
 
     async def _made(self, feed: Feed) -> tuple[int, StreamState]:
-        """The position of the log, and what a stream holds that is there by then."""
+        """The position of the log, and the state of a stream that exists by then."""
         position = await self._log.position(self._shard)
-        # Behind what was archived, too: the stream may keep more than it did then.
+        # After archived positions, too: the stream may keep more messages now than at that time.
         oldest_kept = max(1, position - self._limit + 1, await self._log.archived_to(self._shard) + 1)
         await self._streams.ensure(feed.stream, feed.subjects, first=oldest_kept, limit=self._limit)
         state = await self._streams.state(feed.stream)
         if state is None:
-            raise BusUnavailable(f"stream {feed.stream} was there a moment ago and is not")
+            raise BusUnavailable(f"stream {feed.stream} was deleted a moment ago")
         return position, state
 
     async def _rebuild_stream(self, feed: Feed, position: int, state: StreamState) -> None:
-        """Drop a stream that ends in what others published, to be filled again from the log.
+        """Delete a stream that ends in messages of other clients, to fill it again from the log.
 
-        A message alone cannot be taken out so that its sequence is free again. What the relay itself stored has to
-        agree with the log as ever: a log that was set back is not mended away.
+        A single message cannot be removed so that its sequence becomes free. The messages of the relay must still agree
+        with the log: this never hides a log that was reset to an earlier state.
         """
         own = await self._end_of_own(feed, state)
         if own >= state.first:
             if own > position:
-                raise FeedBroken(f"{feed.stream} is at {own}, the log at {position}: the database was set back")
+                raise FeedBroken(
+                    f"{feed.stream} is at {own}, the log at {position}: the database was reset to an earlier state"
+                )
             await self._compare(feed, own)
         await self._streams.drop(feed.stream)
         self._published_to = max(self._published_to, own)
@@ -288,8 +294,8 @@ class Relay:
         _log.error("feed_mended", stream=feed.stream, foreign_from=own + 1, foreign_to=state.last)
 
     async def _end_of_own(self, feed: Feed, state: StreamState) -> int:
-        """The last sequence that a relay stored: everything behind the first foreign message is foreign, since relays
-        store nothing behind one."""
+        """The last sequence that a relay stored. All messages after the first foreign one are foreign, since relays
+        store nothing after one."""
         own, foreign = state.first - 1, state.last
         while foreign - own > 1:
             middle = (own + foreign) // 2
@@ -301,27 +307,27 @@ class Relay:
 
     async def _held(self, feed: Feed, sequence: int) -> StoredMessage:
         held = await self._streams.held(feed.stream, sequence)
-        if held is None:  # pushed out by a newer one, or the stream is gone again
-            raise BusUnavailable(f"{feed.stream} no longer holds {sequence}")
+        if held is None:  # replaced by a newer one, or the stream was deleted again
+            raise BusUnavailable(f"{feed.stream} no longer holds sequence {sequence}")
         return held
 
     async def _compare(self, feed: Feed, sequence: int) -> None:
         entries = await self._log.outgoing(sequence - 1, 1, self._shard)
         held = await self._held(feed, sequence)
-        if not held.fenced:  # so soon again
-            raise BusUnavailable(f"somebody else publishes into {feed.stream}")
+        if not held.fenced:  # again, so soon
+            raise BusUnavailable(f"another client publishes to {feed.stream}")
         if not entries or not same(feed.message(entries[0]), held.message):
-            raise FeedBroken(f"{feed.stream} holds something else at {sequence} than the log")
+            raise FeedBroken(f"{feed.stream} differs from the log at {sequence}")
 
 
 def _discard_result(reading: "asyncio.Task[Sequence[OutgoingRecord]]") -> None:
-    """What a reading that nobody waits for any more came to; asyncio complains of an error that nobody asked for."""
+    """Retrieve the result of an abandoned read: asyncio reports errors that are never retrieved."""
     if not reading.cancelled():
         reading.exception()
 
 
 def _batches(messages: Sequence[StreamMessage]) -> Iterator[Sequence[StreamMessage]]:
-    """Cut messages into batches that the server takes at once."""
+    """Cut messages into batches that the server accepts."""
     first = size = 0
     for number, message in enumerate(messages):
         size += len(message.body)

@@ -1,4 +1,4 @@
-"""Finished games out of the log: who sat where, what each seat got, and whether the game is rated."""
+"""Finished games from the log: seats with their results, and whether the game is rated."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -18,12 +18,12 @@ from playmolt_core.relay.feeds import game_of
 
 _log = logger("projector")
 _FEWEST_TO_RATE: Final = 2
-"""Agents that are not house, and seats that compete, of a game that is rated."""
+"""Of non-house agents, and of competing seats, in a rated game."""
 _Points = Annotated[int, Meta(ge=-(2**53), le=2**53)]
 
 
 class FinishedSeat(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """A seat as its game ended; `version` is "" for an agent that said none."""
+    """A seat at the end of its game; `version` is "" for an agent without one."""
 
     agent_id: str
     points: int
@@ -34,7 +34,7 @@ class FinishedSeat(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class FinishedGame(msgspec.Struct, frozen=True, gc=False):
-    """A game that ended with a result, its seats in the order of the results."""
+    """A game that ended with results, its seats in the order of the results."""
 
     game_id: str
     game_type: str
@@ -50,7 +50,7 @@ class FinishedGame(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Unplaced(Identity, frozen=True, kw_only=True):
-    """A result of a game that does not say how its seats are placed."""
+    """A result of a game that does not place its seats."""
 
     agent_id: str
     points: _Points
@@ -58,7 +58,7 @@ class _Unplaced(Identity, frozen=True, kw_only=True):
 
 
 def finished_games(entries: Iterable[LogEntry]) -> Iterator[FinishedGame]:
-    """The games that records of type `game_end` end; one without readable results is told and skipped."""
+    """The games ended by records of type `game_end`; one without readable results is logged and skipped."""
     for entry in entries:
         record = entry.record
         game_type = game_of(record.stream)
@@ -85,7 +85,7 @@ def _seat(result: Any) -> FinishedSeat:
 
 @cache
 def _reader(game_type: str) -> Callable[[bytes | msgspec.Raw], Any]:
-    """What reads a `game_end` of a type."""
+    """The decoder of `game_end` for a game type."""
     messages = bot_games().get(game_type)
     result: Any = (messages and messages.result) or _Unplaced
     ended = msgspec.defstruct("Ended", [("results", list[result])])

@@ -1,4 +1,4 @@
-"""What finished games change in the projections: points, results, and ratings from their place on."""
+"""Applies finished games to the projections: points, results, and OpenSkill ratings (arena.md, "Rating")."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -26,7 +26,7 @@ from playmolt_core.relay.results import FinishedGame
 
 
 class Ladder:
-    """The lines of the agents of one game type. An agent has to be learnt before it is rated."""
+    """The ratings of the agents of one game type. Call `learn` for an agent before it is rated."""
 
     def __init__(self) -> None:
         self._model = PlackettLuce()
@@ -34,7 +34,7 @@ class Ladder:
         self._newest: dict[str, Step] = {}
 
     def learn(self, steps: Iterable[Step]) -> None:
-        """Take what lines came to before the games that are rated here."""
+        """Load the ratings from before the games to rate."""
         for step in steps:
             self._lines[step.agent_id, step.version] = step.line
             known = self._newest.get(step.agent_id)
@@ -42,7 +42,7 @@ class Ladder:
                 self._newest[step.agent_id] = step
 
     def rate(self, seats: Sequence[RatedSeat]) -> list[Step]:
-        """Rate the seats of one game, the best first."""
+        """Rate the seats of one game, best first."""
         before = [self._line(seat) for seat in seats]
         rated = self._model.rate(
             [[self._model.rating(mu=line.mu, sigma=line.sigma)] for line in before],
@@ -69,18 +69,18 @@ class Ladder:
 
 
 def by_game(seats: Iterable[RatedSeat]) -> Iterator[list[RatedSeat]]:
-    """Cut seats, in the order of their games, into games, each with the best seat first."""
+    """Group seats, in the order of their games, by game, each with the best seat first."""
     for _, game in groupby(seats, key=lambda seat: seat.place):
         yield sorted(game, key=lambda seat: seat.rank)
 
 
 _GAMES: Final = 500
-"""Rated at a time."""
+"""Games rated at a time."""
 BEFORE_ALL: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 async def enter(connection: Connection, games: Iterable[FinishedGame]) -> None:
-    """Enter points and results of games, not rated yet."""
+    """Enter the points and results of games, without rating them."""
     scores, results = [], []
     for game in games:
         if not game.private:
@@ -91,7 +91,7 @@ async def enter(connection: Connection, games: Iterable[FinishedGame]) -> None:
 
 
 async def enter_and_rate(connection: Connection, games: Iterable[FinishedGame]) -> None:
-    """Enter games and work out anew what follows the earliest of them: one may be older than games that are rated."""
+    """Enter games and rate again from the earliest of them: one may be older than games already rated."""
     games = list(games)
     await enter(connection, games)
     rated = [game for game in games if game.rated]
@@ -101,13 +101,13 @@ async def enter_and_rate(connection: Connection, games: Iterable[FinishedGame]) 
 
 
 async def rate_all(connection: Connection) -> None:
-    """Rate all games that are entered."""
+    """Rate all entered games."""
     for game_type in await rated_types(connection):
         await _rate(connection, game_type, BEFORE_ALL)
 
 
 async def _rate(connection: Connection, game_type: str, since: datetime) -> None:
-    """Rate the games of a type that ended at a time or later, anew where they were rated already."""
+    """Rate the games of a type that ended at or after a time, including those that were rated already."""
     before = place = Place(since, "")
     ladder, learnt = Ladder(), set[str]()
     while seats := await rated_seats(connection, game_type, place, _GAMES):
@@ -119,7 +119,7 @@ async def _rate(connection: Connection, game_type: str, since: datetime) -> None
 
 
 def results_of(game: FinishedGame) -> list[SeatResult]:
-    """The rows of a game."""
+    """The result rows of a game."""
     return [
         SeatResult(
             game_id=game.game_id,

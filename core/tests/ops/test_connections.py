@@ -1,4 +1,4 @@
-"""Who stays and who goes: the door with connections that are moved by hand."""
+"""Who stays and who goes: the limiter with connections that are moved by hand."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -44,27 +44,27 @@ class Line(asyncio.Transport):
 
 
 class Clock:
-    def __init__(self, door: ConnectionLimiter) -> None:
-        self.seconds, self._door = 1000.0, door
-        door.now = lambda: self.seconds
+    def __init__(self, limiter: ConnectionLimiter) -> None:
+        self.seconds, self._limiter = 1000.0, limiter
+        limiter.now = lambda: self.seconds
 
     def move(self, seconds: float) -> None:
         self.seconds += seconds
-        for held in tuple(self._door._all):
-            held.look(self.seconds)
+        for held in tuple(self._limiter._all):
+            held.check(self.seconds)
 
 
 @pytest.fixture
-async def door() -> AsyncIterator[ConnectionLimiter]:
+async def limiter() -> AsyncIterator[ConnectionLimiter]:
     made = ConnectionLimiter(Bounds(total=4, per_address=2, spare=1))
     yield made
     if made._timer:
         made._timer.cancel()
 
 
-def entered(door: ConnectionLimiter, address: str = "192.0.2.1") -> tuple[ClientConnection, Line]:
+def entered(limiter: ConnectionLimiter, address: str = "192.0.2.1") -> tuple[ClientConnection, Line]:
     line = Line(address)
-    held = door.admit(line)
+    held = limiter.admit(line)
     assert held
     return held, line
 
@@ -72,9 +72,9 @@ def entered(door: ConnectionLimiter, address: str = "192.0.2.1") -> tuple[Client
 @pytest.mark.parametrize(
     ("stands", "seconds"), [("rests", 75), ("sends_head", 10), ("sends_body", 35), ("is_answered", 0)]
 )
-async def test_each_state_has_its_time(door: ConnectionLimiter, stands: str, seconds: float) -> None:
-    clock = Clock(door)
-    held, line = entered(door)
+async def test_each_state_has_its_time(limiter: ConnectionLimiter, stands: str, seconds: float) -> None:
+    clock = Clock(limiter)
+    held, line = entered(limiter)
     getattr(held, stands)()
     clock.move(seconds - 1 if seconds else 10_000)
     assert line.ended == ""
@@ -82,9 +82,9 @@ async def test_each_state_has_its_time(door: ConnectionLimiter, stands: str, sec
     assert line.ended == ("closed" if seconds else "")
 
 
-async def test_what_was_closed_and_is_not_taken_is_aborted(door: ConnectionLimiter) -> None:
-    clock = Clock(door)
-    held, line = entered(door)
+async def test_what_was_closed_and_is_not_taken_is_aborted(limiter: ConnectionLimiter) -> None:
+    clock = Clock(limiter)
+    held, line = entered(limiter)
     held.closes()
     line.close()
     clock.move(9)
@@ -93,9 +93,9 @@ async def test_what_was_closed_and_is_not_taken_is_aborted(door: ConnectionLimit
     assert line.ended == "aborted"
 
 
-async def test_answers_that_nobody_reads_end_their_connection(door: ConnectionLimiter) -> None:
-    clock = Clock(door)
-    held, line = entered(door)
+async def test_answers_that_nobody_reads_end_their_connection(limiter: ConnectionLimiter) -> None:
+    clock = Clock(limiter)
+    held, line = entered(limiter)
     held.is_answered()
     line.unread = 100_000
     held.is_unread()
@@ -110,57 +110,57 @@ async def test_answers_that_nobody_reads_end_their_connection(door: ConnectionLi
     assert line.ended == "aborted"
 
 
-async def test_the_oldest_idle_one_of_an_address_goes_first(door: ConnectionLimiter) -> None:
-    (first, one), (second, two) = entered(door), entered(door)
+async def test_the_oldest_idle_one_of_an_address_goes_first(limiter: ConnectionLimiter) -> None:
+    (first, one), (second, two) = entered(limiter), entered(limiter)
     first.is_answered()
     first.rests()  # now the second has waited longer
-    _, three = entered(door)
+    _, three = entered(limiter)
     assert (one.ended, two.ended, three.ended) == ("", "aborted", "")
     second.gone()  # its server hears of it later
-    assert len(door) == 2
+    assert len(limiter) == 2
 
 
-async def test_the_oldest_idle_one_of_all_goes_first(door: ConnectionLimiter) -> None:
-    lines = [entered(door, f"192.0.2.{number}")[1] for number in range(1, 5)]
-    entered(door, "192.0.2.9")
+async def test_the_oldest_idle_one_of_all_goes_first(limiter: ConnectionLimiter) -> None:
+    lines = [entered(limiter, f"192.0.2.{number}")[1] for number in range(1, 5)]
+    entered(limiter, "192.0.2.9")
     assert [line.ended for line in lines] == ["aborted", "", "", ""]
-    assert len(door) == 4
+    assert len(limiter) == 4
 
 
-async def test_who_is_answered_is_not_put_out_and_what_is_left_is_for_probes(door: ConnectionLimiter) -> None:
+async def test_who_is_answered_is_not_put_out_and_what_is_left_is_for_probes(limiter: ConnectionLimiter) -> None:
     for _ in range(2):
-        entered(door)[0].is_answered()
-    spare, line = entered(door)
+        entered(limiter)[0].is_answered()
+    spare, line = entered(limiter)
     assert spare.spare
-    entered(door)  # a spare one that waits gives way to the next
+    entered(limiter)  # a spare one that waits gives way to the next
     assert line.ended == "aborted"
-    another, _ = entered(door, "192.0.2.2")
+    another, _ = entered(limiter, "192.0.2.2")
     assert not another.spare
 
 
-async def test_without_any_room_nobody_is_taken(door: ConnectionLimiter) -> None:
+async def test_without_any_room_nobody_is_taken(limiter: ConnectionLimiter) -> None:
     for _ in range(3):
-        entered(door)[0].is_answered()
-    assert door.admit(Line()) is None
+        entered(limiter)[0].is_answered()
+    assert limiter.admit(Line()) is None
 
 
-async def test_who_goes_leaves_room_and_nothing_else(door: ConnectionLimiter) -> None:
+async def test_who_goes_leaves_room_and_nothing_else(limiter: ConnectionLimiter) -> None:
     for _ in range(3):
-        helds = [entered(door, f"192.0.2.{number}")[0] for number in (1, 2, 3)]
+        helds = [entered(limiter, f"192.0.2.{number}")[0] for number in (1, 2, 3)]
         for held in helds:
             held.is_answered()
             held.gone()
             held.gone()
-    assert (len(door), len(door.waiting), door._addresses, door._spare) == (0, 0, {}, 0)
+    assert (len(limiter), len(limiter.waiting), limiter._addresses, limiter._spare) == (0, 0, {}, 0)
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [("2001:db8::1", "2001:db8::2"), ("::ffff:192.0.2.1", "192.0.2.1"), ("fe80::1%eth0", "fe80::2")]
 )
-async def test_addresses_of_one_customer_count_together(door: ConnectionLimiter, one: str, other: str) -> None:
-    entered(door, one)[0].is_answered()
-    entered(door, other)[0].is_answered()
-    assert entered(door, one)[0].spare
+async def test_addresses_of_one_customer_count_together(limiter: ConnectionLimiter, one: str, other: str) -> None:
+    entered(limiter, one)[0].is_answered()
+    entered(limiter, other)[0].is_answered()
+    assert entered(limiter, one)[0].spare
 
 
 async def test_the_timer_looks_by_itself_and_ends_with_the_last() -> None:

@@ -72,10 +72,10 @@ def _in_url(host: str) -> str:
 
 async def _serve_until_told(app: App, opened: socket.socket) -> None:
     # It is asked by one engine, or from one machine: one address may have all.
-    door = ConnectionLimiter(Bounds(total=MAX_CONNECTIONS, per_address=MAX_CONNECTIONS))
+    limiter = ConnectionLimiter(Bounds(total=MAX_CONNECTIONS, per_address=MAX_CONNECTIONS))
     config = uvicorn.Config(
         app,
-        http=type("ChainProtocol", (BoundedProtocol,), {"door": door}),
+        http=type("ChainProtocol", (BoundedProtocol,), {"limiter": limiter}),
         lifespan="off",
         log_level="warning",
         access_log=False,

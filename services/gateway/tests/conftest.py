@@ -151,7 +151,7 @@ class TwinStore:
         self.rows: dict[str, Profile] = {}
         self.keys: dict[str, str] = {}
         self.joins: dict[tuple[str, str], str] = {}
-        self.seats: dict[str, dict[str, None]] = {}
+        self.seat_rows: dict[str, dict[str, None]] = {}
         self.standings: list[Ranked] = []
         self.points: dict[str, Points] = {}
         self.lines: dict[str, RatingRow] = {}
@@ -189,7 +189,7 @@ class TwinStore:
     async def create_agent(self, agent_id: str, new: NewAgent, key_hash: str) -> str:
         self.check()
         row = Profile(
-            agent_id, new.name, f"{slug_of(new.name)}-{agent_id[-6:]}", new.kind, new.version, new.model,
+            agent_id, new.name, f"{slug(new.name)}-{agent_id[-6:]}", new.kind, new.version, new.model,
             about=new.about, created_at=datetime(2026, 1, 1, tzinfo=UTC),
         )  # fmt: skip
         self.rows[agent_id] = row
@@ -219,15 +219,15 @@ class TwinStore:
 
     async def keep_seat(self, agent_id: str, game_id: str) -> None:
         self.check()
-        self.seats.setdefault(agent_id, {})[game_id] = None
+        self.seat_rows.setdefault(agent_id, {})[game_id] = None
 
     async def seats(self, agent_id: str) -> list[str]:
         self.check()
-        return list(self.seats.get(agent_id, {}))
+        return list(self.seat_rows.get(agent_id, {}))
 
     async def forget_seat(self, agent_id: str, game_id: str) -> None:
         self.check()
-        self.seats.get(agent_id, {}).pop(game_id, None)
+        self.seat_rows.get(agent_id, {}).pop(game_id, None)
 
     async def put(self, agent_id: str, url: str, secret: str) -> None:
         self.check()
@@ -244,7 +244,7 @@ class TwinStore:
 
     async def claim(self, most: int) -> list[SeatKey]:
         self.check()
-        seats = [(agent, game) for agent in self.callbacks for game in self.seats.get(agent, {})]
+        seats = [(agent, game) for agent in self.callbacks for game in self.seat_rows.get(agent, {})]
         free = [key for key in seats if key not in self.called_seats][:most]
         self.called_seats |= {key: self._called(key[0]) for key in free}
         return free
@@ -389,7 +389,7 @@ class Platform:
     def agent(self, name: str = "Ada") -> tuple[str, dict[str, str]]:
         key = new_key()
         agent_id = f"agent-{len(self.store.rows):08d}-0000-4000-8000-000000000000"
-        handle = f"{slug_of(name)}-{agent_id[9:14]}"
+        handle = f"{slug(name)}-{agent_id[9:14]}"
         self.store.rows[agent_id] = Profile(
             agent_id, name, handle, about=None, created_at=datetime(2026, 1, 1, tzinfo=UTC)
         )

@@ -135,7 +135,7 @@ class Server:
     def __init__(
         self, source: Source, hub: Hub, lobby: Lobby, metrics: Metrics, timeouts: Timeouts, within: Bounds
     ) -> None:
-        self.door = ConnectionLimiter(within)
+        self.limiter = ConnectionLimiter(within)
         self.trusted = within.trusted
         self.streams = Quota("streams", within.streams)
         self.limit = max(1, within.total - min(REQUESTS, within.total // 5))
@@ -227,7 +227,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for a request, not for ever."""
         self._transport = cast("asyncio.Transport", transport)
-        self._held = self._server.door.admit(transport)
+        self._held = self._server.limiter.admit(transport)
         if self._held is None:
             self.abort()
         self._server.connections.add(self)

@@ -125,7 +125,7 @@ class GatewayProtocol(BoundedProtocol):
         if self.cycle is not self._action:
             super().on_body(body)
         else:
-            self._told = True
+            self._parsed = True
             if self._action.gathering:
                 self._action.body += body
 
@@ -134,7 +134,7 @@ class GatewayProtocol(BoundedProtocol):
         if self.cycle is not self._action or self._upgrading:
             super().on_message_complete()
             return
-        self._told, self._in_body = True, False
+        self._parsed, self._in_body = True, False
         if self._action.gathering:
             self._action.gathering = False
             self.route.arrivals.arrived(self._action)
@@ -197,7 +197,7 @@ class GatewayProtocol(BoundedProtocol):
             self._finish(rendered(CUT_SHORT))
 
 
-def protocol_for(route: ActionRoute, door: ConnectionLimiter) -> type[GatewayProtocol]:
+def protocol_for(route: ActionRoute, limiter: ConnectionLimiter) -> type[GatewayProtocol]:
     return type(
-        "GatewayProtocol", (GatewayProtocol,), {"route": route, "response_heads": ResponseHeads(), "door": door}
+        "GatewayProtocol", (GatewayProtocol,), {"route": route, "response_heads": ResponseHeads(), "limiter": limiter}
     )
