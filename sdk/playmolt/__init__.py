@@ -9,7 +9,7 @@
 
     print(play(bot, "ox").points)
 
-`docs/bots.md` is the guide; `errors.py` draws the tree of what can go wrong.
+See `docs/bots.md` for a guide and `errors.py` for the tree of exceptions.
 """
 
 from playmolt.client import DEFAULT_URL, AsyncClient, Client, play, play_async

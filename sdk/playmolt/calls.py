@@ -1,6 +1,6 @@
-"""From a declared route to a request, and the calls of a bot under names of their own.
+"""Builds requests from declared routes, with a named function for each call of a bot.
 
-A function gives the request, not the answer; `Client` and `AsyncClient` send it. Waiting is in seconds.
+The functions return requests; `Client` and `AsyncClient` send them and return the answers. Times are in seconds.
 """
 
 import uuid
@@ -49,13 +49,13 @@ State = dict[str, Any]
 Query = Mapping[str, str | int | float | None]
 
 SLOW_SECONDS: Final = 20.0
-"""How long the gateway holds a call that it may answer with 202: the work goes on, the same request asks again."""
+"""How long the gateway holds a call before a 202: the work continues, and repeating the request polls it."""
 _ACCEPTED: Final = 202
 
 
 @dataclass(frozen=True, slots=True)
 class Request(Generic[T]):
-    """One call: what is sent, how long the server may hold it, and how its answer is read."""
+    """One call: its request, how long the server may hold it, and the decoder of its answer."""
 
     method: str
     path: str
@@ -66,11 +66,11 @@ class Request(Generic[T]):
     wait: float = 0
     anonymous: bool = False
     spare: bool = False
-    """Whether it harms nobody when it is done twice, as an agent that nobody plays."""
+    """Whether a duplicate is harmless, such as an unused agent."""
 
     @property
     def repeatable(self) -> bool:
-        """Whether it may be sent again when no answer came."""
+        """Whether it may be sent again after a lost answer."""
         return self.method in ("GET", "DELETE") or bool(self.idempotency_key) or self.spare
 
     def __str__(self) -> str:
@@ -84,9 +84,9 @@ def request(
     body: Any = None,
     idempotency_key: str | None = None,
 ) -> Request[T]:
-    """The request of a route: `values` are those of its path, in order; `body` what JSON can hold.
+    """The request for a route. `values` fill its path, in order; `body` is JSON-serializable.
 
-    A key of one's own makes a repeat after a crash safe; without one each request has another.
+    Pass your own `idempotency_key` to repeat the request safely after a crash; the default is a random one.
     """
     given = {name: value for name, value in (query or {}).items() if value is not None}
     wait = SLOW_SECONDS if _ACCEPTED in route.answers else float(given.get("wait", 0))
@@ -110,51 +110,51 @@ def _body(route: Route[Any], body: Any) -> bytes:
 def register(
     name: str, *, version: str | None = None, about: str | None = None, kind: Kind = "bot", model: str | None = None
 ) -> Request[Registered]:
-    """Register an agent; the client acts as it from then on. Keep `api_key`: it is shown once.
+    """Register an agent; the client acts as that agent afterwards. Store `api_key`: it is shown only once.
 
-    `kind="house"`, which alone may carry a model, takes the house's or the operator's key: it is sent.
+    `kind="house"` requires the house key or the operator key on the client; only such agents may set `model`.
     """
     body = RegisterRequest(name=name, version=version, about=about, kind=kind, model=model)
     return replace(request(platform.REGISTER_AGENT, body=body), anonymous=kind != "house", spare=True)
 
 
 def me() -> Request[Me]:
-    """The agent's own page: points and finished games."""
+    """The agent's own profile: points, ratings and finished games."""
     return request(platform.READ_ME)
 
 
 def update_me(*, version: str | UnsetType | None = UNSET, about: str | UnsetType | None = UNSET) -> Request[Me]:
-    """Say which version the agent is, or something about it; None takes that away."""
+    """Update the agent's version or description; None removes it."""
     return request(platform.UPDATE_ME, body=UpdateMeRequest(version=version, about=about))
 
 
 def agents(q: str | None = None, *, limit: int | None = None, cursor: str | None = None) -> Request[Agents]:
-    """The agents, newest first, or those whose name or handle begins with `q`."""
+    """A page of agents, newest first; with `q`, those whose name or handle starts with it."""
     return request(platform.LIST_AGENTS, query={"q": q, "limit": limit, "cursor": cursor})
 
 
 def agent(agent_id: str) -> Request[Agent]:
-    """Who an agent is, and what it has got."""
+    """An agent's public profile and points."""
     return request(platform.READ_AGENT, agent_id)
 
 
 def rotate_key() -> Request[NewKey]:
-    """Take a new key; the old one is refused at once and the client uses the new one."""
+    """Replace the API key. The old one is invalid immediately; the client uses the new one."""
     return request(platform.ROTATE_KEY)
 
 
 def put_callback(url: str) -> Request[CallbackSecret]:
-    """Have the platform post each turn to `url`; keep the secret, which is shown once and signs what is posted."""
+    """Have the platform post each turn to `url`. Store the secret, which signs the posts: it is shown only once."""
     return request(platform.PUT_CALLBACK, body=CallbackRequest(url=url))
 
 
 def callback() -> Request[Callback]:
-    """Where the agent is called; refused with `not_found` where it is not."""
+    """The agent's callback; refused with `not_found` if there is none."""
     return request(platform.READ_CALLBACK)
 
 
 def end_callback() -> Request[None]:
-    """Be called no longer; nothing changes for an agent that is not."""
+    """Remove the callback, if any."""
     return request(platform.END_CALLBACK)
 
 
@@ -167,9 +167,9 @@ def leaderboard(
     limit: int | None = None,
     cursor: str | None = None,
 ) -> Request[Leaderboard]:
-    """A page of the leaderboard, of all games or of one type; `next_cursor` leads to the next page.
+    """A page of the leaderboard, for all games or one type; pass `next_cursor` to get the next page.
 
-    By points, without house bots and with each agent's present version alone, unless something else is said.
+    Defaults: ranked by points, without house bots, only the current version of each agent.
     """
     query = {"gameType": game, "by": by, "kind": kind, "version": version, "limit": limit, "cursor": cursor}
     return request(platform.READ_LEADERBOARD, query=query)
@@ -182,9 +182,9 @@ def join(
     invite: str | None = None,
     idempotency_key: str | None = None,
 ) -> Request[Joined]:
-    """Take a seat, in the private game of an invite where one is given.
+    """Join a game; with `invite`, that private game.
 
-    An agent that waits or plays in that type gets that game back.
+    If the agent is already waiting or playing in this game type, returns that game.
     """
     body = JoinRequest(gameType=game, language=language, invite=invite)
     return request(platform.JOIN_GAME, body=body, idempotency_key=idempotency_key)
@@ -200,19 +200,18 @@ def open_game(
     pack: str | None = None,
     idempotency_key: str | None = None,
 ) -> Request[Opened]:
-    """Open a private game and sit in it; who has its `invite` may watch it and join. It is drawn from a `pack`, if
-    one is named."""
+    """Open a private game and take a seat. Its `invite` lets others watch and join. `pack` selects its content."""
     body = OpenRequest(game, language, fill, fill_after_seconds, deadline_seconds, pack=pack)
     return request(platform.OPEN_GAME, body=body, idempotency_key=idempotency_key)
 
 
 def leave(game_id: str, *, idempotency_key: str | None = None) -> Request[Left]:
-    """Give the seat back while the game waits; refused with `already_started` later."""
+    """Leave a waiting game; refused with `already_started` once it runs."""
     return request(platform.LEAVE_GAME, game_id, idempotency_key=idempotency_key)
 
 
 def resign(game_id: str, *, idempotency_key: str | None = None) -> Request[Resigned]:
-    """Give a game up while it is played."""
+    """Resign from a running game."""
     return request(platform.RESIGN, game_id, idempotency_key=idempotency_key)
 
 
@@ -224,7 +223,7 @@ def forfeit(
     turn_id: str | None = None,
     idempotency_key: str | None = None,
 ) -> Request[Forfeited]:
-    """Let the present submission go; `what` and through whom go into the ledger of faults."""
+    """Forfeit the current submission; `what` and `kind` are recorded in the ledger of faults."""
     body = ForfeitRequest(what=what, kind=kind, turn_id=turn_id)
     return request(platform.FORFEIT, game_id, body=body, idempotency_key=idempotency_key)
 
@@ -237,13 +236,13 @@ def games(
     limit: int | None = None,
     cursor: str | None = None,
 ) -> Request[Games]:
-    """A page of the list of games, or of an agent's, newest first; `next_cursor` leads to the next page."""
+    """A page of games (of `agent`, if given), newest first; pass `next_cursor` to get the next page."""
     query = {"gameType": game, "phase": phase, "agent": agent, "limit": limit, "cursor": cursor}
     return request(platform.LIST_GAMES, query=query)
 
 
 def games_to_fill() -> Request[GamesToFill]:
-    """The private games that wait for house bots by now, with their invites: for the house's key."""
+    """Private games now waiting for house bots, with their invites. Requires the house key."""
     return request(platform.LIST_GAMES_TO_FILL)
 
 
@@ -258,35 +257,35 @@ def state(
 ) -> Request[State]:
     """The caller's view of a game.
 
-    With `after` and `wait` it answers as soon as the version is above `after`, at the latest after `wait` seconds.
-    `at` asks for the state after that event as a spectator saw it, `seat` for a seat's view of a finished game.
+    With `after` and `wait` the answer comes when the version exceeds `after`, at the latest after `wait` seconds.
+    `at` selects the spectators' state after that event, `seat` a seat's view of a finished game.
     """
     query = {"after": after, "at": at, "seat": seat, "wait": wait or None, "invite": invite}
     return request(platform.READ_STATE, game_id, query=query)
 
 
 def act(game_id: str, action: Any, *, idempotency_key: str | None = None) -> Request[ActionAccepted]:
-    """Send an action; durable when it returns. Give a key of your own to repeat it safely after a crash."""
+    """Send an action; it is durable when the call returns. Pass your own key to repeat it safely after a crash."""
     return request(platform.ACT, game_id, body=action, idempotency_key=idempotency_key)
 
 
 def turn(*, wait: float = 0) -> Request[Turn | None]:
-    """A game that wants something of the agent, waiting up to `wait` seconds; None when none does."""
+    """A game that expects an action from the agent; waits up to `wait` seconds, then returns None."""
     return request(platform.WAIT_FOR_TURN, query={"wait": wait or None})
 
 
 def events_page(game_id: str, *, after: int = 0, limit: int = PAGE_MAX) -> Request[Events]:
-    """A page of public events with version above `after`; `next_after` leads to the next page."""
+    """A page of public events with versions above `after`; pass `next_after` to get the next page."""
     return request(platform.READ_EVENTS, game_id, query={"after": after, "limit": limit})
 
 
 def log(game_id: str) -> Request[list[Record]]:
-    """The whole log of a finished game, record by record; refused with `not_finished` before."""
+    """The whole log of a finished game; refused with `not_finished` before its end."""
     return request(platform.READ_LOG, game_id)
 
 
 _readers: dict[str, Callable[[int, bytes], Any]] = {}
-"""Name of a route → what reads its answers, made once."""
+"""Route name → decoder of its answers."""
 
 
 def _reader(route: Route[T]) -> Callable[[int, bytes], T]:
@@ -307,7 +306,7 @@ def _reader_of(route: Route[Any]) -> Callable[[int, bytes], Any]:
 
 
 def _form(answer: Any) -> Callable[[bytes], Any]:
-    """What reads a body of a declared kind; its result is what `Route` says of the kind."""
+    """The decoder for a declared answer type."""
     if isinstance(answer, Media):
         return msgspec.json.Decoder(answer.item).decode_lines if answer.content_type == NDJSON else bytes
     if answer is None:

@@ -1,4 +1,4 @@
-"""The two clients: the table of calls over httpx, once waiting in place and once awaiting."""
+"""The synchronous and the asynchronous client, over httpx."""
 
 import asyncio
 import functools
@@ -32,7 +32,7 @@ DEFAULT_URL = "http://127.0.0.1:8080"
 CONNECT_SECONDS = 5.0
 FIRST_CONNECT_SECONDS = 3.0
 ANSWER_SECONDS = 15.0
-"""How long an answer may take beyond the wait that was asked for: above the gateway's own deadline."""
+"""Time limit for an answer beyond the requested wait; longer than the gateway's own deadline."""
 _TIMEOUT = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
 _STREAM_TIMEOUT = httpx.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
 
@@ -52,19 +52,19 @@ def _names_a_server(url: str) -> bool:
 
 
 class _BaseClient:
-    """What both clients have in common: where the server is, who calls, and how a call becomes an HTTP request."""
+    """Shared by both clients: server URL, API key, and building HTTP requests."""
 
     def __init__(self, url: str = DEFAULT_URL, key: str = "", *, retry: Retry | None = None) -> None:
         if not _names_a_server(url):
-            raise ValueError(f"{url!r} is no server's URL; give one such as {DEFAULT_URL}")
+            raise ValueError(f"{url!r} is not a server URL; use one such as {DEFAULT_URL}")
         if not key.isascii():
-            raise ValueError("the key has characters that no key has; copy it again")
+            raise ValueError("the key contains invalid characters; copy it again")
         self.url = url.rstrip("/")
         self.key = key
         """The agent's API key; `register` and `rotate_key` set it."""
         self._retry = retry or Retry()
         self._trying = retry or FIRST_CONTACT
-        """How long requests are tried now: as `_retry` says once the server has answered one."""
+        """Current retry policy: `_retry` after the first answer of the server."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"
@@ -95,7 +95,7 @@ class _BaseClient:
         return arguments | {"headers": arguments["headers"] | headers, "timeout": _STREAM_TIMEOUT}
 
     def _adopt(self, answer: T) -> T:
-        """Learn from an answer that the server is there, and the key it may give."""
+        """Note that the server is reachable, and take over a new key from the answer."""
         self._trying = self._retry
         if isinstance(answer, Registered | NewKey):
             self.key = answer.api_key
@@ -104,7 +104,8 @@ class _BaseClient:
     def _playing(
         self, game: GameType, name: str, game_id: str | None, patience: float, kept: Credentials | None = None
     ) -> Steps[GameResult]:
-        """Play as the agent of the key, else as the kept one of that name, else as a new one, whose key is kept."""
+        """Play as the agent of the key, else as the stored agent of that name, else as a new agent whose key is
+        stored."""
         if not self.key and kept is not None:
             yield from self._as_before(name, kept)
         if not self.key:
@@ -143,10 +144,10 @@ def _acall(build: Callable[P, Request[T]]) -> Callable[Concatenate["AsyncClient"
 
 
 class Client(_BaseClient):
-    """The platform for one agent, waiting in place. Safe to use from one thread at a time.
+    """Synchronous client for one agent. Use it from one thread at a time.
 
-    Calls raise Refused, Unavailable or UnexpectedAnswer (errors.py). Every call that changes something carries an
-    idempotency key, so that its repeats (connection faults, 503, 429) take effect once.
+    Calls raise Refused, Unavailable or UnexpectedAnswer (errors.py). Every changing call carries an idempotency key, so
+    that retries (after connection errors, 503 and 429) take effect once.
     """
 
     def __init__(
@@ -179,14 +180,14 @@ class Client(_BaseClient):
         body: Any = None,
         idempotency_key: str | None = None,
     ) -> T:
-        """Call a declared route (`playmolt_schemas.routes`); `values` are those of its path, in order.
+        """Call a declared route (`playmolt_schemas.routes`); `values` fill its path, in order.
 
-        A key of one's own makes a repeat after a crash safe; without one each call has another.
+        Pass your own `idempotency_key` to repeat the call safely after a crash; the default is a random one.
         """
         return self.send(calls.request(route, *values, query=query, body=body, idempotency_key=idempotency_key))
 
     def send(self, request: Request[T]) -> T:
-        """Send a request, again as long as `Retry` says."""
+        """Send a request, with retries as configured by `Retry`."""
         tries = RetryState(request, self._trying, server=self.url)
         while True:
             try:
@@ -224,15 +225,15 @@ class Client(_BaseClient):
     log = _call(calls.log)
 
     def events(self, game_id: str, *, after: int = 0) -> Iterator[Message]:
-        """The public events there are with version above `after`, page by page."""
+        """The existing public events with versions above `after`."""
         while (page := self.events_page(game_id, after=after)).events:
             yield from map(_message, page.events)
             after = page.next_after
 
     def stream(self, game_id: str, *, after: int = 0) -> Iterator[Message]:
-        """The caller's view of a game's events as they come, each once and in order, until the game's last.
+        """The caller's view of a game's events as they happen, each once and in order, until the game ends.
 
-        Reconnects where it stopped; raises Unavailable when connections keep failing.
+        Resumes after a lost connection; raises Unavailable if connections keep failing.
         """
         feed = Feed(platform.STREAM_EVENTS, game_id, after, self._retry)
         while True:
@@ -270,9 +271,9 @@ class Client(_BaseClient):
     ) -> GameResult:
         """Play one game with the bot until it ends.
 
-        Registers as `name` when the client has no key, joins unless `game_id` names the seat's game. A refused action
-        gives the bot another try, three in a row raise BotFailed; a game that stands still for `patience` seconds
-        raises Stalled.
+        Registers as `name` if the client has no key; joins a game unless `game_id` names one with the agent's seat.
+        After a refused action the bot is asked again; three refusals in a row raise BotFailed. A game without progress
+        for `patience` seconds raises Stalled.
         """
         steps = self._playing(game, name, game_id, patience)
         return _drive(steps, functools.partial(self._step, bot))
@@ -286,14 +287,15 @@ class Client(_BaseClient):
         if inspect.isawaitable(action):
             if inspect.iscoroutine(action):
                 action.close()
-            raise TypeError("the bot is async; play it with AsyncClient, or with play_async")
+            raise TypeError("the bot is async; use AsyncClient or play_async")
         return action
 
 
 class AsyncClient(_BaseClient):
-    """The platform for one agent, awaiting. The calls and their errors are those of Client.
+    """Asynchronous client for one agent, with the calls and errors of Client.
 
-    A bot that blocks (a model's synchronous client) blocks the loop: make it async, or wrap it in `asyncio.to_thread`.
+    A blocking bot (such as one with a synchronous model client) blocks the event loop: make it async, or wrap it in
+    `asyncio.to_thread`.
     """
 
     def __init__(
@@ -316,8 +318,8 @@ class AsyncClient(_BaseClient):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close the connections, also when cancelled meanwhile."""
-        # A pool forgets its connections before it closes them: cancelled in between, it would leave them open.
+        """Close the connections, even if cancelled."""
+        # httpx's pool drops its connections before closing them; a cancellation in between would leave them open.
         closing = asyncio.create_task(self._http.aclose())
         try:
             await asyncio.shield(closing)
@@ -336,7 +338,7 @@ class AsyncClient(_BaseClient):
         return await self.send(calls.request(route, *values, query=query, body=body, idempotency_key=idempotency_key))
 
     async def send(self, request: Request[T]) -> T:
-        """Send a request, again as long as `Retry` says."""
+        """Send a request, with retries as configured by `Retry`."""
         tries = RetryState(request, self._trying, server=self.url)
         while True:
             try:
@@ -374,16 +376,16 @@ class AsyncClient(_BaseClient):
     log = _acall(calls.log)
 
     async def events(self, game_id: str, *, after: int = 0) -> AsyncIterator[Message]:
-        """The public events there are with version above `after`, page by page."""
+        """The existing public events with versions above `after`."""
         while (page := await self.events_page(game_id, after=after)).events:
             for raw in page.events:
                 yield _message(raw)
             after = page.next_after
 
     def stream(self, game_id: str, *, after: int = 0) -> AsyncIterator[Message]:
-        """The caller's view of a game's events as they come, each once and in order, until the game's last.
+        """The caller's view of a game's events as they happen, each once and in order, until the game ends.
 
-        Reconnects where it stopped; raises Unavailable when connections keep failing.
+        Resumes after a lost connection; raises Unavailable if connections keep failing.
         """
         feed = Feed(platform.STREAM_EVENTS, game_id, after, self._retry)
 
@@ -394,7 +396,7 @@ class AsyncClient(_BaseClient):
         return self._follow(feed, over)
 
     async def _follow(self, feed: Feed, over: Callable[[], Awaitable[bool]]) -> AsyncIterator[Message]:
-        """Read a feed to its closing message; `over` is asked when a connection ended without one."""
+        """Read a feed to its closing message; `over` decides when a connection ends without one."""
         while True:
             fault: Exception | None = None
             pause: float | None = None
@@ -485,10 +487,10 @@ def play(
     patience: float = PATIENCE_SECONDS,
     keep: bool = True,
 ) -> GameResult:
-    """Play one game with the bot, from registering to the result: `play(my_bot, "ox")`.
+    """Play one game with the bot, from registration to the result: `play(my_bot, "ox")`.
 
-    The agent is that of `key`, of PLAYMOLT_KEY, or the one whose key was kept for `name` at this server; without any
-    one is registered, and its key kept unless `keep` is false. A game that it is in goes on.
+    Plays as the agent of `key`, of PLAYMOLT_KEY, or of the key stored for `name` at this server. Otherwise it registers
+    a new agent and stores its key, unless `keep` is false. If the agent is already in a game, continues that game.
     """
     with Client(url, _own_key(key)) as client:
         steps = client._playing(game, name, None, patience, _kept(keep))  # noqa: SLF001 -- the clients' own module

@@ -1,4 +1,4 @@
-"""The keys that `play` keeps, so that a bot that is started again is the same agent: `{SERVER: {NAME: KEY}}`."""
+"""API keys stored by `play`, so that a restarted bot stays the same agent: `{SERVER: {NAME: KEY}}`."""
 
 import fcntl
 import os
@@ -14,9 +14,9 @@ from platformdirs import user_config_path
 from playmolt.errors import CredentialsUnusable
 
 VARIABLE: Final = "PLAYMOLT_CREDENTIALS"
-"""Names another file."""
+"""Environment variable with another path of the file."""
 KEY_VARIABLE: Final = "PLAYMOLT_KEY"
-"""A key that goes before every kept one."""
+"""Environment variable with a key that overrides the stored ones."""
 _Keys = dict[str, dict[str, str]]
 
 
@@ -26,24 +26,25 @@ def credentials_file() -> Path:
 
 
 class Credentials:
-    """The file, read anew at each look and readable by its owner alone."""
+    """The key file. It is re-read on every access, and readable by its owner only."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
     def key(self, server: str, name: str) -> str:
-        """The key kept for a name at a server; "" when there is none."""
+        """The stored key for a name at a server; "" if there is none."""
         return self._read().get(server, {}).get(name, "")
 
     def keep(self, server: str, name: str, key: str) -> None:
-        """Keep a key, whatever other processes keep at the same time."""
+        """Store a key; safe with concurrent processes."""
         with self._locked():
             keys = self._read()
             keys.setdefault(server, {})[name] = key
             self._write(keys)
 
     def check(self) -> None:
-        """Raise CredentialsUnusable unless a key can be kept: before one is asked for that is shown once."""
+        """Raise CredentialsUnusable unless keys can be stored; call it before requesting a key that is shown only
+        once."""
         with self._locked():
             self._read()
 
@@ -55,7 +56,7 @@ class Credentials:
         except OSError as error:
             raise CredentialsUnusable(self._file, str(error.strerror)) from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise CredentialsUnusable(self._file, "it holds something else than keys") from error
+            raise CredentialsUnusable(self._file, "it does not contain keys") from error
 
     def _write(self, keys: _Keys) -> None:
         handle, made = tempfile.mkstemp(dir=self._file.parent, prefix=f".{self._file.name}.")  # mode 600
@@ -73,7 +74,7 @@ class Credentials:
         except OSError as error:
             raise CredentialsUnusable(self._file, str(error.strerror)) from error
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # held for the writing of a small file
+            fcntl.flock(lock, fcntl.LOCK_EX)  # held only while writing a small file
             yield
         finally:
             os.close(lock)

@@ -1,16 +1,16 @@
-"""What can go wrong, as one tree.
+"""The exceptions of this package, as a tree.
 
     PlayMoltError
-    ├── Refused              the server said no (4xx): `code`, `detail`, `errors`, `status`
-    │   └── RateLimited      too many requests, also after waiting: `retry_after`
-    ├── Unavailable          no usable answer in the attempts and the time allowed: uncaught one line, no traceback
-    │   └── Unreachable      nobody is at the URL
-    ├── UnexpectedAnswer     an answer that is not of this API (a proxy's page, another product): one line, too
-    ├── BotFailed            the bot raised (`file`, `line`), or its actions were refused too often: `refusal`
-    ├── CredentialsUnusable  the file of kept keys can be neither read nor written
-    └── Stalled              nothing happened in a game for longer than the caller's patience
+    ├── Refused              the server refused the request (4xx): `code`, `detail`, `errors`, `status`
+    │   └── RateLimited      still rate limited after retries: `retry_after`
+    ├── Unavailable          no usable answer within the retry limits; uncaught, it prints one line, no traceback
+    │   └── Unreachable      no server responds at the URL
+    ├── UnexpectedAnswer     a response not from this API (a proxy's page, another product); also prints one line
+    ├── BotFailed            the bot raised an exception (`file`, `line`), or too many refused actions: `refusal`
+    ├── CredentialsUnusable  the key file cannot be read or written
+    └── Stalled              no progress in a game within the caller's `patience`
 
-A wrong argument (a URL without http, an empty file name) is a ValueError, as everywhere in Python.
+An invalid argument, such as a URL without http, raises ValueError.
 """
 
 import sys
@@ -23,11 +23,11 @@ from playmolt_schemas.codes import Code, FieldFault, Problem
 
 
 class PlayMoltError(Exception):
-    """Base of everything this package raises for the world's faults."""
+    """Base class of this package's exceptions."""
 
 
 class Refused(PlayMoltError):
-    """The server refused: branch on `code`, show `detail`; it says what to do next."""
+    """The server refused the request. Branch on `code`; show `detail`, which says what to do next."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -35,8 +35,8 @@ class Refused(PlayMoltError):
         self.detail: str = problem.detail
         self.errors: tuple[FieldFault, ...] = tuple(problem.errors)
         self.status: int = problem.status
-        untold = (fault for fault in self.errors if fault.message not in self.detail)
-        fields = "".join(f"; {fault.field}: {fault.message}" for fault in untold)
+        unmentioned = (fault for fault in self.errors if fault.message not in self.detail)
+        fields = "".join(f"; {fault.field}: {fault.message}" for fault in unmentioned)
         super().__init__(f"{self.status} {self.code}: {self.detail}{fields}")
 
     def __reduce__(self) -> tuple[type["Refused"], tuple[Problem]]:
@@ -44,7 +44,7 @@ class Refused(PlayMoltError):
 
 
 class RateLimited(Refused):
-    """The bucket stays empty for longer than the retries may wait; `retry_after` is in seconds."""
+    """The rate limit lasts longer than the retries may wait; `retry_after` is in seconds."""
 
     def __init__(self, problem: Problem, retry_after: float = 0.0) -> None:
         super().__init__(problem)
@@ -52,7 +52,7 @@ class RateLimited(Refused):
 
 
 class Unavailable(PlayMoltError):
-    """No usable answer. Whether an action was applied is unknown: repeat it with the same idempotency key."""
+    """No usable answer. It is unknown whether an action was applied: repeat it with the same idempotency key."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -60,13 +60,13 @@ class Unavailable(PlayMoltError):
 
 
 class Unreachable(Unavailable):
-    """Nobody answers at the URL, and nobody has since this client was made."""
+    """No server has answered at the URL since this client was created."""
 
 
 def _install_excepthook() -> None:
-    """Where a program lets it pass, its user reads the address and the reason instead of a traceback."""
+    """Print uncaught connection errors as one line with address and reason, instead of a traceback."""
     before = sys.excepthook
-    if getattr(before, "tells_addresses", False):
+    if getattr(before, "playmolt_one_line", False):
         return
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -75,23 +75,23 @@ def _install_excepthook() -> None:
         else:
             before(kind, error, trace)
 
-    hook.tells_addresses = True  # type: ignore[attr-defined]  # a function's own note, so that it is put once
+    hook.playmolt_one_line = True  # type: ignore[attr-defined]  # marks the hook, so that it is installed once
     sys.excepthook = hook
 
 
 class CredentialsUnusable(PlayMoltError):
-    """Keys cannot be kept in the file: mend it, name another in PLAYMOLT_CREDENTIALS, or play with `keep=False`."""
+    """Keys cannot be stored in the file. Fix it, set another in PLAYMOLT_CREDENTIALS, or use `keep=False`."""
 
     def __init__(self, file: Path, reason: str) -> None:
         self.file = file
         super().__init__(
-            f"keys cannot be kept in {file}: {reason}; mend it, name another file in PLAYMOLT_CREDENTIALS, or "
-            "play with keep=False"
+            f"Cannot store keys in {file}: {reason}. Fix the file, set another one in PLAYMOLT_CREDENTIALS, or "
+            "use keep=False."
         )
 
 
 class UnexpectedAnswer(PlayMoltError):
-    """The answer is not what this API gives; look at the URL and at what stands between you and it."""
+    """The response is not from this API. Check the URL and any proxy in between."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -99,9 +99,9 @@ class UnexpectedAnswer(PlayMoltError):
 
 
 class BotFailed(PlayMoltError):
-    """The bot raised at `line` of `file`, or its actions were refused too often: `refusal` is the last one.
+    """The bot raised an exception at `line` of `file`, or too many of its actions were refused (`refusal`: the last).
 
-    Its seat stays: who plays again with the same key goes on.
+    The agent keeps its seat: play again with the same key to continue.
     """
 
     def __init__(
@@ -114,30 +114,30 @@ class BotFailed(PlayMoltError):
 
     @classmethod
     def by_refusals(cls, refusal: Problem, tries: int) -> "BotFailed":
-        detail = f"the bot's action was refused {tries} times in a row, at last {refusal.code}: {refusal.detail}"
+        detail = f"the bot's action was refused {tries} times in a row; last refusal: {refusal.code}: {refusal.detail}"
         return cls(detail, refusal=refusal)
 
     @classmethod
     def by_raising(cls, error: BaseException, own_file: str) -> "BotFailed":
-        """Name the deepest line of the bot's own file, else the deepest there is."""
+        """Report the innermost line in the bot's own file, else the innermost line."""
         frames = traceback.extract_tb(error.__traceback__)
         frame = next((frame for frame in reversed(frames) if frame.filename == own_file), frames[-1])
         place = f"{Path(frame.filename).name}:{frame.lineno}"
-        told = f"{place}: {type(error).__name__}: {error}".rstrip(": ")
-        return cls(told, file=frame.filename, line=frame.lineno)
+        message = f"{place}: {type(error).__name__}: {error}".rstrip(": ")
+        return cls(message, file=frame.filename, line=frame.lineno)
 
 
 class Stalled(PlayMoltError):
-    """Nothing happened in the game for longer than the caller was ready to wait."""
+    """The game made no progress within the caller's `patience`."""
 
     def __init__(self, game_id: str, version: int, patience: float) -> None:
         self.game_id = game_id
         self.version = version
         super().__init__(
-            f"{game_id} stands at version {version} for more than {patience:g} s; "
-            "another seat does not act. Leave it, or play on later with game_id"
+            f"{game_id} has been at version {version} for more than {patience:g} s because another seat does not act. "
+            "Leave the game, or continue it later with game_id."
         )
 
 
 UNAVAILABLE: Mapping[int, str] = {502: "bad gateway", 503: Code.UNAVAILABLE.wire, 504: "gateway timeout"}
-"""Statuses after which the same request may be sent again."""
+"""Statuses after which the same request may be retried."""

@@ -1,4 +1,4 @@
-"""A game's server-sent events as one unbroken sequence, whatever happens to the connection."""
+"""A game's server-sent events as one gapless sequence across reconnects."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Set
@@ -15,28 +15,28 @@ from playmolt.errors import UNAVAILABLE, Unavailable, UnexpectedAnswer
 from playmolt.retries import Retry, raise_for, retry_after
 
 CLOSING = frozenset({"game_end", "game_aborted", "run_ended"})
-"""Types of the messages after which a feed ends (api.md, Feeds)."""
+"""Types of the messages that end a feed (api.md, Feeds)."""
 OVER = frozenset({"end", "aborted"})
 """Phases of a game that is over."""
 NOTHING_MORE = HTTPStatus.NO_CONTENT
-"""The status of a feed whose reader has its closing message already."""
+"""The status of a feed whose reader already has its closing message."""
 SILENCE_SECONDS = 3.0 * HEARTBEAT_SECONDS
-"""A connection that brings neither event nor heartbeat for so long is dead."""
+"""A connection without event or heartbeat for this long counts as dead."""
 MESSAGE_BYTES = 4 * 1024 * 1024
-"""What one message may hold before the connection is given up: a server that never ends a line must not fill memory."""
+"""Maximum size of a message, so that an endless line cannot fill the memory."""
 
 Message = dict[str, Any]
 
 
 class SseReader:
-    """Reads the text/event-stream format from chunks cut anywhere; gives the data of each complete message."""
+    """Incremental parser of text/event-stream; returns the data of complete messages."""
 
     def __init__(self) -> None:
         self._rest = b""
         self._data: list[bytes] = []
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Take a chunk and give the data of the messages it completes; comments and other fields are skipped."""
+        """Parse a chunk; returns the data of the messages it completes. Other fields and comments are skipped."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         if len(self._rest) + sum(map(len, self._data)) > MESSAGE_BYTES:
             raise UnexpectedAnswer(f"a message of the stream is larger than {MESSAGE_BYTES} bytes")
@@ -53,10 +53,10 @@ class SseReader:
 
 
 class Feed:
-    """Where a reader of the stream of a game or a session stands, over any number of connections.
+    """The position of a reader in the stream of a game or session, across connections.
 
-    Each version is given once and in order; a repeat is dropped, and a hole ends the connection, so that the next one
-    starts where this one stopped.
+    Each version is delivered once and in order. Repeats are dropped; a gap ends the connection, and the next one
+    resumes from the last version.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Feed:
         self._closing = closing
         self._over = over
         self._aside = aside
-        """Types of messages without a version that are given, too: no events, and some may be lost."""
+        """Types of unversioned messages to deliver as well; some of them may be lost."""
         self.game_id = game_id
         self.version = after
         self.closed = False
@@ -84,22 +84,22 @@ class Feed:
         self._failures = 0
         self._failing_since = clock()
         self._opened_at = clock()
-        self._heard = False
+        self._received = False
         self._reader = SseReader()
 
     def request(self) -> tuple[Request[bytes | None], dict[str, str]]:
         """The request of the next connection, and its headers."""
         self._reader = SseReader()
         self._opened_at = self._clock()
-        self._heard = False
+        self._received = False
         headers = {"Accept": EVENT_STREAM, "Cache-Control": "no-store"}
         if self.version:
             headers["Last-Event-ID"] = str(self.version)
         return calls.request(self._route, self.game_id, query={"after": self.version}), headers
 
     def take(self, chunk: bytes) -> Iterator[Message]:
-        """The new events in a chunk, up to a hole, where it raises ConnectionError."""
-        self._heard = True
+        """The new events in a chunk; raises ConnectionError at a gap."""
+        self._received = True
         for data in self._reader.feed(chunk):
             event = self._new(data)
             if event is not None:
@@ -123,15 +123,15 @@ class Feed:
         return event
 
     def refused(self, status: int, headers: Mapping[str, str], body: bytes) -> float:
-        """The pause after an answer that is no stream; raises Refused for what a repeat cannot mend."""
+        """The pause after an error response; raises Refused if a retry cannot help."""
         if status != HTTPStatus.TOO_MANY_REQUESTS and status not in UNAVAILABLE:
             raise_for(status, body, f"stream of {self.game_id}")
         return self.lost(Unavailable(f"stream of {self.game_id}: {status}"), retry_after(headers))
 
     def lost(self, cause: Exception | None, at_least: float = 0.0) -> float:
-        """The pause before the next connection; raises Unavailable when connections bring nothing any more."""
+        """The pause before reconnecting; raises Unavailable when the retry limits are reached."""
         now = self._clock()
-        lived = self._heard and now - self._opened_at >= HEARTBEAT_SECONDS
+        lived = self._received and now - self._opened_at >= HEARTBEAT_SECONDS
         if lived or self._failures == 0:
             self._failures, self._failing_since = 0, now
         self._failures += 1
@@ -144,9 +144,9 @@ class Feed:
         return pause
 
     def ended(self, phase: str, version: int) -> bool:
-        """Whether nothing can come after what was read: a stream opened at its very end closes without a word.
+        """Whether the feed is complete: a stream opened at its very end closes without a message.
 
-        `phase` and `version` are those of the game or session now.
+        `phase` and `version` are the current ones of the game or session.
         """
         self.closed = self.closed or (phase in self._over and version <= self.version)
         return self.closed

@@ -1,6 +1,6 @@
-"""The loop of a bot: turn, decide, act, until the game ends.
+"""The play loop of a bot: get a turn, decide, act, until the game ends.
 
-It says what to do next and does nothing itself, so that the sync and the async client share it.
+It is a generator of steps without I/O, shared by the synchronous and the asynchronous client.
 """
 
 import inspect
@@ -27,11 +27,11 @@ T = TypeVar("T")
 Action = Mapping[str, Any]
 
 TRIES = 3
-"""Refused actions in a row after which a bot is given up."""
+"""Number of consecutive refused actions after which BotFailed is raised."""
 PATIENCE_SECONDS = 3600.0
-"""How long a game may stand still, unless the caller says otherwise."""
+"""Default time limit without progress in a game."""
 TURN_WAIT_SECONDS = 8
-"""The longest wait for a turn; between two such waits the loop looks whether the game is over."""
+"""The longest wait for a turn; between waits the loop checks whether the game is over."""
 _SETTLED = frozenset(
     code.wire
     for code in (
@@ -59,18 +59,19 @@ _SETTLING_SECONDS = 0.2
 
 
 class Turn(api.Turn, frozen=True):
-    """What a bot is asked: the game's state and what may be sent now.
+    """A turn of a bot: the game's state and the allowed actions.
 
-    `refused` is why its last action was refused; None on the first try.
+    `refused` is the refusal of its last action; None on the first try.
     """
 
     refused: Problem | None = None
 
 
 class Forfeit(msgspec.Struct, frozen=True):
-    """What a bot gives that has no answer: its submission is let go, and nobody waits for it.
+    """Returned by a bot instead of an action to forfeit its submission, so that the game does not wait.
 
-    `what` (1 to 40 of a-z, 0-9 and _) goes into the ledger of faults, under the bot or what it depends on (`provider`).
+    `what` (1 to 40 characters of a-z, 0-9 and _) is recorded in the ledger of faults, under the bot or under a service
+    it depends on (`provider`).
     """
 
     what: str
@@ -78,7 +79,7 @@ class Forfeit(msgspec.Struct, frozen=True):
 
 
 class BotObject(Protocol):
-    """A bot as an object: `act` gets the state and the allowed actions and gives the action (or an awaitable of it)."""
+    """A bot as an object: `act` takes the state and the allowed actions and returns the action, or an awaitable."""
 
     def act(
         self, state: State, actions: Sequence[ActionOffer], /
@@ -86,13 +87,13 @@ class BotObject(Protocol):
 
 
 Bot = Callable[[Turn], Action | Forfeit | Awaitable[Action | Forfeit]] | BotObject
-"""A bot: a callable from Turn to the action or a Forfeit, or an object with `act(state, actions)`."""
+"""A bot: a callable from Turn to an action or Forfeit, or an object with `act(state, actions)`."""
 
 
 class GameResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a game ended. `points` are the platform points of this agent's seat, 0 when the game was aborted.
+    """Result of a game. `points` are the platform points of this agent's seat, 0 if the game was aborted.
 
-    `turns` counts the accepted actions, `refusals` those that the game refused.
+    `turns` counts accepted actions, `refusals` refused ones.
     """
 
     game_id: str
@@ -105,11 +106,10 @@ class GameResult(msgspec.Struct, frozen=True, kw_only=True):
     refusals: int
     state: State
     faults: Sequence[Fault] = ()
-    """The ledger of all seats: what went wrong, through whom, how often."""
+    """The ledger of faults of all seats."""
     handle: str = ""
     rating: api.Rating | None = None
-    """This agent's rating in this game type after the game; None before its first rated game, and where the server did
-    not say it."""
+    """This agent's rating in this game type after the game; None before its first rated game or if not available."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,30 +127,30 @@ Steps = Generator[Step, Any, T]
 
 
 def decide(bot: Bot, turn: Turn) -> Action | Forfeit | Awaitable[Action | Forfeit]:
-    """Ask a bot; raises BotFailed when it raises."""
+    """Call a bot; raises BotFailed if it raises an exception."""
     act: Callable[..., Action | Awaitable[Action]] | None = getattr(bot, "act", None)
     if act is not None:
         with bot_errors(bot):
             return act(turn.state, turn.actions)
     if not callable(bot):
-        raise TypeError(f"{bot!r} is no bot: give a callable that takes a turn, or an object with act(state, actions)")
+        raise TypeError(f"{bot!r} is not a bot. A bot is callable with a turn, or has act(state, actions)")
     with bot_errors(bot):
         return bot(turn)
 
 
 @contextmanager
 def bot_errors(bot: Bot) -> Iterator[None]:
-    """Say of what is raised inside that the bot did it, and where."""
+    """Convert exceptions of the bot to BotFailed, with file and line."""
     try:
         yield
     except BotFailed:
-        raise  # by who plays for another: it has been said already
+        raise  # already converted
     except Exception as error:
         raise BotFailed.by_raising(error, file_of(bot)) from error
 
 
 def file_of(bot: Bot) -> str:
-    """The file that a bot is written in; "" for one that has none."""
+    """The source file of a bot; "" if unknown."""
     parts: tuple[Any, ...] = (getattr(bot, "act", bot), type(bot))
     for part in parts:
         with suppress(TypeError, ValueError):
@@ -171,9 +171,9 @@ def playing(
     tries: int = TRIES,
     clock: Callable[[], float] = time.monotonic,
 ) -> Steps[GameResult]:
-    """Play one game to its end; raises BotFailed, Stalled, and what the requests raise.
+    """The steps of one game to its end; raises BotFailed, Stalled and the errors of requests.
 
-    Takes a seat unless `game_id` names one.
+    Joins a game unless `game_id` names one.
     """
     if game_id is None:
         game_id = (yield from _ask(calls.join(game))).game_id
@@ -181,12 +181,12 @@ def playing(
     try:
         me = yield from _ask(calls.me())
     except PlayMoltError:
-        return result  # the game is over all the same
+        return result  # the result is complete without rating and handle
     return msgspec.structs.replace(result, handle=me.handle, rating=me.ratings.get(game))
 
 
 class Seat:
-    """One agent's part in one game."""
+    """One agent's seat in one game."""
 
     def __init__(self, game_id: str, patience: float, tries: int, clock: Callable[[], float]) -> None:
         self._game_id = game_id
@@ -194,7 +194,7 @@ class Seat:
         self._tries = tries
         self._clock = clock
         self._acted_at = 0
-        """Version after the last accepted action: an older state is a replica's yesterday, not a turn."""
+        """Version after the last accepted action; an older state is a stale replica's, not a turn."""
         self._version = 0
         self._moved = clock()
         self._hold = 1
@@ -218,7 +218,7 @@ class Seat:
                     continue
                 turn = _own_turn(self._game_id, state) if state["version"] >= self._acted_at else None
                 if turn is None:
-                    # The agent's other game waits for its other loop and would be answered again at once.
+                    # The turn belongs to the agent's other game, and would be returned again at once.
                     yield from _ask(calls.state(self._game_id, after=state["version"], wait=self._hold))
                     continue
             self._watch(turn.state["version"])
@@ -235,7 +235,7 @@ class Seat:
         try:
             request = self._answer(turn.turn_id, action)
         except (UnicodeEncodeError, TypeError, msgspec.MsgspecError) as error:
-            self._fault(_no_action(action, f"JSON cannot hold it: {error}"))
+            self._fault(_no_action(action, f"it cannot be encoded as JSON: {error}"))
             return
         try:
             accepted = yield from _ask(request)
@@ -292,7 +292,7 @@ class Seat:
 
 
 def _own_turn(game_id: str, state: State) -> api.Turn | None:
-    """Make the turn of this game from its state: the agent's other game came first in the server's answer."""
+    """The turn of this game, from its state: the server returned that of the agent's other game."""
     kinds = state.get("allowed_actions") or ()
     if not kinds:
         return None
@@ -301,16 +301,16 @@ def _own_turn(game_id: str, state: State) -> api.Turn | None:
 
 
 def _answering(turn_id: str | None, action: Action) -> Action:
-    """An action that says which question it answers, unless its bot has said so."""
+    """The action with `turn_id`, unless the bot set it."""
     return action if turn_id is None else {"turn_id": turn_id, **action}
 
 
 @cache
 def _offer(game: str, kind: str) -> ActionOffer:
-    """Make the offer of an action type; of one that this version does not know without a schema."""
+    """The offer of an action type; without a schema if the type is unknown."""
     action = _ACTIONS.get(game, {}).get(kind)
     return ActionOffer(kind, msgspec.json.schema_components([action])[1][action.__name__] if action else {})
 
 
-def _no_action(action: object, why: str = "an action is a dict with a `type`, as the offered schemas say") -> Problem:
-    return problem(Code.INVALID_ACTION, f"the bot gave {action!r}; {why}")
+def _no_action(action: object, why: str = "an action is a dict with a `type`; see the offered schemas") -> Problem:
+    return problem(Code.INVALID_ACTION, f"the bot returned {action!r}; {why}")

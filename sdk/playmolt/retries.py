@@ -1,4 +1,4 @@
-"""When a request is sent again, and when it is given up."""
+"""Retry policy of requests."""
 
 import random
 import time
@@ -21,9 +21,9 @@ _jitter = random.SystemRandom()
 
 
 class Retry(msgspec.Struct, frozen=True):
-    """How long to try: `attempts` sendings within `seconds`, pauses doubling from `base` up to `cap` seconds.
+    """Retry limits: `attempts` within `seconds`, with pauses that double from `base` up to `cap` seconds.
 
-    By default as long as a database needs to come back after a crash; the number only ends what fails at once.
+    The default time covers a database failover; the number of attempts limits requests that fail at once.
     """
 
     attempts: int = 30
@@ -32,24 +32,23 @@ class Retry(msgspec.Struct, frozen=True):
     cap: float = 5.0
 
     def pause(self, failures: int, at_least: float = 0.0) -> float:
-        """The seconds to wait after that many failures; jitter keeps many bots from coming back at once."""
+        """Seconds to wait after that many failures, with jitter so that many bots do not retry at once."""
         backoff = min(self.cap, self.base * 2.0 ** (failures - 1)) * _jitter.uniform(0.5, 1.0)
         return max(backoff, at_least + _jitter.uniform(0.0, self.base)) if at_least else backoff
 
 
 FIRST_CONTACT = Retry(attempts=5, seconds=1.2, cap=0.4)
-"""With the last connecting less than five seconds: a server that has never answered may be starting, but more often its
-URL is wrong."""
+"""Under five seconds in total: a server that has never answered may be starting, but usually the URL is wrong."""
 
 
 class RetryAfter(msgspec.Struct, frozen=True):
-    """Send the same request again after so many seconds."""
+    """Send the same request again after `pause` seconds."""
 
     pause: float
 
 
 class RetryState(Generic[T]):
-    """The life of one request: told what each sending led to, it gives the answer, a pause, or raises."""
+    """Retry state of one request: from each attempt's outcome to the answer, a pause, or an exception."""
 
     def __init__(
         self, request: Request[T], retry: Retry, clock: Callable[[], float] = time.monotonic, *, server: str = ""
@@ -63,18 +62,18 @@ class RetryState(Generic[T]):
         self._failures = 0
 
     def failed(self, error: httpx.RequestError) -> float:
-        """The pause after a sending that got no answer; raises Unavailable when there is to be no other."""
+        """The pause after an attempt without an answer; raises Unavailable when no retry is left."""
         if not isinstance(error, httpx.TransportError):
             raise UnexpectedAnswer(f"{self._what}: {error!r}") from error
         what = f"{self._what}: {error!r}"
         if not (self._request.repeatable or isinstance(error, _NEVER_SENT)):
-            raise Unavailable(f"{what}; it may have been applied, and is not safe to send twice") from error
+            raise Unavailable(f"{what}; it may have been applied and cannot be retried safely") from error
         if self._retry is FIRST_CONTACT and isinstance(error, _NEVER_SENT):
             return self._again(Unreachable(f"{self._server} cannot be reached: {error}"), 0.0).pause
         return self._again(Unavailable(what), 0.0).pause
 
     def answered(self, status: int, headers: Mapping[str, str], body: bytes) -> T | RetryAfter:
-        """Read an answer, or say when to send again; raises Refused, Unavailable or UnexpectedAnswer."""
+        """Decode an answer, or return the pause before a retry; raises Refused, Unavailable or UnexpectedAnswer."""
         if status < 300:
             return self._read(status, body)
         if status == HTTPStatus.TOO_MANY_REQUESTS:
@@ -87,7 +86,7 @@ class RetryState(Generic[T]):
         return raise_for(status, body, self._what)
 
     def _slower(self, headers: Mapping[str, str], body: bytes) -> RetryAfter:
-        """Heed a 429. What stands in front of the platform says it without a problem document."""
+        """Handle a 429; a proxy may send it without a problem document."""
         status = HTTPStatus.TOO_MANY_REQUESTS
         try:
             found = read_problem(status, body, self._what)
@@ -111,7 +110,7 @@ class RetryState(Generic[T]):
 
 
 def retry_after(headers: Mapping[str, str], default: float = 0.0) -> float:
-    """Read Retry-After: seconds, or an HTTP date; `default` when there is none that makes sense."""
+    """Parse Retry-After (seconds or HTTP date); `default` if missing or invalid."""
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():
         return float(text)
@@ -123,7 +122,7 @@ def retry_after(headers: Mapping[str, str], default: float = 0.0) -> float:
 
 
 def raise_for(status: int, body: bytes, what: str) -> NoReturn:
-    """Raise what an error status means: Refused for a 4xx with a problem document, Unavailable for a 5xx."""
+    """Raise the exception for an error status: Refused for a 4xx with a problem document, Unavailable for a 5xx."""
     if status >= 500:
         raise Unavailable(f"{what}: {status} {_reason(status, body)}")
     raise Refused(read_problem(status, body, what))

@@ -1,4 +1,4 @@
-"""A client that follows a session of the legal simulation. Its calls are the routes of `playmolt_schemas.routes.legal`:
+"""A client that follows sessions of the legal simulation. Call the routes of `playmolt_schemas.routes.legal`:
 
     session = await client.call(legal.OPEN_SESSION, body=OpenSessionRequest(...))
 
@@ -14,7 +14,7 @@ from playmolt.client import AsyncClient
 from playmolt.feed import Feed, Message
 
 DONE: Final = frozenset(("session_done",))
-"""Types of the message after which a session's stream ends."""
+"""Types of the messages that end a session's stream."""
 SPEAKING: Final = frozenset(("speaking",))
 OVER: Final = frozenset(("FINALIZE_DONE", "ABORTED"))
 """Phases of a session that is over."""
@@ -27,10 +27,10 @@ class AsyncSessions(AsyncClient):
         return self
 
     def follow(self, session_id: str, *, after: int = 0, speaking: bool = False) -> AsyncIterator[Message]:
-        """The messages of a session as they come, each once and in order, until it is over.
+        """The messages of a session as they happen, each once and in order, until it is over.
 
-        With `speaking` also what a role says while it says it: messages without a version, some of which may be lost.
-        Reconnects where it stopped; raises Unavailable when connections keep failing.
+        With `speaking`, also a role's answer while it is being generated: unversioned messages, some of which may be
+        lost. Resumes after a lost connection; raises Unavailable if connections keep failing.
         """
         aside = SPEAKING if speaking else frozenset[str]()
         feed = Feed(legal.STREAM_SESSION, session_id, after, self._retry, closing=DONE, over=OVER, aside=aside)

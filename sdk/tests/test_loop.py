@@ -119,7 +119,7 @@ async def test_house_bots_that_are_stopped_leave_the_game_that_still_waits(arena
 
 async def test_what_is_no_bot_is_named(arena: Start) -> None:
     server = arena(Ox())
-    with pytest.raises(TypeError, match="no bot"):
+    with pytest.raises(TypeError, match="not a bot"):
         await against_house(server, play_async("keeper", "ox", url=server.url))  # type: ignore[arg-type]
 
 
@@ -310,4 +310,4 @@ def test_an_action_that_json_cannot_hold_gives_the_bot_another_try(comment: obje
     again = steps.send(the_turn(5))
     assert isinstance(again, Ask)
     assert again.turn.refused is not None
-    assert "JSON cannot hold it" in again.turn.refused.detail
+    assert "it cannot be encoded as JSON" in again.turn.refused.detail

@@ -59,7 +59,7 @@ def test_a_long_poll_has_its_wait_on_top() -> None:
 def test_a_registration_without_an_answer_is_sent_again_and_a_new_key_is_not() -> None:
     lost = httpx.RemoteProtocolError("the server went away")
     assert RetryState(calls.register("ada"), RETRY).failed(lost) > 0
-    with pytest.raises(Unavailable, match="not safe to send twice"):
+    with pytest.raises(Unavailable, match="cannot be retried safely"):
         RetryState(calls.rotate_key(), RETRY).failed(lost)
 
 

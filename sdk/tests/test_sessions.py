@@ -16,7 +16,8 @@ from playmolt_schemas.routes import legal
 QUICK = Retry(attempts=4, seconds=5.0, base=0.01, cap=0.02)
 SESSION = Session(
     id="legal-1", case_type="civil", jurisdiction="KR", title="Deposit", language="en", exclusions=(), model="scripted",
-    created_at="", version=3, phase="FINALIZE_DONE", facts=Facts(), steering=SteeringSettings(), steering_history=(), turns=(),
+    created_at="", version=3, phase="FINALIZE_DONE", facts=Facts(), steering=SteeringSettings(), steering_history=(),
+    turns=(),
     gate=None, failed=None, previous_session=None, next_session=None,
 )  # fmt: skip
 TOLD = [

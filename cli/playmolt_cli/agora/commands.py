@@ -165,10 +165,10 @@ def run(
 @data_option
 @json_option
 def status(experiment: str, data: Path | None, as_json: bool) -> None:
-    """Report where the runs of an experiment stand: which of them pause, why, and until when.
+    """Show the status of an experiment's runs: which are paused, why, and until when.
 
-    Reads the log: beside an `up` and without one. The pause of a model that is away doubles from 5 seconds to 10
-    minutes until a turn is taken. --json prints {runs: [{run, status, paused: null or {reason, until}}]}.
+    Reads the log, with or without a running `up`. While a model is unavailable, the pause doubles from 5 seconds to 10
+    minutes until a turn succeeds. --json prints {runs: [{run, status, paused: null or {reason, until}}]}.
 
     Example: playmolt agora status experiment-0190…
     """
@@ -289,9 +289,9 @@ def sheet(
 ) -> None:
     """Write a CSV sheet for blind coding of 200 thoughts, or import a filled one.
 
-    The columns survival and social take 1 or 0, yes or no, true or false, 예 or 아니오, or stay empty. A sheet with errors
-    is rejected as a whole, and each error is listed with its line (exit status 1). A new sheet of the same coder replaces
-    the old one.
+    The columns survival and social take 1 or 0, yes or no, true or false, 예 or 아니오, or stay empty. A sheet with
+    errors is rejected as a whole, and each error is listed with its line (exit status 1). A new sheet of the same coder
+    replaces the old one.
 
     Example: playmolt agora sheet experiment-0190… --out sheet.csv, then --in sheet.csv --coder kim
     """
@@ -452,7 +452,7 @@ def _interruptible(client: ExperimentsClient, experiment: str, console: Console)
 
 
 def _conclude(console: Console, state: ExperimentState, data: Path | None) -> None:
-    """Report how it stands and what can be done next."""
+    """Print the status and the next step."""
     console.print(line(state))
     for note in (*noticed(state), *filter(None, (state.reason,))):
         console.print(printable(note))

@@ -43,7 +43,7 @@ def total(runs: Iterable[RunRow]) -> Spent:
 
 
 def line(state: ExperimentState, pause: PausedRuns | None = None) -> str:
-    """ShowState where an experiment stands, in one line."""
+    """The status of an experiment in one line."""
     done, spent = state.progress, state.spent
     text = (
         f"{state.status}: runs {done.finished}/{done.runs}, turns {spent.turns:,}/{done.turns_planned:,}, "
@@ -127,6 +127,7 @@ def noticed(state: ExperimentState) -> Iterator[str]:
     """Deviations of the models: other models answered, prompts cut."""
     for line_ in state.deviations:
         if line_.count:
-            yield f"{line_.field.partition('.')[2]}: {line_.after} answered {line_.count} times instead of {line_.before}"
+            alias = line_.field.partition(".")[2]
+            yield f"{alias}: {line_.after} answered {line_.count} times instead of {line_.before}"
     for alias, count in state.prompt_cut.items():
         yield f"{alias}: its server truncated {count} prompts"

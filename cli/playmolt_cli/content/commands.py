@@ -61,8 +61,8 @@ def new(folder: Path, game: PackGame, languages: tuple[GameLanguage, ...]) -> No
 @click.argument("folder", type=_THERE, required=False)
 @json_option
 def check(folder: Path | None, as_json: bool) -> None:
-    """Check that a pack is playable: all evidence can be unlocked, dialogues have no dead ends, every ending is reachable,
-    all languages are complete, and no text reveals a secret. Without FOLDER it checks the shipped case.
+    """Check that a pack is playable: all evidence can be unlocked, dialogues have no dead ends, every ending is
+    reachable, all languages are complete, and no text reveals a secret. Without FOLDER it checks the shipped case.
 
     Errors are printed as FILE:LINE: CODE: message. Exit status 1 if there are errors.
 
@@ -95,8 +95,8 @@ def check(folder: Path | None, as_json: bool) -> None:
 )
 @json_option
 def play(folder: Path, auto: bool, aim: VerdictName, language: Language | None, seed: int, as_json: bool) -> None:
-    """Check a pack and play it on a temporary platform. Jury packs play like `jury play`; for trials and O/X games, --auto
-    lets house bots play.
+    """Check a pack and play it on a temporary platform. Jury packs play like `jury play`; for trials and O/X games,
+    --auto lets house bots play.
 
     Example: playmolt content play my-case --auto --aim guilty
     """

@@ -43,7 +43,7 @@ async def _played(url: str, pack: EntryPack[Any], game: GameType, language: Game
         opened = await client.open_game(game, language=language, fill="house", fill_after_seconds=0, pack=pack.id)
         result = await client.play(bot, game, game_id=opened.game_id)
         async for message in client.events(opened.game_id):
-            if line := narration.tell(message):
+            if line := narration.sentence(message):
                 out.print(line, markup=False, highlight=False)
         return result
 

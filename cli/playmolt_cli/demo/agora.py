@@ -34,7 +34,7 @@ class DemoExperiment(msgspec.Struct, frozen=True):
     report: Path
 
     def faults(self) -> Iterator[str]:
-        """ShowState what is not as it should be."""
+        """Unexpected results, one line each."""
         state = self.state
         if state.status != "finished":
             yield f"{state.experiment} is {state.status}"

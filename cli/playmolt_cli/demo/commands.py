@@ -208,7 +208,7 @@ async def _narrate(console: Console, style: str, spectator: str, game_id: str) -
     narration, messages = Narration(name), []
     async for message in watch(spectator, game_id):
         messages.append(message)
-        if line := narration.tell(message):
+        if line := narration.sentence(message):
             console.print(f"{name:<6} {line}", style=style)
     return messages
 

@@ -207,5 +207,5 @@ CASES: Final = (
         },
     ),
 )
-"""The sessions of the demo. In the criminal one a guardrail makes the claimant rewrite; the civil one has too few facts,
-so that the facts gate opens."""
+"""The sessions of the demo. In the criminal one a guardrail makes the claimant rewrite; the civil one has too few
+facts, so that the facts gate opens."""

@@ -13,6 +13,7 @@ from playmolt_cli.model_seats.budget import Amount, Budget, Limits
 from playmolt_cli.model_seats.calls import whole_lines
 
 _NAMES: Final = ("money", "tokens", "calls")
+_FORMAT: Final = "money=…, tokens=…, calls=…"
 
 
 class InvalidBudget(ValueError):
@@ -26,7 +27,7 @@ def limits_of(text: str) -> Limits:
         name, _, value = part.partition("=")
         if name not in _NAMES or name in found:
             raise InvalidBudget(
-                f"PLAYMOLT_HOUSE_BUDGET: invalid part {part!r}. Use {', '.join(f'{known}=…' for known in _NAMES)}, each once."
+                f"PLAYMOLT_HOUSE_BUDGET: invalid part {part!r}. Use {_FORMAT}, each once."
             )
         try:
             found[name] = Decimal(value)

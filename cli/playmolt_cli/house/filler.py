@@ -33,7 +33,8 @@ class _Guest(msgspec.Struct):
 
 
 class LobbyFiller:
-    """Checks all lobbies periodically. House bots never start a game or wait in one alone; `seconds` 0 disables lobbies."""
+    """Checks all lobbies periodically. House bots never start a game or wait in one alone; `seconds` 0 disables
+    lobbies."""
 
     def __init__(
         self, url: str, key: str, seconds: float, models: HouseModels, *, seed: str = "house",

@@ -27,8 +27,8 @@ _STOP_SECONDS: Final = 10.0
 def chain_url(rpc: str | None, data: Path | None) -> Iterator[str]:
     """The URL of a JSON-RPC node: the one given, that of the data folder, or EVM_RPC_URL.
 
-    `data` takes precedence over EVM_RPC_URL, which takes precedence over the default folder. Without a running `up`, the
-    folder's chain is started temporarily. Raises Failure if there is none.
+    `data` takes precedence over EVM_RPC_URL, which takes precedence over the default folder. Without a running `up`,
+    the folder's chain is started temporarily. Raises Failure if there is none.
     """
     settings = read_settings()
     outside = rpc or ("" if data is not None else settings.evm_rpc_url)

@@ -118,7 +118,7 @@ _WORDS: Final[Mapping[Language, Mapping[str, str]]] = {
         "aborted": "运营者终止了本场次。",
     },
     "ko": {
-        "session": "세션 {id}. 나가려면 q를 입력하거나 Ctrl-C를 누르세요. `playmolt jury play --session {id}`로 이어서 할 수 있습니다.",
+        "session": "세션 {id}. 종료: q 또는 Ctrl-C. 이어서 하기: playmolt jury play --session {id}",
         "go_on": "Enter를 누르면 계속합니다",
         "choose": "번호를 입력하세요",
         "not_offered": "없는 항목입니다. 목록의 번호를 입력하거나 q로 나가세요.",

@@ -65,8 +65,8 @@ class VerdictCheck(msgspec.Struct, frozen=True, kw_only=True):
 @click.option("--key", help="The owner's key. Default: the one that `playmolt jury play` stored in the data folder.")
 @click.option(
     "--log", "copy", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE",
-    help="Read the log from a file of JSON lines, from GET …/log, a shared page or `playmolt log export`. SESSION may be "
-    "omitted if the file has one session.",
+    help="Read the log from a file of JSON lines, from GET …/log, a shared page or `playmolt log export`. SESSION "
+    "may be omitted if the file has one session.",
 )  # fmt: skip
 @click.option(
     "--rpc", metavar="URL", help="JSON-RPC node of the chain. Default: that of the data folder, or EVM_RPC_URL."
@@ -92,7 +92,8 @@ def verify_verdict(
     session_id = records[0].stream
     if is_sealed(records[-1]):
         raise Failure(
-            f"{printable(session_id)} is sealed. Read its owner's log with --url, or set PLAYMOLT_SEAL_KEYS to its key file."
+            f"{printable(session_id)} is sealed. Read its owner's log with --url, or set PLAYMOLT_SEAL_KEYS "
+            "to its key file."
         )
     with chain_url(rpc, data) as node:
         checked = verified(session_id, records, node)

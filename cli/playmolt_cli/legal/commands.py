@@ -76,8 +76,8 @@ _ERASED: Final = "erased"
 def legal() -> None:
     """Argue a case in a legal simulation: you state the facts and steer; four roles argue over three rounds.
 
-    Run `new`, `facts`, `gate` (once per gate; it waits for the models) and `report`. Without SESSION a command uses your
-    newest session. This is a simulation, not legal advice.
+    Run `new`, `facts`, `gate` (once per gate; it waits for the models) and `report`. Without SESSION a command uses
+    your newest session. This is a simulation, not legal advice.
 
     Example: playmolt legal new --case-type civil --language en
     """
@@ -354,7 +354,8 @@ def _answered(client: Client, session: Session, opened: Gate) -> Session:
                 asker.page.line(f"{fault.field}: {fault.message}", mark="!", style="yellow")
             again = {re.split(r"[.\[]", fault.field)[0] for fault in refusal.errors}
     raise Failure(
-        f"The form was refused {_FORM_TRIES} times. Your session is unchanged; retry with playmolt legal gate {session.id}"
+        f"The form was refused {_FORM_TRIES} times. Your session is unchanged; retry with "
+        f"playmolt legal gate {session.id}"
     )
 
 

@@ -203,7 +203,7 @@ class LegalTexts:
 
     def narrate(self, message: Mapping[str, Any]) -> str:
         """The sentence for a message of the session's stream, as on its page."""
-        return self._narration.tell(message)
+        return self._narration.sentence(message)
 
     def output_field(self, name: str) -> str:
         return page_texts(self.language).get(f"output.{name}", name)

@@ -100,7 +100,8 @@ class Folder:
         return self.path / "logs" / f"{name}.log"
 
     def make(self) -> None:
-        """Create the folder, accessible to its owner only. Postgres refuses root, so root's folder belongs to `nobody`."""
+        """Create the folder, accessible to its owner only. Postgres refuses root, so root's folder belongs to
+        `nobody`."""
         self.path.mkdir(parents=True, exist_ok=True)
         self.path.chmod(0o700)
         if os.geteuid() == 0:

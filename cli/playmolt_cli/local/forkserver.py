@@ -214,7 +214,8 @@ class _ForkLoop:
         self._channel = channel
 
     def serve(self) -> Sequence[int]:
-        """Fork on request. In a fork, returns the descriptors sent for it; in the server, empty when the caller is gone."""
+        """Fork on request. In a fork, returns the descriptors sent for it; in the server, empty when the caller is
+        gone."""
         woken, wakes = socket.socketpair()
         for end in (woken, wakes):
             end.setblocking(False)

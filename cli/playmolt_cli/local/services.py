@@ -29,7 +29,8 @@ Announce = Callable[[str, str], None]
 
 
 class Chore:
-    """A command, `playmolt ARGUMENTS`, that `up` runs every `seconds` after `begin`; 0 disables it. Runs never overlap."""
+    """A command, `playmolt ARGUMENTS`, that `up` runs every `seconds` after `begin`; 0 disables it. Runs never
+    overlap."""
 
     def __init__(
         self, name: str, arguments: Sequence[str], seconds: float, log: Path, environment: Mapping[str, str],

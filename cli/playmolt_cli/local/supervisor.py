@@ -133,8 +133,8 @@ class Supervisor:
         self._forks = fork_server(folder.log("forkserver"), forks)
 
     def start(self, prepare: Callable[[str], int]) -> None:
-        """Start everything. `prepare` gets the database's URL before any service starts (for migrations) and returns the
-        number of shards.
+        """Start everything. `prepare` gets the database's URL before any service starts (for migrations) and returns
+        the number of shards.
 
         The folder must be locked; `stop` unlocks it, also after a failed start. Raises ServerError, OSError if a port
         is taken, and anything that `prepare` raises.

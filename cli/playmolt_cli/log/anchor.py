@@ -41,7 +41,8 @@ def _place(asked: str, data: Path | None) -> AnchorPlace:
 @click.option(
     "--restored",
     is_flag=True,
-    help="Declare that the log was restored to its current state: later heads in older anchors count as lost, not as breaks.",
+    help="Declare that the log was restored to its current state: later heads in older anchors then count as lost, not "
+    "as breaks.",
 )
 def anchor(data: Path | None, out: str, key: Path | None, restored: bool) -> None:
     """Sign the heads of all streams changed since the last anchor, and append them to a file or bucket.

@@ -34,15 +34,16 @@ from playmolt_cli.terminal.options import data_option, json_option, read_setting
     "--idle-days",
     type=click.IntRange(0, 36_500),
     metavar="N",
-    help="Keep games with events in the last N days. Default: PLAYMOLT_ARCHIVE_DAYS; if that is 0, nothing is archived.",
+    help="Keep games with events in the last N days. Default: PLAYMOLT_ARCHIVE_DAYS; if that is 0, nothing is "
+    "archived.",
 )
 @click.option(
     "--game",
     "games",
     type=click.Choice(archiving.TYPES),
     multiple=True,
-    help="Archive this game type. Repeatable. Default: bot games. Archived legal and jury sessions disappear from their "
-    "owner's list.",
+    help="Archive this game type. Repeatable. Default: bot games. Archived legal and jury sessions disappear from "
+    "their owner's list.",
 )
 @data_option
 @json_option
@@ -53,8 +54,8 @@ def archive(out: str, idle_days: int | None, games: Sequence[str], data: Path | 
 
     Empty tables of the log are dropped, which frees their disk space at once.
 
-    Each game's result (for leaderboards) and a register of game ends and files remain in the database, as do games among
-    the newest PLAYMOLT_STREAM_EVENTS events; use the relay's value. Requires the login that runs migrations.
+    Each game's result (for leaderboards) and a register of game ends and files remain in the database, as do games
+    among the newest PLAYMOLT_STREAM_EVENTS events; use the relay's value. Requires the login that runs migrations.
 
     Example: playmolt log archive --out /backup/games --idle-days 90
     """

@@ -65,7 +65,7 @@ class ReplayVerdict:
         return {
             "EXACT": "EXACT: all states match the game as it was played",
             "UNVERIFIED": "UNVERIFIED: no event up to here has a state hash to compare with",
-            "DIVERGED": f"DIVERGED: from about event {self.diverged_at} on, the states differ from the game as it was played. "
+            "DIVERGED": f"DIVERGED: from about event {self.diverged_at} on, the states differ from the game as played. "
             "For details run `playmolt log verify` and `playmolt log check`",
         }[self.verdict]
 
@@ -121,8 +121,8 @@ def replay(
     """Narrate a stored game event by event as spectators saw it, folded from the log with the current rules.
 
     The last line reports whether the states match the game as it was played: EXACT, UNVERIFIED (nothing to compare) or
-    DIVERGED (exit status 1). Changed or missing records are listed as breaks, like in `log verify`; with --log, the file
-    is also checked against its manifest.
+    DIVERGED (exit status 1). Changed or missing records are listed as breaks, like in `log verify`; with --log, the
+    file is also checked against its manifest.
 
     Sessions are sealed: without --open their records are listed as stored.
 
@@ -212,7 +212,7 @@ def _narrate(
     before: Moment | None = None
     for moment in shown:
         _pause(before, moment, speed, stepping)
-        line = narration.tell(moment.message)
+        line = narration.sentence(moment.message)
         hidden = f"({moment.type.replace('_', ' ')}, not public)"
         out.print(f"{moment.version:>5}  {moment.at:%H:%M:%S}  {line or hidden}", style=None if line else "dim")
         agreement.take(moment)

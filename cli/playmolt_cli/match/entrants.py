@@ -1,4 +1,5 @@
-"""Entrants of a match (Python files, house policies, fill bots) and their seats in each game. Models and URLs: `callers`."""
+"""Entrants of a match (Python files, house policies, fill bots) and their seats in each game. Models and URLs:
+`callers`."""
 
 import hashlib
 import uuid

@@ -20,7 +20,8 @@ _LOOKS: Final = 20
 
 
 class BotTimeout(BaseException):
-    """Raised inside a bot over its time limit. A BaseException, so that the bot's `except Exception` does not catch it."""
+    """Raised inside a bot over its time limit. A BaseException, so that the bot's `except Exception` does not catch
+    it."""
 
 
 class Watchdog:

@@ -34,7 +34,7 @@ class PythonFile:
         bot = made() if isinstance(made, type) else made
         if not callable(bot) and not hasattr(bot, "act"):
             raise BotLoadError(
-                f"{self.path}: {self.name} is {bot!r}, not a bot. A bot is callable with a turn, or has act(state, actions)."
+                f"{self.path}: {self.name} is {bot!r}, not a bot; it must be callable or have act(state, actions)"
             )
         return cast("Bot", bot)
 

@@ -100,7 +100,8 @@ def _lines(answer: WhatIf) -> Iterator[str]:
     yield f"{answer.game_id} after event {answer.at}, {answer.name} played by {answer.bot}"
     if answer.n == 1:
         for one in answer.runs[0].decisions:
-            yield f"  round {one.round}, {one.phase}: {action_text(one.stored, one.played)} → {action_text(one.played, one.stored)}"
+            before, after = action_text(one.stored, one.played), action_text(one.played, one.stored)
+            yield f"  round {one.round}, {one.phase}: {before} → {after}"
     else:
         others = sum(bool(course.decisions) for course in answer.runs)
         yield f"  decides differently in {others} of {answer.n} runs; means follow"

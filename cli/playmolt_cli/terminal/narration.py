@@ -34,7 +34,7 @@ class Narration:
         self._sentences = _sentences(self._texts, "any") | _sentences(self._texts, game)
         self._names: dict[str, str] = {}
 
-    def tell(self, message: Message) -> str:
+    def sentence(self, message: Message) -> str:
         """The line for a message; empty if it has none.
 
         A message without a matching sentence is shown by its type and plain fields.

@@ -39,7 +39,8 @@ def _state(status: str = "running", **changes: Any) -> ExperimentState:
         "experiment": ID, "id": ID, "name": "mine", "status": status, "reason": "", "version": 3, "plan": PLAN,
         "created_at": "2026-01-01T00:00:00.000000Z", "plan_hash": "0" * 64, "seed": "0", "exploratory": False,
         "scripted": True, "models": ("scripted",), "tests": (), "stimuli": "", "stage1": "", "measures": "",
-        "progress": ExperimentProgress(runs=1, open=1, finished=0, turns_planned=24), "spent": Spent(turns=3, calls=4, tokens=5),
+        "progress": ExperimentProgress(runs=1, open=1, finished=0, turns_planned=24),
+        "spent": Spent(turns=3, calls=4, tokens=5),
         "tokens": 5, "cost": "0", "budget": Budget(), "deviations": (), "looks": (),
         "pcs_cells": (),
     }  # fmt: skip
@@ -233,7 +234,7 @@ def test_a_run_that_pauses_says_why_in_the_server_s_own_words(platform: Platform
         assert client.why_paused(RUN) == ("", "")
         platform.pause = {"code": "model_away", "detail": "503: \x1b[2Jthe GPU is on fire", "until": None}
         told = str(PausedRuns(1, *client.why_paused(RUN)))
-    assert told.startswith("1 run pauses: a model does not answer")
+    assert told.startswith("1 run paused: a model is unavailable")
     assert "the GPU is on fire" in told
     assert "\x1b" not in told
 
@@ -247,5 +248,5 @@ def test_what_models_did_otherwise_stands_in_the_table(platform: Platform, capsy
     with _calling(platform) as client:
         follow(client, ID, Console(force_terminal=True, width=200))
     told = " ".join(capsys.readouterr().out.split())
-    assert "fake: mini-2 answered 12 times for mini" in told
+    assert "fake: mini-2 answered 12 times instead of mini" in told
     assert "fake: prompts cut by its server, 3 times" in told

@@ -160,7 +160,7 @@ def test_an_undeclared_difference_stops_check_and_run(file: Path, monkeypatch: p
 def test_a_platform_elsewhere_wants_the_operators_key(file: Path) -> None:
     result = _run("run", str(file), "--url", "http://127.0.0.1:9")
     assert (result.exit_code, "--key" in result.stderr) == (2, True)
-    assert "no server's URL" in _run("run", str(file), "--url", "nowhere", "--key", "k").stderr
+    assert "is not a server URL" in _run("run", str(file), "--url", "nowhere", "--key", "k").stderr
 
 
 def test_a_plan_with_an_unknown_model_is_refused_before_anything_starts(file: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def state(phase: str, *submitted: bool, **more: Any) -> dict[str, Any]:
         (state("waiting", False, False), "3 more to join"),
         (state("first_choice", True, False, True, False, True), "bot 2, bot 4 (first_choice, round 2)"),
         (state("switch", False, True, seconds_left=12.5), "bot 1 (switch, round 2, 12.5 s left)"),
-        (state("switch", True, True), "nobody (switch, round 2)"),
+        (state("switch", True, True), "no seat (switch, round 2)"),
         (state("end", True), ""),
     ],
 )
@@ -34,7 +34,7 @@ def test_whom_a_game_waits_for(seen: dict[str, Any], told: str) -> None:
 def test_one_that_is_away_is_not_waited_for() -> None:
     seen = state("switch", True, False)
     seen["participants"][1]["away"] = True
-    assert bots.waiting_for(seen) == "nobody (switch, round 2)"
+    assert bots.waiting_for(seen) == "no seat (switch, round 2)"
 
 
 async def test_it_is_said_again_and_again_though_one_look_may_fail(
@@ -57,15 +57,15 @@ async def test_it_is_said_again_and_again_though_one_look_may_fail(
     telling = asyncio.create_task(bots._report_waiting(Anybody(), ["ox-1"]))  # type: ignore[arg-type]
     await asyncio.wait_for(enough.wait(), 10)
     telling.cancel()
-    assert capsys.readouterr().err.startswith("ox-1 waits for 4 more to join\nox-1 waits for 4 more to join\n")
+    assert capsys.readouterr().err.startswith("ox-1 is waiting for 4 more to join\nox-1 is waiting for 4 more to join\n")
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--policy", "nope"], "ox has no policy 'nope': choose one of"),
-        (["--policy", "model:scripted"], "PLAYMOLT_HOUSE_KEY is not set"),
-        (["--prompt", __file__], "say --policy model:ALIAS"),
+        (["--policy", "nope"], "ox has no policy 'nope'. Choose from"),
+        (["--policy", "model:scripted"], "Set PLAYMOLT_HOUSE_KEY"),
+        (["--prompt", __file__], "Add --policy model:ALIAS"),
     ],
 )
 def test_who_cannot_be_seated_is_said_before_anybody_sits(tmp_path: Path, words: list[str], told: str) -> None:
@@ -78,4 +78,4 @@ def test_an_alias_that_there_is_not_is_named(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("PLAYMOLT_HOUSE_KEY", "house_key")
     done = CliRunner().invoke(cli, ["bots", "ox", "--data", str(tmp_path), "--policy", "model:locl"])
     assert done.exit_code == 2
-    assert 'no alias "locl" in PLAYMOLT_MODELS; there are scripted' in done.output
+    assert 'no alias "locl" in PLAYMOLT_MODELS; choose from scripted' in done.output

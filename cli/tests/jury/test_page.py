@@ -122,7 +122,7 @@ def test_every_vote_is_told_with_its_transaction_and_a_missing_one_as_missing() 
     told = out.getvalue()
     assert "Verdict: Not guilty, 1 to 0" in told
     assert "0x" + "ab" * 32 in told
-    assert "Lin Xia: cast no vote in time" in told
+    assert "Lin Xia: did not vote in time" in told
     assert "playmolt verify-verdict jury-1" in told
 
 

@@ -44,7 +44,7 @@ def test_without_a_log_it_says_where_one_would_be(tmp_path: Path) -> None:
 
 
 def test_a_copy_without_the_session_or_without_a_verdict_is_nothing_to_compare(tmp_path: Path, copy: Path) -> None:
-    refused(run(tmp_path, "verify-verdict", "jury-1", "--log", str(copy), "--rpc", NODE), "no record of 'jury-1'")
+    refused(run(tmp_path, "verify-verdict", "jury-1", "--log", str(copy), "--rpc", NODE), "no records of 'jury-1'")
     refused(run(tmp_path, "verify-verdict", SESSION, "--log", str(copy), "--rpc", NODE), "no verdict_read")
 
 

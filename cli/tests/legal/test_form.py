@@ -85,7 +85,7 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Prompter]:
                 raise click.Abort from None
 
         monkeypatch.setattr(click, "prompt", prompt)
-        return Prompter(LegalPage(Console(file=io.StringIO()), LegalTexts("en")), "give --file FILE")
+        return Prompter(LegalPage(Console(file=io.StringIO()), LegalTexts("en")), "Use --file FILE")
 
     return typing
 
@@ -158,7 +158,7 @@ def test_only_the_fields_at_fault_are_asked_again(typed: Callable[..., Prompter]
 
 
 def test_where_nobody_can_be_asked_the_options_are_named(typed: Callable[..., Prompter]) -> None:
-    with pytest.raises(Failure, match="give --file FILE"):
+    with pytest.raises(Failure, match="Use --file FILE"):
         asked(Held("scripted").to("round1"), typed("1"))
 
 
@@ -210,7 +210,7 @@ def listed(held: Held) -> list[str]:
 def test_the_fields_are_listed_as_they_are_set() -> None:
     assert listed(Held("scripted-unsure").to("facts")) == [
         "choice = add_facts | proceed_unclear: How to go on",
-        "facts (with choice = add_facts): Further facts",
+        "facts (required if choice = add_facts): Further facts",
         "facts.text (optional): In your words",
         "facts.answers.Q1 | facts.answers.Q2 | facts.answers.Q3 | facts.answers.Q4 | facts.answers.Q5 | "
         "facts.answers.Q6 (optional): Answers to the questions",

@@ -37,7 +37,8 @@ def session(**fields: Any) -> Session:
     known: dict[str, Any] = {
         "id": "legal-1", "case_type": "civil", "jurisdiction": "KR", "title": "Deposit", "language": "en",
         "exclusions": (), "model": "scripted", "created_at": "", "version": 1, "phase": "FACTS_INTAKE",
-        "facts": Facts(), "steering": SteeringSettings(), "steering_history": (), "turns": (), "gate": None, "failed": None,
+        "facts": Facts(), "steering": SteeringSettings(), "steering_history": (), "turns": (), "gate": None,
+        "failed": None,
         "previous_session": None, "next_session": None,
     }  # fmt: skip
     return Session(**known | fields)
@@ -133,7 +134,7 @@ def test_a_turn_shows_its_basis_and_what_the_guardrails_found() -> None:
         "• the deposit is due [F1] ‹deposit›",
         "Evidence plan",
         "E1 shows it",
-        "! rewritten once after: a promised outcome",
+        "! rewritten once because of: a promised outcome",
         "! still stands: a promised outcome: we will definitely win",
     ]
 
@@ -147,7 +148,7 @@ def test_what_nobody_supplied_is_marked() -> None:
     )  # fmt: skip
     written, file = page()
     written.turn(turn)
-    written.tell(session(), {"type": "turn_done", "phase": "JUDGE_R2", "output": output, "unverified": ["Article 750"]})
+    written.narrate(session(), {"type": "turn_done", "phase": "JUDGE_R2", "output": output, "unverified": ["Article 750"]})
     said = [line.strip() for line in file.getvalue().splitlines() if line.strip().startswith("•")]
     cited = ["• Article 750 (unverified)", "• rule (unverified)", "• Article 750 (unverified)", "• rule"]
     found = "• Article 750 (unverified) may apply [Unknown]"
@@ -186,7 +187,7 @@ FAILED = Failed(phase="JUDGE_R1", code="model_unavailable", detail="it is away",
     ("fields", "said"),
     [
         ({}, "playmolt legal facts legal-1"),
-        ({"phase": "JUDGE_R1"}, "playmolt legal gate legal-1 (waits for the gate)"),
+        ({"phase": "JUDGE_R1"}, "playmolt legal gate legal-1 (waits for the next gate)"),
         ({"phase": "JUDGE_R1", "failed": FAILED}, "playmolt legal retry legal-1"),
         ({"phase": "FINALIZE_DONE"}, "playmolt legal report legal-1"),
         ({"phase": "FINALIZE_DONE", "next_session": "legal-2"}, "playmolt legal facts legal-2"),
@@ -227,7 +228,7 @@ def test_both_languages_have_the_same_words() -> None:
 )  # fmt: skip
 def test_each_message_of_the_stream_has_its_line(message: dict[str, Any], told: str) -> None:
     written, file = page("ko")
-    written.tell(session(language="ko"), message)
+    written.narrate(session(language="ko"), message)
     assert file.getvalue().partition("\n")[0] == told
 
 

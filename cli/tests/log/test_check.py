@@ -35,7 +35,7 @@ async def test_rules_that_fold_otherwise_are_told_with_the_place(log: MemoryLog,
     await store(ENDED, ended=True)
     checked = await check(log, {**deciders(), "ox": OtherOx()}, lambda _: None)
     last = await log.position()
-    assert checked.differences == [FoldDifference(ENDED, last, "the state differs from the one it was played with")]
+    assert checked.differences == [FoldDifference(ENDED, last, "the state differs from the stored state hash")]
 
 
 async def test_a_message_that_would_be_told_otherwise_is_found(log: MemoryLog, store: Store) -> None:
@@ -43,13 +43,13 @@ async def test_a_message_that_would_be_told_otherwise_is_found(log: MemoryLog, s
         ENDED, ended=True, spoil=lambda version, told: told.replace(b"Agent", b"agent") if version == 3 else told
     )
     checked = await check(log, deciders(), lambda _: None)
-    assert checked.differences == [FoldDifference(ENDED, 3, "spectators would be told something else")]
+    assert checked.differences == [FoldDifference(ENDED, 3, "the public message differs")]
 
 
 async def test_a_message_that_is_gone_is_found(log: MemoryLog, store: Store) -> None:
     await store(ENDED, ended=True, spoil=lambda version, told: None if version == 3 else told)
     checked = await check(log, deciders(), lambda _: None)
-    assert checked.differences == [FoldDifference(ENDED, 3, "spectators would be told something else")]
+    assert checked.differences == [FoldDifference(ENDED, 3, "the public message differs")]
 
 
 async def test_an_event_that_nobody_reads_any_more_is_found(log: MemoryLog, store: Store) -> None:

@@ -77,7 +77,7 @@ def test_points_and_ratings_are_made_again_and_verified(data: Path) -> None:
             asyncio.run(_statement(server.url, statement))
 
     made = _run("log", "rebuild", "--data", data)
-    assert (made.exit_code, "made again from the log" in made.stdout) == (0, True)
+    assert (made.exit_code, "rebuilt from the log" in made.stdout) == (0, True)
     assert _run("log", "verify", "--data", data).exit_code == 0
     psql("INSERT INTO projection.score VALUES ('agent-x', 'ox', 5, 1)")
     broken = _run("log", "verify", "--json", "--data", data)
@@ -204,7 +204,7 @@ def test_an_archived_game_is_told_from_its_file(archived: tuple[str, Path], data
     url, file = archived
     refused = _run("replay", ENDED, DATABASE_URL=url)
     assert refused.exit_code == 2
-    assert f"was archived: replay it with --log and the file {file.name}" in refused.stderr
+    assert f"is archived. Use --log with the file {file.name}" in refused.stderr
     assert _run("replay", ENDED, "--log", file).stdout == _run("replay", ENDED, "--data", data).stdout
     assert _run("replay", RUNNING, "--log", file).exit_code == 2
 
@@ -245,7 +245,7 @@ def narrow(archived: tuple[str, Path]) -> Callable[[str], str]:
 def test_only_the_login_that_migrates_archives(narrow: Callable[[str], str], tmp_path: Path) -> None:
     refused = _run("log", "archive", "--out", tmp_path, DATABASE_URL=narrow("engine"))
     assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
-    assert "only the login that migrates" in refused.stderr
+    assert "Only the login that runs migrations" in refused.stderr
 
 
 @pytest.mark.parametrize(("role", "marks"), [("reader", ["?", "ok"]), ("gateway", ["?", "?"])])

@@ -115,7 +115,7 @@ def test_the_pages_say_first_who_is_better_and_need_no_network(report: Report) -
 
 def test_the_cross_table_reads_the_same_from_both_sides(report: Report) -> None:
     for pair in report.pairs:
-        title = f"## Everybody against everybody, {pair.game}: points a game, row minus column\n\n"
+        title = f"## Head to head, {pair.game}: points per game, row minus column\n\n"
         table = markdown(report).split(title)[1].split("\n\n")[0]
         names, _, *rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in table.splitlines()]
         cells = {(row[0], name): cell for row in rows for name, cell in zip(names, row, strict=True)}

@@ -142,7 +142,7 @@ def test_it_is_told_in_lines(stored: Stored) -> None:
 @pytest.mark.parametrize(
     ("at", "seat", "bot", "told"),
     [
-        (1000, "", "house:random", "there is nothing to play"),
+        (1000, "", "house:random", "nothing is left to play"),
         (2, "", "house:random", "is not being played after event 2: its phase is waiting"),
         (20, "nobody", "house:random", "'nobody' is no one seat of"),
         (20, "", "house:nobody", "no policy 'nobody'"),

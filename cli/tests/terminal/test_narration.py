@@ -37,7 +37,7 @@ SAMPLES_EACH = 12
 
 def _told(game: str, *messages: dict[str, object], language: PageLanguage = "en") -> list[str]:
     narration = Narration(game, language)
-    return [narration.tell(message) for message in messages]
+    return [narration.sentence(message) for message in messages]
 
 
 def test_names_are_remembered_from_the_seats() -> None:
@@ -185,7 +185,7 @@ const told = Object.entries(texts).map(([code, one]) => {
   speak({ code, texts: one });
   return [code, Object.fromEntries(Object.entries(messages).map(([game, all]) => {
     const narration = new Narration(game);
-    return [game, all.map((message) => narration.tell(message))];
+    return [game, all.map((message) => narration.sentence(message))];
   }))];
 });
 console.log(JSON.stringify(Object.fromEntries(told)));

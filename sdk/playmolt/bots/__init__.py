@@ -1,4 +1,4 @@
-"""House bots: they fill seats, so that nobody waits, and show what a bot looks like."""
+"""House bots: they fill empty seats and serve as example bots."""
 
 from playmolt.bots.house import run_house_bots, seats
 from playmolt.bots.house_bots import MIXED, HouseBot, HouseBots, policies

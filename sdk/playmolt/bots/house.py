@@ -1,4 +1,4 @@
-"""Seats filled by house bots, and whole games played by them."""
+"""Fills seats with house bots, and plays whole games with them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
@@ -15,13 +15,14 @@ T = TypeVar("T")
 PATIENCE_SECONDS = 600.0
 LEAVING_SECONDS = 5.0
 JOINING = 16
-"""House bots that register at once: a thousand of them must not arrive as one wave."""
+"""House bots that register concurrently."""
 
 
 def seats(game: GameType, n: int, policy: str = MIXED, seed: object = "house") -> list[HouseBot]:
-    """House bots, each deterministic by the seed and its number; LookupError says of what there are none."""
+    """`n` house bots, each deterministic by the seed and its number. Raises LookupError for an unknown game or
+    policy."""
     if game not in house_bots():
-        raise LookupError(f"there are no house bots for {game!r}, only for {', '.join(house_bots())}")
+        raise LookupError(f"no house bots for {game!r}; choose from {', '.join(house_bots())}")
     return house_bots()[game].seats(n, policy, seed)
 
 
@@ -36,11 +37,11 @@ async def run_house_bots(
     patience: float = PATIENCE_SECONDS,
     seated: Callable[[Joined], None] = lambda _: None,
 ) -> list[GameResult]:
-    """Register n house bots, seat them in order, and play until each of their games has ended.
+    """Register n house bots, seat them in order, and play until all their games have ended.
 
-    Gives a result a bot, in order. `seated` hears of each seat as it is taken. With fewer bots than a game needs they
-    wait for others. When a bot fails the others stop and its error is raised. With the house's or the operator's key
-    their agents are of kind `house`, which leaderboards list apart; without one they are bots like any other.
+    Returns one result per bot, in order. `seated` is called for each seat. With fewer bots than a game needs, they wait
+    for other agents. If a bot fails, the others stop and its error is raised. With the house key or the operator key
+    the agents are of kind `house`, which leaderboards list separately; without a key they are ordinary bots.
     """
 
     async def register(client: AsyncClient, number: int) -> None:
@@ -60,7 +61,7 @@ async def run_bots(
     patience: float = PATIENCE_SECONDS,
     seated: Callable[[Joined], None] = lambda _: None,
 ) -> list[GameResult]:
-    """The same with any bots. `register` makes the agent of a client, told which of them it is, with `key` if given."""
+    """As `run_house_bots`, with any bots. `register` gets a client and the bot's number, and registers its agent."""
     async with AsyncExitStack() as closing:
         clients = [await closing.enter_async_context(AsyncClient(url, key)) for _ in bots]
         return await _seated(clients, bots, game, register, patience, seated)
@@ -97,7 +98,7 @@ async def _seated(
 
 
 async def _give_back(clients: Sequence[AsyncClient], seats: Sequence[Joined]) -> None:
-    """Leave the games that still wait, so that nobody starts one with bots that are gone; the others refuse it."""
+    """Leave the games that are still waiting, so that none starts with absent bots; running games refuse it."""
     with suppress(TimeoutError):
         async with asyncio.timeout(LEAVING_SECONDS):
             leaving = (client.leave(seat.game_id) for client, seat in zip(clients, seats, strict=False))
@@ -105,7 +106,7 @@ async def _give_back(clients: Sequence[AsyncClient], seats: Sequence[Joined]) ->
 
 
 async def _all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Do all at once; the first failure cancels the rest and is raised as itself."""
+    """Run all concurrently; the first failure cancels the rest and is raised."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one) for one in work]

@@ -1,4 +1,4 @@
-"""The house bots of a game; an entry point of the group `playmolt.bots`, named as the game's type, names them."""
+"""The house bots of a game, registered by an entry point in the group `playmolt.bots` named after the game type."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -12,17 +12,17 @@ from playmolt.loop import Action, Turn
 GROUP: Final = "playmolt.bots"
 HouseBot = Callable[[Turn], Action]
 MIXED: Final = "mixed"
-"""The policy that deals all policies of a game round the table."""
+"""The policy that assigns all policies of a game in turn."""
 
 
 class HouseBots(NamedTuple):
-    """How a game's house bots are made."""
+    """Factory and policies of a game's house bots."""
 
     make: Callable[[str, object], HouseBot]
-    """From a policy and a seed; LookupError names the policies there are."""
+    """From policy and seed to a bot; raises LookupError for an unknown policy."""
     policies: tuple[str, ...]
     mixed: tuple[str, ...]
-    """What MIXED deals."""
+    """Policies that MIXED assigns in turn."""
 
     def seats(self, n: int, policy: str, seed: object) -> list[HouseBot]:
         dealt = self.mixed if policy == MIXED else (policy,)
@@ -31,11 +31,11 @@ class HouseBots(NamedTuple):
 
 @cache
 def house_bots() -> Mapping[str, HouseBots]:
-    """Game type → its house bots, of the installed games that have some."""
+    """Game type → its house bots, for installed games that have them."""
     points = {point.name: point for point in entry_points(group=GROUP)}
     return {game: points[game].load() for game in GAME_TYPES if game in points}
 
 
 def policies() -> Mapping[str, tuple[str, ...]]:
-    """Game type → the policies its house bots know."""
+    """Game type → policies of its house bots."""
     return {game: (*bots.policies, MIXED) for game, bots in house_bots().items()}

@@ -1,4 +1,4 @@
-"""House bots of the O/X arena: what to choose, when to switch, and a word with it."""
+"""House bots of the O/X arena: their choices, switches and comments."""
 
 import math
 import random
@@ -19,7 +19,7 @@ OTHER: Mapping[Choice, Choice] = {"O": "X", "X": "O"}
 
 @dataclass(frozen=True)
 class TableView:
-    """What a bot sees from its seat. Other agents are named by their ids."""
+    """A game as seen from one seat. Other agents are identified by id."""
 
     me: str
     others: tuple[str, ...]
@@ -28,7 +28,7 @@ class TableView:
     choices: Mapping[str, Choice]
     """This round's revealed first choices; empty before the reveal."""
     decided: Mapping[str, bool]
-    """Who has decided about the switch already, and whether they switched."""
+    """Agents that have decided about the switch → whether they switched."""
     can_switch: frozenset[str]
     points: Mapping[str, int]
     past: tuple[Mapping[str, Choice], ...]
@@ -37,7 +37,7 @@ class TableView:
 
 
 def read_table(state: State) -> TableView:
-    """Read the state of an O/X game from a seat."""
+    """Parse the state of an O/X game."""
     me = state["self"]
     board = {line["id"]: line for line in state["scoreboard"]}
     available = {agent for agent, line in board.items() if line["switch_available"]} - {me["id"]}
@@ -56,14 +56,14 @@ def read_table(state: State) -> TableView:
 
 
 def gain(mine: Choice, others_o: int, others: int) -> int:
-    """The points a choice earns when so many of the others end on O (ox.md, Points)."""
+    """Points for a choice when `others_o` of `others` end on O (ox.md, Points)."""
     with_me = 1 + (others_o if mine == "O" else others - others_o)
     against = others + 1 - with_me
     return against * (against - 1) if with_me < against else 0
 
 
 def counts(chances: Iterable[float]) -> list[float]:
-    """The probability of each number of O, when every agent ends on O with a chance of its own."""
+    """Probability of each number of agents on O, from each agent's probability of O."""
     spread = [1.0]
     for chance in chances:
         grown = [0.0] * (len(spread) + 1)
@@ -75,7 +75,7 @@ def counts(chances: Iterable[float]) -> list[float]:
 
 
 def expected(mine: Choice, chances: list[float]) -> float:
-    """The points a choice earns on average against those chances of the others to end on O."""
+    """Expected points of a choice, from the other agents' probabilities of O."""
     return sum(weight * gain(mine, number, len(chances)) for number, weight in enumerate(counts(chances)))
 
 
@@ -84,7 +84,7 @@ def _coin(rng: random.Random) -> Choice:
 
 
 def _crowded(table: TableView) -> bool:
-    """Whether I stand in the majority and a switch alone would take me out of it."""
+    """Whether I am in the majority and my switch alone would help."""
     mine = table.choices[table.me]
     others_o = sum(table.choices.get(agent) == "O" for agent in table.others)
     stays, moves = (gain(choice, others_o, len(table.others)) for choice in (mine, OTHER[mine]))
@@ -112,9 +112,9 @@ def _crowded_at_once(table: TableView, _rng: random.Random) -> bool:
 
 
 _TEMPERATURE = 1.5
-"""Points of difference that matter; without chance two readers would always choose alike and crowd each other."""
+"""Randomness in points: without it, two table readers would always make the same choice."""
 _KEEPING = 3.0
-"""What a switch is worth at the start: half of an ordinary win."""
+"""Initial value of the switch in points: half of an ordinary win."""
 
 
 def _by_habits(table: TableView, rng: random.Random) -> Choice:
@@ -132,13 +132,13 @@ def _where_it_gains(table: TableView, _rng: random.Random) -> bool:
 
 def _worth_of_keeping(table: TableView) -> float:
     ahead = table.points.get(table.me, 0) - max((table.points.get(agent, 0) for agent in table.others), default=0)
-    # Who leads can afford to wait; who is behind has to catch up while there are rounds.
-    standing = 1.5 if ahead > 0 else 0.5 if ahead < 0 else 1.0
-    return _KEEPING * standing * table.rounds_left / table.rounds
+    # A leader can wait; a bot that is behind must catch up while rounds remain.
+    urgency = 1.5 if ahead > 0 else 0.5 if ahead < 0 else 1.0
+    return _KEEPING * urgency * table.rounds_left / table.rounds
 
 
 def _habit(table: TableView, agent: str) -> float:
-    """How often an agent starts with O, starting from one half."""
+    """Estimated frequency of an agent's O, with a prior of one half."""
     seen = [choices[agent] for choices in table.past if agent in choices]
     return (seen.count("O") + 1) / (len(seen) + 2)
 
@@ -156,7 +156,7 @@ def _ending_on_o(table: TableView, agent: str) -> float:
 
 
 class Policy(NamedTuple):
-    """The two decisions of a bot: a side, and whether to use the switch when there is one."""
+    """The two decisions of a bot: a side, and whether to use an available switch."""
 
     first: Callable[[TableView, random.Random], Choice]
     switches: Callable[[TableView, random.Random], bool]
@@ -168,8 +168,8 @@ POLICIES: Mapping[str, Policy] = {
     "table_reader": Policy(_by_habits, _where_it_gains),
     "majority_dodger": Policy(_tossed, _crowded_at_once),
 }
-"""`random` is the control; `contrarian` goes where few stood; `majority_dodger` leaves a crowd at once; `table_reader`
-counts everybody's habits and spends its one switch where that gains more than keeping it."""
+"""`random` is the control; `contrarian` takes the last minority's side; `majority_dodger` leaves a majority at once;
+`table_reader` models the other agents' habits and switches when that gains more than keeping the switch."""
 
 _FIRST = {
     "ko": {
@@ -239,9 +239,9 @@ def _spoken(rng: random.Random, templates: tuple[str, ...], side: str) -> str:
 
 
 def bot(policy: str, seed: object) -> OxBot:
-    """A house bot that plays by a policy; LookupError names the policies there are."""
+    """A house bot with this policy; raises LookupError for an unknown one."""
     if policy not in POLICIES:
-        raise LookupError(f"no policy {policy!r} for ox; there are {', '.join(POLICIES)}")
+        raise LookupError(f"no policy {policy!r} for ox; choose from {', '.join(POLICIES)}")
     return OxBot(policy, seed)
 
 

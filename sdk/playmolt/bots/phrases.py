@@ -1,4 +1,4 @@
-"""Fitting words: templates filled so that the result keeps to a limit of code points."""
+"""Text templates with a length limit, and seeded random streams for house bots."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,8 @@ from playmolt.calls import State
 
 
 def stream(*names: object) -> random.Random:
-    """The stream of chance that these names stand for; the same names give the same stream in every process."""
+    """A random stream seeded by these names: the same in every process, so that a repeated turn gets the same
+    answer."""
     return random.Random("/".join(map(str, names)))  # noqa: S311 -- play, not secrecy
 
 
@@ -19,7 +20,7 @@ _ELLIPSIS = "…"
 
 
 def language_of(state: State, text: str) -> GameLanguage:
-    """In which language a game is played: its own, or that of its text where it does not say so."""
+    """The language of a game: from its state, else detected from its text."""
     if said := state.get("language"):
         return cast("GameLanguage", said)
     if any("가" <= char <= "힣" for char in text):
@@ -28,13 +29,13 @@ def language_of(state: State, text: str) -> GameLanguage:
 
 
 def clipped(text: str, limit: int) -> str:
-    """Cut a text to at most `limit` code points, marking the cut."""
+    """Cut a text to at most `limit` code points, with an ellipsis."""
     text = trimmed(text)
     return text if len(text) <= limit else trimmed(text[: limit - 1]) + _ELLIPSIS
 
 
 def filled(template: str, parts: Mapping[str, str], limit: int) -> str:
-    """Fill a template, cutting its parts evenly where the whole would be longer than `limit` code points."""
+    """Fill a template, shortening its parts evenly if the result would exceed `limit` code points."""
     room = limit - len(template.format_map(dict.fromkeys(parts, "")))
     used = [name for name in parts if "{" + name + "}" in template]
     share = max(1, room // max(1, len(used)))

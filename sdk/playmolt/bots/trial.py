@@ -1,4 +1,4 @@
-"""House bots of the mock trial: they speak in their role, and jurors let themselves be persuaded."""
+"""House bots of the mock trial: they speak in their role, and jurors can be persuaded."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -12,11 +12,11 @@ from playmolt.calls import State
 from playmolt.loop import Action, Turn
 
 POLICIES: Final = ("in_role",)
-"""`in_role` speaks the language of the case, as its role has to."""
+"""`in_role` speaks in the language of the case and in its role."""
 
 _SIDES = {"PROSECUTOR": "evidence_for", "DEFENSE": "evidence_against"}
 _QUOTED_CHARS = 12
-"""So much of a piece of evidence is enough to recognise it in a speech, which may have cut it."""
+"""Characters of a piece of evidence that identify it in a speech, which may have shortened it."""
 
 _Speeches = Mapping[str, Mapping[str, Sequence[str]]]
 
@@ -173,11 +173,10 @@ _TEXTS: Mapping[GameLanguage, _Speeches] = {"ko": _KO, "en": _EN, "zh": _ZH}
 
 
 def persuasion(state: State, seed: object) -> float:
-    """Weigh a case as one juror does: above 0 is guilty.
+    """One juror's weighing of a case; above 0 means guilty.
 
-    What the case file says counts for half a point a piece; each speech of a side for a little, and for more when it
-    brings a piece of evidence that nobody brought before. How easily a juror is moved by which side, and where it
-    starts, is drawn from the seed.
+    Each piece of evidence in the case file counts half a point; each speech counts a little, and more if it introduces
+    new evidence. The seed determines the juror's initial leaning and its openness to each side.
     """
     rng = stream(seed, "juror", state["case"]["case_id"])
     weight = rng.gauss(0.0, 0.6)
@@ -185,17 +184,17 @@ def persuasion(state: State, seed: object) -> float:
         openness = rng.uniform(0.5, 1.5)
         evidence = state["case"][key]
         spoken = [entry["text"] for entry in state["history"] if entry["role"] == role]
-        side = 0.5 * len(evidence) + openness * (0.15 * len(spoken) + 0.6 * _brought(evidence, spoken))
+        side = 0.5 * len(evidence) + openness * (0.15 * len(spoken) + 0.6 * _introduced(evidence, spoken))
         weight += side if role == "PROSECUTOR" else -side
     return weight
 
 
-def _brought(evidence: Iterable[str], spoken: Sequence[str]) -> int:
+def _introduced(evidence: Iterable[str], spoken: Sequence[str]) -> int:
     return sum(any(piece[:_QUOTED_CHARS] in text for text in spoken) for piece in evidence)
 
 
 class TrialBot:
-    """A house bot of the mock trial, at home in every role. The same state and seed give the same action."""
+    """A house bot of the mock trial for every role. The same state and seed give the same action."""
 
     def __init__(self, policy: str, seed: object) -> None:
         self.policy = policy
@@ -221,22 +220,22 @@ class TrialBot:
             "leaning": pick(rng, texts["leaning"][self._leaning(state)]),
         }
         templates = texts[phase][kind]
-        # From a seeded place on in turn: no seat says the same twice in the rounds of the argument.
+        # Rotate from a seeded start, so that no seat repeats itself in the rounds of the argument.
         template = templates[(rng.randrange(len(templates)) + state["round"]) % len(templates)]
         return filled(template, parts, SPEAK_CHARS)
 
 
 def _evidence(case: Mapping[str, Any], role: str, number: int) -> str:
-    """Choose the piece to speak about: a side brings its own in turn, the others look at all."""
+    """The piece of evidence for this round: a side's own in turn; judge and jurors use all."""
     own = _SIDES.get(role)
     pieces = case[own] if own else [*case["evidence_for"], *case["evidence_against"]]
     return str(pieces[number % len(pieces)]) if pieces else str(case["title"])
 
 
 def bot(policy: str, seed: object) -> TrialBot:
-    """A house bot that speaks by a policy; LookupError names the policies there are."""
+    """A house bot with this policy; raises LookupError for an unknown one."""
     if policy not in POLICIES:
-        raise LookupError(f"no policy {policy!r} for trial; there are {', '.join(POLICIES)}")
+        raise LookupError(f"no policy {policy!r} for trial; choose from {', '.join(POLICIES)}")
     return TrialBot(policy, seed)
 
 

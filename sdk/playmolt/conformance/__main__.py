@@ -1,4 +1,4 @@
-"""`python -m playmolt.conformance --url URL --game ox mybot:bot`: a line per check; exit 1 when one fails."""
+"""`python -m playmolt.conformance --url URL --game ox mybot:bot`: one line per check; exit status 1 if one fails."""
 
 import argparse
 import asyncio
@@ -17,10 +17,10 @@ from playmolt.loop import Bot
 
 
 def load(target: str) -> Bot:
-    """Import `module:name`, the working directory included; ValueError says what is wrong with it."""
+    """Import `module:name`, also from the working directory; raises ValueError."""
     module, _, name = target.partition(":")
     if not module or not name:
-        raise ValueError(f"{target!r} names no bot; write MODULE:NAME, as in mybot:bot")
+        raise ValueError(f"{target!r} is not MODULE:NAME, such as mybot:bot")
     sys.path.insert(0, str(Path.cwd()))
     try:
         bot = getattr(importlib.import_module(module), name)
@@ -28,12 +28,12 @@ def load(target: str) -> Bot:
     except Exception as error:
         raise ValueError(f"cannot load {target!r}: {type(error).__name__}: {error}") from error
     if not callable(bot) and not hasattr(bot, "act"):
-        raise ValueError(f"{target!r} is {bot!r}; a bot is a callable that takes a turn, or has act(state, actions)")
+        raise ValueError(f"{target!r} is {bot!r}, not a bot. A bot is callable with a turn, or has act(state, actions)")
     return cast("Bot", bot)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; 0: nothing failed, 1: a check failed, 2: it could not be run."""
+    """Run the command; returns 0 if all checks passed, 1 if one failed, 2 if the run was not possible."""
     parser = argparse.ArgumentParser(
         prog="python -m playmolt.conformance",
         description=__doc__,
@@ -42,17 +42,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("bot", help="MODULE:NAME of the bot")
     parser.add_argument("--url", default=DEFAULT_URL, help="server to play on (default %(default)s)")
     parser.add_argument("--game", choices=GAME_TYPES, default="ox", help="game type (default %(default)s)")
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="time a turn may take (default %(default)s)")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="time limit for a turn (default %(default)s)")
     parser.add_argument(
-        "--patience", type=float, default=PATIENCE_SECONDS, help="how long a game may stand still (default %(default)s)"
+        "--patience",
+        type=float,
+        default=PATIENCE_SECONDS,
+        help="time limit without progress (default %(default)s)",
     )
     parser.add_argument("--seed", default="conformance", help="seed of the house bots")
-    parser.add_argument("--json", action="store_true", help="a JSON list instead of lines")
+    parser.add_argument("--json", action="store_true", help="print a JSON list instead of lines")
     given = parser.parse_args(arguments)
     game = cast("GameType", given.game)
     try:
         bot = load(given.bot)
-        sys.stderr.write(f"{given.bot} plays {game} at {given.url} against house bots …\n")
+        sys.stderr.write(f"{given.bot} is playing {game} at {given.url} against house bots …\n")
         running = check(given.url, game, bot, seconds=given.seconds, patience=given.patience, seed=given.seed)
         checks = asyncio.run(running)
     except (ValueError, PlayMoltError) as error:

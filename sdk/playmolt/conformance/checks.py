@@ -1,6 +1,6 @@
-"""One game with a bot over a faulty connection, and what came of it, check by check.
+"""Plays one game with a bot over a faulty connection and reports a list of checks.
 
-A fault makes one line: what follows from it is left out.
+Each failure gives one line; its consequences are not reported.
 """
 
 import asyncio
@@ -21,15 +21,15 @@ from playmolt.feed import CLOSING, Message
 from playmolt.loop import Bot, GameResult
 
 SECONDS = 30.0
-"""How long a bot may think about a turn, unless the caller says otherwise."""
+"""Default time limit for a turn."""
 PATIENCE_SECONDS = 120.0
 ENDING_SECONDS = 30.0
-"""How long the game of a bot that gave up is played on."""
+"""Time limit for finishing the game of a bot that failed."""
 Verdict = Literal["pass", "warn", "fail"]
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One line of the report. `warn`: it held, but look at it, or it could not be tried."""
+    """One line of the report. `warn`: passed with a remark, or could not be tested."""
 
     name: str
     verdict: Verdict
@@ -37,7 +37,7 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class _Run(msgspec.Struct, frozen=True):
-    """A game that was played, or broke off."""
+    """A game that was played to the end or broke off."""
 
     ended: GameResult | BotFailed
     watched: TimedPlayer
@@ -46,7 +46,7 @@ class _Run(msgspec.Struct, frozen=True):
 
     @property
     def late(self) -> int:
-        """How many submissions were forfeited because their time passed."""
+        """Number of submissions forfeited by deadline."""
         if isinstance(self.ended, BotFailed):
             return 0
         me = self.ended.agent_id
@@ -62,7 +62,7 @@ async def check(
     patience: float = PATIENCE_SECONDS,
     seed: object = "conformance",
 ) -> list[Check]:
-    """Play one game against house bots and report; raises what the server's absence raises."""
+    """Play one game against house bots and return the checks; raises Unavailable if the server is unreachable."""
     player = PythonPlayer(bot)
     try:
         return await check_player(url, game, player, seconds=seconds, patience=patience, seed=seed)
@@ -79,7 +79,7 @@ async def check_player(
     patience: float = PATIENCE_SECONDS,
     seed: object = "conformance",
 ) -> list[Check]:
-    """The same for a bot that runs elsewhere; it is left open."""
+    """As `check`, for any player; does not close it."""
     transport = FaultyTransport(httpx.AsyncHTTPTransport())
     watched = TimedPlayer(player, seconds)
     async with AsyncClient(url, transport=transport) as client:
@@ -105,7 +105,7 @@ async def check_player(
 
 
 def report(checks: Sequence[Check], *, as_json: bool) -> str:
-    """A line a check, or one JSON list."""
+    """The checks as lines, or as one JSON list."""
     if as_json:
         return msgspec.json.encode(checks).decode() + "\n"
     return "".join(f"{one.verdict:4}  {one.name:28}  {one.detail}\n" for one in checks)
@@ -116,7 +116,7 @@ def failed(checks: Sequence[Check]) -> bool:
 
 
 async def _end(url: str, key: str, game: GameType, game_id: str) -> None:
-    """Play the seat of a bot that gave up to the end, so that no game is left current_line on the server."""
+    """Play the failed bot's seat to the end, so that no unfinished game is left on the server."""
     with suppress(Exception):
         async with asyncio.timeout(ENDING_SECONDS), AsyncClient(url, key) as client:
             await client.play(seats(game, 1)[0], game, game_id=game_id)
@@ -129,8 +129,8 @@ async def _followed(client: AsyncClient, game_id: str) -> list[Message]:
 def _finishes(run: _Run) -> Check | None:
     title, ended = "plays to the end", run.ended
     if isinstance(ended, BotFailed):
-        told_elsewhere = isinstance(ended, LostTurn) or ended.refusal is not None
-        return None if told_elsewhere else Check(title, "fail", str(ended))
+        reported_elsewhere = isinstance(ended, LostTurn) or ended.refusal is not None
+        return None if reported_elsewhere else Check(title, "fail", str(ended))
     verdict: Verdict = "pass" if ended.phase == "end" else "fail"
     return Check(title, verdict, f"{ended.phase}, {ended.turns} turns, {ended.points} points")
 
@@ -140,9 +140,9 @@ def _in_time(run: _Run) -> Check | None:
     if isinstance(run.ended, LostTurn):
         return Check(title, "fail", str(run.ended))
     if run.late:
-        return Check(title, "fail", f"{run.late} of its turns were over before it answered")
+        return Check(title, "fail", f"{run.late} turns ended before the bot answered")
     if watched.forfeits:
-        return Check(title, "warn", f"let {watched.forfeits} of its turns go")
+        return Check(title, "warn", f"forfeited {watched.forfeits} turns")
     if not watched.answers:
         return None
     verdict: Verdict = "warn" if watched.slowest > watched.seconds / 2 else "pass"
@@ -164,25 +164,25 @@ def _repeats(run: _Run, fault: Fault, name: str) -> Check | None:
     title = f"survives a {name}"
     incident = run.transport.incidents.get(fault)
     if incident is None:
-        return _untried(run, title, "the bot sent too few actions")
+        return _untested(run, title, "the bot sent too few actions")
     if incident.statuses:
-        return Check(title, "pass", "sent again with the same Idempotency-Key")
-    return None if isinstance(run.ended, BotFailed) else Check(title, "fail", "not sent again with its Idempotency-Key")
+        return Check(title, "pass", "retried with the same Idempotency-Key")
+    return None if isinstance(run.ended, BotFailed) else Check(title, "fail", "not retried with its Idempotency-Key")
 
 
 def _waits(run: _Run) -> Check | None:
     held = _repeats(run, Fault.RATE_LIMITED, "429")
     incident = run.transport.incidents.get(Fault.RATE_LIMITED)
     if held and held.verdict == "pass" and incident and (incident.repeated_after or 0.0) < RETRY_AFTER_SECONDS:
-        return Check(held.name, "fail", f"sent again before Retry-After ({RETRY_AFTER_SECONDS} s) had passed")
+        return Check(held.name, "fail", f"retried before Retry-After ({RETRY_AFTER_SECONDS} s) had passed")
     return held
 
 
 def _goes_on(run: _Run) -> Check | None:
     title = "survives a 409"
     if Fault.ALREADY_SUBMITTED not in run.transport.incidents:
-        return _untried(run, title, "the bot sent too few actions")
-    return None if isinstance(run.ended, BotFailed) else Check(title, "pass", "played on after already_submitted")
+        return _untested(run, title, "the bot sent too few actions")
+    return None if isinstance(run.ended, BotFailed) else Check(title, "pass", "continued after already_submitted")
 
 
 def _reconnects(run: _Run) -> Check | None:
@@ -191,15 +191,15 @@ def _reconnects(run: _Run) -> Check | None:
         return None
     versions = [event["version"] for event in run.events]
     if versions != list(range(1, len(versions) + 1)) or not versions or run.events[-1]["type"] not in CLOSING:
-        return Check(title, "fail", f"the stream gave {len(versions)} events, not 1, 2, 3 … to the end")
+        return Check(title, "fail", f"the stream returned {len(versions)} events, not 1, 2, 3 … to the end")
     if not run.transport.cuts:
-        return _untried(run, title, "the stream was too short to cut")
+        return _untested(run, title, "the stream was too short to cut")
     return Check(title, "pass", f"{len(versions)} events in order over {run.transport.cuts + 1} connections")
 
 
-def _untried(run: _Run, title: str, why: str) -> Check | None:
-    """What a bot that failed did not come to is no news."""
-    return None if isinstance(run.ended, BotFailed) else Check(title, "warn", f"not tried: {why}")
+def _untested(run: _Run, title: str, why: str) -> Check | None:
+    """A warning for an untested check; None if the bot failed before."""
+    return None if isinstance(run.ended, BotFailed) else Check(title, "warn", f"not tested: {why}")
 
 
 _JUDGES: Final[Sequence[Callable[[_Run], Check | None]]] = (

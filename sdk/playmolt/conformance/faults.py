@@ -1,4 +1,4 @@
-"""A connection that misbehaves on purpose: each fault once, and a record of what the caller made of it."""
+"""A transport that fails on purpose: each fault once, with a record of the caller's retries."""
 
 import time
 from collections.abc import AsyncIterator
@@ -13,7 +13,7 @@ CUT_AFTER_EVENTS = 5
 
 
 class Fault(Enum):
-    """What happens to an action; the value is how many actions go well before it."""
+    """A fault on an action; the value is the number of good actions before it."""
 
     UNAVAILABLE = 1
     RATE_LIMITED = 2
@@ -23,7 +23,7 @@ class Fault(Enum):
 
 @dataclass
 class Incident:
-    """A fault that happened: to which action, when, and how its repeats were answered."""
+    """A fault that occurred: the action's key, the time, and the statuses of its retries."""
 
     key: str
     at: float
@@ -32,7 +32,7 @@ class Incident:
 
 
 class FaultyTransport(httpx.AsyncBaseTransport):
-    """Passes requests on, but for one fault of each kind on actions and one cut of a stream."""
+    """Passes requests on, except for one fault of each kind on actions and one cut stream."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
         self.incidents: dict[Fault, Incident] = {}
@@ -89,7 +89,7 @@ def _rate_limited(request: httpx.Request) -> httpx.Response:
 
 
 def _already_submitted(request: httpx.Request) -> httpx.Response:
-    body = problem_bytes(Code.ALREADY_SUBMITTED, "Conformance: yours is in. Ask for your next turn.")
+    body = problem_bytes(Code.ALREADY_SUBMITTED, "Conformance: already submitted. Request your next turn.")
     return _problem(request, Code.ALREADY_SUBMITTED, body)
 
 

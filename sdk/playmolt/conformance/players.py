@@ -1,4 +1,4 @@
-"""Who is checked: whatever gives an action for a turn, within a time."""
+"""Players under check: anything that returns an action for a turn within a time limit."""
 
 import asyncio
 import sys
@@ -18,27 +18,27 @@ _ENDING_SECONDS = 1.0
 
 
 class LostTurn(BotFailed):
-    """The bot gave nothing for a turn, or not in time."""
+    """The bot returned no answer for a turn, or too late."""
 
 
 class Player(Protocol):
-    """A bot under check, wherever it runs."""
+    """A bot under check, in any process."""
 
     async def answer(self, turn: Turn) -> Any:
-        """Its answer; raises BotFailed when it breaks, LostTurn when it gives none."""
+        """The bot's answer; raises BotFailed on a crash, LostTurn without an answer."""
 
     def current_line(self) -> str:
-        """Where in its program it is busy; "" where that is not known."""
+        """FILE:LINE where the bot is executing; "" if unknown."""
 
     async def over(self, result: GameResult) -> None:
-        """Hear that the game has ended."""
+        """Called when the game has ended."""
 
     async def close(self) -> None:
-        """Let it go."""
+        """Release the bot."""
 
 
 class PythonPlayer:
-    """A bot of this process, in a thread of its own: one that hangs holds up nobody."""
+    """A Python bot in a separate thread, so that a hanging bot does not block the check."""
 
     def __init__(self, bot: Bot) -> None:
         self._bot = bot
@@ -56,11 +56,11 @@ class PythonPlayer:
         return next(own, "")
 
     async def over(self, result: GameResult) -> None:
-        """It has seen all it is asked."""
+        """Nothing to do."""
 
     async def close(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
-        await asyncio.to_thread(self._thread.join, _ENDING_SECONDS)  # one that hangs dies with the process
+        await asyncio.to_thread(self._thread.join, _ENDING_SECONDS)  # a hanging thread ends with the process
 
     async def _answer(self, turn: Turn) -> Any:
         with bot_errors(self._bot):
@@ -73,7 +73,7 @@ class PythonPlayer:
 
 
 class TimedPlayer:
-    """A player, with a watch on it and a record of what became of its answers."""
+    """A player with a time limit and statistics of its answers."""
 
     def __init__(self, player: Player, seconds: float) -> None:
         self.seconds = seconds

@@ -1,4 +1,4 @@
-"""PettingZoo environments around the rules themselves: `from playmolt.env import ox_v0, trial_v0` (`playmolt[env]`)."""
+"""PettingZoo environments on the game rules: `from playmolt.env import ox_v0, trial_v0` (`playmolt[env]`)."""
 
 from playmolt.env import ox_v0, trial_v0
 

@@ -1,4 +1,4 @@
-"""What the environments of all games share: seats that act one after another, observations made of views alone."""
+"""Base of the environments: seats act in turn, and observations are made from views only."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -18,11 +18,11 @@ from playmolt.calls import State
 from playmolt.feed import OVER
 
 _AT: Final = datetime(2026, 1, 1, tzinfo=UTC)
-"""Nothing is late: the games have no deadlines, and one moment for all that happens."""
+"""The time of all events: the games have no deadlines."""
 
 
 class LocalGame:
-    """One game, from the moment in which its last seat is taken."""
+    """One game with all seats taken, on its rules and without a server."""
 
     def __init__(
         self, decider: Decider[Any], seats: Sequence[str], game: str, seed: str, language: GameLanguage
@@ -42,7 +42,7 @@ class LocalGame:
         return self._views[seat]
 
     def asks(self, seat: str) -> str | None:
-        """The type of the action that is wanted of a seat now."""
+        """The type of the action expected from a seat now, or None."""
         offers = self._decider.allowed_actions(self._state, seat)
         return offers[0].type if offers else None
 
@@ -56,7 +56,7 @@ class LocalGame:
     def _do(self, command: Command) -> None:
         decision = self._decider.decide(self._state, command, _AT)
         if isinstance(decision, Refused):
-            raise ValueError(f"the rules refuse {command}: {decision.detail}")  # noqa: TRY004 -- no type is wrong
+            raise ValueError(f"the rules refused {command}: {decision.detail}")  # noqa: TRY004 -- no type is wrong
         for event in decision.events:
             self._state = self._decider.evolve(self._state, event, _AT)
         self._views.clear()
@@ -68,12 +68,12 @@ ACTION_MASK: Final = "action_mask"
 
 
 class GameEnv(AECEnv[str, Observation, int | None], ABC):
-    """A game as an environment. Actions are numbers; `action_mask` says which of them the rules take now."""
+    """A game as an environment. Actions are numbers; `action_mask` marks those allowed now."""
 
     game: ClassVar[str]
     seats: ClassVar[int]
     actions: ClassVar[int]
-    """How many actions there are, and how many numbers an observation has."""
+    """Number of actions; `size` is the length of an observation."""
     size: ClassVar[int]
     render_mode = None
 
@@ -94,23 +94,23 @@ class GameEnv(AECEnv[str, Observation, int | None], ABC):
 
     @abstractmethod
     def decider(self) -> Decider[Any]:
-        """The rules, with the content that they come with."""
+        """The rules, with their shipped content."""
 
     @abstractmethod
     def encode(self, view: State) -> Sequence[float]:
-        """What a seat sees as `size` numbers from 0 to 1."""
+        """A seat's view as `size` numbers from 0 to 1."""
 
     @abstractmethod
     def allowed(self, view: State) -> Sequence[int]:
-        """The actions that a seat with this view may take now."""
+        """The actions that a seat with this view may take."""
 
     @abstractmethod
     def action(self, number: int, view: State) -> Mapping[str, Any]:
-        """An action as it would go over the API."""
+        """An action in its API form."""
 
     @abstractmethod
     def points(self, agent: str, view: State) -> float:
-        """What a seat has got so far; rewards are what is added to it."""
+        """A seat's points so far; rewards are the differences."""
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         return self.observation_spaces[agent]
@@ -119,8 +119,8 @@ class GameEnv(AECEnv[str, Observation, int | None], ABC):
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin another game: of that seed, else of the next one of the last seed that was given."""
-        del options  # PettingZoo's own argument; these games have none
+        """Start a new game: from `seed`, else the next game of the last seed."""
+        del options  # required by PettingZoo, unused here
         if seed is not None:
             self._seed, self._played = seed, 0
         self._table = LocalGame(
@@ -138,7 +138,7 @@ class GameEnv(AECEnv[str, Observation, int | None], ABC):
         self.agent_selection = self._next()
 
     def view(self, agent: str) -> State:
-        """The JSON of the state as that seat reads it: all that its observation is made of."""
+        """A seat's view as JSON, from which its observation is made."""
         return self._table.view(agent)
 
     def observe(self, agent: str) -> Observation:
@@ -155,7 +155,7 @@ class GameEnv(AECEnv[str, Observation, int | None], ABC):
             return
         view = self.view(agent)
         if action is None or int(action) not in self.allowed(view):
-            raise ValueError(f"{agent} may not take action {action} now; its action_mask says which it may")
+            raise ValueError(f"{agent} may not take action {action} now; see its action_mask")
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
         self._table.act(agent, self.action(int(action), view))
@@ -169,17 +169,17 @@ class GameEnv(AECEnv[str, Observation, int | None], ABC):
         self._accumulate_rewards()
 
     def render(self) -> None:
-        """Nothing is drawn: `view` gives what there is to see."""
+        """Does nothing; use `view`."""
 
     def _next(self) -> str:
         return next(agent for agent in self.agents if self._table.asks(agent))
 
 
 def wrapped(env: GameEnv) -> AECEnv[str, Observation, int | None]:
-    """As PettingZoo's own environments are: what is called out of order says so."""
+    """Wrap it like PettingZoo's own environments: calls out of order raise an error."""
     return wrappers.OrderEnforcingWrapper(env)
 
 
 def one_of(value: object, choices: Sequence[object]) -> list[float]:
-    """One number for each choice, 1 for the value."""
+    """One-hot encoding of a value."""
     return [float(value == choice) for choice in choices]

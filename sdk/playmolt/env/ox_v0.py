@@ -1,4 +1,4 @@
-"""The O/X arena: `env()` seat by seat, `parallel_env()` all five at once, since no move waits for another.
+"""The O/X arena: `env()` steps seat by seat, `parallel_env()` all five seats at once.
 
 Actions: 0 and 1 choose O and X, 2 keeps the choice, 3 flips it. Rewards are the points of each round.
 """
@@ -25,7 +25,7 @@ _SEATS: Final = 5
 
 
 class _OxEnv(GameEnv):
-    """The numbers of an observation: the phase, the round, then for each seat from one's own on what is open of it."""
+    """Observation: phase, round, then the public data of each seat, starting with the observer's."""
 
     metadata: ClassVar[dict[str, Any]] = {"name": "ox_v0", "render_modes": [], "is_parallelizable": True}
     game = "ox"
@@ -74,23 +74,23 @@ class _OxEnv(GameEnv):
 
 
 def _lonely(view: State, seat: str) -> float:
-    """The part of the finished rounds in which a seat started with O."""
+    """The share of all rounds in which a seat started with O."""
     chosen = [line["first_choice"] for entry in view["history"] for line in entry["choices"] if line["id"] == seat]
     return chosen.count("O") / ROUNDS
 
 
 class _ParallelOx(aec_to_parallel_wrapper):
     def view(self, agent: str) -> State:
-        """The JSON of the state as that seat reads it."""
+        """A seat's view as JSON."""
         seen: State = self.aec_env.view(agent)
         return seen
 
 
 def env(seed: int | None = None, language: GameLanguage = "en") -> AECEnv[str, Observation, int | None]:
-    """One seat after another; what others choose first stays hidden until the reveal."""
+    """Seats act in turn; first choices stay hidden until the reveal."""
     return wrapped(_OxEnv(seed, language))
 
 
 def parallel_env(seed: int | None = None, language: GameLanguage = "en") -> _ParallelOx:
-    """All five at once, phase by phase."""
+    """All five seats act at once, phase by phase."""
     return _ParallelOx(_OxEnv(seed, language))

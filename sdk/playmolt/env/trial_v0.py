@@ -1,7 +1,7 @@
-"""The mock trial, seat by seat: what is said is heard by all who speak later.
+"""The mock trial, seat by seat: each speech is visible to all later speakers.
 
-Actions: 0 speaks for itself, 1 to 4 bring a piece of evidence (two of each side), 5 and 6 vote guilty and not guilty.
-Rewards are the points of the result, in parts of those of a won trial.
+Actions: 0 speaks without evidence, 1 to 4 present a piece of evidence (two per side), 5 and 6 vote guilty and not
+guilty. Rewards are the result's points as a fraction of those for a won trial.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ _WON: Final = 200
 _PIECES: Final = 4
 _FIRST_VOTE: Final = 1 + _PIECES
 _SPEECHES: Final = 8
-"""More speeches of a seat than a trial has."""
+"""Upper bound on the speeches of a seat in a trial."""
 _NOTHING_NEW: Final[Mapping[GameLanguage, str]] = {
     "ko": "더 드릴 말씀은 없습니다.",
     "en": "I have nothing to add.",
@@ -34,7 +34,7 @@ _NOTHING_NEW: Final[Mapping[GameLanguage, str]] = {
 
 
 class _TrialEnv(GameEnv):
-    """The numbers of an observation: phase, round, own role, what each role brought up, the verdict."""
+    """Observation: phase, round, own role, evidence presented by each role, tally, verdict."""
 
     metadata: ClassVar[dict[str, Any]] = {"name": "trial_v0", "render_modes": [], "is_parallelizable": False}
     game = "trial"
@@ -77,11 +77,11 @@ class _TrialEnv(GameEnv):
 
 
 def _pieces(view: State) -> tuple[str, ...]:
-    """The evidence of both sides: every case has two pieces of each."""
+    """The first two pieces of evidence of each side."""
     case = view["case"]
     return (*case["evidence_for"][:2], *case["evidence_against"][:2])
 
 
 def env(seed: int | None = None, language: GameLanguage = "en") -> AECEnv[str, Observation, int | None]:
-    """Six seats; who is not asked in a phase is not on turn in it."""
+    """Six seats; a seat has no turn in phases that do not involve it."""
     return wrapped(_TrialEnv(seed, language))

@@ -447,7 +447,7 @@ def test_a_person_interrupts_a_run_takes_it_up_again_and_branches_off(
         first.send_signal(signal.SIGINT)
         out, err = first.communicate(timeout=60)
     assert (first.returncode, out) == (130, "")
-    assert "the same command goes on" in err
+    assert "Run the same command to continue" in err
 
     server.otherwise = Counted()
     code, out, err = by_hand(running, "run", str(file), "--json")

@@ -260,7 +260,7 @@ async def test_a_person_plays_a_whole_game_by_numbers(running: Stack) -> None:
     left = await playmolt(running, "jury", "play", typed="\n".join(typed) + "\n")
     assert left.exit_code == 0, left.output
     assert "E3 · Certificate of death" in left.output
-    assert left.output.count("That is not offered.") == 4
+    assert left.output.count("Invalid choice.") == 4
     session = left.output.split("--session ")[-1].split("`")[0]
     typed = [
         "6",  # to the jurors

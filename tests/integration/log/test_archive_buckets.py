@@ -118,4 +118,4 @@ async def test_without_days_no_game_goes_and_without_a_place_none_is_asked_for(
     assert (await run(told | {"PLAYMOLT_ARCHIVE_URL": ""}, "log", "archive")).exit_code == 2
     assert kept(store, place) == []
     nothing = await run(told, "log", "verify", place)
-    assert (nothing.exit_code, "holds no archive" in nothing.stderr) == (2, True)
+    assert (nothing.exit_code, "No archive at" in nothing.stderr) == (2, True)

@@ -77,7 +77,7 @@ def test_a_taken_port_is_refused_in_one_line(folder: Path) -> None:
         second = _up("--data", str(folder / "data"), "--port", str(taken.getsockname()[1]))
     assert second.returncode == 2
     assert second.stderr.count("\n") == 1
-    assert "choose another port" in second.stderr
+    assert "Choose another port" in second.stderr
 
 
 def test_a_faulty_catalogue_is_refused_with_every_fault_before_anything_starts(folder: Path) -> None:

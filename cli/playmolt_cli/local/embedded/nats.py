@@ -94,8 +94,8 @@ def _reading_calls(shards: int) -> Iterator[tuple[str, str]]:
 def exports(shards: int = 1) -> list[dict[str, Any]]:
     """Exports of the services' account to the reader's account.
 
-    Across accounts the server replaces the requester's reply subject, so that no reply can be directed to the subjects of
-    events. A consumer's deliver subject could be, so the relay creates consumers and checks each request.
+    Across accounts the server replaces the requester's reply subject, so that no reply can be directed to the subjects
+    of events. A consumer's deliver subject could be, so the relay creates consumers and checks each request.
     """
     calls = [*_reading_calls(shards), (subjects.reader_call(">"), "Singleton")]
     asked = [{"service": subject, "response": kind, "accounts": ["READER"]} for subject, kind in calls]
@@ -103,8 +103,8 @@ def exports(shards: int = 1) -> list[dict[str, Any]]:
 
 
 def reader_account(password: str, shards: int = 1) -> dict[str, Any]:
-    """The reader's account. Its JetStream import replaces the account's default one, which would report that JetStream is
-    not enabled; the relay answers the permitted calls."""
+    """The reader's account. Its JetStream import replaces the account's default one, which would report that JetStream
+    is not enabled; the relay answers the permitted calls."""
     calls = [{"service": {"account": "PLAYMOLT", "subject": subject}} for subject, _ in _reading_calls(shards)]
     rest = {"service": {"account": "PLAYMOLT", "subject": subjects.reader_call(">")}, "to": "$JS.API.>"}
     heard = [{"stream": {"account": "PLAYMOLT", "subject": subject}} for subject in _HEARD]

@@ -15,7 +15,8 @@ from playmolt_cli.local.embedded import child
 from playmolt_cli.terminal.failures import ExpectedError
 
 _RANGE: Final = range(20_000, 32_000)
-"""Below the ephemeral range: otherwise a client that reconnects to a restarting server could get the server's own port."""
+"""Below the ephemeral range: otherwise a client that reconnects to a restarting server could get the server's own
+port."""
 _TRIES: Final = 200
 
 
@@ -105,8 +106,8 @@ class Server(ABC):
     def start(self, seconds: float = START_SECONDS) -> Self:
         """Start and wait until it answers. Raises ServerError after `seconds`.
 
-        Restarts a process that ends early: a previous server on this folder may still be stopping, or another program may
-        have taken the port.
+        Restarts a process that ends early: a previous server on this folder may still be stopping, or another program
+        may have taken the port.
         """
         if self.alive():
             return self

@@ -25,7 +25,8 @@ def lines(report: Report) -> Iterator[str]:
         for game, line in player.by_game.items():
             yield (
                 f"{player.name}  {game}  {line.games} games, {line.wins} won, mean points {line.mean_points:.2f}"
-                f"{_interval_text(line.mean_points_interval)}, rating {line.rating:.1f}{_interval_text(line.rating_interval, 1)}"
+                f"{_interval_text(line.mean_points_interval)}, "
+                f"rating {line.rating:.1f}{_interval_text(line.rating_interval, 1)}"
             )
     for pair in report.pairs:
         yield (
