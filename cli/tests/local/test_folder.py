@@ -69,13 +69,11 @@ def test_a_childs_log_is_its_owners_alone(tmp_path: Path) -> None:
     assert log.read_text() == "said\nsaid\n"
 
 
-def test_each_folders_chain_has_a_key_of_its_own_and_one_of_before_keeps_its_own(tmp_path: Path) -> None:
-    one, two, old = (Folder(tmp_path / name) for name in ("one", "two", "old"))
+def test_each_folders_chain_has_a_key_of_its_own(tmp_path: Path) -> None:
+    one, two = (Folder(tmp_path / name) for name in ("one", "two"))
     for folder in (one, two):
         folder.make()
         assert re.fullmatch(r"0x[0-9a-f]{64}", folder.chain_key())
         assert (folder.path / "chain-key").stat().st_mode & 0o777 == 0o600
     assert len({one.chain_key(), two.chain_key(), EMBEDDED_DEPLOYER_KEY}) == 3
     assert Folder(one.path).chain_key() == one.chain_key()
-    old.chain.mkdir(parents=True)
-    assert old.chain_key() == EMBEDDED_DEPLOYER_KEY
