@@ -57,7 +57,7 @@ def test_a_language_is_chosen_and_kept(reader: Reader, language: str, shown: str
 def test_the_keyboard_reaches_the_content_first(reader: Reader) -> None:
     page = reader("/")
     page.keyboard.press("Tab")
-    skip = page.get_by_role("link", name="Skip to the content")
+    skip = page.get_by_role("link", name="Skip to content")
     expect(skip).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("main")).to_be_focused()

@@ -333,7 +333,7 @@ def test_another_case_is_chosen_heard_and_checked(reader: Reader, platform: str,
     with Client(platform, OPERATOR_KEY) as operator:
         brought = operator.call(routes.BRING_CASE, body=AddCaseRequest(files=files))
     page = reader("/game")
-    page.get_by_role("button", name="Look for other cases").click()
+    page.get_by_role("button", name="Find other cases").click()
     choice = page.get_by_label("Case")
     expect(page.get_by_role("button", name="Begin in Korean")).to_have_count(1)
     choice.select_option(brought.id)

@@ -133,18 +133,18 @@ def test_a_fact_is_corrected_at_a_gate_and_what_relied_on_it_is_done_again(reade
     page.get_by_role("tab", name="Facts").click()
     fact = page.locator("#panel-facts li#F1")
     fact.locator("summary").click()
-    fact.get_by_label("What it should say").fill(" ")
+    fact.get_by_label("Corrected text").fill(" ")
     fact.get_by_role("button", name="Correct").click()
-    expect(fact.get_by_label("What it should say")).to_have_attribute("aria-invalid", "true")
-    fact.get_by_label("What it should say").fill("계약이 여름에 체결되었다")
+    expect(fact.get_by_label("Corrected text")).to_have_attribute("aria-invalid", "true")
+    fact.get_by_label("Corrected text").fill("계약이 여름에 체결되었다")
     fact.get_by_role("button", name="Correct").click()
     expect(fact).to_contain_text("superseded")
     stale = page.locator("section[aria-labelledby=settle]")
     expect(stale).to_contain_text("Turns 1, ")
-    stale.get_by_role("button", name="Do them again").click()
+    stale.get_by_role("button", name="Repeat these turns").click()
     expect(stale).to_have_count(0)
     gate(page, "round1")
-    expect(page.locator("#panel-turns")).to_contain_text("done again: 1")
+    expect(page.locator("#panel-turns")).to_contain_text("repeated: 1")
 
 
 def test_a_bad_field_of_a_new_session_is_told_at_the_field(reader: Reader) -> None:

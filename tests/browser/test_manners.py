@@ -112,7 +112,7 @@ def test_a_list_of_moments_is_one_stop_for_the_keys(reader: Reader, ended: Ended
     page.keyboard.press("Tab")
     expect(page.locator("details.record summary")).to_be_focused()
     page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Save as a file")).to_be_focused()
+    expect(page.get_by_role("link", name="Save as file")).to_be_focused()
 
 
 def test_a_scene_that_did_not_come_is_asked_for_again(reader: Reader, ended: Ended) -> None:
@@ -212,8 +212,8 @@ def test_a_game_that_lets_its_time_pass_is_called_live_nowhere(reader: Reader, p
     for each in (lobby, page):
         each.route("**/games/rows**", lambda route: route.abort())
         each.evaluate("(late) => { const now = Date.now; Date.now = () => now() + late; }", (left + 30) * 1000)
-    expect(row).to_contain_text("No answer for a while")
-    expect(tag).to_have_text("No answer for a while")
+    expect(row).to_contain_text("No response for a while")
+    expect(tag).to_have_text("No response for a while")
     expect(end).not_to_have_class(re.compile("live"))
     for seat in seats:
         seat.close()
@@ -236,7 +236,7 @@ def test_who_waits_for_a_game_is_told_so(reader: Reader, ended: Ended) -> None:
 
 def test_what_is_refreshed_leaves_the_focus_and_what_is_open(reader: Reader, long_run: str) -> None:
     page = reader("/agora")
-    page.get_by_label("Operator's key").fill(OPERATOR_KEY)
+    page.get_by_label("Operator key").fill(OPERATOR_KEY)
     page.get_by_role("button", name="Enter").click()
     page.locator("section[aria-labelledby=experiments] a", has_text="long").first.click()
     page.wait_for_url("**/agora?experiment=*")
@@ -262,7 +262,7 @@ def test_what_is_refreshed_leaves_the_focus_and_what_is_open(reader: Reader, lon
 
 def test_an_experiment_that_is_not_there_says_so_and_nothing_else(reader: Reader) -> None:
     page = reader("/agora")
-    page.get_by_label("Operator's key").fill(OPERATOR_KEY)
+    page.get_by_label("Operator key").fill(OPERATOR_KEY)
     page.get_by_role("button", name="Enter").click()
     expect(page.locator("section[aria-labelledby=experiments]")).to_be_visible()
     page.goto("/agora?experiment=agora-00000000-0000-7000-8000-000000000000")
@@ -274,7 +274,7 @@ def test_an_agent_of_a_run_is_sat_with_and_the_operator_reads_its_thoughts(reade
     page = reader(f"/watch/{long_run}?v=40")
     expect(page.locator(".timeline input")).to_have_value("40")
     page.select_option("#seat", "archivist_01")
-    expect(page.locator("#scene")).to_contain_text("What archivist_01 was told")
+    expect(page.locator("#scene")).to_contain_text("What archivist_01 saw")
     known = page.locator("section[aria-labelledby=known]")
     expect(known).to_contain_text("the operator's to read")
     expect(page.locator("section[aria-labelledby=check]")).to_have_count(0)
@@ -285,4 +285,4 @@ def test_an_agent_of_a_run_is_sat_with_and_the_operator_reads_its_thoughts(reade
     page.select_option("#seat", "archivist_01")
     expect(known.locator(".only")).to_contain_text("Thought:")
     page.locator("section[aria-labelledby=check]").get_by_role("button", name="Check").click()
-    expect(page.locator("section[aria-labelledby=check]")).to_contain_text("every hash fits")
+    expect(page.locator("section[aria-labelledby=check]")).to_contain_text("all hashes match")

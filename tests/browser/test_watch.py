@@ -92,13 +92,13 @@ def test_the_timeline_is_dragged_stepped_and_linked(reader: Reader, ended: Ended
 
     slider.press("ArrowLeft")
     stands_at(page, middle - 1)
-    page.get_by_role("button", name="One event on").click()
+    page.get_by_role("button", name="Next event").click()
     stands_at(page, middle)
 
     linked = reader(f"/watch/{ended.trial}?v={middle}")
     stands_at(linked, middle)
     assert linked.locator("#scene").inner_text() == page.locator("#scene").inner_text()
-    linked.get_by_role("button", name="To the end").click()
+    linked.get_by_role("button", name="Go to the end").click()
     stands_at(linked, head(linked))
 
 
@@ -118,12 +118,12 @@ def test_the_scene_of_a_moment_knows_nothing_of_what_came_later(reader: Reader, 
 @pytest.mark.parametrize("game", ["ox-00000000-0000-7000-8000-000000000000", "ox-1", "chess", "%E0%A4%A"])
 def test_what_is_no_game_says_so(reader: Reader, game: str) -> None:
     page = reader(f"/watch/{game}")
-    expect(page.get_by_role("alert")).to_have_text("There is nothing by this id, or it is somebody else's.")
-    expect(page.get_by_role("link", name="To the lobby")).to_have_attribute("href", "/")
+    expect(page.get_by_role("alert")).to_have_text("This does not exist, or it belongs to someone else.")
+    expect(page.get_by_role("link", name="Go to the lobby")).to_have_attribute("href", "/")
 
 
 @pytest.mark.parametrize(
-    ("language", "title"), [("ko", "페이지가 없습니다"), ("en", "No page here"), ("zh", "没有这个页面")]
+    ("language", "title"), [("ko", "페이지가 없습니다"), ("en", "Page not found"), ("zh", "没有这个页面")]
 )
 def test_who_strays_is_led_to_the_lobby(reader: Reader, language: str, title: str) -> None:
     page = reader("/watch", language=language)
@@ -168,7 +168,7 @@ def test_a_game_that_is_over_is_not_listened_to(reader: Reader, ended: Ended) ->
     page.on("request", lambda request: asked.append(request.url))
     page.reload()
     stands_at_the_end(page)
-    page.get_by_role("button", name="One event back").click()
+    page.get_by_role("button", name="Previous event").click()
     stands_at(page, head(page) - 1)
     assert not [url for url in asked if "/sse/" in url or url.endswith("/stream")]
 
@@ -191,7 +191,7 @@ def test_a_game_that_ended_while_the_lobbys_feed_was_away_is_gone(reader: Reader
     now = page.locator("section[aria-labelledby=now]")
     expect(now).to_contain_text("Mock trial")
     present.clear()
-    expect(now).to_contain_text("No game waits or runs now.")
+    expect(now).to_contain_text("No games are waiting or running.")
 
 
 def being_made(route: Route) -> None:
@@ -201,10 +201,10 @@ def being_made(route: Route) -> None:
 
 def test_an_experiment_is_checked_locked_run_watched_and_reported(reader: Reader) -> None:
     page = reader("/agora")
-    page.get_by_label("Operator's key").fill("not the key")
+    page.get_by_label("Operator key").fill("not the key")
     page.get_by_role("button", name="Enter").click()
     expect(page.get_by_role("alert")).to_be_visible()
-    page.get_by_label("Operator's key").fill(OPERATOR_KEY)
+    page.get_by_label("Operator key").fill(OPERATOR_KEY)
     page.get_by_role("button", name="Enter").click()
     page.get_by_role("button", name="Check").click()
     expect(page.get_by_role("table", name="Matrix")).to_contain_text("scripted-social")
@@ -231,7 +231,7 @@ def test_an_experiment_is_checked_locked_run_watched_and_reported(reader: Reader
 
 def test_pcs_is_looked_at_while_an_experiment_runs(reader: Reader) -> None:
     page = reader("/agora")
-    page.get_by_label("Operator's key").fill(OPERATOR_KEY)
+    page.get_by_label("Operator key").fill(OPERATOR_KEY)
     page.get_by_role("button", name="Enter").click()
     arms = {arm: {"runs": 4, "turns": 50} for arm in ("stage1", "phase1")}
     plan = {"name": "compared", "models": ["scripted-trader"], "languages": ["en"], "phases": arms}
@@ -254,16 +254,16 @@ def test_the_log_of_a_game_is_checked_by_the_browser_itself(reader: Reader, ende
     check = page.locator("section[aria-labelledby=check]")
     check.locator("input").fill(records[6]["hash"])
     check.get_by_role("button", name="Check").click()
-    expect(check).to_contain_text(f"{len(records)} records, and every hash fits.")
+    expect(check).to_contain_text(f"{len(records)} records; all hashes match.")
     expect(check).to_contain_text(records[-1]["hash"])
-    check.get_by_role("button", name="moment 7").click()
+    check.get_by_role("button", name="event 7").click()
     stands_at(page, 7)
 
     changed = text.replace(json.dumps(records[6]["salt"]), json.dumps("0" * 32))
     page.route("**/log", lambda route: route.fulfill(body=changed, content_type="application/x-ndjson"))
     check.locator("input").fill("0" * 64)
     check.get_by_role("button", name="Check").click()
-    expect(check).to_contain_text("Record 7 does not fit")
+    expect(check).to_contain_text("Record 7 does not match")
     expect(check).to_contain_text("No record of this game has this hash.")
 
 
@@ -346,13 +346,13 @@ def test_house_bots_stand_in_the_leaderboard_while_nobody_else_has_points(reader
 
     page.route("**/api/leaderboard*", answer)
     page.goto("/?lang=en")
-    expect(board).to_contain_text("So far only house bots have points.")
+    expect(board).to_contain_text("Only house bots have points so far.")
     expect(board.locator("tbody tr")).to_have_count(1)
-    board.get_by_label("Who is on the leaderboard").select_option("House bots")
+    board.get_by_label("Show on the leaderboard").select_option("House bots")
     expect(board).not_to_contain_text("So far only")
     expect(board.locator("tbody tr")).to_have_count(1)
-    board.get_by_label("Who is on the leaderboard").select_option("Agents and house bots")
-    expect(board).to_contain_text("Nobody has points yet.")
+    board.get_by_label("Show on the leaderboard").select_option("Agents and house bots")
+    expect(board).to_contain_text("No one has points yet.")
 
 
 @pytest.mark.usefixtures("ended")

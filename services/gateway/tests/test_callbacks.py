@@ -78,7 +78,7 @@ class Table:
     def __init__(self, platform: Any, *answers: Any) -> None:
         self.platform = platform
         self.agent, _ = platform.agent()
-        platform.store.seats[self.agent] = {GAME: None}
+        platform.store.seat_rows[self.agent] = {GAME: None}
         platform.bus.engine = self.engine
         self.answers = list(answers)
         self.calls: list[tuple[dict[str, Any], str]] = []
@@ -129,7 +129,7 @@ class Table:
         ((agent, game),) = await store.claim(10)
         async with asyncio.timeout(SECONDS):
             await SeatCalls(self.platform.bus, store, store, self, agent, game).run()
-        assert store.seats[self.agent] == {}
+        assert store.seat_rows[self.agent] == {}
 
 
 async def test_an_answer_goes_into_its_question_and_the_end_is_told_once(

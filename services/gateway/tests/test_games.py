@@ -399,7 +399,7 @@ async def test_a_number_above_the_declared_maximum_is_refused(platform: Any, gam
         ("games?limit=0", "must be a whole number, at least 1"),
         ("games?gameType=chess", "must be one of trial, ox"),
         ("games?agent=%20", "must be an agent's id"),
-        ("agents?q=", "must be a text of at least 1 character"),
+        ("agents?q=", "must be a string of at least 1 character"),
     ],
 )
 async def test_a_query_value_of_the_wrong_kind_is_told_in_words(platform: Any, query: str, message: str) -> None:
@@ -407,7 +407,7 @@ async def test_a_query_value_of_the_wrong_kind_is_told_in_words(platform: Any, q
     refused = (await platform.send("GET", f"/api/{query}", headers=key)).json()
     (fault,) = refused["errors"]
     assert fault["message"] == message
-    assert refused["detail"] == f"{fault['field']} {message}. /openapi.json describes what this call takes."
+    assert refused["detail"] == f"{fault['field']} {message}. See /openapi.json."
 
 
 @pytest.mark.parametrize("wait", ["9999999999999999999", "1e3", "30.5"])

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import httpx
 import msgspec
 import pytest
-from playmolt_gateway.pages.assets import BUNDLED, NotBundled, bundle
+from playmolt_gateway.pages.assets import BUNDLED, UnbundledImport, bundle
 from playmolt_schemas.agora import feed, plan, turn
 from playmolt_schemas.games import jury, legal, ox, trial
 from playmolt_schemas.routes.pages import PAGES_WEB
@@ -315,7 +315,7 @@ def test_a_bundle_holds_each_module_once_before_who_takes_it() -> None:
 
 @pytest.mark.parametrize("source", [b'import x from "./b.js";\n', b"export default 1;\n", b'await import("./b.js");\n'])
 def test_a_module_of_another_form_is_no_part_of_a_bundle(source: bytes) -> None:
-    with pytest.raises(NotBundled, match=r"page\.js"):
+    with pytest.raises(UnbundledImport, match=r"page\.js"):
         bundle("page.js", {"page.js": source, "b.js": b""})
 
 

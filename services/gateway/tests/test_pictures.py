@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 from playmolt_gateway.pictures import jury, legal
-from playmolt_gateway.pictures.scene import WIDE, Words, person
+from playmolt_gateway.pictures.scene import WIDE, PictureTexts, person
 from playmolt_gateway.pictures.svg import fitted, shortened
 from playmolt_schemas.skill import page_texts
 
-WORDS = Words(page_texts("en"))
+WORDS = PictureTexts(page_texts("en"))
 
 
 def session(low: int, high: int) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def test_a_side_that_has_said_nothing_is_shown_so() -> None:
     state = session(40, 60) | {"issues": [{"issue": "the deposit", "claimant": "It was paid.", "opposing": None}]}
     drawn = legal.draw(state, WORDS, WIDE).svg()
     assert ">It was paid.</text>" in drawn
-    assert ">No answer to this.</text>" in drawn
+    assert ">No response.</text>" in drawn
 
 
 def test_the_jurors_who_carried_the_verdict_are_marked() -> None:
@@ -51,7 +51,7 @@ def test_the_jurors_who_carried_the_verdict_are_marked() -> None:
         "lines": [],
     }  # fmt: skip
     drawn = jury.draw(state, WORDS, WIDE)
-    assert drawn.title == "The jury says Not guilty, 2 votes to 1 · the story ends with “Dawn”"
+    assert drawn.title == "The jury's verdict: Not guilty, 2 votes to 1 · the story ends with “Dawn”"
     assert drawn.svg().count("p-minority") == votes.count("not_guilty")
 
 

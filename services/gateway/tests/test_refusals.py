@@ -85,7 +85,7 @@ async def test_faults_are_told_by_field(platform: Any) -> None:
     response = await platform.send("POST", "/api/games/join", json={}, headers=key)
     assert response.json()["errors"] == [{"field": "gameType", "message": "is missing"}]
     response = await platform.send("GET", "/api/games?colour=red")
-    assert response.json()["errors"] == [{"field": "colour", "message": "there is no such query value"}]
+    assert response.json()["errors"] == [{"field": "colour", "message": "is unknown"}]
 
 
 @pytest.mark.parametrize("header", ["Bearer", "Bearer ", "Basic abc", "Bearer nonsense", "Bearer pm_" + "a" * 43])

@@ -12,7 +12,7 @@ from playmolt_schemas.routes.legal import REPORT_MEDIA
 SESSION = "jury-0190c3f8-1111-7222-8333-444455556666"
 CHAT = f"/api/jury/sessions/{SESSION}/chat/radical"
 TAKEN = (202, {"id": SESSION})
-AWAY = BusUnavailable("no jury engine answered in time")
+UNAVAILABLE_ERRORS = BusUnavailable("no jury engine answered in time")
 
 
 def says(platform: Any, *replies: Any) -> None:
@@ -29,11 +29,11 @@ async def chat(platform: Any) -> Any:
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(sessions, "_POLL_SECONDS", 0.01)
 
 
 async def test_an_engine_that_goes_away_meanwhile_is_asked_again(platform: Any) -> None:
-    says(platform, AWAY, TAKEN, AWAY, (200, {"reply": "At last."}))
+    says(platform, UNAVAILABLE_ERRORS, TAKEN, UNAVAILABLE_ERRORS, (200, {"reply": "At last."}))
     answer = await chat(platform)
     assert (answer.status_code, answer.json()) == (200, {"reply": "At last."})
     calls: list[Call] = [call for _, call in platform.bus.calls]
@@ -43,7 +43,7 @@ async def test_an_engine_that_goes_away_meanwhile_is_asked_again(platform: Any) 
 
 async def test_what_was_taken_is_never_said_to_be_unavailable(platform: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "SLOW_SECONDS", 0.1)
-    says(platform, AWAY)
+    says(platform, UNAVAILABLE_ERRORS)
     answer = await chat(platform)
     assert (answer.status_code, answer.json()) == TAKEN
     assert int(answer.headers["retry-after"]) >= 1
@@ -51,7 +51,7 @@ async def test_what_was_taken_is_never_said_to_be_unavailable(platform: Any, mon
 
 async def test_a_lost_watch_takes_nothing_back(platform: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     async def lost(_game: str, _identifier: str) -> None:
-        raise AWAY
+        raise UNAVAILABLE_ERRORS
 
     monkeypatch.setattr(platform.bus, "watch", lost)
     says(platform, (200, {}))
@@ -59,7 +59,7 @@ async def test_a_lost_watch_takes_nothing_back(platform: Any, monkeypatch: pytes
 
 
 async def test_a_call_that_was_not_answered_may_be_done_and_says_so(platform: Any, problem: Any) -> None:
-    platform.bus.engine = lambda _game, _call: AWAY
+    platform.bus.engine = lambda _game, _call: UNAVAILABLE_ERRORS
     answer = await chat(platform)
     assert problem(answer) == (503, "unavailable")
     assert "Idempotency-Key" in answer.json()["detail"]

@@ -142,7 +142,7 @@ async def test_while_its_engine_is_away_a_page_says_so_in_the_readers_language(
     answer = await platform.send("GET", f"{address}{ending}", params={"lang": "zh"})
     assert (answer.status_code, answer.headers["content-type"]) == (503, "text/html; charset=utf-8")
     assert int(answer.headers["retry-after"]) > 0
-    assert "暂时无法读取" in answer.text
+    assert "暂时无法查看" in answer.text
     assert "no-store" in answer.headers["cache-control"]
 
 

@@ -79,20 +79,20 @@ LONG = "x" * (UPLOAD_CHARS + 1)
 @pytest.mark.parametrize(
     ("given", "field", "told"),
     [
-        (body(b"text", media_type="application/pdf"), "content", "is no PDF"),
+        (body(b"text", media_type="application/pdf"), "content", "is not a PDF"),
         (body(b"text", media_type="text/html"), "media_type", "must be"),
         (body(b"text", kind="law"), "kind", "must be"),
-        (body(b"text", title=" "), "title", "must hold"),
-        (body(b"text", title="x" * 201), "title", "at most 200"),
-        (body(b"text", name="more"), "name", "no such field"),
-        (body(b"text", content="no base64!"), "content", "is no base64"),
-        (body(b"text", content=""), "content", "must be a text"),
+        (body(b"text", title=" "), "title", "must contain"),
+        (body(b"text", title="x" * 201), "title", "maximum is 200"),
+        (body(b"text", name="more"), "name", "unknown field"),
+        (body(b"text", content="no base64!"), "content", "is not base64"),
+        (body(b"text", content=""), "content", "must be a string"),
         (body(b"a\0b"), "content", "NUL"),
         (body(b"\xff\xfe"), "content", "UTF-8"),
-        (body(b" \n "), "content", "no character that shows"),
+        (body(b" \n "), "content", "no visible character"),
         (body(LONG.encode()), "content", f"more than {UPLOAD_CHARS} characters"),
-        (body(b"x" * (UPLOAD_BYTES + 1)), "content", f"at most {UPLOAD_BYTES}"),
-        (body(b"%PDF-1.7\nnothing"), "content", "broken"),
+        (body(b"x" * (UPLOAD_BYTES + 1)), "content", f"maximum is {UPLOAD_BYTES}"),
+        (body(b"%PDF-1.7\nnothing"), "content", "damaged"),
     ],
 )  # fmt: skip
 async def test_what_is_no_upload_is_refused_by_field_and_reaches_no_engine(
@@ -108,7 +108,7 @@ async def test_what_is_no_upload_is_refused_by_field_and_reaches_no_engine(
         (lambda: body(pdf(LONG)), f"more than {UPLOAD_CHARS} characters"),
         (lambda: body(pdf("")), "without text"),
         (lambda: body(pdf("text", password="secret")), "encrypted"),
-        (lambda: body(pdf("text")[:400]), "broken"),
+        (lambda: body(pdf("text")[:400]), "damaged"),
     ],
 )
 async def test_a_pdf_that_is_no_upload_is_refused_the_same_way(

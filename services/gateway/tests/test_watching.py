@@ -8,7 +8,7 @@ import brotli
 import pytest
 from playmolt_gateway.pictures import ox
 from playmolt_gateway.pictures.png import png
-from playmolt_gateway.pictures.scene import TALL, WIDE, Sheet, Words
+from playmolt_gateway.pictures.scene import TALL, WIDE, PictureTexts, Sheet
 from playmolt_gateway.pictures.svg import plain
 from playmolt_schemas.skill import page_texts
 
@@ -161,7 +161,7 @@ async def test_files_are_compressed_and_kept_by_what_they_hold(told: Any) -> Non
 
 
 def drawn(moment: dict[str, Any], sheet: Sheet = WIDE) -> str:
-    return ox.draw(moment, Words(page_texts("en")), sheet).svg()
+    return ox.draw(moment, PictureTexts(page_texts("en")), sheet).svg()
 
 
 def place(svg: str, agent: str) -> tuple[float, float]:
@@ -189,4 +189,4 @@ def test_what_others_write_is_text_and_keeps_its_place() -> None:
     assert "&lt;b&gt;Cy&lt;/b&gt;" in svg
     assert "style=" not in svg
     assert plain("a" + "\u0301" * 40 + "\x07\u2028b") == "a\u0301\u0301  b"
-    assert png(ox.draw(state(), Words(page_texts("zh")), WIDE), "dark")[:4] == b"\x89PNG"
+    assert png(ox.draw(state(), PictureTexts(page_texts("zh")), WIDE), "dark")[:4] == b"\x89PNG"

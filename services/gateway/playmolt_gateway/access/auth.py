@@ -1,4 +1,4 @@
-"""Bearer keys: who calls, remembered for seconds, forgotten at once when a key is replaced."""
+"""Bearer keys: callers, cached for seconds and dropped at once when a key is replaced."""
 
 import asyncio
 import hashlib
@@ -16,62 +16,65 @@ from playmolt_core.db.accounts import Agent
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes.route import Auth
 
-from playmolt_gateway.http.problems import Refusal
+from playmolt_gateway.http.problems import HttpProblem
 from playmolt_gateway.ports import Accounts, GatewayBus
 
 CACHED_KEYS: Final = 50_000
 CACHED_SECONDS: Final = 15.0
 REVISED_SECONDS: Final = 5.0
 REMEMBERED_SECONDS: Final = 600.0
-"""A database that is restored, or fails over, may know nothing of an agent and have no note of that."""
+"""Maximum age: after a restore or failover the database may lack an agent and any record of its removal."""
 VOID_SECONDS: Final = 1_800.0
-"""How far back void keys are asked for; the accounts keep them an hour."""
+"""How far back void keys are queried; the accounts keep them for an hour."""
 _COMMIT_SECONDS: Final = 60.0
-"""How long a change may take from its note to its commit."""
+"""The longest time from the record of a change to its commit."""
 LOOKUP_SECONDS: Final = 5.0
 WAITING_KEYS: Final = 10_000
 _PREFIX: Final = "pm_"
 _BEARER: Final = b"Bearer "
 _KEY_CHARS: Final = len(_PREFIX) + 43
 
-UNKNOWN_KEY: Final = Refusal(
+UNKNOWN_KEY: Final = HttpProblem(
     Code.UNAUTHORIZED,
-    "The key is unknown or no longer valid. Send `Authorization: Bearer KEY` with the key "
-    "that POST /api/agents gave you.",
+    "The key is unknown or no longer valid. Send `Authorization: Bearer KEY` with your key from POST /api/agents.",
 )
-_MISSING: Final = Refusal(
+_MISSING: Final = HttpProblem(
     Code.UNAUTHORIZED,
-    'This call needs a key: send `Authorization: Bearer KEY`. POST /api/agents {"name": …} gives you one.',
+    'This route requires a key: send `Authorization: Bearer KEY`. Get one with POST /api/agents {"name": …}.',
 )
-_OPERATOR_MISSING: Final = Refusal(
-    Code.UNAUTHORIZED, "This call is the operator's: send `Authorization: Bearer KEY` with the operator's key."
+_OPERATOR_MISSING: Final = HttpProblem(
+    Code.UNAUTHORIZED, "This route is for the operator: send `Authorization: Bearer KEY` with the operator key."
 )
-_TWICE: Final = Refusal(Code.UNAUTHORIZED, "Authorization is empty or was sent more than once. Send one `Bearer KEY`.")
-_NOT_AN_AGENT: Final = Refusal(Code.UNAUTHORIZED, "This call needs an agent's key, not the operator's.")
-_OPERATOR_ONLY: Final = Refusal(Code.OPERATOR_ONLY, "This call is the operator's: send the operator's key as Bearer.")
+_TWICE: Final = HttpProblem(
+    Code.UNAUTHORIZED, "Authorization is empty or was sent more than once. Send one `Bearer KEY`."
+)
+_NOT_AN_AGENT: Final = HttpProblem(Code.UNAUTHORIZED, "This route requires an agent's key, not the operator key.")
+_OPERATOR_ONLY: Final = HttpProblem(
+    Code.OPERATOR_ONLY, "This route is for the operator: send the operator key as Bearer."
+)
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """Who calls: an agent (`agent.id` not ""), the operator, the house, or anybody."""
+    """An agent (`agent.id` is not ""), the operator, the house, or an anonymous caller."""
 
     agent: Agent = Agent("", "")
     operator: bool = False
     house: bool = False
-    """The process that fills games: it registers agents of kind house and is nobody elsewhere."""
+    """The process that fills games. It may register house agents and list games to fill."""
     key_hash: str = ""
 
     @property
     def id(self) -> str:
-        """The agent's id, "" for others."""
+        """The agent's id, or ""."""
         return self.agent.id
 
     @property
     def scope(self) -> str:
-        """Whose idempotency keys are meant."""
+        """The scope of idempotency keys."""
         return self.agent.id or "operator"
 
 
-NOBODY: Final = Caller()
+ANONYMOUS: Final = Caller()
 
 
 def new_key() -> str:
@@ -79,16 +82,16 @@ def new_key() -> str:
 
 
 def hash_of(key: str | bytes) -> str:
-    """What is stored and looked up instead of the key."""
+    """The hash that is stored and queried instead of the key."""
     return hashlib.sha256(key.encode() if isinstance(key, str) else key).hexdigest()
 
 
-class Keys:
-    """Key hash → agent: a bounded cache over the accounts, one query at a time for all keys.
+class KeyCache:
+    """A bounded cache of key hash → agent over the accounts, with one query at a time.
 
-    What is remembered was true 15 seconds ago at most, and nothing is while NATS is away: notices of replaced keys may
-    be missed. By itself a look-up costs more than an action: keys asked for while a query is under way share the next,
-    and keys in use are looked up every ten minutes only. Which became void is one query for all of them.
+    Entries are at most 15 seconds stale. The cache is empty while NATS is disconnected, because notices of replaced
+    keys may be lost. A lookup costs more than an action, so keys requested during a query share the next one, keys in
+    use are looked up every ten minutes only, and one query finds all keys that became void.
     """
 
     def __init__(
@@ -114,7 +117,7 @@ class Keys:
         self._revising: Task[None] | None = None
 
     def known(self, key_hash: str) -> Agent | None:
-        """The key's agent when it is remembered; None: ask `agent`."""
+        """The key's agent if it is cached; otherwise call `agent`."""
         if not self._bus.connected():
             self.clear()
         elif (known := self._known.get(key_hash)) is not None:
@@ -129,7 +132,7 @@ class Keys:
         return None
 
     async def _revise(self, now: float) -> None:
-        """Forget the keys that became void since the last time; where that fails, all lapse in time."""
+        """Drop the keys that became void since the last check; if this fails, all entries expire."""
         seconds = now - self._revised + _COMMIT_SECONDS
         if seconds > VOID_SECONDS:
             self.clear()
@@ -140,18 +143,18 @@ class Keys:
             self._revised = now
 
     async def agent(self, key_hash: str) -> Agent | None:
-        """The key's agent; raises ConnectionError or TimeoutError when the accounts do not answer."""
+        """The key's agent; raises ConnectionError or TimeoutError when the accounts are unavailable."""
         known = self.known(key_hash)
         if known is not None:
             return known
         lookup = self._lookups.get(key_hash) or self._look_up(key_hash)
         async with asyncio.timeout(LOOKUP_SECONDS):
-            # Shielded: a client that goes away must not cancel the look-up for the others that wait for it.
+            # Shielded: a client that disconnects must not cancel the lookup for the others waiting for it.
             return await asyncio.shield(lookup)
 
     def _look_up(self, key_hash: str) -> Future[Agent | None]:
         if len(self._waiting) == WAITING_KEYS:
-            raise ConnectionError(f"{WAITING_KEYS} keys wait to be looked up already")
+            raise ConnectionError(f"too many key lookups are waiting ({WAITING_KEYS})")
         lookup = self._lookups[key_hash] = asyncio.get_running_loop().create_future()
         self._waiting.append((key_hash, lookup))
         if self._asking is None or self._asking.done():
@@ -159,7 +162,7 @@ class Keys:
         return lookup
 
     async def _ask(self) -> None:
-        """Answer the look-ups that wait, one query after the other, until none is left."""
+        """Answer the waiting lookups, one query at a time, until none is left."""
         while self._waiting:
             asked, self._waiting = self._waiting, []
             since = self._clock()
@@ -170,7 +173,7 @@ class Keys:
                 for key_hash, lookup in asked:
                     self._end(key_hash, lookup)
                     lookup.set_exception(error)
-                    lookup.exception()  # the caller may have gone
+                    lookup.exception()  # its caller may be gone; avoids "never retrieved"
             else:
                 for key_hash, lookup in asked:
                     agent = owners.get(key_hash)
@@ -181,7 +184,7 @@ class Keys:
                     lookup.set_result(agent)
 
     def _end(self, key_hash: str, lookup: Future[Agent | None]) -> bool:
-        """Whether a look-up may be remembered: one of a key replaced meanwhile may be older than the commit."""
+        """Whether a lookup may be cached: if the key was dropped meanwhile, its result may predate the change."""
         if self._lookups.get(key_hash) is not lookup:
             return False
         del self._lookups[key_hash]
@@ -197,7 +200,7 @@ class Keys:
         self._lookups.pop(key_hash, None)
 
     def clear(self) -> None:
-        """Forget all keys: notices may have been missed."""
+        """Drop all keys: notices may have been lost."""
         self._known.clear()
         self._lookups.clear()
 
@@ -206,17 +209,17 @@ class Keys:
 
 
 class Authenticator:
-    def __init__(self, keys: Keys, operator_key: str, house_key: str = "") -> None:
+    def __init__(self, keys: KeyCache, operator_key: str, house_key: str = "") -> None:
         self._keys = keys
         self._operator_key = operator_key.encode()
         self._house_key = house_key.encode()
 
-    async def admit(self, authorization: bytes | None, auth: Auth) -> Caller | Refusal:  # noqa: PLR0911 -- a return for each kind of caller
-        """The caller behind an Authorization header; a key that is sent must be valid on every route."""
+    async def admit(self, authorization: bytes | None, auth: Auth) -> Caller | HttpProblem:  # noqa: PLR0911 -- a return for each kind of caller
+        """The caller of a request. A key that is sent must be valid, even where none is required."""
         if auth is Auth.NONE:
-            return NOBODY
+            return ANONYMOUS
         if authorization is None:
-            return NOBODY if auth is Auth.OPTIONAL else _OPERATOR_MISSING if auth is Auth.OPERATOR else _MISSING
+            return ANONYMOUS if auth is Auth.OPTIONAL else _OPERATOR_MISSING if auth is Auth.OPERATOR else _MISSING
         if not authorization:
             return _TWICE
         scheme, _, key = authorization.partition(b" ")
@@ -234,7 +237,7 @@ class Authenticator:
         return caller
 
     def known_agent(self, authorization: bytes | None) -> Caller | None:
-        """The agent behind an Authorization header when its key is remembered; None: ask `admit`."""
+        """The agent of an Authorization header if its key is cached; otherwise call `admit`."""
         if authorization is None or not authorization.startswith(_BEARER):
             return None
         key_hash = hash_of(authorization[len(_BEARER) :])
@@ -256,7 +259,7 @@ class Authenticator:
         return bool(self._operator_key) and hmac.compare_digest(key, self._operator_key)
 
     def is_operator(self, authorization: bytes | None) -> bool:
-        """Whether an Authorization header carries the operator's key."""
+        """Whether an Authorization header has the operator key."""
         scheme, _, key = (authorization or b"").partition(b" ")
         return scheme.lower() == b"bearer" and self._is_operators(key.strip())
 

@@ -1,4 +1,4 @@
-"""The invites of private games: worked out from a secret of the installation and the game's id, and stored nowhere."""
+"""Invites of private games, derived from a secret of the installation and the game id; they are not stored."""
 
 import base64
 import hashlib
@@ -12,12 +12,12 @@ _PURPOSE: Final = "invites"
 
 
 def invite_hash(invite: str | None) -> str:
-    """What is stored, sent and compared instead of an invite; "" for none."""
+    """The hash that is stored, sent and compared instead of an invite; "" for None."""
     return hashlib.sha256(invite.encode("utf-8", "surrogatepass")).hexdigest() if invite else ""
 
 
-class Invites:
-    """Needs the accounts once; raises what they raise."""
+class InviteIssuer:
+    """Loads its secret from the accounts on first use and raises what they raise."""
 
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts

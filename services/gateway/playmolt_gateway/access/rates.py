@@ -71,7 +71,7 @@ class RateLimiter:
             return None
         return await self._take_ahead(key, rate, f"A key may send {rate[0]} {bucket}")
 
-    async def _take_ahead(self, key: str, rate: tuple[int, float], told: str) -> HttpProblem | None:
+    async def _take_ahead(self, key: str, rate: tuple[int, float], subject: str) -> HttpProblem | None:
         """Take several tokens of a large bucket at once, so that most calls need no query."""
         limit, seconds = rate
         several = limit // _PARTS
@@ -81,7 +81,7 @@ class RateLimiter:
             if len(self._ahead) > _KEYS:
                 self._ahead.popitem(last=False)
             return None
-        return await self._taken(key, rate, told)
+        return await self._taken(key, rate, subject)
 
     async def registration_refusal(self, caller: Caller, scope: Scope) -> HttpProblem | None:
         """Take a registration token of the address; the operator and the house have no limit."""
@@ -91,8 +91,8 @@ class RateLimiter:
         address = address_of(client[0] if client else None, scope["headers"], self._trusted)
         if address is not None and address.is_loopback and not self._limit_loopback:
             return None
-        told = f"An address may register {self._registration[0]} agents"
-        return await self._taken(f"registration:{bucket_of(address)}", self._registration, told)
+        subject = f"An address may register {self._registration[0]} agents"
+        return await self._taken(f"registration:{bucket_of(address)}", self._registration, subject)
 
     async def session_refusal(self, caller: Caller, game: str, session: str) -> HttpProblem | None:
         """Reserve a place for a new session, or return the refusal when the quota is exhausted."""
@@ -119,14 +119,14 @@ class RateLimiter:
         """Release the place of a session that was not opened."""
         await self._limits.give_session_up(session)
 
-    async def _taken(self, key: str, rate: tuple[int, float], told: str) -> HttpProblem | None:
+    async def _taken(self, key: str, rate: tuple[int, float], subject: str) -> HttpProblem | None:
         limit, seconds = rate
         wait = await self._limits.take(key, limit, seconds, 1)
         if wait < _SHORTEST:
             return None
         return HttpProblem(
             Code.RATE_LIMITED,
-            f"{told} per {seconds:g} seconds. Retry in {wait:.1f} seconds.",
+            f"{subject} per {seconds:g} seconds. Retry in {wait:.1f} seconds.",
             ratelimit=RateLimit(key=key, limit=limit, seconds=seconds),
             retry_after=wait,
         )

@@ -1,4 +1,4 @@
-"""Bodies and query values as their declared types, strictly; a fault is told by its field, in words of a caller."""
+"""Strict conversion of bodies and query values to their declared types, with a readable fault per field."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -10,7 +10,7 @@ from playmolt_core.ops.json_values import whole_numbers
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.routes.route import LARGEST
 
-from playmolt_gateway.http.problems import Refusal, bad_request
+from playmolt_gateway.http.problems import HttpProblem, bad_request
 
 T = TypeVar("T")
 
@@ -21,22 +21,22 @@ _BOUND: Final = re.compile(r"^Expected `(\w+)` (?:of length )?([<>]=?) (-?[\d.]+
 _KINDS: Final = {
     "int": "a whole number",
     "float": "a number",
-    "str": "a text",
+    "str": "a string",
     "bool": "true or false",
     "array": "a list",
     "object": "a JSON object",
     "null": "null",
 }
 _COUNTED: Final = {"str": "characters", "array": "items", "object": "fields"}
-_SEE: Final = "/openapi.json describes what this call takes."
+_SEE: Final = "See /openapi.json."
 
 
-def convert(value: Any, kind: type[T]) -> T | Refusal:
+def convert(value: Any, kind: type[T]) -> T | HttpProblem:
     """Check a parsed value against its declared type."""
     try:
         return msgspec.convert(whole_numbers(value), kind)
     except UnicodeEncodeError:
-        return bad_request(f"A field's name holds a lone surrogate. {_SEE}")
+        return bad_request(f"A field name contains a lone surrogate. {_SEE}")
     except msgspec.ValidationError as error:
         fault = _fault(str(error), kind)
         if not fault.field:
@@ -46,27 +46,29 @@ def convert(value: Any, kind: type[T]) -> T | Refusal:
 
 def _fault(text: str, kind: Any) -> FieldFault:
     if match := _UNKNOWN.match(text):
-        return FieldFault(_path(match[2], match[1][:64]), "is no field of this call")
+        return FieldFault(_path(match[2], match[1][:64]), "is an unknown field")
     if match := _MISSING.match(text):
         return FieldFault(_path(match[2], match[1]), "is missing")
     match = _AT.match(text)
-    told, field = (match[1], match[2] or "") if match else (text, "")
-    return FieldFault(field, f"must be {_wanted(told, kind, field)}")
+    fault, field = (match[1], match[2] or "") if match else (text, "")
+    return FieldFault(field, f"must be {_wanted(fault, kind, field)}")
 
 
 def _path(inside: str | None, name: str) -> str:
     return f"{inside}.{name}" if inside else name
 
 
-def _wanted(told: str, kind: Any, field: str) -> str:
+def _wanted(fault: str, kind: Any, field: str) -> str:
     annotation = _annotation(kind, field)
     if choices := tuple(dict.fromkeys(_choices(annotation))):
-        return f"one of {', '.join(choice or 'nothing' for choice in choices)}"
+        return f"one of {', '.join(choice or 'empty' for choice in choices)}"
     meant = next((note.extra["is"] for note in _notes(annotation) if note.extra), "")
-    if match := _BOUND.match(told):
+    if match := _BOUND.match(fault):
         return _bound(match[1], match[2], match[3], meant)
-    expected = told.removeprefix("Expected `").partition("`")[0]
-    return meant or " or ".join(_KINDS[part] for part in expected.split(" | ") if part in _KINDS) or "of another kind"
+    expected = fault.removeprefix("Expected `").partition("`")[0]
+    return (
+        meant or " or ".join(_KINDS[part] for part in expected.split(" | ") if part in _KINDS) or "of a different type"
+    )
 
 
 def _bound(kind: str, sign: str, limit: str, meant: str) -> str:
@@ -82,7 +84,7 @@ def _annotation(kind: Any, field: str) -> Any:
 
 
 def _notes(annotation: Any) -> Iterator[msgspec.Meta]:
-    """What is noted of a type, and of the types that it is made of."""
+    """The annotations of a type and of its parts."""
     for part in get_args(annotation):
         if isinstance(part, msgspec.Meta):
             yield part
@@ -107,9 +109,9 @@ def _pairs(query_string: bytes) -> list[tuple[str, str]]:
 
 
 def _typed(text: str, annotation: str) -> Any:
-    """Read a value as its field wants it; what does not fit stays text, for the type's check to refuse."""
+    """Parse a value for its field's type; unparsable text is left for the type check to refuse."""
     if "int" in annotation and _INTEGER.fullmatch(text):
-        return max(-LARGEST - 1, min(int(text), LARGEST + 1))  # past every bound, and no number of 400 digits
+        return max(-LARGEST - 1, min(int(text), LARGEST + 1))  # stays beyond every bound without a 400-digit number
     if "float" in annotation and _DECIMAL.fullmatch(text):
         return float(text)
     if "bool" in annotation and text in ("true", "false"):
@@ -117,8 +119,8 @@ def _typed(text: str, annotation: str) -> Any:
     return text
 
 
-def parse_query(query_string: bytes, kind: Any, *, overruled: Collection[str] = ()) -> Any | Refusal:
-    """Read a query string into the route's Query struct. A value that something else overrules is not looked at."""
+def parse_query(query_string: bytes, kind: Any, *, overruled: Collection[str] = ()) -> Any | HttpProblem:
+    """Parse a query string into the route's Query struct, ignoring the names in `overruled`."""
     if not query_string or kind.unread:
         return kind()
     names = {field.encode_name: field.name for field in msgspec.structs.fields(kind)}
@@ -132,8 +134,8 @@ def parse_query(query_string: bytes, kind: Any, *, overruled: Collection[str] = 
         if name not in names:
             known = ", ".join(names) or "none"
             return bad_request(
-                f"There is no query value {name[:64]!r} here; known: {known}.",
-                FieldFault(name[:64], "there is no such query value"),
+                f"Unknown query parameter {name[:64]!r}. Known: {known}.",
+                FieldFault(name[:64], "is unknown"),
             )
         values[name] = _typed(text, str(hints[names[name]]))
     return convert(values, kind)

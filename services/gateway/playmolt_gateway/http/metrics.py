@@ -1,4 +1,4 @@
-"""Counters as plain integers, rendered when asked for: an action pays an addition."""
+"""Metrics of requests and callbacks: plain integers, rendered on demand."""
 
 from collections import defaultdict
 from typing import Final, Literal, get_args
@@ -10,9 +10,9 @@ from playmolt_schemas.routes.platform import ROUTES
 
 _PREFIX: Final = "playmolt_gateway"
 MCP: Final = "mcp"
-"""How the calls of the Model Context Protocol are counted: they all come to one path."""
+"""The route label of all MCP calls."""
 ALERTED: Final = tuple(sorted({500, *(code.status for code in Code if code.status >= 500)}))
-"""Alerts ask for the growth of these: a series that is born with its first fault has none."""
+"""Statuses initialized to 0: alerts use their increase, which a series created by its first fault does not have."""
 
 
 class _Route:
@@ -36,7 +36,7 @@ class Metrics:
         entry.seconds.observe(seconds)
 
     def render(self, gauges: dict[str, int], *samples: Sample) -> str:
-        """Write Prometheus' text format; `gauges` are further values of the gateway as they are now."""
+        """Prometheus text format; `gauges` are further current values."""
         routes = [(label("route", name), entry) for name, entry in sorted(self._routes.items())]
         counts = [
             Sample(f"{_PREFIX}_requests_total", count, f"{route},{label('status', str(status))}")
@@ -49,12 +49,12 @@ class Metrics:
 
 
 Outcome = Literal["answered", "refused"] | CallbackFault
-"""`answered` with an action that the game took (or told of its end), `refused` with one that it did not."""
+"""`answered`: the game accepted the action, or the end was reported; `refused`: the game refused the action."""
 OUTCOMES: Final = (*get_args(get_args(Outcome)[0]), *get_args(CallbackFault))
 
 
-class CallFigures:
-    """Counts calls by what they came to; each outcome is there from the start."""
+class CallbackMetrics:
+    """Counts callbacks by outcome; every outcome starts at 0."""
 
     def __init__(self) -> None:
         self.calls: dict[str, int] = dict.fromkeys(OUTCOMES, 0)
@@ -73,5 +73,5 @@ class CallFigures:
         ]
 
 
-FIGURES: Final = CallFigures()
-"""Those of this process."""
+CALLBACK_METRICS: Final = CallbackMetrics()
+"""The counters of this process."""

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, made of the table of routes and the types of the messages."""
+"""The OpenAPI 3.1 document, generated from the route table and the message types."""
 
 import re
 import sys
@@ -24,9 +24,9 @@ _SECURITY: Final[dict[Auth, list[dict[str, list[str]]]]] = {
 }
 _DESCRIPTION: Final = (
     "AI agents play games in public. Register, join, wait for your turn, act. Errors are problem documents (RFC 9457): "
-    "branch on `code`, read `detail`. A request that changes something may be repeated safely with the same "
-    f"Idempotency-Key. A body may have {BODY_BYTES} bytes; unknown fields and query values are refused. "
-    "A call of one game lists the refusals of all game types."
+    "branch on `code`, read `detail`. Retry a request that changes something with the same Idempotency-Key to avoid "
+    f"a second effect. A body may have up to {BODY_BYTES} bytes; unknown fields and query parameters are refused. "
+    "Routes of a game list the refusals of all game types."
 )
 
 
@@ -49,8 +49,8 @@ def _parts(answer: Any) -> list[Any]:
     return [] if answer is None else [answer]
 
 
-class _Schemas:
-    """JSON Schemas of the messages, each under its name once."""
+class _SchemaIndex:
+    """JSON Schemas of the messages by name."""
 
     def __init__(self, routes: Sequence[Route]) -> None:
         types = _types(routes)
@@ -71,18 +71,23 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in re.findall(r"{(\w+)}", route.path)
     ]
-    unread = getattr(route.query, "unread", False)  # the page reads it, and the server takes whatever it says
+    unread = getattr(route.query, "unread", False)  # the page's script reads it; the server ignores it
     (reference,), named = msgspec.json.schema_components([route.query], ref_template="{name}")
     properties = named[reference["$ref"]].get("properties", {})
     query = [
-        {"name": name, "in": "query", "required": False, "schema": {"type": "string"} if unread else present(schema)}
+        {
+            "name": name,
+            "in": "query",
+            "required": False,
+            "schema": {"type": "string"} if unread else without_null(schema),
+        }
         for name, schema in properties.items()
     ]
     return path + query + _header_parameters(route)
 
 
-def present(schema: dict[str, Any]) -> dict[str, Any]:
-    """Leave null out of a value's schema: it is there or it is not."""
+def without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A value's schema without null: query values are either present or absent."""
     kept = {key: value for key, value in schema.items() if value is not None}
     choices = [choice for choice in kept.pop("anyOf", ()) if choice != {"type": "null"}]
     return kept | (choices[0] if len(choices) == 1 else {"anyOf": choices} if choices else {})
@@ -92,15 +97,15 @@ def _header_parameters(route: Route) -> list[dict[str, Any]]:
     headers = []
     if route.idempotent:
         schema = {"type": "string", "pattern": rf"^[\x21-\x7e]{{1,{IDEMPOTENCY_KEY_CHARS}}}$"}
-        text = "The same key and body give the same answer and no second effect."
+        text = "The same key and body return the same answer without a second effect."
         headers.append({"name": "Idempotency-Key", "description": text, "schema": schema})
     if any(isinstance(a, Media) and a.content_type == EVENT_STREAM for a in route.answers.values()):
-        text = "The id of the last event seen; wins over after."
+        text = "The id of the last event received; takes precedence over after."
         headers.append({"name": "Last-Event-ID", "description": text, "schema": {"type": "string"}})
     return [{"in": "header", "required": False, **header} for header in headers]
 
 
-def _content(answer: Any, schemas: _Schemas) -> dict[str, Any]:
+def _content(answer: Any, schemas: _SchemaIndex) -> dict[str, Any]:
     if answer is None:
         return {}
     if not isinstance(answer, Media):
@@ -113,12 +118,12 @@ def _content(answer: Any, schemas: _Schemas) -> dict[str, Any]:
 
 
 def _document(content_type: str) -> tuple[str, dict[str, Any]]:
-    """Describe a document that is no JSON: a text, or a file."""
+    """The media type and schema of a text or file."""
     kind = content_type.partition(";")[0]
     return kind, {"schema": {"type": "string"} if kind.startswith("text/") else {"contentMediaType": kind}}
 
 
-def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
+def _responses(route: Route, schemas: _SchemaIndex) -> dict[str, Any]:
     responses: dict[str, Any] = {
         str(status): {"description": HTTPStatus(status).phrase, **_content(answer, schemas)}
         for status, answer in route.answers.items()
@@ -134,7 +139,7 @@ def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
 
 
 def _refusal(status: int, codes: list[str]) -> dict[str, Any]:
-    # Beside the reference, so that generators of clients make one type for all refusals.
+    # Next to the $ref, so that client generators make one type for all refusals.
     narrowed = {"properties": {"code": {"enum": codes}, "status": {"const": status}}}
     schema = {"$ref": _REFERENCE.format(name="Problem"), **narrowed}
     answer: dict[str, Any] = {"description": f"{HTTPStatus(status).phrase}: {', '.join(codes)}"}
@@ -143,7 +148,7 @@ def _refusal(status: int, codes: list[str]) -> dict[str, Any]:
     return answer | {"content": {PROBLEM: {"schema": schema}}}
 
 
-def _operation(route: Route, schemas: _Schemas) -> dict[str, Any]:
+def _operation(route: Route, schemas: _SchemaIndex) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": route.name,
         "summary": route.summary,
@@ -161,7 +166,7 @@ def _operation(route: Route, schemas: _Schemas) -> dict[str, Any]:
 
 
 def document(routes: Sequence[Route]) -> dict[str, Any]:
-    schemas = _Schemas(routes)
+    schemas = _SchemaIndex(routes)
     paths: defaultdict[str, dict[str, Any]] = defaultdict(dict)
     for route in routes:
         paths[route.path][route.method.lower()] = _operation(route, schemas)

@@ -1,4 +1,4 @@
-"""Refusals of the gateway itself as problem documents (RFC 9457)."""
+"""The gateway's own refusals, as problem documents (RFC 9457)."""
 
 from http import HTTPStatus
 from math import ceil
@@ -8,15 +8,15 @@ import msgspec
 from playmolt_schemas.codes import Code, FieldFault, Problem, RateLimit, problem_bytes
 
 BUG_STATUS: Final = HTTPStatus.SERVICE_UNAVAILABLE.value
-"""A client knows what to do about a 503; the code tells a bug from what is away."""
+"""Clients retry after a 503; the code distinguishes a bug from an unavailable dependency."""
 RETRY_SECONDS: Final = 1
-"""What a client is told to wait when something is away."""
+"""Retry-After for unavailable dependencies."""
 
 Headers = list[tuple[bytes, bytes]]
 
 
-class Refusal(msgspec.Struct, frozen=True):
-    """Why not, and what to do next. `allow` lists the methods a 405 names; `close` ends the connection."""
+class HttpProblem(msgspec.Struct, frozen=True):
+    """A refusal: what is wrong and what to do next. `allow` is the header of a 405; `close` ends the connection."""
 
     code: Code
     detail: str
@@ -34,7 +34,7 @@ class Refusal(msgspec.Struct, frozen=True):
         return problem_bytes(self.code, self.detail, self.errors, ratelimit=self.ratelimit)
 
     def headers(self) -> Headers:
-        """The headers beside type and length."""
+        """The headers other than content type and length."""
         headers: Headers = []
         if self.code in (Code.UNAVAILABLE, Code.RATE_LIMITED, Code.BUDGET_SPENT):
             headers.append((b"retry-after", b"%d" % max(1, ceil(self.retry_after))))
@@ -50,46 +50,46 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 def bug_body() -> bytes:
-    """Encode what a client reads when the gateway itself is at fault: no word about the inside."""
+    """The problem document for a bug, without internal details."""
     status = HTTPStatus(BUG_STATUS)
     document = {"type": "about:blank"} | msgspec.to_builtins(
         Problem(
             title=status.phrase,
             status=status,
             code="internal_error",
-            detail="The server failed on this request. Repeat it with the same Idempotency-Key; "
-            "if it fails again, tell the operator.",
+            detail="The server failed on this request. Retry with the same Idempotency-Key; "
+            "if it fails again, report it to the operator.",
         )
     )
     return msgspec.json.encode(document)
 
 
-def away(error: BaseException) -> Refusal:
-    """Refuse because something the gateway needs did not answer; the reason goes to the log, not to the client."""
+def away(error: BaseException) -> HttpProblem:
+    """The refusal for an unavailable dependency; the reason is for the log only."""
     del error
-    return Refusal(
+    return HttpProblem(
         Code.UNAVAILABLE,
-        "A part of the platform does not answer now. Repeat the request after Retry-After seconds. If it changes "
-        "something it may be done all the same: repeat it with the same Idempotency-Key, or look first.",
+        "Part of the platform is unavailable. Retry after Retry-After seconds. A change may have been applied: "
+        "retry with the same Idempotency-Key, or check first.",
     )
 
 
-def no_such_game(game_id: str) -> Refusal:
-    """Refuse an id that can be no game of this server."""
-    return Refusal(
+def no_such_game(game_id: str) -> HttpProblem:
+    """The refusal for an id that cannot be a game of this server."""
+    return HttpProblem(
         Code.NOT_FOUND,
-        f"There is no game {game_id[:64]!r}. Game ids come from POST /api/games/join and GET /api/games.",
+        f"Game {game_id[:64]!r} does not exist. Game ids come from POST /api/games/join and GET /api/games.",
     )
 
 
-def no_such_session(identifier: str) -> Refusal:
-    """Refuse an id that can be nothing of the kind this route is about."""
-    return Refusal(
+def no_such_session(identifier: str) -> HttpProblem:
+    """The refusal for an id that cannot be of this route's kind."""
+    return HttpProblem(
         Code.NOT_FOUND,
-        f"There is nothing called {identifier[:64]!r} here. An id comes with the answer that opens what it names.",
+        f"{identifier[:64]!r} does not exist. Use an id returned by the call that created it.",
     )
 
 
-def bad_request(detail: str, *errors: FieldFault) -> Refusal:
-    """Refuse what does not have the form that the API asks for."""
-    return Refusal(Code.INVALID_REQUEST, detail, errors)
+def bad_request(detail: str, *errors: FieldFault) -> HttpProblem:
+    """The refusal for a malformed request."""
+    return HttpProblem(Code.INVALID_REQUEST, detail, errors)

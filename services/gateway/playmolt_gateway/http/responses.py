@@ -8,7 +8,7 @@ from playmolt_schemas.routes.legal import REPORT_MEDIA
 from playmolt_schemas.routes.route import EVENT_STREAM, HTML, JSON, NDJSON, PROBLEM
 from starlette.responses import Response
 
-from playmolt_gateway.http.problems import BUG_STATUS, RETRY_SECONDS, Headers, Refusal, bug_body
+from playmolt_gateway.http.problems import BUG_STATUS, RETRY_SECONDS, Headers, HttpProblem, bug_body
 
 _POLICY: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
@@ -62,7 +62,7 @@ def json_bytes(status: int, body: bytes) -> Response:
     return Response(body, status, media_type=JSON)
 
 
-def refusal_response(refusal: Refusal) -> Response:
+def refusal_response(refusal: HttpProblem) -> Response:
     return json_response(refusal.status, refusal.body(), refusal.headers())
 
 
@@ -70,7 +70,7 @@ def bug_response() -> Response:
     return json_response(BUG_STATUS, bug_body(), [(b"retry-after", b"%d" % RETRY_SECONDS)])
 
 
-def come_back() -> Response:
+def reconnect_response() -> Response:
     """Answer an event stream while its source is unavailable: an EventSource never reconnects after a 503."""
     comment = b"retry: 2000\n: part of the platform is unavailable; reconnect\n\n"
     return Response(comment, 200, {"cache-control": "no-store"}, EVENT_STREAM)

@@ -1,4 +1,4 @@
-"""`/mcp`: the endpoint of agents that speak the Model Context Protocol."""
+"""`/mcp`: the Model Context Protocol endpoint."""
 
 import asyncio
 from contextlib import suppress
@@ -12,25 +12,25 @@ from playmolt_schemas.routes.route import Auth
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from playmolt_gateway.http.metrics import MCP
-from playmolt_gateway.http.problems import Refusal, away, bad_request
+from playmolt_gateway.http.problems import HttpProblem, away, bad_request
 from playmolt_gateway.http.responses import json_bytes, refusal_response
 from playmolt_gateway.mcp import messages
-from playmolt_gateway.ports import AWAY
+from playmolt_gateway.ports import UNAVAILABLE_ERRORS
 from playmolt_gateway.request.checked_request import read_head
 from playmolt_gateway.request.services import Services
 
 PATH: Final = "/mcp"
 MOST_BYTES: Final = BODY_BYTES + 4096
-"""The largest body of a call, and what the protocol puts around it."""
-_NO_JSON: Final = bad_request("The protocol's messages are JSON: send Content-Type: application/json.")
-_FOREIGN: Final = Refusal(
-    Code.FOREIGN_ORIGIN, "A page of another origin may not call this. Programs send no Origin header."
+"""The largest request body plus the protocol's envelope."""
+_NO_JSON: Final = bad_request("MCP messages must be JSON. Send Content-Type: application/json.")
+_FOREIGN: Final = HttpProblem(
+    Code.FOREIGN_ORIGIN, "Web pages of other origins may not call /mcp. Programs must not send an Origin header."
 )
-_UNKNOWN_HOST: Final = Refusal(
-    Code.UNKNOWN_HOST, "This server is not known by that Host. Its operator names it in PLAYMOLT_MCP_HOSTS."
+_UNKNOWN_HOST: Final = HttpProblem(
+    Code.UNKNOWN_HOST, "Unknown Host header. The operator can allow it in PLAYMOLT_MCP_HOSTS."
 )
-_POST_ALONE: Final = Refusal(
-    Code.METHOD_NOT_ALLOWED, "Send each message as a POST; nothing is told unasked, and there is no session to end.",
+_POST_ALONE: Final = HttpProblem(
+    Code.METHOD_NOT_ALLOWED, "Method not allowed. Use POST; there are no server-initiated messages and no sessions.",
     allow="POST",
 )  # fmt: skip
 
@@ -39,14 +39,14 @@ def is_mcp(path: str) -> bool:
     return path.rstrip("/") == PATH
 
 
-async def _gone(receive: Receive) -> None:
-    """Return when the client has gone."""
+async def _disconnected(receive: Receive) -> None:
+    """Return when the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
 class McpEndpoint:
-    """The ASGI app of the one path. `app` is the gateway itself: tools call its routes."""
+    """The ASGI app of `/mcp`. `app` is the gateway: tools call its routes."""
 
     def __init__(self, app: ASGIApp, services: Services) -> None:
         self._app = app
@@ -73,30 +73,30 @@ class McpEndpoint:
             self._services.metrics.observe(MCP, status, perf_counter() - started)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one message; what is none is refused before a library puts it in words of its own."""
+        """Answer one message; malformed ones are refused here, with our error texts."""
         headers = dict(scope["headers"])
         sender = messages.as_event(send) if messages.takes_events_alone(headers.get(b"accept", b"")) else send
         body = await self._services.bodies.read(
             receive, headers.get(b"content-length"), headers.get(b"content-encoding"), MOST_BYTES
         )
-        if isinstance(body, Refusal):
+        if isinstance(body, HttpProblem):
             await refusal_response(body)(scope, receive, send)
             return
         message = messages.message_of(body)
-        if isinstance(message, messages.NoMessage):
+        if isinstance(message, messages.InvalidMessage):
             await json_bytes(400, message.answer)(scope, receive, sender)
         else:
             await self._handled(scope, message, receive, sender)
 
     async def _handled(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
-        """Have the library answer, for as long as there is somebody to answer: it does not ask."""
+        """Let the library answer; cancel it when the client disconnects, which the library does not notice."""
         counted = self._services.waits.call(scope)
-        if isinstance(counted, Refusal):
+        if isinstance(counted, HttpProblem):
             await refusal_response(counted)(scope, receive, send)
             return
         manager = await self._opened()
         with counted:
-            gone = asyncio.create_task(_gone(receive))
+            gone = asyncio.create_task(_disconnected(receive))
             answering = asyncio.create_task(
                 manager.handle_request(messages.for_the_library(scope), messages.replayed(body, gone), send)
             )
@@ -109,8 +109,8 @@ class McpEndpoint:
             with suppress(asyncio.CancelledError):
                 await answering
 
-    async def _refusal(self, scope: Scope) -> Refusal | None:
-        """What every call shares, so that it is refused as everywhere; inside, the protocol has its own forms."""
+    async def _refusal(self, scope: Scope) -> HttpProblem | None:
+        """The checks shared with all routes, refused with problem documents; the protocol has its own error format."""
         if scope["method"] != "POST":
             return _POST_ALONE
         headers = dict(scope["headers"])
@@ -122,9 +122,9 @@ class McpEndpoint:
         head = read_head(scope["headers"])
         try:
             caller = await self._services.authenticator.admit(head.authorization, Auth.OPTIONAL)
-        except AWAY as error:
+        except UNAVAILABLE_ERRORS as error:
             return away(error)
-        if isinstance(caller, Refusal):
+        if isinstance(caller, HttpProblem):
             return caller
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         return None if kind == b"application/json" else _NO_JSON
@@ -140,7 +140,7 @@ class McpEndpoint:
         return self._manager
 
     async def _run(self, ready: asyncio.Event) -> None:
-        # Entered and left in one task, as its task group demands.
+        # Entered and exited in one task, as its task group requires.
         async with self._manager.run():
             ready.set()
             await asyncio.Event().wait()

@@ -1,4 +1,4 @@
-"""The Model Context Protocol over the gateway's own calls. Loaded at the first request of `/mcp`: it takes a second."""
+"""The MCP server over the gateway's own routes. Imported at the first request, because that takes a second."""
 
 from collections.abc import Mapping
 from contextvars import ContextVar
@@ -22,27 +22,27 @@ from playmolt_gateway.mcp.tools import Json, call_of, fault_of, tools
 
 _INSTRUCTIONS: Final = (
     "Games between agents, played in public. Register once, join a game, then repeat: wait_for_turn, choose one of the "
-    "actions it offers, act. How each game is played: /skills/trial.md and /skills/ox.md on this server."
+    "actions it offers, act. The guides to the games are /skills/trial.md and /skills/ox.md on this server."
 )
 _CALL_SECONDS: Final = WAIT_SECONDS + 30
 _caller: ContextVar[Mapping[str, Any]] = ContextVar("caller")
-"""The request that a tool was called by."""
+"""The ASGI scope of the request that called the tool."""
 
 
 def manager(app: ASGIApp) -> StreamableHTTPSessionManager:
-    """Make what serves the protocol, without sessions: any replica answers any request."""
+    """The protocol handler, stateless: any replica can answer any request."""
     return StreamableHTTPSessionManager(
         app=_server(app),
         json_response=True,
         stateless=True,
-        # Which Host a caller used is the business of whoever stands in front; the endpoint looks at Origin itself.
+        # The endpoint checks Host and Origin itself.
         security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         max_request_body_size=MOST_BYTES,
     )
 
 
 def _server(app: ASGIApp) -> "Server[Any]":
-    transport = httpx2.ASGITransport(app=_in_the_callers_name(app), raise_app_exceptions=False)
+    transport = httpx2.ASGITransport(app=_with_caller_address(app), raise_app_exceptions=False)
     client = httpx2.AsyncClient(transport=transport, base_url="http://gateway", timeout=_CALL_SECONDS)
     by_name = {tool.name: tool for tool in tools()}
 
@@ -60,7 +60,7 @@ def _server(app: ASGIApp) -> "Server[Any]":
     async def called(context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = by_name.get(params.name)
         if tool is None:
-            return _failed(f"There is no tool {params.name!r}. There are: {', '.join(by_name)}.")
+            return _failed(f"Tool {params.name!r} does not exist. Tools: {', '.join(by_name)}.")
         if fault := fault_of(tool, params.arguments or {}):
             document = _invalid(fault)
             return _failed(f"{document['code']}: {document['detail']}", document)
@@ -68,7 +68,7 @@ def _server(app: ASGIApp) -> "Server[Any]":
         call = call_of(tool, params.arguments or {}, sent.get("authorization", ""))
         _caller.set(context.request.scope if context.request is not None else {})
         answer = await client.request(call.method, call.path, headers=call.headers, content=call.body)
-        return _told(answer)
+        return _tool_result(answer)
 
     return Server(
         "playmolt",
@@ -79,8 +79,8 @@ def _server(app: ASGIApp) -> "Server[Any]":
     )
 
 
-def _in_the_callers_name(app: ASGIApp) -> ASGIApp:
-    """The gateway, to which a tool's call comes from where the tool was called: limits count addresses."""
+def _with_caller_address(app: ASGIApp) -> ASGIApp:
+    """The gateway, seeing the address of the tool's caller; limits count addresses."""
 
     async def called(scope: Scope, receive: Receive, send: Send) -> None:
         caller = _caller.get()
@@ -91,8 +91,8 @@ def _in_the_callers_name(app: ASGIApp) -> ASGIApp:
     return called
 
 
-def _told(answer: httpx2.Response) -> types.CallToolResult:
-    """The route's answer: its JSON as it is, or its problem document as an error of the tool."""
+def _tool_result(answer: httpx2.Response) -> types.CallToolResult:
+    """The route's JSON, or its problem document as a tool error."""
     if answer.status_code == 204:
         return _result({"turn": None})
     body: Json = msgspec.json.decode(answer.content)

@@ -1,4 +1,4 @@
-"""The tools of `/mcp`: the calls of a bot's life, under the names and with the schemas of the HTTP API."""
+"""The tools of `/mcp`: the routes a bot needs, with the names and schemas of the HTTP API."""
 
 import hashlib
 import re
@@ -14,53 +14,60 @@ from playmolt_schemas.limits import IDEMPOTENCY_KEY_CHARS
 from playmolt_schemas.routes.platform import ROUTES
 from playmolt_schemas.routes.route import OneOf, Route
 
-from playmolt_gateway.http.openapi import present
+from playmolt_gateway.http.openapi import without_null
 
 _TOOLS: Final = (
-    ("register", "register_agent", "Become an agent. Keep the api_key: it is told once; every other tool needs it."),
-    ("join", "join_game", "Take a seat in a game, or learn which game you sit in already. It starts when it is full."),
+    (
+        "register", "register_agent",
+        "Register an agent. Save the api_key: it is shown once, and every other tool needs it.",
+    ),
+    (
+        "join", "join_game",
+        "Take a seat in a game, or find out in which game you already have one. The game starts when it is full.",
+    ),
     (
         "wait_for_turn", "wait_for_turn",
-        "Wait until a game wants something of you: its state, with `seconds_left` to answer, and the actions you may "
-        "take now with their schemas. `over` is true, once, when a game of yours has ended. "
-        "`turn` is null when nothing came in time: call again, with wait 25.",
+        "Wait for your turn. Returns the game's state, with `seconds_left` to answer, and the actions you may take "
+        "with their schemas. `over` is true once when one of your games has ended. "
+        "`turn` is null after a timeout: call again with wait 25.",
     ),
     (
         "act", "act",
-        "Take one of the actions that wait_for_turn offered. Its answer means that it is stored. After wrong_phase, "
-        "wrong_action, already_submitted or stale_turn the game has moved on: call wait_for_turn again.",
+        "Take one of the actions that wait_for_turn offered. A successful answer means that the action is stored. "
+        "After wrong_phase, wrong_action, already_submitted or stale_turn the game has moved on: "
+        "call wait_for_turn again.",
     ),
-    ("state", "read_state", "Look at a game as you may see it; with at, as it was after that event."),
-    ("forfeit", "forfeit", "Let what is asked of you now go, so that nobody waits for it; you stay in the game."),
-    ("resign", "resign", "Give a game up for good: last place, and free to join another one."),
+    ("state", "read_state", "Read a game's state as you may see it; with `at`, as it was after that event."),
+    ("forfeit", "forfeit", "Skip your current turn so that the game does not wait for you; you stay in the game."),
+    ("resign", "resign", "Leave a game permanently: you take last place and may join another game."),
 )  # fmt: skip
-"""Tool, the route that it calls, and what a model is told of it."""
+"""Tool, its route, and its description for models."""
 _RENAMED: Final = {"id": "game_id"}
 _WHOLE_BODY: Final = {"act": "action"}
-"""A body of many shapes is one argument; of others each field is an argument of its own."""
+"""Tools whose body has several types pass it as one argument; otherwise each field is an argument."""
 _KEY: Final = {
     "type": "string",
-    "description": "Your api_key, from register. Not needed where the connection sends it as Authorization: Bearer.",
+    "description": "Your api_key from register. Not needed if the connection sends it as Authorization: Bearer.",
 }
 _REPEAT: Final = {
     "type": "string",
-    "description": "Any text of your own. After a lost answer repeat the call with the same one: no second effect.",
+    "description": "Any string. If an answer is lost, repeat the call with the same key to avoid a second effect.",
 }
-_GAME: Final = {"type": "string", "description": "The game's id, as join and wait_for_turn tell it."}
-_ACTION: Final = "An action that wait_for_turn offered: its type, and the fields that go with it. "
+_GAME: Final = {"type": "string", "description": "The game's id from join or wait_for_turn."}
+_ACTION: Final = "An action that wait_for_turn offered: its type and the fields of that type. "
 _WORDS: Final = frozenset(
     {
         "type", "description", "enum", "properties", "required", "items",
         "minimum", "maximum", "minLength", "maxLength", "default",
     }
 )  # fmt: skip
-"""What every reader of tools knows; the rest a route refuses by itself."""
+"""The JSON Schema keywords that all MCP clients support; routes check the rest."""
 
 Json = dict[str, Any]
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """A tool, and the route behind it. `arguments` is the JSON Schema of what it takes."""
+    """A tool and its route. `arguments` is a JSON Schema."""
 
     name: str
     route: Route
@@ -69,7 +76,7 @@ class Tool(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """The request that a tool's call comes to."""
+    """The HTTP request for a tool call."""
 
     method: str
     path: str
@@ -79,15 +86,15 @@ class Call(msgspec.Struct, frozen=True):
 
 @cache
 def tools() -> Sequence[Tool]:
-    """The tools in the order in which a bot needs them."""
+    """The tools in the order in which a bot uses them."""
     by_name = {route.name: route for route in ROUTES}
     return [_tool(name, by_name[route], description) for name, route, description in _TOOLS]
 
 
 def call_of(tool: Tool, arguments: Json, authorization: str) -> Call:
-    """The request of a call. What does not belong there is sent as well: the route says what is wrong with it.
+    """The request for a tool call. Unknown arguments are sent too, so that the route can report them.
 
-    An action may come as its fields, too, and what need not be given as an empty text: models do that.
+    Models may also pass an action's fields directly, and optional arguments as empty strings.
     """
     objects = {name for name, schema in tool.arguments["properties"].items() if schema["type"] == "object"}
     given = {name: whole_numbers(value) for name, value in arguments.items() if value is not None}
@@ -109,9 +116,9 @@ def call_of(tool: Tool, arguments: Json, authorization: str) -> Call:
 
 
 def fault_of(tool: Tool, arguments: Json) -> FieldFault | None:
-    """What keeps a call from being sent: a part of the path that is missing, or what stands beside a whole body.
+    """The faults that prevent a request: a missing path parameter, or arguments next to a whole body.
 
-    The route tells all other faults.
+    The route reports all others.
     """
     for name in map(_argument, tool.route.parameters):
         if arguments.get(name) in (None, ""):
@@ -120,12 +127,12 @@ def fault_of(tool: Tool, arguments: Json) -> FieldFault | None:
     if whole in arguments:
         known = tool.arguments["properties"]
         beside = next((name for name, value in arguments.items() if name not in known and value is not None), None)
-        return FieldFault(beside, f"stands beside {whole}; put it inside, or leave it out") if beside else None
+        return FieldFault(beside, f"is outside {whole}; move it inside or remove it") if beside else None
     return None
 
 
 def _object(value: Any) -> Any:
-    """A JSON object that came as the text of one is read as that object: some models send it so."""
+    """Decode an object sent as a JSON string, as some models do."""
     try:
         read = msgspec.json.decode(value) if isinstance(value, str) else value
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -134,7 +141,7 @@ def _object(value: Any) -> Any:
 
 
 def _repeat(value: Any) -> str:
-    """Any text as an Idempotency-Key: itself where HTTP takes it, so that MCP and HTTP mean the same key."""
+    """Any text as an Idempotency-Key: unchanged if it is valid in HTTP, so that MCP and HTTP share keys."""
     text = str(value)
     if re.fullmatch(rf"[\x21-\x7e]{{1,{IDEMPOTENCY_KEY_CHARS}}}", text):
         return text
@@ -142,7 +149,7 @@ def _repeat(value: Any) -> str:
 
 
 def _header(value: Any) -> str:
-    """A value as a header may carry it; what cannot be a key or a name is refused there."""
+    """A value quoted for a header."""
     return quote(str(value), safe="!\"#$&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
@@ -173,16 +180,16 @@ def _schemas(kinds: tuple[Any, ...]) -> list[Json]:
 
 
 def _one_of(kinds: list[Json]) -> Json:
-    """One object with the fields of several kinds, told apart by `type`; which goes with which is said in words."""
+    """One object schema with the fields of all types; the description lists the fields of each type."""
     properties: Json = {}
     for kind in kinds:
         for field, schema in kind["properties"].items():
             plain, known = _plain(schema), properties.get(field, {})
             choices = [*known.get("enum", ()), *plain.get("enum", ())]
             properties[field] = plain | known | ({"enum": list(dict.fromkeys(choices))} if choices else {})
-    properties["type"]["description"] = "Which action it is."
-    told = "; ".join(f"{_tag(kind)}: {', '.join(_fields_of(kind))}" for kind in kinds)
-    return {"type": "object", "description": f"{_ACTION}{told}.", "properties": properties, "required": ["type"]}
+    properties["type"]["description"] = "The type of the action."
+    listed = "; ".join(f"{_tag(kind)}: {', '.join(_fields_of(kind))}" for kind in kinds)
+    return {"type": "object", "description": f"{_ACTION}{listed}.", "properties": properties, "required": ["type"]}
 
 
 def _tag(kind: Json) -> str:
@@ -194,8 +201,8 @@ def _fields_of(kind: Json) -> list[str]:
 
 
 def _plain(schema: Json) -> Json:
-    """A field's schema in the words that every reader of tools knows, its kind always told."""
-    kept = {word: value for word, value in present(schema).items() if word in _WORDS and value is not None}
+    """A field's schema with the keywords that all clients support, always with a type."""
+    kept = {word: value for word, value in without_null(schema).items() if word in _WORDS and value is not None}
     if "enum" in kept:
         kept["type"] = "string"
     return kept

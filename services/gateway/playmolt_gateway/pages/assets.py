@@ -1,4 +1,9 @@
-"""The files that the pages load: read once, compressed once, named by what they hold."""
+"""The files that the pages load: read and compressed once, bundled, and versioned by a hash of their content.
+
+A page's modules are sent as one file, because each request costs a round trip. Our modules use two forms only,
+`import { a, b } from "./x.js"` and `export` before a declaration, so a bundle can wrap each module in a function that
+returns its exports.
+"""
 
 import gzip
 import hashlib
@@ -26,11 +31,11 @@ _TYPES: Final[Mapping[str, str]] = {
 }
 _YEAR: Final = 365 * 24 * 3600
 _SMALL: Final = 256
-"""Below this compressing gains nothing."""
+"""Shorter texts are not worth compressing."""
 
 
 class Asset(msgspec.Struct, frozen=True):
-    """A file in every encoding it is sent in."""
+    """A file in every supported encoding."""
 
     kind: str
     plain: bytes
@@ -38,7 +43,7 @@ class Asset(msgspec.Struct, frozen=True):
     gzip: bytes
 
     def best(self, accepted: str) -> tuple[bytes, str]:
-        """The content in the shortest encoding that is taken, and its name; "" for none."""
+        """The content in the shortest accepted encoding, and the encoding's name or ""."""
         taken = encodings(accepted)
         if "br" in taken and len(self.brotli) < len(self.plain):
             return self.brotli, "br"
@@ -48,7 +53,7 @@ class Asset(msgspec.Struct, frozen=True):
 
 
 def encodings(accepted: str) -> frozenset[str]:
-    """The encodings that an Accept-Encoding takes."""
+    """The encodings accepted by an Accept-Encoding header."""
     found = set()
     for part in accepted.lower().split(","):
         name, _, parameters = part.strip().partition(";")
@@ -58,7 +63,7 @@ def encodings(accepted: str) -> frozenset[str]:
 
 
 def compressed(body: bytes, accepted: str) -> tuple[bytes, str]:
-    """A text that is made for one answer, in an encoding that is quick to make."""
+    """A generated text, compressed quickly, and the encoding's name or ""."""
     taken = encodings(accepted)
     if len(body) < _SMALL:
         return body, ""
@@ -68,9 +73,9 @@ def compressed(body: bytes, accepted: str) -> tuple[bytes, str]:
 
 
 def file_response(name: str, version: str, accepts: str) -> Response | None:
-    """Send a file; None when there is none of that name.
+    """Send a file; None if it does not exist.
 
-    Under its own version it is kept for a year; under another, of a rollout, only for this visit.
+    Browsers cache it for a year under the current version, and not at all under another (during a rollout).
     """
     found = assets().get(name)
     if found is None:
@@ -85,7 +90,7 @@ def file_response(name: str, version: str, accepts: str) -> Response | None:
 
 @cache
 def version_of_all() -> str:
-    """One name for all files: modules name each other, so a new one of any is a new one of all."""
+    """One version for all files: modules import each other, so a change of one changes all."""
     digest = hashlib.sha256()
     for name, asset in sorted(assets().items()):
         digest.update(f"{name} {len(asset.plain)} ".encode() + asset.plain)
@@ -94,7 +99,7 @@ def version_of_all() -> str:
 
 @cache
 def assets() -> Mapping[str, Asset]:
-    """Name → file; only what is listed here can ever be sent."""
+    """Name → file. No other file is ever sent."""
     views = {game.type: game.watch.files() for game in games().values() if game.watch is not None}
     read = {path.relative_to(FILES).as_posix(): path.read_bytes() for path in FILES.rglob("*") if path.is_file()}
     read |= {f"texts.{code}.json": msgspec.json.encode(page_texts(code)) for code in PAGE_LANGUAGES}
@@ -112,7 +117,7 @@ def _asset(name: str, content: bytes) -> Asset:
 
 
 def _games_module() -> bytes:
-    """A module that names the types that anybody may watch, and whether each is drawn."""
+    """A module listing the types that can be watched and whether each has pictures."""
     watched = [
         {"type": game.type, "kind": game.kind, "drawn": game.drawing is not None}
         for game in games().values()
@@ -122,7 +127,7 @@ def _games_module() -> bytes:
 
 
 def _views_module(types: Sequence[str]) -> bytes:
-    """A module that has what shows a game beside its picture, for the types that bring that along."""
+    """A module with the views of the games that have one."""
     taken = "".join(
         f'import {{ game as view{place} }} from "./games/{game}/{_DRAWING}";\n' for place, game in enumerate(types)
     )
@@ -139,15 +144,15 @@ _EXPORT: Final = re.compile(r"^export ((?:async function|function|class|const) (
 _OTHER: Final = re.compile(r"^(?:import|export)\b|\bimport(?:\(|\.meta)", re.MULTILINE)
 
 
-class NotBundled(ValueError):
-    """A module has an import or export of another form."""
+class UnbundledImport(ValueError):
+    """A module uses an unsupported form of import or export."""
 
 
 def bundle(entry: str, files: Mapping[str, bytes]) -> bytes:
-    """The module of a page with all that it imports, each once, what is taken before who takes it."""
+    """A page's module with everything it imports, dependencies first."""
     written: dict[str, str] = {}
     lines, _ = _parts(entry, files, written)
-    # In a function, too: a name that the page takes would otherwise hide a global one from all modules before it.
+    # Also wrapped in a function: the page's names would otherwise shadow globals in the modules before it.
     return "\n".join((*written.values(), "await (async () => {", *lines, "})();", "")).encode()
 
 
@@ -160,7 +165,7 @@ def _write(name: str, files: Mapping[str, bytes], written: dict[str, str]) -> No
 
 
 def _parts(name: str, files: Mapping[str, bytes], written: dict[str, str]) -> tuple[list[str], list[str]]:
-    """A module's lines, and the names it gives to others; what it takes is written before."""
+    """A module's lines and its exports; its imports are written first."""
     source = files[name].decode()
     taken: list[str] = []
     for names, path in _IMPORT.findall(source):
@@ -170,7 +175,7 @@ def _parts(name: str, files: Mapping[str, bytes], written: dict[str, str]) -> tu
     given = [found[2] for found in _EXPORT.finditer(source)]
     body = _EXPORT.sub(r"\1", _IMPORT.sub("", source))
     if other := _OTHER.search(body):
-        raise NotBundled(f"{name}: {other[0]!r} is of a form that no bundle knows")
+        raise UnbundledImport(f"{name}: unsupported form: {other[0]!r}")
     return [*taken, body], given
 
 

@@ -1,4 +1,7 @@
-"""The page about what is stored of whom, and how it is erased: docs/privacy.md, in the reader's language."""
+"""The privacy page: docs/privacy.md in the reader's language, rendered from a subset of Markdown.
+
+The subset: headings, paragraphs, lists, `code` and **strong**. All text is escaped.
+"""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +19,7 @@ from playmolt_gateway.pages.assets import FILES, compressed, encodings, version_
 from playmolt_gateway.pages.shell import head_markup, head_of, titled
 
 _TEXTS: Final = Path(__file__).parents[1] / "texts"
-"""Links to the files in docs/, so that an installed package holds copies of them."""
+"""Links to files in docs/; the installed package contains copies."""
 _PAGE: Final = "privacy.html"
 _POLICY: Final = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; object-src 'none'"
 _NAMES: Final[dict[PageLanguage, str]] = {"en": "English", "ko": "한국어", "zh": "中文"}
@@ -24,7 +27,7 @@ _NAMES: Final[dict[PageLanguage, str]] = {"en": "English", "ko": "한국어", "z
 
 @cache
 def text_of(name: str) -> str | None:
-    """One of the texts, None when there is none of that name."""
+    """A file of the texts folder; None if it does not exist."""
     path = _TEXTS / name
     return path.read_text("utf-8") if path.is_file() else None
 

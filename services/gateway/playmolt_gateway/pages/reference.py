@@ -1,4 +1,4 @@
-"""The page of the API for people: every call and every message, in the frame of the reader's language."""
+"""The API reference page: all routes and messages, with a localized frame."""
 
 import base64
 import hashlib
@@ -91,12 +91,12 @@ def _section(path: str, method: str, operation: dict[str, Any]) -> str:
 
 
 def _text(description: str) -> str:
-    """A description with what stands in backticks as code."""
+    """A description as HTML, with `code`."""
     return _CODE.sub(r"<code>\1</code>", escape(description))
 
 
 def _links(holder: dict[str, Any]) -> str:
-    """Link the schemas that an answer's or a request's content names."""
+    """Links to the schemas of a request or answer."""
     names = [
         part.rpartition("/")[2]
         for kind, media in holder.get("content", {}).items()

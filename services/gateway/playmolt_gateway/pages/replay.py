@@ -1,4 +1,4 @@
-"""A finished game as one HTML file: every moment drawn and told, and nothing to be loaded."""
+"""A finished game as one self-contained HTML file with a picture and description per version."""
 
 import base64
 import hashlib
@@ -14,7 +14,7 @@ from playmolt_gateway.pictures.png import style
 from playmolt_gateway.pictures.scene import Picture
 
 FRAMES_AT_MOST: Final = 400
-"""Of a longer game moments are left out, evenly."""
+"""Longer games are sampled evenly."""
 _STYLE: Final = (
     "body{font:16px/1.5 system-ui,sans-serif;margin:0 auto;max-width:76rem;padding:1rem}"
     "body{background:#fbfaf8;color:#1d1b19}"
@@ -23,14 +23,14 @@ _STYLE: Final = (
 
 
 def moments(version: int) -> Sequence[int]:
-    """The versions that are drawn, the first and the last among them."""
+    """The versions to draw, including the first and the last."""
     if version <= FRAMES_AT_MOST:
         return range(1, version + 1)
     return sorted({1 + round(place * (version - 1) / (FRAMES_AT_MOST - 1)) for place in range(FRAMES_AT_MOST)})
 
 
 def replay_html(title: str, frames: Sequence[tuple[int, Picture]], language: PageLanguage) -> tuple[str, str]:
-    """The file, and the policy under which it may run what it carries and nothing else."""
+    """The file, and a policy that allows only its own script and style."""
     script = FILES.joinpath("replay.js").read_text(encoding="utf-8")
     words = page_texts(language)
     data = msgspec.json.encode(

@@ -1,4 +1,4 @@
-"""Games as lists show them: what they were about, who played, who won."""
+"""Rows of game lists: topic, players, winner."""
 
 import asyncio
 import unicodedata
@@ -14,12 +14,12 @@ from playmolt_gateway.pages.moments import State, state_if_there
 from playmolt_gateway.ports import GatewayBus
 
 _KEPT: Final = 5000
-"""Rows of games that are over, which change no more."""
+"""Cached rows of finished games."""
 _AT_ONCE: Final = 16
 
 
-class Wanted(msgspec.Struct, frozen=True):
-    """What is looked for beyond what an engine's own list knows."""
+class RowFilter(msgspec.Struct, frozen=True):
+    """Filters that an engine's list does not support."""
 
     q: str = ""
     winner: str = ""
@@ -35,7 +35,7 @@ class Wanted(msgspec.Struct, frozen=True):
             return False
         if self.winner and self.winner not in _winners(row):
             return False
-        # RFC 3339 of one form and zone is in order as text.
+        # RFC 3339 times in UTC with microseconds sort as text.
         ended = row.ended_at or ""
         return (
             bool(not (self.since or self.until) or ended)
@@ -45,7 +45,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 def folded(text: str) -> str:
-    """A text as texts are compared: Hangul typed on a Mac comes in parts."""
+    """Normalized text for comparison; macOS input decomposes Hangul."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
@@ -54,8 +54,8 @@ def _winners(row: GameListRow) -> Sequence[str]:
     return (*named, row.verdict or "")
 
 
-class Rows:
-    """Makes rows of an engine's lines, asking for each game's state; games that are over are asked once."""
+class RowLoader:
+    """Makes rows from lines of an engine's list by reading each game's state; finished games are cached."""
 
     def __init__(self, bus: GatewayBus) -> None:
         self._bus = bus
@@ -94,7 +94,7 @@ def _about(state: State) -> str:
     if case:
         return str(case["title"])
     questions = [one["question"] for one in state.get("history", ()) if "question" in one]
-    # An O/X game is about all its questions; the first names it as long as it lives.
+    # The first question of an O/X game is its topic.
     if "cell" in state:
         return f"{state['name']} · {state['cell']} · {state['number']}"
     return str(questions[0] if questions else state.get("question") or "")

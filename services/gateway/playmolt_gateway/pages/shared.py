@@ -1,4 +1,4 @@
-"""The page of what an owner shows: read only, whole without a script, kept by nobody on the way."""
+"""The page behind a share link: read-only, without scripts, not cached."""
 
 import base64
 import hashlib
@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from playmolt_gateway.http.responses import html_response
 from playmolt_gateway.pages.assets import FILES, compressed, version_of_all
-from playmolt_gateway.pages.shell import Head, head_markup, titled
+from playmolt_gateway.pages.shell import PageHead, head_markup, titled
 from playmolt_gateway.pictures.scene import Picture
 
 _PAGE: Final = "shared.html"
@@ -23,13 +23,13 @@ _AGAIN_SECONDS: Final = 5
 
 def shared_response(
     shown: SharedPage,
-    head: Head,
+    head: PageHead,
     address: str,
     language: PageLanguage,
     pictures: tuple[Picture, Picture] | None,
     accepts: str,
 ) -> Response:
-    """`address` is the page's own; `pictures` are for a desk and for a phone."""
+    """`address` is the page's URL; `pictures` are the wide and the tall one."""
     words = page_texts(language)
     html = _template().substitute(
         language=language,
@@ -58,7 +58,7 @@ def shared_response(
 
 
 def _ways(address: str, words: Mapping[str, str]) -> str:
-    """What a stranger needs to check what is shown."""
+    """Links for verifying the shared content."""
     check = f'<a class="button" href="{escape(address)}/check">{escape(words["shared.check"])}</a>'
     log = f'<a href="{escape(address)}/log.jsonl" download>{escape(words["shared.log"])}</a>'
     return f'<p class="row">{check} {log}</p>'

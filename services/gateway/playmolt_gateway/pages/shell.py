@@ -1,4 +1,4 @@
-"""The HTML of a page: its head in the reader's language, and the module that draws the rest."""
+"""The HTML of a page: a localized head and the module that renders the rest."""
 
 from functools import cache
 from html import escape
@@ -19,30 +19,30 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1", "[::1]")
 _ANY_ADDRESS: Final = ("0.0.0.0", "::", "[::]")  # noqa: S104 -- compared, not bound
 
 
-class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """What a page says of itself to who only looks at its link."""
+class PageHead(msgspec.Struct, frozen=True, kw_only=True):
+    """The head of a page: title and link preview."""
 
     title: str
     description: str
     image: str = ""
-    """The absolute address of a picture, "" for none."""
+    """The absolute URL of the preview image, or ""."""
     embed: str = ""
-    """The absolute address that tells how it is put elsewhere, "" where it cannot be."""
+    """The absolute oEmbed URL, or ""."""
 
 
-def head_of(page: str, language: PageLanguage) -> Head:
-    """The head of a page that is the same for everybody."""
+def head_of(page: str, language: PageLanguage) -> PageHead:
+    """The head of a static page."""
     texts = page_texts(language)
-    return Head(title=texts[f"head.{page}"], description=texts[f"head.{page}.about"])
+    return PageHead(title=texts[f"head.{page}"], description=texts[f"head.{page}.about"])
 
 
 _FIRST: Final = {"lobby.js": "/games/rows?limit=24"}
-"""What a page's module asks for as soon as it runs: the browser asks for it beside the module."""
+"""The first request of a page's module; the browser sends it in parallel with the module."""
 
 
 def page_response(
     module: str,
-    head: Head,
+    head: PageHead,
     language: PageLanguage,
     settings: Settings,
     accepts: str,
@@ -50,7 +50,7 @@ def page_response(
     framed: bool = False,
     node: str = "",
 ) -> Response:
-    """Send a page; `framed`: anybody may put it into a page of theirs; `node`: one more origin that it may call."""
+    """Send a page. `framed`: other sites may embed it; `node`: a further origin that it may call."""
     html = _shell().substitute(
         language=language,
         title=escape(titled(head)),
@@ -69,21 +69,21 @@ def page_response(
 
 
 def _early(module: str, language: PageLanguage) -> str:
-    """What the browser may fetch while the module is on its way.
+    """Requests that the browser may send while the module loads.
 
-    The texts are prefetched, not preloaded: who has chosen another language reads others.
+    Texts are prefetched, not preloaded: the reader may have chosen a different language.
     """
     texts = f'\n<link rel="prefetch" as="fetch" href="/assets/{version_of_all()}/texts.{language}.json" crossorigin>'
     first = _FIRST.get(module)
     return texts + (f'\n<link rel="preload" as="fetch" href="{first}" crossorigin>' if first else "")
 
 
-def titled(head: Head) -> str:
+def titled(head: PageHead) -> str:
     return head.title if head.title == _NAME else f"{head.title} · {_NAME}"
 
 
-def head_markup(head: Head) -> str:
-    """What who only looks at a link is told."""
+def head_markup(head: PageHead) -> str:
+    """Meta elements for link previews."""
     named = {"description": head.description}
     shared = {"og:title": head.title, "og:description": head.description, "og:site_name": _NAME, "og:type": "website"}
     if head.image:
@@ -115,12 +115,12 @@ def _policy(settings: Settings, node: str) -> str:
 
 
 def _spectators(settings: Settings) -> tuple[str, ...]:
-    """Where the page may reach the spectator. Without a port it is behind the page's own origin."""
+    """Origins of the spectator; none if it shares the page's origin (port 0)."""
     host, port = settings.host, settings.spectator_port
     if not port:
         return ()
     if host in _ANY_ADDRESS:
-        # Any name may lead here, and which one the person typed is not known.
+        # The server may be reached under any host name.
         return (f"http://*:{port}",)
     named = _LOOPBACK[:2] if host in _LOOPBACK else (host,)
     return tuple(f"http://{name}:{port}" for name in named)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from playmolt_gateway.pictures.scene import MARGIN, Picture, Sheet, Words, heading, headline, panel, person
+from playmolt_gateway.pictures.scene import MARGIN, Picture, PictureTexts, Sheet, heading, headline, panel, person
 from playmolt_gateway.pictures.svg import Node, group, label, node
 
 State = Mapping[str, Any]
@@ -11,24 +11,24 @@ _SHOWN: Final = 12
 """So many faces a place has room for; the rest is a number."""
 
 
-def draw(state: State, words: Words, sheet: Sheet) -> Picture:
+def draw(state: State, words: PictureTexts, sheet: Sheet) -> Picture:
     title = f"{state['name']} · {words.text('agora.run', cell=state['cell'], number=state['number'])}"
-    told = words.text("picture.agora.turn", turn=state["turn"], turns=state["turns"], residents=state["residents"])
+    summary = words.text("picture.agora.turn", turn=state["turn"], turns=state["turns"], residents=state["residents"])
     kicker = (
         words.word("game", "agora"),
-        told,
+        summary,
         words.word("phase", state["phase"]),
         words.word("world", state["world"]),
     )
     nodes = heading(sheet, " · ".join(kicker), title)
-    happened = (_outcome(state, words) if state["phase"] == "ended" else _happened(state, words)) or told
+    happened = (_outcome(state, words) if state["phase"] == "ended" else _happened(state, words)) or summary
     nodes += headline(sheet, happened)
     nodes += _map(state, words, sheet)
     here = " · ".join(f"{words.word('place', place)}: {_names(state, place)}" for place in state["places"])
-    return Picture(sheet, f"{title} · {happened}", f"{told} · {here}", nodes)
+    return Picture(sheet, f"{title} · {happened}", f"{summary} · {here}", nodes)
 
 
-def _outcome(state: State, words: Words) -> str:
+def _outcome(state: State, words: PictureTexts) -> str:
     """How many are left, and who has the most influence where there is any."""
     alive = [agent for agent in state["agents"] if agent["alive"]]
     over = words.text("picture.agora.over", turn=state["turn"], alive=len(alive), start=state["residents_start"])
@@ -38,7 +38,7 @@ def _outcome(state: State, words: Words) -> str:
     return f"{over} · {words.text('picture.agora.leads', name=first['id'], n=first['influence'])}"
 
 
-def _happened(state: State, words: Words) -> str:
+def _happened(state: State, words: PictureTexts) -> str:
     """What was done last: who, what, to whom, and what was said."""
     if not state["acts"]:
         return ""
@@ -52,7 +52,7 @@ def _names(state: State, place: str) -> str:
     return ", ".join(agent["id"] for agent in state["agents"] if agent["alive"] and agent["place"] == place)
 
 
-def _map(state: State, words: Words, sheet: Sheet) -> list[Node]:
+def _map(state: State, words: PictureTexts, sheet: Sheet) -> list[Node]:
     places = state["places"]
     across = (
         (1 if len(places) < 4 else 2) if sheet.tall else (len(places) if len(places) <= 3 else -(-len(places) // 2))
@@ -66,7 +66,7 @@ def _map(state: State, words: Words, sheet: Sheet) -> list[Node]:
     return drawn
 
 
-def _place(state: State, words: Words, place: str, box: tuple[float, float, float, float]) -> list[Node]:
+def _place(state: State, words: PictureTexts, place: str, box: tuple[float, float, float, float]) -> list[Node]:
     x, y, width, _ = box
     here = [agent for agent in state["agents"] if agent["alive"] and agent["place"] == place]
     name = words.word("place", place)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from playmolt_gateway.pictures.scene import MARGIN, Picture, Sheet, Words, bars, heading, headline, panel
+from playmolt_gateway.pictures.scene import MARGIN, Picture, PictureTexts, Sheet, bars, heading, headline, panel
 from playmolt_gateway.pictures.svg import Node, label
 
 State = Mapping[str, Any]
@@ -11,7 +11,7 @@ _MODELS: Final = 4
 _ACTIONS: Final = 5
 
 
-def draw(state: State, words: Words, sheet: Sheet) -> Picture:
+def draw(state: State, words: PictureTexts, sheet: Sheet) -> Picture:
     title = _title(state, words)
     runs = words.text("picture.experiment.runs", finished=state["finished"], runs=state["runs"], turns=state["turns"])
     nodes = heading(sheet, f"{words.word('game', 'experiment')} · {runs}", state["name"])
@@ -20,9 +20,9 @@ def draw(state: State, words: Words, sheet: Sheet) -> Picture:
     return Picture(sheet, title, f"{state['name']} · {title} · {runs}", nodes)
 
 
-def _title(state: State, words: Words) -> str:
+def _title(state: State, words: PictureTexts) -> str:
     """What each model did most; before anything is measured, that nothing is."""
-    told = [
+    parts = [
         words.text(
             "picture.experiment.mostly",
             model=model["alias"],
@@ -32,13 +32,13 @@ def _title(state: State, words: Words) -> str:
         for model in state["models"]
         if model["acts"]
     ]
-    if told:
-        return " · ".join(told[:2])
+    if parts:
+        return " · ".join(parts[:2])
     over = state["finished"] == state["runs"]
     return words.text("picture.experiment.soon" if over else "picture.experiment.nothing")
 
 
-def _models(state: State, words: Words, sheet: Sheet) -> list[Node]:
+def _models(state: State, words: PictureTexts, sheet: Sheet) -> list[Node]:
     models = [model for model in state["models"] if model["acts"]][:_MODELS]
     across = 1 if sheet.tall or len(models) < 2 else 2
     down = max(1, -(-len(models) // across))

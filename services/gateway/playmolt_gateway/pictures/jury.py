@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from playmolt_gateway.pictures.scene import MARGIN, Picture, Sheet, Words, face, heading, headline, panel
+from playmolt_gateway.pictures.scene import MARGIN, Picture, PictureTexts, Sheet, face, heading, headline, panel
 from playmolt_gateway.pictures.svg import Node, group, label, node, paragraph
 
 State = Mapping[str, Any]
@@ -13,7 +13,7 @@ _OVERSEER: Final = "overseer"
 _GAP: Final = 14
 
 
-def draw(state: State, words: Words, sheet: Sheet) -> Picture:
+def draw(state: State, words: PictureTexts, sheet: Sheet) -> Picture:
     title = _title(state, words)
     phase = words.word("phase", state["phase"])
     nodes = heading(sheet, f"{words.word('game', 'jury')} · {phase}", state["title"])
@@ -27,17 +27,17 @@ def draw(state: State, words: Words, sheet: Sheet) -> Picture:
     return Picture(sheet, title, _described(state, words), nodes)
 
 
-def _title(state: State, words: Words) -> str:
+def _title(state: State, words: PictureTexts) -> str:
     verdict = state["verdict"]
     if verdict:
-        told = words.text(
+        summary = words.text(
             "picture.jury.verdict",
             verdict=words.word("verdict", verdict["verdict"]),
             most=max(verdict["guilty"], verdict["not_guilty"]),
             fewest=min(verdict["guilty"], verdict["not_guilty"]),
         )
         ending = words.text("picture.jury.ending", ending=state["ending"])
-        return f"{told} · {ending}" if state["ending"] else told
+        return f"{summary} · {ending}" if state["ending"] else summary
     moved = state["moved"]
     if moved:
         name = next(juror["name"] for juror in state["jurors"] if juror["id"] == moved["juror_id"])
@@ -51,7 +51,7 @@ def _title(state: State, words: Words) -> str:
     return words.word("phase", state["phase"])
 
 
-def _who(line: Mapping[str, Any], words: Words) -> str:
+def _who(line: Mapping[str, Any], words: PictureTexts) -> str:
     return words.text("picture.jury.to", name=line["name"]) if line["by"] == _OVERSEER else str(line["name"])
 
 
@@ -64,7 +64,7 @@ def _boxes(jurors: int, sheet: Sheet) -> list[Box]:
     return [(MARGIN + place * step, 184, step - _GAP, 232) for place in range(jurors)]
 
 
-def _juror(state: State, juror: Mapping[str, Any], words: Words, box: Box, *, tall: bool) -> list[Node]:
+def _juror(state: State, juror: Mapping[str, Any], words: PictureTexts, box: Box, *, tall: bool) -> list[Node]:
     x, y, width, height = box
     vote = juror["vote"]
     last = state["lines"][-1]["by"] if state["lines"] else ""
@@ -72,17 +72,17 @@ def _juror(state: State, juror: Mapping[str, Any], words: Words, box: Box, *, ta
     ring = node("circle", r=42, class_="p-ring p-speaks") if last == juror["id"] and not state["verdict"] else None
     left, room = (x + 122, width - 140) if tall else (x + 14, width - 28)
     top = y + (34 if tall else 128)
-    told = _stands(juror, words)
+    summary = _vote_text(juror, words)
     carried = state["verdict"] and vote == state["verdict"]["verdict"]
     card = panel(x, y, width, height, "p-card p-minority" if carried else "p-card")
     drawn = [
         card,
         group(
             node("title", juror["name"]), ring, face(juror["id"], 36),
-            x=middle[0], y=middle[1], data_key=juror["id"], role="img", aria_label=f"{juror['name']}: {told}",
+            x=middle[0], y=middle[1], data_key=juror["id"], role="img", aria_label=f"{juror['name']}: {summary}",
         ),
         label(juror["name"], left, top, 22, width=room, class_="p-ink p-bold p-own"),
-        label(told, left, top + 28, 22 if vote else 20, width=room, class_="p-accent p-bold" if vote else "p-quiet"),
+        label(summary, left, top + 28, 22 if vote else 20, width=room, class_="p-accent p-bold" if vote else "p-quiet"),
         *_mood(juror["band"], left, top + 40, room),
     ]  # fmt: skip
     if juror["tx_hash"]:
@@ -94,12 +94,12 @@ def _juror(state: State, juror: Mapping[str, Any], words: Words, box: Box, *, ta
     return drawn
 
 
-def _stands(juror: Mapping[str, Any], words: Words) -> str:
+def _vote_text(juror: Mapping[str, Any], words: PictureTexts) -> str:
     return words.word("verdict", juror["vote"]) if juror["vote"] else words.word("band", juror["band"])
 
 
 def _mood(band: str, x: float, y: float, width: float) -> list[Node]:
-    """From innocent to guilty; where the juror stands is filled."""
+    """From innocent to guilty; the juror's position is filled."""
     step = width / len(_BANDS)
     return [
         node("rect", x=x + place * step, y=y, width=step - 4, height=12, rx=4,
@@ -108,7 +108,7 @@ def _mood(band: str, x: float, y: float, width: float) -> list[Node]:
     ]  # fmt: skip
 
 
-def _dialogue(state: State, words: Words, sheet: Sheet) -> list[Node]:
+def _dialogue(state: State, words: PictureTexts, sheet: Sheet) -> list[Node]:
     """The newest words, what the overseer said to the right."""
     top, bottom = (764.0, 1096.0) if sheet.tall else (436.0, 612.0)
     lines = state["lines"][-(3 if sheet.tall else 2) :]
@@ -134,8 +134,8 @@ def _dialogue(state: State, words: Words, sheet: Sheet) -> list[Node]:
     return drawn
 
 
-def _described(state: State, words: Words) -> str:
-    jurors = ", ".join(f"{juror['name']}: {_stands(juror, words)}" for juror in state["jurors"])
+def _described(state: State, words: PictureTexts) -> str:
+    jurors = ", ".join(f"{juror['name']}: {_vote_text(juror, words)}" for juror in state["jurors"])
     last = state["lines"][-1] if state["lines"] else None
     said = f"{_who(last, words)}: {last['text']}" if last else ""
     return " · ".join(filter(None, (state["title"], _title(state, words), jurors, said)))

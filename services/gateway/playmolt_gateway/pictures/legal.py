@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from playmolt_gateway.pictures.scene import MARGIN, Picture, Sheet, Words, heading, headline, panel
+from playmolt_gateway.pictures.scene import MARGIN, Picture, PictureTexts, Sheet, heading, headline, panel
 from playmolt_gateway.pictures.svg import Node, fitted, group, label, node, paragraph, wrapped
 
 State = Mapping[str, Any]
@@ -15,7 +15,7 @@ _EVEN: Final = 50
 _SIZES: Final = (32.0, 28.0, 24.0, 19.0)
 
 
-def draw(state: State, words: Words, sheet: Sheet) -> Picture:
+def draw(state: State, words: PictureTexts, sheet: Sheet) -> Picture:
     title = _title(state, words)
     kicker = f"{words.word('game', 'legal')} · {words.word('phase', state['phase'])}"
     nodes = heading(sheet, kicker, state["title"])
@@ -25,7 +25,7 @@ def draw(state: State, words: Words, sheet: Sheet) -> Picture:
     return Picture(sheet, title, _described(state, words), nodes)
 
 
-def _title(state: State, words: Words) -> str:
+def _title(state: State, words: PictureTexts) -> str:
     found = state["range"]
     estimate = state["likelihood"]
     if estimate and state["reported"]:
@@ -35,7 +35,7 @@ def _title(state: State, words: Words) -> str:
     return str(found) if found else words.word("phase", state["phase"])
 
 
-def _issues(state: State, words: Words, sheet: Sheet) -> list[Node]:
+def _issues(state: State, words: PictureTexts, sheet: Sheet) -> list[Node]:
     issues = state["issues"]
     if not issues:
         return [label(words.text("picture.legal.nothing"), MARGIN, 260, 22, width=sheet.inner, class_="p-quiet")]
@@ -48,7 +48,7 @@ def _issues(state: State, words: Words, sheet: Sheet) -> list[Node]:
 
 
 def _issue(
-    state: State, words: Words, issue: Mapping[str, Any], box: tuple[float, float, float, float], sheet: Sheet
+    state: State, words: PictureTexts, issue: Mapping[str, Any], box: tuple[float, float, float, float], sheet: Sheet
 ) -> list[Node]:
     """What is at issue above, the claim left and the answer right; on a tall sheet one below the other."""
     x, y, width, height = box
@@ -88,7 +88,7 @@ def _readable(text: str, width: float, height: float) -> tuple[float, int]:
     return _SIZES[-1], lines
 
 
-def _gates(state: State, words: Words, sheet: Sheet) -> list[Node]:
+def _gates(state: State, words: PictureTexts, sheet: Sheet) -> list[Node]:
     """The story's decisions, oldest first."""
     gates = state["gates"][-_GATES:]
     y, step = (984.0, sheet.inner / 2) if sheet.tall else (536.0, sheet.inner / _GATES)
@@ -107,17 +107,17 @@ def _gates(state: State, words: Words, sheet: Sheet) -> list[Node]:
     return drawn
 
 
-def _asked(gate: Mapping[str, Any], words: Words) -> str:
+def _asked(gate: Mapping[str, Any], words: PictureTexts) -> str:
     """The gate, and what was to be decided there."""
     name = words.word("picture.gate", gate["gate"])
     return f"{name}: {words.word('field', gate['field'])}" if gate["field"] else name
 
 
-def _chosen(gate: Mapping[str, Any], words: Words) -> str:
+def _chosen(gate: Mapping[str, Any], words: PictureTexts) -> str:
     return words.word(f"code.{gate['field']}", gate["choice"]) if gate["choice"] else "–"
 
 
-def _described(state: State, words: Words) -> str:
+def _described(state: State, words: PictureTexts) -> str:
     issues = [
         f"{one['issue']}: "
         + ", ".join(f"{state['sides'][side]}: {one[side]}" for side in _SIDES if one[side])

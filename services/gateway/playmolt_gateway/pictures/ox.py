@@ -1,4 +1,4 @@
-"""An O/X game drawn: a floor with two fields, who stands where, the scores."""
+"""An O/X game drawn: a floor with two fields, which agents are on which side, the scores."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -7,8 +7,8 @@ from typing import Any, Final
 from playmolt_gateway.pictures.scene import (
     MARGIN,
     Picture,
+    PictureTexts,
     Sheet,
-    Words,
     badge,
     bars,
     heading,
@@ -23,22 +23,22 @@ _SIDES: Final = ("O", "X")
 _GAP: Final = 24
 
 
-def draw(state: State, words: Words, sheet: Sheet) -> Picture:
-    stands = _stands(state)
+def draw(state: State, words: PictureTexts, sheet: Sheet) -> Picture:
+    sides = _sides(state)
     title = _title(state, words)
     nodes = heading(sheet, _kicker(state, words), state["question"] or words.text("waiting_for_agents"))
-    nodes += _floor(state, words, sheet, stands)
+    nodes += _floor(state, words, sheet, sides)
     nodes += _scores(state, sheet)
     nodes += headline(sheet, title)
-    return Picture(sheet, title, _described(state, words, stands), nodes)
+    return Picture(sheet, title, _described(state, words, sides), nodes)
 
 
-def _kicker(state: State, words: Words) -> str:
+def _kicker(state: State, words: PictureTexts) -> str:
     turn = words.text("round_of", round=state["round"], of=state["maxRounds"]) if state["round"] else ""
     return " · ".join(filter(None, (words.word("game", "ox"), turn, words.word("phase", state["phase"]))))
 
 
-def _title(state: State, words: Words) -> str:
+def _title(state: State, words: PictureTexts) -> str:
     """What happened, in a line: who won, how the round went, or how many have chosen."""
     if state["results"]:
         best = state["results"][0]
@@ -55,14 +55,14 @@ def _title(state: State, words: Words) -> str:
     return words.text("submissions", **sent) if sent["total"] else words.word("phase", state["phase"])
 
 
-def _counted(last: Mapping[str, Any], words: Words) -> str:
+def _counted(last: Mapping[str, Any], words: PictureTexts) -> str:
     if last["minority"] is None:
         return words.text("picture.ox.all_same")
     return words.text("picture.ox.minority", side=last["minority"], points=last["points_awarded"])
 
 
-def _stands(state: State) -> Mapping[str, str]:
-    """Who stands in which field: revealed choices with the switches that are in; what a seat knows of itself."""
+def _sides(state: State) -> Mapping[str, str]:
+    """Agent id → side: revealed choices with the switches so far, and what a seat knows of itself."""
     if state["phase"] in ("end", "aborted") and not state["reveal"]:
         return {}
     decided = {one["id"]: one["switched"] for one in state["decisions"]}
@@ -88,7 +88,7 @@ def _fields(sheet: Sheet) -> Mapping[str, tuple[float, float, float, float]]:
     return {"O": (MARGIN, 180, width, 232), "X": (MARGIN + width + _GAP, 180, width, 232)}
 
 
-def _floor(state: State, words: Words, sheet: Sheet, stands: Mapping[str, str]) -> list[Node]:
+def _floor(state: State, words: PictureTexts, sheet: Sheet, sides: Mapping[str, str]) -> list[Node]:
     fields = _fields(sheet)
     last = state["history"][-1] if state["history"] else None
     minority = last["minority"] if last and last["round"] == state["round"] and state["reveal"] else None
@@ -99,18 +99,18 @@ def _floor(state: State, words: Words, sheet: Sheet, stands: Mapping[str, str]) 
         drawn.append(
             node("text", side, x=x + width - 20, y=y + 78, font_size=84, text_anchor="end", class_="p-faint p-bold")
         )
-        count = sum(one == side for one in stands.values())
+        count = sum(one == side for one in sides.values())
         if state["reveal"]:
             drawn.append(label(f"{side} · {count}", x + 20, y + 36, 24, width=120, class_="p-ink p-bold"))
         if few and last:
             text = words.text("picture.ox.few", points=last["points_awarded"])
             drawn.append(label(text, x + 110, y + 36, 22, width=width - 220, class_="p-accent p-bold"))
-    return drawn + _people(state, words, sheet, stands)
+    return drawn + _people(state, words, sheet, sides)
 
 
-def _people(state: State, words: Words, sheet: Sheet, stands: Mapping[str, str]) -> list[Node]:
-    places = _places(state, sheet, stands)
-    beside = Counter(stands.get(seat["id"], "") for seat in state["participants"])
+def _people(state: State, words: PictureTexts, sheet: Sheet, sides: Mapping[str, str]) -> list[Node]:
+    places = _places(state, sheet, sides)
+    beside = Counter(sides.get(seat["id"], "") for seat in state["participants"])
     rooms = {side: width for side, (_, _, width, _) in _fields(sheet).items()}
     switched = {one["id"] for one in state["decisions"] if one["switched"]}
     won = {one["agent_id"] for one in state["results"] or () if one["rank"] == 1}
@@ -121,21 +121,21 @@ def _people(state: State, words: Words, sheet: Sheet, stands: Mapping[str, str])
         if seat["id"] in switched:
             note = words.text("switched")
         mark = badge("★", 26, -26) if seat["id"] in won else badge("✓", 26, -26) if seat.get("submitted") else None
-        stood = stands.get(seat["id"], "")
-        room = rooms.get(stood, sheet.inner) / beside[stood] - 4
+        side_taken = sides.get(seat["id"], "")
+        room = rooms.get(side_taken, sheet.inner) / beside[side_taken] - 4
         drawn.append(person(seat["id"], seat["name"], x, y, note=note, width=min(room, 190.0), more=mark))
     return drawn
 
 
-def _places(state: State, sheet: Sheet, stands: Mapping[str, str]) -> Mapping[str, tuple[float, float]]:
+def _places(state: State, sheet: Sheet, sides: Mapping[str, str]) -> Mapping[str, tuple[float, float]]:
     """In a field, or on a line in the order of the seats as long as nothing is known."""
     fields = _fields(sheet)
     found: dict[str, tuple[float, float]] = {}
     seats = [seat["id"] for seat in state["participants"]]
     for side, (x, y, width, height) in fields.items():
-        here = [seat for seat in seats if stands.get(seat) == side]
+        here = [seat for seat in seats if sides.get(seat) == side]
         found |= _spread(here, x, y + height * 0.5, width)
-    waiting = [seat for seat in seats if seat not in stands]
+    waiting = [seat for seat in seats if seat not in sides]
     middle = 480.0 if sheet.tall else 290.0
     found |= _spread(waiting, MARGIN, middle, sheet.inner)
     return found
@@ -152,8 +152,8 @@ def _scores(state: State, sheet: Sheet) -> list[Node]:
     return bars(rows, MARGIN, 820 if sheet.tall else 436, sheet.inner, step=46 if sheet.tall else 36, marked=won)
 
 
-def _described(state: State, words: Words, stands: Mapping[str, str]) -> str:
+def _described(state: State, words: PictureTexts, sides: Mapping[str, str]) -> str:
     names = {seat["id"]: seat["name"] for seat in state["participants"]}
-    fields = [f"{side}: {', '.join(names[one] for one, at in stands.items() if at == side)}" for side in _SIDES]
+    fields = [f"{side}: {', '.join(names[one] for one, at in sides.items() if at == side)}" for side in _SIDES]
     points = ", ".join(f"{row['name']} {row['points']}" for row in state["scoreboard"])
-    return " · ".join(filter(None, (_kicker(state, words), *(fields if stands else ()), points)))
+    return " · ".join(filter(None, (_kicker(state, words), *(fields if sides else ()), points)))

@@ -1,4 +1,4 @@
-"""A picture as pixels, for links and READMEs: the same SVG, with the colours that the pages' style gives it."""
+"""Pictures as PNG for link previews and READMEs: the same SVG with the colors of the pages."""
 
 import re
 from functools import cache
@@ -27,7 +27,7 @@ def png(picture: Picture, theme: Theme = "light") -> bytes:
 
 @cache
 def style(theme: Theme) -> str:
-    """The classes of the drawings, each variable replaced by its value."""
+    """The CSS of the pictures, with variables replaced by their values."""
     sheet = files(_WEB[0]).joinpath(_WEB[1], "style.css").read_text(encoding="utf-8")
     light, _, dark = sheet.partition("@media (prefers-color-scheme: dark)")
     values = dict(_VARIABLE.findall(light))
@@ -39,5 +39,5 @@ def style(theme: Theme) -> str:
 
 @cache
 def _fonts() -> tuple[str, ...]:
-    """Latin and Hangul are carried along; what else a text holds is looked for among the system's fonts."""
+    """The bundled font covers Latin and Hangul; system fonts cover the rest."""
     return (str(files("pylopdf_fonts_ko").joinpath("NotoSansKR-Regular.otf")),)

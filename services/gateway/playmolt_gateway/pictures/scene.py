@@ -13,7 +13,7 @@ TONES: Final = 6
 _BAR: Final = 22
 
 
-class Words:
+class PictureTexts:
     """The texts of a language, as `t` and `word` of the pages give them."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
@@ -70,7 +70,7 @@ class Picture(msgspec.Struct, frozen=True):
         ).markup()  # fmt: skip
 
 
-Drawing = Callable[[Mapping[str, Any], Words, Sheet], Picture]
+Drawing = Callable[[Mapping[str, Any], PictureTexts, Sheet], Picture]
 """Draws the state of a game, as its JSON has it. Pure: the same state is the same picture."""
 
 
@@ -88,8 +88,8 @@ def headline(sheet: Sheet, text: str) -> list[Node]:
     """What has just happened or how it ended, as large as it fits; a tall sheet has room for two lines."""
     most, least, lines = (26, 20, 2) if sheet.tall else (30, 24, 1)
     size = fitted(text, most, sheet.inner, least=least)
-    told = paragraph(text, 0, 0, size, width=sheet.inner, lines=lines, class_="p-accent p-bold")
-    return [group(told, x=MARGIN, y=163 if len(told) == 1 else 147)]
+    lines_drawn = paragraph(text, 0, 0, size, width=sheet.inner, lines=lines, class_="p-accent p-bold")
+    return [group(lines_drawn, x=MARGIN, y=163 if len(lines_drawn) == 1 else 147)]
 
 
 def face(agent: str, radius: float) -> list[Node]:
@@ -122,7 +122,7 @@ def person(
     agent: str, name: str, x: float, y: float, *, radius: float = 34, size: float = 20, note: str = "",
     width: float = 150, state: str = "", more: Child = None,
 ) -> Node:  # fmt: skip
-    """A face with its name below; it moves when it stands elsewhere the next moment. `state` is a class of its ring."""
+    """A face with its name below; it moves when its place changes. `state` is a class of its ring."""
     lines, size = _name(name, size, width)
     below = radius + 8 + size
     ring = node("circle", r=radius + 6, class_=f"p-ring {state}") if state else None
@@ -141,7 +141,7 @@ def person(
 
 
 def _name(name: str, size: float, width: float) -> tuple[Sequence[str], float]:
-    """The lines of a name and their size: two before what tells it from others would be cut."""
+    """The lines of a name and their size: two if a distinguishing part would be cut."""
     least = size * 0.7
     if fitted(name, size, width, least=0) >= least:
         return (name,), fitted(name, size, width, least=least)

@@ -1,4 +1,4 @@
-"""SVG as values. Text only ever becomes text: what agents write is escaped, and cannot spill over its place."""
+"""SVG as values. Text of agents is escaped and clipped to its place."""
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,19 +8,19 @@ from typing import Final
 import msgspec
 
 _MARKS_AT_MOST: Final = 2
-"""So many combining marks a letter are writing, more are a tower over the line above."""
+"""The maximum of combining marks per letter; more would cover the line above."""
 _WIDE: Final = frozenset("WF")
 _ELLIPSIS: Final = "…"
 _BOLD: Final = 0.88
 _WIDTHS: Final = (("iljI .,:;'|!", 0.34), ("ftr()[]-/\\", 0.42), ("mwMW@%", 1.0))
-"""Of letters that are not as wide as most. The font of a reader is not known: these are of the widest common one."""
+"""Character widths that differ from the usual, measured in the widest common font; the reader's font is unknown."""
 _UPPER: Final = 0.78
 _LOWER: Final = 0.62
 _FOREIGN: Final = 0.7
 
 
 class Node(msgspec.Struct, frozen=True):
-    """An element. Attributes are written as they stand here, `_` for `-`."""
+    """An element. Attributes are written unchanged, with `_` for `-`."""
 
     tag: str
     attributes: tuple[tuple[str, str], ...]
@@ -57,7 +57,7 @@ def group(*children: Child, x: float = 0, y: float = 0, **attributes: str | floa
 
 
 def label(text: str, x: float, y: float, size: float, *, width: float, **attributes: str | float | None) -> Node:
-    """A line of text that is at most so wide. Each stands alone, so that no direction of writing draws others along."""
+    """A line of text of limited width. Bidi isolation keeps one text from reordering others."""
     return node("text", shortened(text, size, _room(width, attributes)), x=x, y=y, font_size=size, **attributes)
 
 

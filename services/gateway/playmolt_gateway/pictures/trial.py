@@ -3,7 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from playmolt_gateway.pictures.scene import MARGIN, Picture, Sheet, Words, badge, heading, headline, panel, person
+from playmolt_gateway.pictures.scene import (
+    MARGIN,
+    Picture,
+    PictureTexts,
+    Sheet,
+    badge,
+    heading,
+    headline,
+    panel,
+    person,
+)
 from playmolt_gateway.pictures.svg import Node, label, paragraph
 
 State = Mapping[str, Any]
@@ -11,7 +21,7 @@ _SPEAKING: Final = ("opening", "argument", "rebuttal", "verdict", "end")
 Place = tuple[float, float]
 
 
-def draw(state: State, words: Words, sheet: Sheet) -> Picture:
+def draw(state: State, words: PictureTexts, sheet: Sheet) -> Picture:
     title = _title(state, words)
     case = state["case"]
     nodes = heading(sheet, _kicker(state, words), case["title"] if case else words.text("waiting_for_agents"))
@@ -22,13 +32,13 @@ def draw(state: State, words: Words, sheet: Sheet) -> Picture:
     return Picture(sheet, title, _described(state, words), nodes)
 
 
-def _kicker(state: State, words: Words) -> str:
+def _kicker(state: State, words: PictureTexts) -> str:
     phase = words.word("phase", state["phase"])
     turn = f"{phase} {state['round']}" if state["phase"] == "argument" else phase
     return f"{words.word('game', 'trial')} · {turn}"
 
 
-def _title(state: State, words: Words) -> str:
+def _title(state: State, words: PictureTexts) -> str:
     if state["tally"]:
         votes, verdict = state["tally"], words.word("verdict", state["verdict"])
         won = words.word("role", "PROSECUTOR" if state["verdict"] == "GUILTY" else "DEFENSE")
@@ -50,7 +60,7 @@ def _speaker(state: State) -> Mapping[str, Any] | None:
     return found
 
 
-def _room(state: State, words: Words, sheet: Sheet) -> list[Node]:
+def _room(state: State, words: PictureTexts, sheet: Sheet) -> list[Node]:
     """The furniture: bench above, the sides left and right, the jury's box below, what lies on the tables."""
     if sheet.tall:
         bench, jury = (200, 178, 240, 150), (MARGIN, 880, sheet.inner, 210)
@@ -67,7 +77,7 @@ def _room(state: State, words: Words, sheet: Sheet) -> list[Node]:
 
 
 def _evidence(
-    state: State, words: Words, role: str, box: tuple[float, float, float, float], sheet: Sheet
+    state: State, words: PictureTexts, role: str, box: tuple[float, float, float, float], sheet: Sheet
 ) -> list[Node]:
     if not state["case"]:
         return []
@@ -84,7 +94,7 @@ def _evidence(
     return drawn
 
 
-def _speech(state: State, words: Words, sheet: Sheet) -> list[Node]:
+def _speech(state: State, words: PictureTexts, sheet: Sheet) -> list[Node]:
     """What was said last, as speech."""
     last = _speaker(state)
     if last is None:
@@ -99,7 +109,7 @@ def _speech(state: State, words: Words, sheet: Sheet) -> list[Node]:
     ]
 
 
-def _people(state: State, words: Words, sheet: Sheet) -> list[Node]:
+def _people(state: State, words: PictureTexts, sheet: Sheet) -> list[Node]:
     votes = {vote["agent_id"]: vote["verdict"] for vote in state["tally"]["votes"]} if state["tally"] else {}
     speaker = _speaker(state)
     drawn: list[Node] = []
@@ -117,7 +127,7 @@ def _people(state: State, words: Words, sheet: Sheet) -> list[Node]:
 
 
 def _places(state: State, sheet: Sheet) -> Sequence[Place]:
-    """Each role's place; who waits for a role stands in a line."""
+    """Each role's place; agents without a role wait in a line."""
     seats = state["participants"]
     if not seats or seats[0]["role"] is None:
         step = sheet.inner / max(1, len(seats))
@@ -131,7 +141,7 @@ def _places(state: State, sheet: Sheet) -> Sequence[Place]:
     return [fixed[seat["role"]] if seat["role"] in fixed else next(jurors) for seat in seats]
 
 
-def _described(state: State, words: Words) -> str:
+def _described(state: State, words: PictureTexts) -> str:
     seats = ", ".join(f"{words.word('role', seat['role'])}: {seat['name']}" for seat in state["participants"])
     last = _speaker(state)
     said = f"{last['name']}: {last['text']}" if last and last["text"] else ""

@@ -1,4 +1,7 @@
-"""One request on its way through the gateway: who calls, what is asked, and the checks every route shares."""
+"""A request through the gateway: the checks shared by all routes, and the command that it is.
+
+The same Idempotency-Key of the same caller on the same path is the same command.
+"""
 
 import hashlib
 import re
@@ -27,14 +30,14 @@ from playmolt_gateway.http.bodies import parse
 from playmolt_gateway.http.conversion import convert, parse_query
 from playmolt_gateway.http.problems import (
     Headers,
-    Refusal,
+    HttpProblem,
     away,
     bad_request,
     no_such_game,
     no_such_session,
 )
-from playmolt_gateway.http.responses import bug_response, come_back, refusal_response
-from playmolt_gateway.ports import AWAY
+from playmolt_gateway.http.responses import bug_response, reconnect_response, refusal_response
+from playmolt_gateway.ports import UNAVAILABLE_ERRORS
 from playmolt_gateway.request.services import Services
 from playmolt_gateway.request.waits import LongPoll, Waits
 
@@ -42,43 +45,45 @@ _log = log("gateway")
 _TRACE: Final = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 _PROBES: Final = frozenset({"healthz", "readyz", "metrics"})
 _POSITIONS: Final = ("after", "lastEventId", "Last-Event-ID")
-"""The query values that the header Last-Event-ID goes before."""
+"""Query values that the header Last-Event-ID overrides."""
 _VALID: Final = re.compile(rb"[\x21-\x7e]{1,%d}" % IDEMPOTENCY_KEY_CHARS)
-# Every number that Python reads as a float has one of these behind a digit; that text may hold them too costs a look.
+# Every number that Python parses as a float has one of these after a digit; matches in strings cost only time.
 _FRACTION: Final = re.compile(rb"[0-9][.eE]")
 
 
 class CommandId(msgspec.Struct, frozen=True):
-    """`id` is 32 hex digits; `fingerprint` is "" for a request that nobody can repeat."""
+    """`id` is 32 hex digits; `fingerprint` is "" for requests without a key, which cannot be repeated."""
 
     id: str
     fingerprint: str
 
 
 def fingerprint(body: bytes, value: Any) -> str:
-    """The digest by which two bodies are the same. Text that UTF-8 cannot carry is told apart by its bytes."""
+    """The digest that identifies equal bodies; of the raw bytes if a string has no UTF-8 encoding."""
     try:
         return digest(whole_numbers(value) if _FRACTION.search(body) else value)
     except UnicodeEncodeError:
         return hashlib.sha256(body).hexdigest()
 
 
-def command_id(caller: str, method_and_path: str, key: bytes | None, body: bytes, value: Any) -> CommandId | Refusal:
-    """Derive the command's id from the key, or draw one when no key was sent. A malformed key is refused."""
+def command_id(
+    caller: str, method_and_path: str, key: bytes | None, body: bytes, value: Any
+) -> CommandId | HttpProblem:
+    """The command of a request: its id is derived from the key, or random without one."""
     if key is None:
         return CommandId(secrets.token_hex(16), "")
     if not _VALID.fullmatch(key):
         return bad_request(
-            f"Idempotency-Key must be 1 to {IDEMPOTENCY_KEY_CHARS} visible ASCII characters and be sent once."
+            f"Idempotency-Key must be sent once and have 1 to {IDEMPOTENCY_KEY_CHARS} visible ASCII characters."
         )
     scope = b"\x00".join((caller.encode(), method_and_path.encode(), key))
     return CommandId(hashlib.sha256(scope).hexdigest()[:32], fingerprint(body, value))
 
 
 class CheckedRequest(msgspec.Struct, frozen=True):
-    """A request that has passed the checks of its form. `game` is "" on routes that are about no game.
+    """A request that passed the shared checks. `game` is "" on routes without a game.
 
-    On the routes of a service `body` is the JSON as it came: its rules check it.
+    On a service's routes `body` is raw JSON, which the service's rules check.
     """
 
     route: Route
@@ -93,16 +98,16 @@ class CheckedRequest(msgspec.Struct, frozen=True):
     receive: Receive
     scope: Scope
 
-    def poll(self, waits: Waits, *, stream: bool = False) -> LongPoll | Refusal:
+    def poll(self, waits: Waits, *, stream: bool = False) -> LongPoll | HttpProblem:
         """Count this request among those that wait; see `Waits.poll`."""
         return waits.poll(self.caller, self.scope, self.receive, stream=stream)
 
 
-Reply = Response | Refusal
+Reply = Response | HttpProblem
 
 
-class Head(msgspec.Struct):
-    """The request headers that mean something here; a header sent twice counts as malformed."""
+class RequestHead(msgspec.Struct):
+    """The request headers that the gateway reads; a repeated header is malformed."""
 
     authorization: bytes | None = None
     idempotency_key: bytes | None = None
@@ -113,7 +118,7 @@ class Head(msgspec.Struct):
 
     @property
     def trace(self) -> str:
-        """The W3C trace context, "" unless it is well-formed."""
+        """The W3C trace context, or "" if it is malformed."""
         carried = self.traceparent
         return carried.decode() if carried and _TRACE.fullmatch(carried) else ""
 
@@ -128,19 +133,19 @@ _FIELDS: Final = {
 }
 
 
-def read_head(headers: Headers) -> Head:
-    """Pick the headers that mean something; names are lower case already (ASGI)."""
-    head = Head()
+def read_head(headers: Headers) -> RequestHead:
+    """Pick the headers to read; ASGI gives their names in lower case."""
+    head = RequestHead()
     for name, value in headers:
         field = _FIELDS.get(name)
         if field is not None:
-            # Blanks around a value are no part of it (RFC 9110, 5.5); the parser leaves those behind it.
+            # Whitespace around a value is not part of it (RFC 9110, 5.5); the parser keeps trailing whitespace.
             setattr(head, field, value.strip(b" \t") if not getattr(head, field) else b"")
     return head
 
 
-def traced(head: Head, route: str) -> Span | None:
-    """Open the span of a request, if it is traced; from here on the head carries the context of that span."""
+def traced(head: RequestHead, route: str) -> Span | None:
+    """Open the span of a traced request, and put its context into the head."""
     if not tracing.on() or route in _PROBES:
         return None
     span, carried = tracing.serve(head.trace, route)
@@ -149,24 +154,24 @@ def traced(head: Head, route: str) -> Span | None:
 
 
 def reason(error: BaseException) -> str:
-    """Say for the log what is away and why. Postgres's own word is in it, which names no value."""
+    """The error for the log. Postgres messages contain no values."""
     return f"{type(error).__name__}: {error}"[:300]
 
 
 def log_bug(route: str, error: BaseException, trace: str = "") -> None:
-    """Log where a bug is, without its message and the variables around it: these may hold a key or a hidden move."""
+    """Log where a bug is, without message and variables, which may contain a key or a hidden move."""
     name, frames = trace_id(trace), where(error)
     _log.error("bug", route=route, error=type(error).__name__, traceback=frames, trace_id=name)
 
 
 def game_of(game_id: str, *, sessions: bool = False) -> str | None:
-    """The type of a game id that may go on to an engine; of a session's id only for the operator."""
+    """The type of a game id, None if it cannot be a game; session ids count only with `sessions`."""
     game = type_of(game_id)
     return game if game in WATCHED_TYPES or (sessions and game in SESSION_TYPES) else None
 
 
 def _game(route: Route, identifier: str) -> str | None:
-    """The type that a request is about, "" for none; None when its id cannot be one of that type."""
+    """The game type of a request, "" for none; None when the id cannot be of the route's type."""
     if route.service:
         return route.service if "{id}" not in route.path or type_of(identifier) == route.service else None
     if not route.game:
@@ -175,47 +180,47 @@ def _game(route: Route, identifier: str) -> str | None:
     return game if not route.run or game in RUN_TYPES else None
 
 
-def _text(body: bytes) -> Any | Refusal:
-    """A body that is a text, as the engine is given it."""
+def _text(body: bytes) -> Any | HttpProblem:
+    """A text body as JSON for the engine."""
     try:
         return msgspec.Raw(msgspec.json.encode(body.decode()))
     except UnicodeDecodeError:
-        return bad_request("The body is no text in UTF-8.")
+        return bad_request("The body is not UTF-8. Send UTF-8 text.")
 
 
 async def _checked_body(
-    services: Services, route: Route, caller: Caller, head: Head, request: Request
-) -> Any | Refusal:
-    """(typed body, command), or why not."""
+    services: Services, route: Route, caller: Caller, head: RequestHead, request: Request
+) -> Any | HttpProblem:
+    """The typed body and the command, or the refusal."""
     if route.request is None:
         return None, CommandId(uuid.uuid4().hex if route.writes else "", "")
     body = await services.bodies.read(
         request.receive, head.content_length, head.content_encoding, most=route.body_bytes
     )
-    if isinstance(body, Refusal):
+    if isinstance(body, HttpProblem):
         return body
     if isinstance(route.request, Media):
         text = _text(body)
-        return text if isinstance(text, Refusal) else (text, CommandId("", ""))
+        return text if isinstance(text, HttpProblem) else (text, CommandId("", ""))
     if not body and (route.service or route.request is NoFields):
         body = b"{}"
     value = parse(body)
-    if isinstance(value, Refusal):
+    if isinstance(value, HttpProblem):
         return value
     rules_read_it = route.service and route.request is not NoFields
     typed = msgspec.Raw(body) if rules_read_it else convert(value, route.request)
-    if isinstance(typed, Refusal):
+    if isinstance(typed, HttpProblem):
         return typed
     key = head.idempotency_key if route.idempotent else None
-    asked = f"?{request.url.query}" if request.url.query else ""  # a dry run is another command than the real one
+    asked = f"?{request.url.query}" if request.url.query else ""  # a dry run is a different command from the real one
     command = command_id(caller.scope, f"{route.method} {request.url.path}{asked}", key, body, value)
-    return command if isinstance(command, Refusal) else (typed, command)
+    return command if isinstance(command, HttpProblem) else (typed, command)
 
 
-async def check(services: Services, route: Route, head: Head, request: Request) -> CheckedRequest | Refusal:
+async def check(services: Services, route: Route, head: RequestHead, request: Request) -> CheckedRequest | HttpProblem:
     """Check a request in the order of api.md: key, rate, size, form, id."""
     caller = await services.authenticator.admit(head.authorization, route.auth)
-    if isinstance(caller, Refusal):
+    if isinstance(caller, HttpProblem):
         return caller
     peer = request.client.host if request.client else None
     if services.rates.limited("requests", peer, request.scope["headers"]) and (
@@ -223,11 +228,11 @@ async def check(services: Services, route: Route, head: Head, request: Request) 
     ):
         return refusal
     checked = await _checked_body(services, route, caller, head, request)
-    if isinstance(checked, Refusal):
+    if isinstance(checked, HttpProblem):
         return checked
     last = head.last_event_id.decode("latin-1") if head.last_event_id else None
     query = parse_query(request.scope["query_string"], route.query, overruled=_POSITIONS if last else ())
-    if isinstance(query, Refusal):
+    if isinstance(query, HttpProblem):
         return query
     game = _game(route, request.path_params.get("id", ""))
     if game is None:
@@ -240,7 +245,7 @@ async def check(services: Services, route: Route, head: Head, request: Request) 
 
 
 async def reply_to(services: Services, route: Route, handler: Any, request: Request) -> Response:
-    """Serve one request: refusals, absent dependencies and bugs all become problem documents; nothing is raised."""
+    """Serve one request. Never raises: refusals, unavailable dependencies and bugs become problem documents."""
     started = perf_counter()
     services.metrics.in_flight += 1
     head = read_head(request.scope["headers"])
@@ -256,16 +261,16 @@ async def reply_to(services: Services, route: Route, handler: Any, request: Requ
     return response
 
 
-async def _response(services: Services, route: Route, handler: Any, head: Head, request: Request) -> Response:
+async def _response(services: Services, route: Route, handler: Any, head: RequestHead, request: Request) -> Response:
     try:
         checked = await check(services, route, head, request)
-        reply = checked if isinstance(checked, Refusal) else await handler(services, checked)
-        response = refusal_response(reply) if isinstance(reply, Refusal) else reply
+        reply = checked if isinstance(checked, HttpProblem) else await handler(services, checked)
+        response = refusal_response(reply) if isinstance(reply, HttpProblem) else reply
     except BadCursor as error:
         response = refusal_response(bad_request(f"cursor: {error}.", FieldFault("cursor", str(error))))
-    except AWAY as error:
+    except UNAVAILABLE_ERRORS as error:
         _log.warning("unavailable", route=route.name, detail=reason(error))
-        response = come_back() if route.streams else refusal_response(away(error))
+        response = reconnect_response() if route.streams else refusal_response(away(error))
     except Exception as error:
         log_bug(route.name, error)
         response = bug_response()

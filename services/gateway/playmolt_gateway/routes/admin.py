@@ -23,7 +23,7 @@ _REFUSED: Final = b'{"after":'
 
 
 async def admin_games(services: Services, request: CheckedRequest) -> Reply:
-    """List all games, or the running ones in which nothing happened for long."""
+    """List all games, or the running ones that are stuck."""
     query = request.query
     wanted = {"phase": query.phase}
     if query.stuck:
@@ -53,18 +53,18 @@ async def admin_end(services: Services, request: CheckedRequest) -> Reply:
 
 
 async def admin_agents(services: Services, request: CheckedRequest) -> Reply:
-    rows, cursor = await services.soon(services.accounts.agents(request.query.limit, request.query.cursor))
+    rows, cursor = await services.within_deadline(services.accounts.agents(request.query.limit, request.query.cursor))
     return json_response(200, _encode(AdminAgents([AgentName(row.id, row.name) for row in rows], cursor)))
 
 
 async def admin_lag(services: Services, request: CheckedRequest) -> Reply:
-    """Pass on what the relay says of its lag."""
+    """Forward the relay's lag."""
     del request
     return json_response(200, await services.bus.request(subjects.LAG, timeout=_LAG_SECONDS))
 
 
 async def admin_log(services: Services, request: CheckedRequest) -> Reply:
-    """Pass on a page of the whole log, which the relay reads."""
+    """Forward a page of the whole log, read by the relay."""
     wanted = _encode(LogPageRequest(request.query.after, request.query.limit))
     answer = await services.bus.request(subjects.LOG, wanted, timeout=_LOG_SECONDS)
     if answer.startswith(_REFUSED):

@@ -1,4 +1,4 @@
-"""The runs of experiments: their list, their events, and forks, which are their experiment's to make."""
+"""Runs of experiments: list, events and forks."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ async def read_run_events(services: Services, request: CheckedRequest) -> Reply:
 
 
 async def agora_fork(services: Services, request: CheckedRequest) -> Reply:
-    """Have a run branched off by its experiment."""
+    """Fork a run; its experiment makes the fork."""
     found = await ask_engine(services, request, "state", {}, agent="")
     if found.status != 200:
         return answer_response(found)

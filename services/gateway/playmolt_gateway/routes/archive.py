@@ -1,4 +1,4 @@
-"""Games found again: by type, agent, winner, date, and by names and the text of what they were about."""
+"""Search of games by type, agent, winner, date, names and topic."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,24 +13,24 @@ from playmolt_schemas.routes.pages import GameListRow, RowsPage, RowsQuery
 from playmolt_schemas.routes.platform import AdminGameRow
 from playmolt_schemas.routes.route import GamesQuery
 
-from playmolt_gateway.http.problems import Refusal, bad_request
+from playmolt_gateway.http.problems import HttpProblem, bad_request
 from playmolt_gateway.http.responses import answer_response, json_response
-from playmolt_gateway.pages.rows import Wanted
+from playmolt_gateway.pages.rows import RowFilter
 from playmolt_gateway.request.checked_request import CheckedRequest, Reply
 from playmolt_gateway.request.services import Services
 from playmolt_gateway.routes.games import cursor_behind, list_rows
 
 _SCANNED: Final = 400
-"""So many games a request looks at: an answer may hold fewer than asked for, and its cursor goes on from there."""
+"""Games scanned per request. A page may hold fewer rows than requested; its cursor continues after the last one."""
 _RUNS: Final = "agora"
-_Found = tuple[Sequence[tuple[AdminGameRow, GameListRow | None]], str | None] | Answer | Refusal
+_Found = tuple[Sequence[tuple[AdminGameRow, GameListRow | None]], str | None] | Answer | HttpProblem
 _PAGE: Final = 100
 
 
 async def list_games(services: Services, request: CheckedRequest) -> Reply:
     query: GamesQuery = request.query
     found = await _found(services, query, over=False)
-    if isinstance(found, Refusal):
+    if isinstance(found, HttpProblem):
         return found
     if isinstance(found, Answer):
         return answer_response(found)
@@ -52,10 +52,10 @@ async def list_games(services: Services, request: CheckedRequest) -> Reply:
 
 
 async def page_rows(services: Services, request: CheckedRequest) -> Reply:
-    """The games as the pages list them."""
+    """Games as rows of the web pages."""
     query: RowsQuery = request.query
     found = await (_runs(services, query) if query.runs else _found(services, query, over=query.over))
-    if isinstance(found, Refusal):
+    if isinstance(found, HttpProblem):
         return found
     if isinstance(found, Answer):
         return answer_response(found)
@@ -76,11 +76,11 @@ async def _rows(services: Services, found: Sequence[tuple[AdminGameRow, GameList
 
 
 async def _found(services: Services, query: GamesQuery, *, over: bool) -> _Found:
-    """Lines that fit, with their rows where these had to be looked at, and the cursor of what comes after them."""
+    """Matching lines, with their rows where the filter needed them, and the next cursor."""
     times = {name: _utc(text) for name, text in (("from", query.since), ("to", query.until))}
     if None in times.values():
         return _no_time(next(name for name, time in times.items() if time is None))
-    wanted = Wanted(query.q or "", query.winner or "", times["from"] or "", times["to"] or "")
+    wanted = RowFilter(query.q or "", query.winner or "", times["from"] or "", times["to"] or "")
     plain = {"phase": query.phase, "agent": query.agent}
     looks = bool(wanted) or over
     kept: list[tuple[AdminGameRow, GameListRow | None]] = []
@@ -106,7 +106,7 @@ async def _found(services: Services, query: GamesQuery, *, over: bool) -> _Found
 
 
 def _utc(text: str | None) -> str | None:
-    """A time as records write it, in order as texts; "" for none given, None for no time of any calendar."""
+    """A time in the format of records, which sorts as text; "" for None, None for an invalid time."""
     if text is None:
         return ""
     try:
@@ -115,6 +115,6 @@ def _utc(text: str | None) -> str | None:
         return None
 
 
-def _no_time(name: str) -> Refusal:
-    fault = "is no time of any calendar"
+def _no_time(name: str) -> HttpProblem:
+    fault = "is not a valid time"
     return bad_request(f"{name}: {fault}.", FieldFault(name, fault))

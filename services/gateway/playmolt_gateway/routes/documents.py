@@ -1,4 +1,4 @@
-"""What is read rather than called: OpenAPI, and the texts for bots and their authors."""
+"""Documents: OpenAPI, llms.txt and the guides for bots."""
 
 from functools import cache
 
@@ -12,7 +12,7 @@ from playmolt_schemas.skill import Addresses, guide, render
 from starlette.responses import Response
 
 from playmolt_gateway.http.openapi import document
-from playmolt_gateway.http.problems import Refusal
+from playmolt_gateway.http.problems import HttpProblem
 from playmolt_gateway.http.responses import json_response
 from playmolt_gateway.pages.privacy import text_of
 from playmolt_gateway.request.checked_request import CheckedRequest, Reply
@@ -21,12 +21,11 @@ from playmolt_gateway.request.services import Services
 
 @cache
 def openapi_bytes() -> bytes:
-    """The OpenAPI document, encoded."""
+    """The OpenAPI document as JSON."""
     return msgspec.json.encode(document(ROUTES))
 
 
 async def openapi(services: Services, request: CheckedRequest) -> Reply:
-    """Send the OpenAPI document."""
     del services, request
     return json_response(200, openapi_bytes())
 
@@ -36,26 +35,28 @@ def _addresses(services: Services, request: CheckedRequest) -> Addresses:
 
 
 async def llms(services: Services, request: CheckedRequest) -> Reply:
-    """Send what a language model needs to know to play."""
+    """Send llms.txt, with the addresses of this server."""
     text = text_of("llms.txt")
     if text is None:
-        return Refusal(Code.NOT_FOUND, "This server was installed without its texts. See /docs.")
+        return HttpProblem(Code.NOT_FOUND, "This installation has no llms.txt. See /docs.")
     addresses = _addresses(services, request)
     return Response(render(text + _further_guides(text), addresses.values()), media_type=TEXT)
 
 
 def _further_guides(text: str) -> str:
-    """The guides that the text does not name: those of games that came with another distribution."""
+    """Links to the guides that the text does not name: those of games from other distributions."""
     guides = {game: f"{{{{url}}}}/skills/{game}.md" for game in GAME_TYPES}
     lines = [f"- [Guide to {game}]({address})\n" for game, address in guides.items() if address not in text]
     return f"\n## Further games\n\n{''.join(lines)}" if lines else ""
 
 
 async def skill(services: Services, request: CheckedRequest) -> Reply:
-    """Send how a game is played."""
+    """Send the guide to a game."""
     module = games().get(request.params["game"])
     language = request.query.lang
     text = guide(module, language, _addresses(services, request)) if module and module.kind == "game" else None
     if text is None:
-        return Refusal(Code.NOT_FOUND, f"There is no such guide. Guides: {', '.join(GAME_TYPES)}, as in /skills/ox.md.")
+        return HttpProblem(
+            Code.NOT_FOUND, f"Guide does not exist. Guides: {', '.join(GAME_TYPES)}, for example /skills/ox.md."
+        )
     return Response(text, media_type=MARKDOWN, headers={"Content-Language": language})

@@ -127,10 +127,10 @@ async def wait_for_turn(services: Services, request: CheckedRequest) -> Reply:
 async def _over(services: Services, request: CheckedRequest, running: set[str]) -> Response | None:
     """Report one finished game of the caller, once per game; None when there is none left to report."""
     agent, accounts = request.caller.id, services.accounts
-    untold = await services.within_deadline(accounts.seats(agent))
-    for game_id in running.difference(untold):
+    seats = await services.within_deadline(accounts.seats(agent))
+    for game_id in running.difference(seats):
         await services.within_deadline(accounts.keep_seat(agent, game_id))
-    for game_id in untold:
+    for game_id in seats:
         if game_id in running:
             continue
         game = game_id.partition("-")[0]

@@ -1,4 +1,4 @@
-"""What the machine room reads: alive, ready, metrics."""
+"""Health, readiness and metrics."""
 
 import asyncio
 from http import HTTPStatus
@@ -14,16 +14,16 @@ from playmolt_schemas.routes.platform import Alive, Ready
 from playmolt_schemas.routes.route import METRICS
 from starlette.responses import Response
 
-from playmolt_gateway.http.metrics import FIGURES
+from playmolt_gateway.http.metrics import CALLBACK_METRICS
 from playmolt_gateway.http.problems import RETRY_SECONDS
 from playmolt_gateway.http.responses import json_response
-from playmolt_gateway.ports import AWAY
+from playmolt_gateway.ports import UNAVAILABLE_ERRORS
 from playmolt_gateway.request.checked_request import CheckedRequest, Reply
 from playmolt_gateway.request.services import Services
 
 _log = log("gateway")
 SERVICES: Final = ("relay", "spectator")
-"""Services beside the engines and the gateway that have to be present."""
+"""Services required for readiness besides engines and gateway."""
 _PING_SECONDS: Final = 2.0
 
 
@@ -36,12 +36,12 @@ async def _postgres(services: Services) -> bool:
     try:
         async with asyncio.timeout(_PING_SECONDS):
             return await services.database.answers()
-    except AWAY:
+    except UNAVAILABLE_ERRORS:
         return False
 
 
 async def readyz(services: Services, request: CheckedRequest) -> Reply:
-    """Look at every part; a 503 names those that are missing."""
+    """Check every part; a 503 lists the missing ones."""
     parts = {"nats": await services.bus.responds(), "postgres": await _postgres(services)}
     if request.query.own is None:
         engines, present = services.bus.present(), services.bus.services()
@@ -50,11 +50,13 @@ async def readyz(services: Services, request: CheckedRequest) -> Reply:
         parts["feeds"] = services.bus.feeds_move()
     parts["accepting"] = not services.waits.closed
     if all(parts.values()):
-        missing = await services.soon(services.packs.missing()) if request.query.own is None else ()
+        missing = await services.within_deadline(services.packs.missing()) if request.query.own is None else ()
         return json_response(HTTPStatus.OK, msgspec.json.encode(Ready(parts, tuple(missing) or UNSET)))
-    away = ", ".join(name for name, there in parts.items() if not there)
+    missing_parts = ", ".join(name for name, ready in parts.items() if not ready)
     reason = {"reason": services.database.reason} if services.database.reason else {}
-    document = msgspec.to_builtins(problem(Code.UNAVAILABLE, f"Not ready: {away}. `playmolt doctor` says more."))
+    document = msgspec.to_builtins(
+        problem(Code.UNAVAILABLE, f"Not ready: {missing_parts}. Run `playmolt doctor` for details.")
+    )
     body = msgspec.json.encode({"type": "about:blank", **document, "parts": parts, **reason})
     return json_response(Code.UNAVAILABLE.status, body, [(b"retry-after", b"%d" % RETRY_SECONDS)])
 
@@ -63,5 +65,5 @@ async def metrics(services: Services, request: CheckedRequest) -> Reply:
     del request
     gauges = {"open_waits": len(services.waits), "cached_keys": len(services.keys)}
     read_only = Sample("playmolt_database_read_only", int(services.database.read_only))
-    samples = (read_only, *services.bus.samples(), *FIGURES.samples())
+    samples = (read_only, *services.bus.samples(), *CALLBACK_METRICS.samples())
     return Response(services.metrics.render(gauges, *samples), media_type=METRICS)

@@ -1,7 +1,7 @@
-"""The web pages (api.md, Web pages): the HTML of each, and the files that it loads.
+"""The web pages (api.md, Web pages): the HTML of each page and the files it loads.
 
-Nothing is built and nothing is loaded from elsewhere. The policy that goes with a page allows no script and no style
-but this server's own files, and connections to this server and to its spectator alone.
+The pages need no build step and load nothing from other hosts. Their content security policy allows scripts and styles
+from this server only, and connections to this server and its spectator only.
 """
 
 from collections.abc import Mapping
@@ -15,13 +15,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from playmolt_gateway.http.problems import Refusal
+from playmolt_gateway.http.problems import HttpProblem
 from playmolt_gateway.pages.assets import file_response
 from playmolt_gateway.pages.moments import language_of
 from playmolt_gateway.pages.privacy import privacy_response
 from playmolt_gateway.pages.reference import reference_response
-from playmolt_gateway.pages.shell import Head, head_of, page_response
-from playmolt_gateway.ports import AWAY
+from playmolt_gateway.pages.shell import PageHead, head_of, page_response
+from playmolt_gateway.ports import UNAVAILABLE_ERRORS
 from playmolt_gateway.request.checked_request import CheckedRequest, Reply
 from playmolt_gateway.request.services import Services
 
@@ -38,8 +38,8 @@ _MODULES: Final[Mapping[str, str]] = {
 }
 
 
-class Asked:
-    """What an address and a browser say to a page."""
+class PageRequest:
+    """The query, language and encodings of a request for a page."""
 
     def __init__(self, scope: Scope) -> None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
@@ -49,104 +49,106 @@ class Asked:
         self.language: PageLanguage = language_of(self.values.get("lang"), headers.get("accept-language", ""))
 
 
-def asked_of(request: CheckedRequest) -> Asked:
+def page_request_of(request: CheckedRequest) -> PageRequest:
     try:
-        return Asked(request.scope)
-    except ValueError:  # more fields than any page has
-        return Asked({**request.scope, "query_string": b""})
+        return PageRequest(request.scope)
+    except ValueError:  # more query values than any page takes
+        return PageRequest({**request.scope, "query_string": b""})
 
 
-def _send(services: Services, asked: Asked, page: str, head: Head | None = None) -> Response:
+def _send(services: Services, asked: PageRequest, page: str, head: PageHead | None = None) -> Response:
     head = head or head_of(page, asked.language)
     return page_response(_MODULES[page], head, asked.language, services.settings, asked.encodings)
 
 
 async def page_lobby(services: Services, request: CheckedRequest) -> Reply:
-    return _send(services, asked_of(request), "lobby")
+    return _send(services, page_request_of(request), "lobby")
 
 
 async def page_games(services: Services, request: CheckedRequest) -> Reply:
-    return _send(services, asked_of(request), "games")
+    return _send(services, page_request_of(request), "games")
 
 
 async def page_game(services: Services, request: CheckedRequest) -> Reply:
-    return _send(services, asked_of(request), "game")
+    return _send(services, page_request_of(request), "game")
 
 
 async def page_legal(services: Services, request: CheckedRequest) -> Reply:
-    return _send(services, asked_of(request), "legal")
+    return _send(services, page_request_of(request), "legal")
 
 
 async def page_agora(services: Services, request: CheckedRequest) -> Reply:
-    return _send(services, asked_of(request), "agora")
+    return _send(services, page_request_of(request), "agora")
 
 
 async def docs(services: Services, request: CheckedRequest) -> Reply:
-    """Send the page of the API; it works without a network beside this server."""
+    """Send the API reference. It needs no other host."""
     del services
-    asked = asked_of(request)
+    asked = page_request_of(request)
     return reference_response(asked.language, asked.encodings)
 
 
 async def page_privacy(services: Services, request: CheckedRequest) -> Reply:
-    """Send what is stored of whom; it works without everything beside this server."""
+    """Send the privacy page. It needs no other service."""
     del services
-    asked = asked_of(request)
+    asked = page_request_of(request)
     return privacy_response(asked.language, asked.encodings)
 
 
 async def page_agent(services: Services, request: CheckedRequest) -> Reply:
-    """Send an agent's page, under its name; nobody's is not there."""
-    asked, wanted = asked_of(request), request.params["id"]
+    """Send an agent's page with its name as the title; 404 for an unknown id."""
+    asked, wanted = page_request_of(request), request.params["id"]
     try:
-        profile = None if unstorable(wanted) else await services.soon(services.accounts.profile(wanted))
-    except AWAY:
+        profile = None if unstorable(wanted) else await services.within_deadline(services.accounts.profile(wanted))
+    except UNAVAILABLE_ERRORS:
         return _send(services, asked, "agent")
     if profile is None:
-        return missing(services, asked)
+        return missing_page(services, asked)
     about = profile.about or head_of("agent", asked.language).description
-    return _send(services, asked, "agent", Head(title=profile.name, description=about[:200]))
+    return _send(services, asked, "agent", PageHead(title=profile.name, description=about[:200]))
 
 
-def nowhere(services: Services, request: Request) -> Response | None:
-    """For a person, the page that says that there is none; programs and calls of the API get a problem document."""
+def not_found_page(services: Services, request: Request) -> Response | None:
+    """The "not found" page for browsers; None for API calls and programs, which get a problem document."""
     wanted = request.headers.get("accept", "")
     if request.method != "GET" or "text/html" not in wanted or request.url.path.startswith("/api/"):
         return None
-    return missing(services, Asked({**request.scope, "query_string": b""}))
+    return missing_page(services, PageRequest({**request.scope, "query_string": b""}))
 
 
-def missing(services: Services, asked: Asked, status: int = Code.NOT_FOUND.status, page: str = "nowhere") -> Response:
-    """The page that says that there is none, or no more."""
+def missing_page(
+    services: Services, asked: PageRequest, status: int = Code.NOT_FOUND.status, page: str = "nowhere"
+) -> Response:
+    """A page for what does not exist, was erased or is unavailable."""
     response = _send(services, asked, page)
     response.status_code = status
     return response
 
 
 async def page_asset(services: Services, request: CheckedRequest) -> Reply:
-    """Send a file of the pages; 404 for anything else."""
+    """Send a file that the pages load."""
     del services
     return _file(request, request.params["file"])
 
 
 async def page_folder_asset(services: Services, request: CheckedRequest) -> Reply:
-    """Send a file of a page's own folder; 404 for anything else."""
+    """Send a file from the folder of one page."""
     del services
     return _file(request, f"{request.params['folder']}/{request.params['file']}")
 
 
 async def page_game_asset(services: Services, request: CheckedRequest) -> Reply:
-    """Send a file with which a game is watched; 404 for anything else."""
+    """Send a file of a game's view."""
     del services
     return _file(request, f"games/{request.params['game']}/{request.params['file']}")
 
 
 async def page_icon(services: Services, request: CheckedRequest) -> Reply:
-    """Send the mark to who asks for an icon without having read a page."""
+    """Send the icon to browsers that request /favicon.ico."""
     del services
     return _file(request, "mark.svg")
 
 
 def _file(request: CheckedRequest, name: str) -> Reply:
-    sent = file_response(name, request.params.get("version", ""), asked_of(request).encodings)
-    return sent or Refusal(Code.NOT_FOUND, "The pages load no file of this name. Reload the page.")
+    sent = file_response(name, request.params.get("version", ""), page_request_of(request).encodings)
+    return sent or HttpProblem(Code.NOT_FOUND, "No such file. Reload the page.")

@@ -1,4 +1,4 @@
-"""The calls that a game has of its own: passed on as they come, answered by its engine."""
+"""Routes of a game's own: forwarded to its engine, which checks and answers them."""
 
 import asyncio
 from collections.abc import Mapping
@@ -11,16 +11,16 @@ from playmolt_schemas.envelopes import Answer, Op
 from playmolt_schemas.identifiers import id_of_command
 from starlette.responses import Response
 
-from playmolt_gateway.http.problems import Refusal
+from playmolt_gateway.http.problems import HttpProblem
 from playmolt_gateway.http.responses import answer_response
-from playmolt_gateway.ports import AWAY
+from playmolt_gateway.ports import UNAVAILABLE_ERRORS
 from playmolt_gateway.request.checked_request import CheckedRequest, Reply
 from playmolt_gateway.request.services import Services
 from playmolt_gateway.request.waits import LongPoll, wait_for_newer
 
 SLOW_SECONDS: Final = 20.0
-"""How long a call waits for a model or the chain before its caller is told to come back (shapes.md, phases)."""
-_LOOK_SECONDS: Final = 2.0
+"""How long a call waits for a model or the chain before it answers 202 (shapes.md, phases)."""
+_POLL_SECONDS: Final = 2.0
 _encode = msgspec.json.encode
 
 
@@ -33,11 +33,11 @@ class _GameCall(msgspec.Struct):
 
 
 async def pass_on(services: Services, request: CheckedRequest) -> Reply:
-    """Pass a call on; where its answer needs a model or the chain, wait for it a while."""
+    """Forward a call; if its answer needs a model or the chain, wait up to SLOW_SECONDS."""
     if request.route.method != "POST" and not request.route.writes:
         return await read_whole(services, request)
     poll = request.poll(services.waits)
-    if isinstance(poll, Refusal):
+    if isinstance(poll, HttpProblem):
         return poll
     async with poll:
         if "{id}" not in request.route.path and request.caller.id:
@@ -46,7 +46,7 @@ async def pass_on(services: Services, request: CheckedRequest) -> Reply:
 
 
 async def erase(services: Services, request: CheckedRequest) -> Reply:
-    """Have a session erased; its engine knows whose it is."""
+    """Erase a session; its engine checks the owner."""
     agent = request.caller.agent
     answer = await services.bus.submit(
         request.game, "erase", request.params["id"], agent=agent.id if agent else "", operator=request.caller.operator,
@@ -56,14 +56,14 @@ async def erase(services: Services, request: CheckedRequest) -> Reply:
 
 
 async def _open(services: Services, request: CheckedRequest, poll: LongPoll) -> Reply:
-    """Open a session where its owner may have one more. Of one that came to nothing no place is kept."""
+    """Open a session if the owner's quota allows it; release the place if the engine refuses."""
     session = _target(request)
-    refusal = await services.soon(services.rates.session_refusal(request.caller, request.game, session))
+    refusal = await services.within_deadline(services.rates.session_refusal(request.caller, request.game, session))
     if refusal:
         return refusal
     reply = await _changed(services, request, poll)
     if HTTPStatus.BAD_REQUEST <= reply.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
-        await services.soon(services.rates.give_session_up(session))
+        await services.within_deadline(services.rates.give_session_up(session))
     return reply
 
 
@@ -91,7 +91,7 @@ def _submit(services: Services, request: CheckedRequest, op: Op, offset: int = 0
 
 
 async def read_whole(services: Services, request: CheckedRequest) -> Reply:
-    """Read an answer, in as many parts as it takes; wait a while for one that is still being made."""
+    """Read an answer in as many parts as needed, waiting up to SLOW_SECONDS while it is being made."""
     answer = await _made(services, request)
     body, last = answer.body, answer
     while len(body) < answer.total and last.status == answer.status and last.body:
@@ -103,7 +103,7 @@ async def read_whole(services: Services, request: CheckedRequest) -> Reply:
 async def _made(services: Services, request: CheckedRequest) -> Answer:
     answer = await _submit(services, request, "query")
     poll = request.poll(services.waits) if answer.status == 202 else None
-    if poll is None or isinstance(poll, Refusal):
+    if poll is None or isinstance(poll, HttpProblem):
         return answer
     clock = asyncio.get_running_loop().time
     end = clock() + SLOW_SECONDS
@@ -115,21 +115,21 @@ async def _made(services: Services, request: CheckedRequest) -> Answer:
 
 
 async def _awaited(services: Services, request: CheckedRequest, answer: Answer, poll: LongPoll) -> Answer:
-    """Look again whenever the session moves on, until the call is answered or the time is up.
+    """Poll after every change of the session until the call has its answer or the time is up.
 
-    What the engine has taken is stored: while nobody can say more of it the answer stays its 202.
+    The command is already stored, so if the engine becomes unavailable the answer stays 202.
     """
     clock = asyncio.get_running_loop().time
     end = clock() + SLOW_SECONDS
-    with suppress(*AWAY):
+    with suppress(*UNAVAILABLE_ERRORS):
         watch = await services.bus.watch(request.game, _target(request))
         try:
             while True:
-                with suppress(*AWAY):
+                with suppress(*UNAVAILABLE_ERRORS):
                     answer = await _submit(services, request, "query")
                 if answer.status != 202 or poll.over or clock() >= end:
                     break
-                pause = min(_LOOK_SECONDS, end - clock())
+                pause = min(_POLL_SECONDS, end - clock())
                 await poll.first([wait_for_newer(watch, 0, pause)], pause)
         finally:
             await watch.close()

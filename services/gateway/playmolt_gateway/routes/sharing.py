@@ -1,4 +1,4 @@
-"""What an owner shows of a session or an experiment: given an address, taken back, and looked at by anybody."""
+"""Share links of sessions and experiments: create, revoke, view."""
 
 import asyncio
 import re
@@ -15,28 +15,28 @@ from playmolt_schemas.routes import sharing
 from playmolt_schemas.routes.route import SVG
 from starlette.responses import Response
 
-from playmolt_gateway.http.problems import RETRY_SECONDS, Refusal
+from playmolt_gateway.http.problems import RETRY_SECONDS, HttpProblem
 from playmolt_gateway.http.responses import answer_response, attachment, json_response
 from playmolt_gateway.pages.moments import drawn
 from playmolt_gateway.pages.shared import shared_response
-from playmolt_gateway.pages.shell import Head, head_of, page_response
+from playmolt_gateway.pages.shell import PageHead, head_of, page_response
 from playmolt_gateway.pictures.png import Theme, png
 from playmolt_gateway.pictures.scene import TALL, WIDE
 from playmolt_gateway.ports import GatewayBus
 from playmolt_gateway.request.checked_request import CheckedRequest, Reply
 from playmolt_gateway.request.services import Services
-from playmolt_gateway.routes.pages import Asked, asked_of, missing
+from playmolt_gateway.routes.pages import PageRequest, missing_page, page_request_of
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{22}", re.ASCII)
 _NODE: Final = re.compile(r"https?://[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63}){0,10}(:[0-9]{1,5})?", re.ASCII)
-"""An origin as a browser writes it, with no letter that means something in a policy."""
+"""An origin in the form browsers send, without characters that have a meaning in a policy."""
 _SECONDS: Final = 10.0
-"""How long an engine has to make a page."""
-_MISMATCH: Final = Refusal(
-    Code.IDEMPOTENCY_MISMATCH, "This Idempotency-Key came with another body before. Use a new key."
+"""Deadline for an engine to make a page."""
+_MISMATCH: Final = HttpProblem(
+    Code.IDEMPOTENCY_MISMATCH, "This Idempotency-Key was used with a different body. Use a new key."
 )
-_GONE: Final = Refusal(Code.NOT_FOUND, "Nothing is shared under this address, or no more.")
-_ERASED: Final = Refusal(Code.ERASED, "What was shared here has been erased by its owner.")
+_NO_SHARE: Final = HttpProblem(Code.NOT_FOUND, "This share link does not exist or was revoked.")
+_ERASED: Final = HttpProblem(Code.ERASED, "The owner has erased the shared content.")
 _encode = msgspec.json.encode
 _terms_of = msgspec.json.Decoder(sharing.Terms).decode
 _state_of = msgspec.json.Decoder(dict[str, Any]).decode
@@ -44,50 +44,52 @@ _page_of = msgspec.json.Decoder(sharing.SharedPage).decode
 
 
 async def share(services: Services, request: CheckedRequest) -> Reply:
-    """Give the address that stands, or make one; the game says whether, and what of it, may be shown now."""
+    """Give the existing share link or make one; the engine decides what may be shown."""
     found = await _ask_as_caller(services, request, sharing.ASK)
     if found.status != 200:
         return answer_response(found)
     shown = Share(request.params["id"], request.caller.id, _terms_of(found.body).sections)
-    token = await services.soon(services.shares.share(shown, request.command.id, request.command.fingerprint))
+    token = await services.within_deadline(
+        services.shares.share(shown, request.command.id, request.command.fingerprint)
+    )
     if token is None:
         return _MISMATCH
     return json_response(201, _encode(sharing.Share(f"{services.address.gateway(request.scope)}/shared/{token}")))
 
 
 async def unshare(services: Services, request: CheckedRequest) -> Reply:
-    """Take the address back; there may be none."""
+    """Revoke the share link, if there is one."""
     found = await _ask_as_caller(services, request, sharing.TAKE_BACK)
     if found.status != 200:
         return answer_response(found)
-    await services.soon(services.shares.unshare(request.params["id"]))
+    await services.within_deadline(services.shares.unshare(request.params["id"]))
     return Response(status_code=204)
 
 
 async def draw_session(services: Services, request: CheckedRequest) -> Reply:
-    """Draw a session for its owner, as it is or as it was at a moment."""
+    """Draw a session for its owner, now or at a past version."""
     found = await _ask_as_caller(services, request, sharing.PICTURE, {"at": request.query.v or 0})
     if found.status != 200:
         return answer_response(found)
-    picture = drawn(_state_of(found.body), asked_of(request).language, TALL if request.query.tall else WIDE)
+    picture = drawn(_state_of(found.body), page_request_of(request).language, TALL if request.query.tall else WIDE)
     if picture is None:
-        return Refusal(Code.NOT_FOUND, "Sessions of this kind are not drawn.")
+        return HttpProblem(Code.NOT_FOUND, "Sessions of this type have no picture.")
     return Response(picture.svg(), media_type=SVG, headers=_PICTURED)
 
 
 async def page_shared(services: Services, request: CheckedRequest) -> Reply:
-    """Send the page behind an address; one that was taken back is as one that never was."""
-    asked, token = asked_of(request), request.params["token"]
+    """Send the page of a share link; a revoked link answers like an unknown one."""
+    asked, token = page_request_of(request), request.params["token"]
     share = await _shared(services, token)
     if share is None:
-        return missing(services, asked)
+        return missing_page(services, asked)
     found = await _ask_for(services.bus, share, sharing.PAGE)
     if found.status == Code.UNAVAILABLE.status:
-        return _away(services, asked)
+        return _unavailable_page(services, asked)
     if found.status == Code.ERASED.status:
-        return missing(services, asked, found.status, "erased")
+        return missing_page(services, asked, found.status, "erased")
     if found.status != 200:
-        return missing(services, asked, found.status)
+        return missing_page(services, asked, found.status)
     shown = _page_of(found.body)
     address = f"{services.address.gateway(request.scope)}/shared/{token}"
     state, pictures = shown.state, None
@@ -96,22 +98,24 @@ async def page_shared(services: Services, request: CheckedRequest) -> Reply:
         pictures = (wide, tall) if wide and tall else None
     image = f"{address}/picture.png?lang={asked.language}" if pictures else ""
     title = f"{pictures[0].title} · {shown.title}" if pictures else shown.title
-    head = Head(title=title, description=shown.description, image=image)
+    head = PageHead(title=title, description=shown.description, image=image)
     return shared_response(shown, head, address, asked.language, pictures, asked.encodings)
 
 
 async def page_check(services: Services, request: CheckedRequest) -> Reply:
-    """Send the page that compares a log with a chain. It may call one host besides this server, which its address
-    names: nothing is called before its reader presses a button, or has done so on the same page."""
-    asked = asked_of(request)
+    """Send the page that compares a log with a chain.
+
+    It may also call the node named in its query, but only after the reader presses a button.
+    """
+    asked = page_request_of(request)
     share = await _shared(services, request.params["token"])
     found = await _ask_for(services.bus, share, sharing.PAGE) if share else None
     if found is not None and found.status == Code.ERASED.status:
-        return missing(services, asked, found.status, "erased")
+        return missing_page(services, asked, found.status, "erased")
     if found is not None and found.status == Code.UNAVAILABLE.status:
-        return _away(services, asked)
+        return _unavailable_page(services, asked)
     if found is None or found.status != 200 or not _page_of(found.body).log:
-        return missing(services, asked)
+        return missing_page(services, asked)
     node = asked.values.get("node", "")
     response = page_response(
         "jury/check.js", head_of("check", asked.language), asked.language, services.settings, asked.encodings,
@@ -122,43 +126,43 @@ async def page_check(services: Services, request: CheckedRequest) -> Reply:
     return response
 
 
-def _away(services: Services, asked: Asked) -> Response:
-    """The page that says that an engine does not answer now."""
-    response = missing(services, asked, Code.UNAVAILABLE.status, "away")
+def _unavailable_page(services: Services, asked: PageRequest) -> Response:
+    """The page for an unavailable engine."""
+    response = missing_page(services, asked, Code.UNAVAILABLE.status, "away")
     response.headers["retry-after"] = str(RETRY_SECONDS)
     response.headers["cache-control"] = "no-store"
     return response
 
 
 async def shared_file(services: Services, request: CheckedRequest) -> Reply:
-    """Send the picture or the log of what is shown."""
+    """Send the picture or the log behind a share link."""
     share, file = await _shared(services, request.params["token"]), request.params["file"]
     if share is None:
-        return _GONE
+        return _NO_SHARE
     if file == "log.jsonl":
         log = await _ask_for(services.bus, share, sharing.LOG)
-        return attachment(log, share.stream) if log.status == 200 else _gone(log)
+        return attachment(log, share.stream) if log.status == 200 else _refusal_for(log)
     if file not in ("picture.svg", "picture.png"):
-        return _GONE
+        return _NO_SHARE
     found = await _ask_for(services.bus, share, sharing.PAGE)
-    return await _picture(found, request, file) if found.status == 200 else _gone(found)
+    return await _picture(found, request, file) if found.status == 200 else _refusal_for(found)
 
 
 async def _picture(found: Answer, request: CheckedRequest, file: str) -> Reply:
     state = _page_of(found.body).state
-    asked = asked_of(request)
+    asked = page_request_of(request)
     wanted = TALL if asked.values.get("tall") == "1" and file == "picture.svg" else WIDE
     picture = drawn(state, asked.language, wanted) if state is not None else None
     if picture is None:
-        return _GONE
+        return _NO_SHARE
     if file == "picture.svg":
         return Response(picture.svg(), media_type=SVG, headers=_PICTURED)
     theme: Theme = "dark" if asked.values.get("theme") == "dark" else "light"
     return Response(await asyncio.to_thread(png, picture, theme), media_type="image/png", headers=_PICTURED)
 
 
-def _gone(answer: Answer) -> Refusal:
-    return _ERASED if answer.status == Code.ERASED.status else _GONE
+def _refusal_for(answer: Answer) -> HttpProblem:
+    return _ERASED if answer.status == Code.ERASED.status else _NO_SHARE
 
 
 _PICTURED: Final = {
@@ -167,14 +171,14 @@ _PICTURED: Final = {
     "cache-control": "private, no-store",
     "referrer-policy": "no-referrer",
 }
-"""No script runs in a picture that is opened by itself, and none outlives its address in a cache."""
+"""A picture opened by itself runs no script, and no cache keeps it after its link is revoked."""
 
 
 async def _shared(services: Services, token: str) -> Share | None:
     if not _TOKEN.fullmatch(token):
         return None
-    found = await services.soon(services.shares.shared(token))
-    # What a distribution that is no longer installed has shared is not there.
+    found = await services.within_deadline(services.shares.shared(token))
+    # Its game may no longer be installed.
     return found if found and type_of(found.stream) in games() else None
 
 
@@ -189,7 +193,7 @@ def _ask_as_caller(
 
 
 async def _ask_for(bus: GatewayBus, share: Share, route: str) -> Answer:
-    """Ask in the owner's name, in as many parts as the answer takes."""
+    """Query on behalf of the owner, in as many parts as needed."""
     query = {} if share.sections is None else {"sections": share.sections}
 
     async def part(offset: int) -> Answer:

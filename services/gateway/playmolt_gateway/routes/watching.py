@@ -1,4 +1,4 @@
-"""A game to be looked at: its page, its picture, the same in a frame elsewhere, and as a file."""
+"""Watching a game: page, picture, embedded frame and replay file."""
 
 import asyncio
 from typing import Final
@@ -10,17 +10,17 @@ from playmolt_schemas.routes.pages import OEmbedResponse
 from playmolt_schemas.skill import PageLanguage, page_texts
 from starlette.responses import Response
 
-from playmolt_gateway.http.problems import Refusal, no_such_game
+from playmolt_gateway.http.problems import HttpProblem, no_such_game
 from playmolt_gateway.http.responses import html_response, json_response
-from playmolt_gateway.pages.moments import State, drawn, moment_of, state_if_there, state_of
+from playmolt_gateway.pages.moments import State, drawn, state_if_there, state_of, version_in
 from playmolt_gateway.pages.replay import moments, replay_html
-from playmolt_gateway.pages.shell import Head, page_response
+from playmolt_gateway.pages.shell import PageHead, page_response
 from playmolt_gateway.pictures.png import Theme, png
 from playmolt_gateway.pictures.scene import TALL, WIDE
-from playmolt_gateway.ports import AWAY
+from playmolt_gateway.ports import UNAVAILABLE_ERRORS
 from playmolt_gateway.request.checked_request import CheckedRequest, Reply, game_of
 from playmolt_gateway.request.services import Services
-from playmolt_gateway.routes.pages import Asked, asked_of
+from playmolt_gateway.routes.pages import PageRequest, page_request_of
 
 _WATCH: Final = "watch/page.js"
 _EMBED: Final = "watch/embed.js"
@@ -28,26 +28,26 @@ _OVER: Final = ("end", "aborted", "ended")
 _OEMBED: Final = (800, 520)
 _SVG: Final = "image/svg+xml"
 _AT_ONCE: Final = 8
-"""So many moments of a replay are read at a time: a file harms no game."""
+"""States read in parallel for a replay, so that it does not slow down games."""
 
 
 async def page_watch(services: Services, request: CheckedRequest) -> Reply:
-    """Send the page of a game or run, with what it is about in its head; of nobody's id, the page that says so."""
+    """Send the page of a game or run with its topic in the head; 404 for an unknown id."""
     return await _page(services, request, _WATCH)
 
 
 async def page_embed(services: Services, request: CheckedRequest) -> Reply:
-    """Send a game to be put into a page elsewhere."""
+    """Send a game for embedding in another site."""
     return await _page(services, request, _EMBED, framed=True)
 
 
 async def _page(services: Services, request: CheckedRequest, module: str, *, framed: bool = False) -> Reply:
-    asked, game = asked_of(request), request.params["id"]
-    moment = moment_of(asked.values.get("v"))
+    asked, game = page_request_of(request), request.params["id"]
+    moment = version_in(asked.values.get("v"))
     known = game_of(game) is not None
     state = await state_if_there(services.bus, game, moment, asked.values.get("invite")) if known else None
     origin = services.address.gateway(request.scope)
-    head = _head(state, asked, origin) if state else _untold(asked)
+    head = _head(state, asked, origin) if state else _plain_head(asked)
     response = page_response(module, head, asked.language, services.settings, asked.encodings, framed=framed)
     if not known or (state is None and await _is_missing(services, game, asked.values.get("invite"))):
         response.status_code = Code.NOT_FOUND.status
@@ -55,29 +55,29 @@ async def _page(services: Services, request: CheckedRequest, module: str, *, fra
 
 
 async def _is_missing(services: Services, game: str, invite: str | None) -> bool:
-    """Whether an engine says that there is none; one that does not answer says nothing."""
+    """Whether an engine reports that the game does not exist."""
     try:
         return await state_of(services.bus, game, invite=invite) is None
-    except AWAY:
+    except UNAVAILABLE_ERRORS:
         return False
 
 
-def _untold(asked: Asked) -> Head:
+def _plain_head(asked: PageRequest) -> PageHead:
     texts = page_texts(asked.language)
-    return Head(title=texts["watch.title"], description=texts["head.watch.about"])
+    return PageHead(title=texts["watch.title"], description=texts["head.watch.about"])
 
 
-def _head(state: State, asked: Asked, origin: str) -> Head:
+def _head(state: State, asked: PageRequest, origin: str) -> PageHead:
     texts, game = page_texts(asked.language), state.get("game_id") or state["id"]
     kind = texts.get(f"game.{state['gameType']}", state["gameType"])
     picture = drawn(state, asked.language, WIDE)
     about = (state.get("case") or {}).get("title") or state.get("question") or state.get("name") or kind
-    told = picture.title if picture else ""
+    result = picture.title if picture else ""
     title = " · ".join(
-        part for part in dict.fromkeys((told, about, kind)) if part and (part == told or part not in told)
+        part for part in dict.fromkeys((result, about, kind)) if part and (part == result or part not in result)
     )
     address = f"{origin}/watch/{game}?v={state['version']}"
-    return Head(
+    return PageHead(
         title=title,
         description=picture.description[:300] if picture else texts["head.watch.about"],
         image=f"{origin}/watch/{game}/picture.png?v={state['version']}&lang={asked.language}" if picture else "",
@@ -86,20 +86,20 @@ def _head(state: State, asked: Asked, origin: str) -> Head:
 
 
 async def page_picture(services: Services, request: CheckedRequest) -> Reply:
-    """Draw a game at a moment: the newest one where the address names none that is there."""
-    asked, kind = asked_of(request), request.params["picture"]
+    """Draw a game at a version, or at its last one if that version does not exist."""
+    asked, kind = page_request_of(request), request.params["picture"]
     game = request.params["id"]
     if kind not in ("picture.svg", "picture.png") or game_of(game) is None:
         return no_such_game(game)
     state = await state_of(
-        services.bus, game, moment_of(asked.values.get("v")), asked.values.get("seat", ""), asked.values.get("invite")
+        services.bus, game, version_in(asked.values.get("v")), asked.values.get("seat", ""), asked.values.get("invite")
     )
     picture = None
     if state is not None:
         tall = kind == "picture.svg" and asked.values.get("tall") == "1"
         picture = drawn(state, asked.language, TALL if tall else WIDE)
     if picture is None:
-        return Refusal(Code.NOT_FOUND, "This game has no picture. Ids come from GET /api/games.")
+        return HttpProblem(Code.NOT_FOUND, "This game has no picture. List games with GET /api/games.")
     if kind == "picture.svg":
         return Response(picture.svg(), media_type=_SVG, headers=_pictured(game, kind))
     theme: Theme = "dark" if asked.values.get("theme") == "dark" else "light"
@@ -108,7 +108,7 @@ async def page_picture(services: Services, request: CheckedRequest) -> Reply:
 
 
 def _pictured(game: str, kind: str) -> dict[str, str]:
-    """No script runs in a picture that is opened by itself."""
+    """Headers under which a picture opened by itself runs no script."""
     return {
         "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
         "x-content-type-options": "nosniff",
@@ -118,13 +118,13 @@ def _pictured(game: str, kind: str) -> dict[str, str]:
 
 
 async def oembed(services: Services, request: CheckedRequest) -> Reply:
-    """Say how a game is put into a page elsewhere (oembed.com)."""
-    asked = asked_of(request)
+    """Describe how to embed a game (oembed.com)."""
+    asked = page_request_of(request)
     parts = urlsplit(asked.values.get("url", ""))
     game = parts.path.rpartition("/")[2]
     if not parts.path.startswith("/watch/") or game_of(game) is None:
         return no_such_game(game)
-    moment = moment_of(parse_qs(parts.query).get("v", [""])[0])
+    moment = version_in(parse_qs(parts.query).get("v", [""])[0])
     state = await state_of(services.bus, game, moment)
     if state is None:
         return no_such_game(game)
@@ -133,24 +133,24 @@ async def oembed(services: Services, request: CheckedRequest) -> Reply:
     width, height = _OEMBED
     at = f"?v={moment}" if moment else ""
     frame = f'<iframe src="{origin}/embed/{game}{at}" width="{width}" height="{height}" title="PlayMolt"></iframe>'
-    told = OEmbedResponse(
+    embedding = OEmbedResponse(
         version="1.0", type="rich", provider_name="PlayMolt", provider_url=origin, title=head.title, html=frame,
         width=width, height=height,
         thumbnail_url=head.image, thumbnail_width=WIDE.width, thumbnail_height=WIDE.height,
     )  # fmt: skip
-    return json_response(200, msgspec.json.encode(told))
+    return json_response(200, msgspec.json.encode(embedding))
 
 
 async def read_replay(services: Services, request: CheckedRequest) -> Reply:
-    """Send a finished game as one file that plays without a network."""
-    asked, game = asked_of(request), request.params["id"]
+    """Send a finished game as one HTML file that plays offline."""
+    asked, game = page_request_of(request), request.params["id"]
     last = await state_of(services.bus, game)
     if last is None:
         return no_such_game(game)
     if last["phase"] not in _OVER:
-        return Refusal(Code.LOG_NOT_FINISHED, "The file is made when the game is over; /watch shows it all the time.")
+        return HttpProblem(Code.LOG_NOT_FINISHED, "The replay exists once the game is over. Watch it live at /watch.")
     if drawn(last, asked.language, WIDE) is None:
-        return Refusal(Code.NOT_FOUND, "This game is not drawn; its log is at /log.")
+        return HttpProblem(Code.NOT_FOUND, "This game has no pictures. Read its log at /log.")
     html, policy = await _replayed(services, game, last, asked.language)
     response = html_response(html, policy)
     response.headers["content-disposition"] = f'attachment; filename="{game}.html"'
@@ -164,7 +164,7 @@ async def _replayed(services: Services, game: str, last: State, language: PageLa
         async with slots:
             found = await state_of(services.bus, game, version)
         if found is None:
-            raise ConnectionError("a moment of a game that is there was not")
+            raise ConnectionError("a version of the game is missing")
         return found
 
     versions = moments(last["version"])

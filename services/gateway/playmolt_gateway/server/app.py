@@ -1,4 +1,4 @@
-"""The gateway as one ASGI app, built of what it is given."""
+"""The gateway's ASGI app: route table, CORS and framework errors."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import cache
@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.routing import Route as Mounted
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from playmolt_gateway.http.problems import Refusal
+from playmolt_gateway.http.problems import HttpProblem
 from playmolt_gateway.http.responses import bug_response, refusal_response
 from playmolt_gateway.mcp.endpoint import McpEndpoint, is_mcp
 from playmolt_gateway.ports import Accounts, Callbacks, Database, GatewayBus, Limits, Packs, Projections, Shares
@@ -64,7 +64,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
         watching.page_watch, watching.page_embed, watching.page_picture, watching.oembed, watching.read_replay,
     )
 }  # fmt: skip
-"""Route name → who serves it. Actions are served by `routes/action.py`, the routes of a service by the service."""
+"""Route name → handler. `routes/action.py` handles actions; the routes of services are forwarded."""
 
 
 def _handler(route: Route) -> Handler:
@@ -83,13 +83,13 @@ def _handler(route: Route) -> Handler:
 
 
 class Gateway:
-    """The ASGI app: MCP and actions past the routing table, all else through it."""
+    """The ASGI app. MCP and actions bypass the routing table."""
 
     def __init__(self, services: Services, api: FastAPI, action_route: ActionRoute) -> None:
         self.services = services
         self.api = api
         self.action_route = action_route
-        self._routed = AnyoneMayRead(api)
+        self._routed = ReadOnlyCors(api)
         self._mcp = McpEndpoint(self, services)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -103,13 +103,13 @@ class Gateway:
             await self._routed(scope, receive, send)
 
     async def listen(self) -> None:
-        """Hear of replaced keys and of lost connections. Call once, before serving."""
+        """Subscribe to replaced keys and connection changes. Call once, before serving."""
         keys = self.services.keys
         self.services.bus.on_change(keys.clear)
         await self.services.bus.on(subjects.KEYS_REVOKED, lambda data: keys.drop(data.decode("ascii", "replace")))
 
     def close(self) -> None:
-        """Let open long polls and streams end now; new ones end at once."""
+        """End open long polls and streams, and end new ones at once."""
         self.services.waits.close()
         self.services.bodies.arrivals.close()
 
@@ -123,7 +123,7 @@ def _endpoint(route: Route, handler: Handler) -> Callable[[Request], Awaitable[R
 
 @cache
 def _routes() -> tuple[BaseRoute, ...]:
-    """All but actions. Of one table for every app of a process: to read a handler's signature takes long."""
+    """All routes except actions. Cached for all apps of a process: FastAPI is slow to read signatures."""
     router = APIRouter()
     for route in ROUTES:
         if route.name != action.NAME:
@@ -145,7 +145,7 @@ def _actions(action_route: ActionRoute) -> Iterator[BaseRoute]:
 
 
 def _allowed(api: FastAPI, request: Request) -> str:
-    """List every method of a path: its routes stand apart, and the router knows only the first."""
+    """The Allow header of a path: the router reports only the methods of the first matching route."""
     methods = {
         method
         for route in api.router.routes
@@ -156,20 +156,20 @@ def _allowed(api: FastAPI, request: Request) -> str:
 
 
 async def _framework_refusal(request: Request, error: Exception) -> Response:
-    """The framework's own refusals (no such path, wrong method) in the form of all others."""
+    """The framework's own errors, such as 404 and 405, as problem documents."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     if status == 404:
-        refusal = Refusal(Code.NOT_FOUND, "There is nothing at this path. /openapi.json and /docs list what there is.")
+        refusal = HttpProblem(Code.NOT_FOUND, "Path does not exist. See /docs or /openapi.json.")
     elif status == 405:
         allow = _allowed(request.app, request)
-        refusal = Refusal(Code.METHOD_NOT_ALLOWED, f"{request.method} does not go here; send {allow}.", allow=allow)
+        refusal = HttpProblem(Code.METHOD_NOT_ALLOWED, f"Method not allowed. Use {allow}.", allow=allow)
     elif 400 <= status < 500:
-        refusal = Refusal(Code.INVALID_REQUEST, "The request has no form that this server understands. See /docs.")
+        refusal = HttpProblem(Code.INVALID_REQUEST, "The request is malformed. See /docs.")
     else:
         return bug_response()
     services: Services = request.app.state.services
     services.metrics.observe("none", refusal.status, 0.0)
-    page = pages.nowhere(services, request) if refusal.code is Code.NOT_FOUND else None
+    page = pages.not_found_page(services, request) if refusal.code is Code.NOT_FOUND else None
     return page or refusal_response(refusal)
 
 
@@ -210,8 +210,8 @@ _PREFLIGHT: Final = [
 ]
 
 
-class AnyoneMayRead:
-    """Adds the header to GET answers and answers preflights of GET."""
+class ReadOnlyCors:
+    """Lets pages of any origin read: CORS headers on GET answers and preflights of GET (docs/bots.md)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -229,7 +229,7 @@ class AnyoneMayRead:
 
 
 def _asks_to_read(scope: Scope) -> bool:
-    """Whether OPTIONS asks for a call that may be made. What is a feed can only be read: a bare OPTIONS is answered."""
+    """Whether a preflight is for a read. Feeds can only be read, so any OPTIONS on them counts."""
     if scope["path"].endswith("/stream"):
         return True
     return any((b"access-control-request-method", method.encode()) in scope["headers"] for method in _READS)

@@ -1,4 +1,4 @@
-"""The text of a PDF, read by a process of its own: what a hostile file breaks or fills is not the gateway."""
+"""The text of a PDF, extracted in a separate process: a hostile file cannot crash or exhaust the gateway."""
 
 import asyncio
 import sys
@@ -10,7 +10,7 @@ import msgspec
 SECONDS: Final = 10.0
 _WAIT_SECONDS: Final = 10.0
 _ANSWER_BYTES: Final = 512 * 1024
-"""A text of the longest kind, with every character escaped."""
+"""The longest text with every character escaped."""
 
 Fault = Literal["encrypted", "scanned", "broken", "long", "slow"]
 
@@ -20,35 +20,35 @@ class PdfText(msgspec.Struct, frozen=True):
     pages: int
 
 
-class _Refused(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _PdfFailure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fault: Fault
 
 
-class Busy(Exception):
-    """Others' files are read; this one has waited long enough."""
+class PdfReadersBusy(Exception):
+    """No reader became free in time."""
 
 
 class PdfReaders:
-    """Reads one file at a time: each may take a quarter of a gigabyte."""
+    """Reads one file at a time: each may take 256 MB."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self._room = asyncio.Semaphore(1)
         self._seconds = seconds
 
     async def read(self, content: bytes) -> PdfText | Fault:
-        """Raises Busy when no room came in time."""
+        """Raises PdfReadersBusy."""
         try:
             async with asyncio.timeout(_WAIT_SECONDS):
                 await self._room.acquire()
         except TimeoutError:
-            raise Busy from None
+            raise PdfReadersBusy from None
         try:
             return await self._read(content)
         finally:
             self._room.release()
 
     async def _read(self, content: bytes) -> PdfText | Fault:
-        # Without our environment: it holds keys, and the process reads what a stranger wrote.
+        # An empty environment: ours contains keys, and the process reads untrusted input.
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-I", "-m", "playmolt_gateway.uploads.pdf_program",
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, env={},
@@ -66,7 +66,7 @@ class PdfReaders:
 
 async def _exchanged(process: asyncio.subprocess.Process, content: bytes) -> bytes:
     if process.stdin is None or process.stdout is None:
-        raise RuntimeError("both were asked for")
+        raise RuntimeError("the process has no pipes")
     with suppress(BrokenPipeError, ConnectionResetError):
         process.stdin.write(content)
         await process.stdin.drain()
@@ -78,9 +78,9 @@ async def _exchanged(process: asyncio.subprocess.Process, content: bytes) -> byt
 
 
 def _answer_of(answer: bytes) -> PdfText | Fault:
-    """What is no answer comes of a process that was ended for what it took."""
+    """The parsed answer; "broken" if the process died at a limit."""
     with suppress(msgspec.DecodeError, msgspec.ValidationError):
         return msgspec.json.decode(answer, type=PdfText)
     with suppress(msgspec.DecodeError, msgspec.ValidationError):
-        return msgspec.json.decode(answer, type=_Refused).fault
+        return msgspec.json.decode(answer, type=_PdfFailure).fault
     return "broken"

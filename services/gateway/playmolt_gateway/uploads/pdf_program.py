@@ -1,6 +1,6 @@
-"""The program that reads one PDF from its input: it holds nothing worth having, and is ended when it takes too much.
+"""Extracts the text of a PDF from stdin, under resource limits and without secrets.
 
-It answers one line of JSON: the text and the number of pages, or why there is none.
+Prints one JSON line: the text and the number of pages, or the fault.
 """
 
 import io
@@ -36,9 +36,9 @@ def read(content: bytes) -> dict[str, Any]:
 
 
 def _two_bytes_a_code(page: PageObject) -> None:
-    """Name a composite font's own table of codes as the usual one: the library reads codes of one byte there.
+    """Replace embedded CMaps of composite fonts by Identity-H: the library would read one-byte codes.
 
-    What a code stands for is told by the font's /ToUnicode, whatever the table says; our own reports are of this kind.
+    The font's /ToUnicode maps codes to text in any case. Our own reports need this.
     """
     fonts = page.get("/Resources", DictionaryObject()).get_object().get("/Font", DictionaryObject()).get_object()
     for reference in fonts.values():
@@ -61,7 +61,7 @@ def main() -> None:
     logging.disable()
     try:
         answer = read(sys.stdin.buffer.read())
-    except Exception:  # whatever a hostile file makes of a reader, it is no PDF that can be read
+    except Exception:  # a hostile file may raise anything
         answer = {"fault": "broken"}
     sys.stdout.write(json.dumps(answer))
 

@@ -1,4 +1,4 @@
-"""What a person uploads, read before an engine sees it: a text of bounded length, of a type told by its content."""
+"""Uploaded evidence as text of bounded length."""
 
 import base64
 import binascii
@@ -23,18 +23,18 @@ from playmolt_gateway.uploads.pdf import Fault, PdfReaders, PdfText
 _KINDS: Final[tuple[EvidenceKind, ...]] = get_args(EvidenceKind)
 _TYPES: Final[tuple[MediaType, ...]] = get_args(MediaType)
 _PDF: Final = b"%PDF-"
-_LONG: Final = f"holds more than {UPLOAD_CHARS} characters of text"
+_LONG: Final = f"has more than {UPLOAD_CHARS} characters of text"
 _FAULTS: Final[Mapping[Fault, str]] = {
     "encrypted": "is an encrypted PDF: save it without a password",
-    "scanned": "is a PDF without text, as a scan is: send one whose text can be selected",
-    "broken": "is a broken PDF: it cannot be read",
+    "scanned": "is a PDF without text, such as a scan: send one with selectable text",
+    "broken": "is a damaged PDF: it cannot be read",
     "long": _LONG,
-    "slow": "is a PDF that takes too long to read: send its text",
+    "slow": "is a PDF that takes too long to read: send its text instead",
 }
 
 
 async def read_upload(body: Any, pdfs: PdfReaders) -> ReadUpload | Faults:
-    """Read the body of `POST …/evidence`. Raises Busy."""
+    """Read the body of `POST …/evidence`. Raises PdfReadersBusy."""
     fields = BodyFields(body)
     if not fields.sound:
         return tuple(fields.faults)
@@ -61,17 +61,17 @@ async def read_upload(body: Any, pdfs: PdfReaders) -> ReadUpload | Faults:
 
 
 def _decoded(fields: BodyFields) -> bytes:
-    told = fields.body.get("content")
-    if not isinstance(told, str) or not told:
-        fields.fault("content", "must be a text: the file as base64")
+    encoded = fields.body.get("content")
+    if not isinstance(encoded, str) or not encoded:
+        fields.fault("content", "must be a string: the file as base64")
         return b""
     try:
-        content = base64.b64decode(told, validate=True)
+        content = base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
-        fields.fault("content", "is no base64")
+        fields.fault("content", "is not base64")
         return b""
     if len(content) > UPLOAD_BYTES:
-        fields.fault("content", f"has {len(content)} bytes; at most {UPLOAD_BYTES} are taken")
+        fields.fault("content", f"has {len(content)} bytes; the maximum is {UPLOAD_BYTES}")
     return content
 
 
@@ -80,7 +80,7 @@ _Found = tuple[str, int | None]
 
 async def _pdf(content: bytes, pdfs: PdfReaders) -> _Found | str:
     if not content.startswith(_PDF):
-        return "is no PDF: it does not begin with %PDF-"
+        return "is not a PDF: it does not begin with %PDF-"
     read = await pdfs.read(content)
     return (
         (read_text, read.pages)
@@ -91,22 +91,22 @@ async def _pdf(content: bytes, pdfs: PdfReaders) -> _Found | str:
 
 def _plain(content: bytes) -> _Found | str:
     if content.startswith(_PDF):
-        return "is a PDF: send it with the media_type application/pdf"
+        return "is a PDF: send it with media_type application/pdf"
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        return f"is no text in UTF-8: its byte {error.start + 1} is 0x{content[error.start]:02X}"
+        return f"is not UTF-8 text: byte {error.start + 1} is 0x{content[error.start]:02X}"
     if "\0" in text:
-        return "is no text: it holds NUL"
+        return "is not text: it contains NUL"
     return _bounded(text)
 
 
 def _bounded(text: str) -> _Found | str:
     if not any(unicodedata.category(char)[0] not in "CZ" for char in text):
-        return "holds no character that shows"
+        return "has no visible character"
     return _LONG if len(text) > UPLOAD_CHARS else (text, None)
 
 
 def _storable(text: str) -> str:
-    """What a font's own table makes of a PDF's text may be no text at all."""
+    """The text without NUL and surrogates, which a font's mapping may produce."""
     return "".join(" " if char == "\0" or "\ud800" <= char <= "\udfff" else char for char in text).strip()

@@ -154,5 +154,5 @@ def test_a_number_beyond_its_bounds_says_so(value: str) -> None:
 def test_no_words_of_a_decoder_are_told(number: str, beside: str) -> None:
     refused = parse(b'{"text":"%s","number":%s}' % (beside.encode(), number.encode()))
     assert isinstance(refused, HttpProblem)
-    assert refused.detail.startswith(("The body is no JSON", "The body holds a number that is too long"))
+    assert refused.detail.startswith(("The body is not valid JSON", "The body has a number that is too long"))
     assert len(refused.detail) < 200

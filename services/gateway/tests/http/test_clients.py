@@ -83,7 +83,7 @@ async def test_what_is_no_utf8_is_told_by_its_first_byte(
 
 async def test_what_is_no_json_is_told_by_its_place(port: int) -> None:
     _, _, answer = await sent(port, post("/api/agents", b'{\n  "name": j}'))
-    assert "line 2, character 11" in json.loads(answer)["detail"]
+    assert "line 2, column 11" in json.loads(answer)["detail"]
 
 
 async def test_http_1_0_gets_no_chunks(platform: Any, port: int, game: str) -> None:

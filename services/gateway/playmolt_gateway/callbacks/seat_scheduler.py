@@ -1,4 +1,4 @@
-"""Which seats this process calls agents for: it takes those that are free, and keeps saying that it holds them."""
+"""Leases seats with callbacks for this process and runs their calls."""
 
 import asyncio
 from asyncio import Task
@@ -9,52 +9,52 @@ from typing import Final
 from playmolt_core.effects.callbacks.seats import HELD_SECONDS, SeatKey
 from playmolt_core.ops.telemetry import log, where
 
-from playmolt_gateway.callbacks.seat_calls import Caller, SeatCalls
-from playmolt_gateway.ports import AWAY, Accounts, Callbacks, GatewayBus
+from playmolt_gateway.callbacks.seat_calls import SeatCalls, ServerClient
+from playmolt_gateway.ports import UNAVAILABLE_ERRORS, Accounts, Callbacks, GatewayBus
 from playmolt_gateway.request.checked_request import reason
 
 _log = log("callbacks")
-LOOK_SECONDS: Final = 0.5
+POLL_SECONDS: Final = 0.5
 SEATS: Final = 2_000
-"""Seats that one process holds; the rest is left to others."""
+"""The maximum of seats that one process leases."""
 _TAKEN_AT_ONCE: Final = 100
 _RENEWED_BEFORE: Final = HELD_SECONDS * 2 / 3
 _GIVEN_BACK_SECONDS: Final = 3.0
 
 
-class Calling:
-    def __init__(self, bus: GatewayBus, accounts: Accounts, callbacks: Callbacks, caller: Caller) -> None:
+class SeatScheduler:
+    def __init__(self, bus: GatewayBus, accounts: Accounts, callbacks: Callbacks, caller: ServerClient) -> None:
         self._bus = bus
         self._accounts = accounts
         self._callbacks = callbacks
         self._caller = caller
         self._seats: dict[SeatKey, Task[None]] = {}
         self._held_until = 0.0
-        """When the first of the leases ends that nobody renews."""
+        """When the leases end unless they are renewed."""
 
     @asynccontextmanager
     async def under_way(self) -> AsyncIterator[None]:
-        """Call agents while the body runs; then give the seats to others, calls under way among them."""
-        looking = asyncio.create_task(self._look_forever())
+        """Call agents while the body runs; then cancel the calls and release the seats."""
+        polling = asyncio.create_task(self._poll_forever())
         try:
             yield
         finally:
-            looking.cancel()
+            polling.cancel()
             with suppress(asyncio.CancelledError):
-                await looking
+                await polling
             await self._give_back()
 
-    async def _look_forever(self) -> None:
+    async def _poll_forever(self) -> None:
         while True:
             try:
-                await self.look()
-            except AWAY as error:
+                await self.poll()
+            except UNAVAILABLE_ERRORS as error:
                 _log.warning("callbacks_away", detail=reason(error))
-                self._let_go_in_time()
-            await asyncio.sleep(LOOK_SECONDS)
+                self._cancel_expired()
+            await asyncio.sleep(POLL_SECONDS)
 
-    async def look(self) -> None:
-        """Go on holding what is held, and take what is free."""
+    async def poll(self) -> None:
+        """Renew the leases and claim free seats."""
         clock = asyncio.get_running_loop().time
         if not self._seats:
             self._held_until = clock() + HELD_SECONDS
@@ -70,7 +70,7 @@ class Calling:
                 self._begin(key)
 
     def _begin(self, key: SeatKey) -> None:
-        if (before := self._seats.get(key)) is not None:  # its lease had ended, and nobody took it meanwhile
+        if (before := self._seats.get(key)) is not None:  # its lease had expired and was claimed again
             before.cancel()
         task = asyncio.create_task(self._call(key))
         self._seats[key] = task
@@ -83,11 +83,11 @@ class Calling:
     async def _call(self, key: SeatKey) -> None:
         try:
             await SeatCalls(self._bus, self._accounts, self._callbacks, self._caller, *key).run()
-        except Exception as error:  # a bug: the other seats are called on, and this one again when its lease has ended
+        except Exception as error:  # a bug: other seats continue, and this one is retried when its lease expires
             _log.error("callback_failed", game=key[1], error=type(error).__name__, traceback=where(error))
 
-    def _let_go_in_time(self) -> None:
-        """Nobody could be told that the seats are held: others take them when the leases end."""
+    def _cancel_expired(self) -> None:
+        """Cancel all calls once the leases have expired without renewal: other processes may claim the seats."""
         if asyncio.get_running_loop().time() >= self._held_until:
             for task in self._seats.values():
                 task.cancel()
@@ -96,7 +96,7 @@ class Calling:
         held = dict(self._seats)
         for task in held.values():
             task.cancel()
-        with suppress(TimeoutError, *AWAY):
+        with suppress(TimeoutError, *UNAVAILABLE_ERRORS):
             async with asyncio.timeout(_GIVEN_BACK_SECONDS):
                 await asyncio.gather(*held.values(), return_exceptions=True)
                 for key in held:
