@@ -29,11 +29,11 @@ class EffectScenario(Scenario[S]):
         self.submitted: dict[str, Accepted | Refused] = {}
 
     async def carried_out(self, **workers: Worker) -> Self:
-        """Let a runner that has heard of nothing yet take up what is due, by kind of effect, and finish it."""
+        """Let a new runner carry out and finish all due effects."""
         runner = EffectRunner(
             self.decider, cast("EventLog", self), self, self.submit, workers=workers, leases=self.leases
         )
-        await runner.look(self.now)
+        await runner.poll(self.now)
         await runner.stop(_PATIENCE_SECONDS)
         return self
 

@@ -1,4 +1,4 @@
-"""An effect in a worker's hands."""
+"""An effect under a lease, as passed to its worker."""
 
 import hashlib
 from collections.abc import Awaitable, Callable
@@ -11,29 +11,28 @@ from playmolt_core.game.decider import Accepted, Command, Effect, Refused
 from playmolt_core.game.fold import Snapshot
 
 Submit = Callable[[str, Command, str], Awaitable[Accepted | Refused]]
-"""Commits a command of (stream, command, command id) and says what came of it. The same id commits once.
+"""Commits a command, given (stream, command, command id), and returns the result. The same id commits only once.
 
-Refused with `Code.UNAVAILABLE` says that the engine is busy or its log is away: whether it was stored is unknown.
+Refused with `Code.UNAVAILABLE`: the engine is busy or its log unavailable, and it is unknown whether it was stored.
 """
 
 
 class CommittedStreams(Protocol):
     def present(self, stream: str) -> Snapshot | None:
-        """A stream as this engine last committed it, if it is in memory."""
+        """A stream as last committed by this engine, if it is in memory."""
         ...
 
     async def snapshot(self, stream: str) -> Snapshot | None:
-        """A stream as committed now; None when it is unknown. Raises Archived and LogUnavailable."""
+        """A stream as committed now; None if it does not exist. Raises Archived and LogUnavailable."""
         ...
 
 
 def effect_command_id(effect_id: str, step: str = "") -> str:
-    """The command id in which an effect, or a step on the way to it, ends.
+    """The id of the command that completes an effect, or one of its steps.
 
     It is the same on every replica, so that a second answer is a duplicate.
     """
-    # "wish" is what effects were called when the first ids were stored.
-    return hashlib.sha256(f"wish/{effect_id}{'/' if step else ''}{step}".encode()).hexdigest()[:32]
+    return hashlib.sha256(f"effect/{effect_id}{'/' if step else ''}{step}".encode()).hexdigest()[:32]
 
 
 class CommandRefused(Exception):
@@ -43,7 +42,7 @@ class CommandRefused(Exception):
 
 
 class LeasedEffect:
-    """An effect that this worker alone carries out now. `attempt` is 1 plus the workers that were lost with it.
+    """An effect that only this worker carries out now. `attempt` is 1 plus the number of workers that were lost.
 
     `snapshot` is the stream as read under the lease.
     """
@@ -68,28 +67,28 @@ class LeasedEffect:
 
     @property
     def payload(self) -> Any:
-        """What the worker needs, of the game's own type for this kind of effect."""
+        """The input of the worker, of the game's own type for this kind of effect."""
         return self.effect.payload
 
     @property
     def stopping(self) -> bool:
-        """Whether this process ends: take up nothing more under this lease."""
+        """Whether this process is stopping: start no further effect under this lease."""
         return self._stopping()
 
     async def present(self) -> Snapshot:
         """The stream as committed now. Raises LogUnavailable."""
         snapshot = self._streams.present(self.stream) or await self._streams.snapshot(self.stream)
         if snapshot is None:
-            raise RuntimeError("a stream with an effect does not vanish")
+            raise RuntimeError("the stream of an effect is missing")
         return snapshot
 
     async def submit(
         self, command: Command, step: str = "", *, effect: Effect | None = None, to: tuple[Submit, str] | None = None
     ) -> None:
-        """Commit a command; without `step` it is the one that the effect ends in. The same step commits once.
+        """Commit a command; without `step`, the one that completes the effect. The same step commits only once.
 
-        `effect` is one that follows under the same lease, `to` names another stream and how to submit to it. Raises
-        CommandRefused when the rules refuse it, LogUnavailable when the log is away: whether it was stored is unknown.
+        `effect` is a following effect under the same lease; `to` is another stream and how to submit to it. Raises
+        CommandRefused if the rules refuse it, and LogUnavailable if it is unknown whether it was stored.
         """
         submit, stream = to or (self._submit, self.stream)
         outcome = await submit(stream, command, effect_command_id((effect or self.effect).id, step))
@@ -101,5 +100,5 @@ class LeasedEffect:
 
 
 Worker = Callable[[LeasedEffect], Awaitable[None]]
-"""Carries out an effect and submits the command that it ends in. It bounds its own waits. What it raises is logged, and
-the effect taken up again later."""
+"""Carries out an effect and submits the command that completes it, with its own timeouts. Exceptions are logged, and
+the effect is retried later."""

@@ -1,6 +1,6 @@
-"""A effect is taken under a lease, so that of many workers one fulfils it and money is not spent twice.
+"""Leases on effects, so that only one of many workers carries out an effect and money is not spent twice.
 
-`MemoryLeases` is the twin of `playmolt_core.effects.postgres`; both pass one contract suite.
+`MemoryLeases` is the in-memory counterpart of `playmolt_core.effects.postgres`; both pass one contract suite.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from playmolt_core.db.errors import LogUnavailable
 
 
 class Lease(msgspec.Struct, frozen=True):
-    """An effect in somebody's hands. `attempt` is 1 plus the number of holders that were lost with it."""
+    """A lease on an effect. `attempt` is 1 plus the number of earlier holders that were lost."""
 
     effect_id: str
     holder: str
@@ -23,37 +23,37 @@ class Lease(msgspec.Struct, frozen=True):
 
 
 class LeaseLost(Exception):
-    """The lease ended while the work was under way; the work was cancelled, because another worker may do it now."""
+    """The lease ended during the work, which was cancelled, because another worker may do it now."""
 
 
 class Leases(Protocol):
-    """Every method raises LogUnavailable when the database is away.
+    """All methods raise LogUnavailable.
 
-    A holder reads the game again after taking a lease: the effect may have been fulfilled and released a moment before.
+    A holder must read the game again after taking a lease, because the effect may have been completed just before.
     """
 
     async def take(self, effect_id: str, holder: str, seconds: float) -> Lease | None:
-        """Take an effect for `seconds`; None while anybody holds it, the same holder included."""
+        """Take a lease for `seconds`; None while it is held, even by the same holder."""
         ...
 
     async def extend(self, lease: Lease, seconds: float) -> bool:
-        """Hold on for `seconds` from now; False when the lease has ended."""
+        """Extend the lease to `seconds` from now; False if it has ended."""
         ...
 
     async def release(self, lease: Lease, *, lost: bool) -> bool:
-        """Give an effect back at once; False when the lease has ended and somebody else took it.
+        """Release the lease; False if it has ended and another holder took it.
 
-        `lost` False forgets the effect, whose answer is in the log or which is no longer wanted. `lost` True leaves it
-        to the next holder as the next attempt: a call may have been paid for.
+        `lost` False deletes it, because the effect is completed or no longer needed. `lost` True leaves the effect to
+        the next holder as the next attempt, because a call may already be paid.
         """
         ...
 
 
 @asynccontextmanager
 async def holding(leases: Leases, lease: Lease, seconds: float) -> AsyncIterator[Lease]:
-    """Keep a lease of `seconds` alive while the body runs, then release it: as done, or as lost when the body raises.
+    """Extend a lease of `seconds` while the body runs, then release it: as done, or as lost if the body raises.
 
-    Cancels the body and raises LeaseLost when the lease ends, also when the database was away for that long.
+    Cancels the body and raises LeaseLost if the lease ends, for example because the database was unavailable.
     """
     try:
         async with asyncio.timeout(None) as scope:
@@ -70,7 +70,7 @@ async def holding(leases: Leases, lease: Lease, seconds: float) -> AsyncIterator
         if isinstance(error, TimeoutError) and scope.expired():
             raise LeaseLost(f"the lease on {lease.effect_id} ended during attempt {lease.attempt}") from error
         raise
-    with suppress(LogUnavailable):  # it ends by itself, and who takes the effect then finds its answer in the log
+    with suppress(LogUnavailable):  # it expires, and the next holder finds the answer in the log
         await leases.release(lease, lost=False)
 
 
@@ -90,7 +90,7 @@ async def _beat(leases: Leases, lease: Lease, seconds: float, scope: asyncio.Tim
             return
 
 
-class _Held(msgspec.Struct):
+class _LeaseEntry(msgspec.Struct):
     lease: Lease
     until: float
 
@@ -98,14 +98,14 @@ class _Held(msgspec.Struct):
 class MemoryLeases:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._held: dict[str, _Held] = {}
+        self._held: dict[str, _LeaseEntry] = {}
 
     async def take(self, effect_id: str, holder: str, seconds: float) -> Lease | None:
         now, before = self._clock(), self._held.get(effect_id)
         if before is not None and before.until > now:
             return None
         lease = Lease(effect_id, holder, before.lease.attempt + 1 if before else 1)
-        self._held[effect_id] = _Held(lease, now + seconds)
+        self._held[effect_id] = _LeaseEntry(lease, now + seconds)
         return lease
 
     async def extend(self, lease: Lease, seconds: float) -> bool:

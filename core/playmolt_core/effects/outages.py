@@ -1,6 +1,6 @@
-"""When the platform could take no actions: what a deadline has to know before it takes a bot for silent.
+"""Times in which the platform could not accept actions, so that deadlines do not blame bots for outages.
 
-`MemoryOutages` is the twin of `playmolt_core.effects.postgres`; both pass one contract suite.
+`MemoryOutages` is the in-memory counterpart of `playmolt_core.effects.postgres`; both pass one contract suite.
 """
 
 import asyncio
@@ -13,28 +13,28 @@ from playmolt_core.db.errors import LogUnavailable
 
 BEAT_SECONDS: Final = 1.0
 SILENCE_SECONDS: Final = 3.0
-"""No engine of a type has said for so long that it takes actions: an outage."""
+"""If no engine of a type has reported for so long that it accepts actions, it is an outage."""
 
 
 class Outages(Protocol):
-    """Every method raises LogUnavailable when the database is away."""
+    """All methods raise LogUnavailable."""
 
     async def beat(self, game: str) -> None:
-        """Say that actions of a game type are taken now."""
+        """Report that actions of a game type are accepted now."""
         ...
 
     async def lost(self, game: str, since: datetime) -> float | None:
-        """The seconds since then in which none could be taken; None while none can."""
+        """The seconds since then in which actions could not be accepted; None during an outage."""
         ...
 
 
 async def beating(outages: Outages, game: str, able: Callable[[], Awaitable[bool]]) -> None:
-    """Say for ever that actions are taken, while they are."""
+    """Report periodically that actions are accepted, while they are."""
     while True:
         try:
             if await able():
                 await outages.beat(game)
-        except LogUnavailable:  # then none are taken
+        except LogUnavailable:  # no actions are accepted now
             pass
         await asyncio.sleep(BEAT_SECONDS)
 

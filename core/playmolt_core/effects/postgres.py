@@ -1,4 +1,4 @@
-"""Leases on effects over all replicas, on the database's clock."""
+"""Leases and outages across all replicas, on the database's clock."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ _LEASES = queries("leases")
 
 
 class PgLeases:
-    """`Leases` in Postgres. Every method raises LogUnavailable when the database is away."""
+    """`Leases` in Postgres. All methods raise LogUnavailable."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool

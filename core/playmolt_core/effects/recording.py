@@ -1,4 +1,4 @@
-"""What models were asked and answered, into the log of the stream that asked."""
+"""Records model calls in the log of the stream that made them."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
@@ -9,23 +9,24 @@ from playmolt_core.llm.attempts import recorded
 from playmolt_core.llm.port import TURN_HEADER, Attempt
 
 AsCommand = Callable[[str, str, dict[str, Any]], Command]
-"""Makes the command that stores an attempt, of the turn's name, its kind (`ask`, `repair` …) and the attempt."""
+"""Creates the command that stores an attempt, given the turn's name, its kind (`ask`, `repair` …) and the attempt."""
 
 KeepTexts = Callable[[str, Iterable[str]], Awaitable[object]]
-"""Keeps texts of a stream that are too long for a record, each under its SHA-256."""
+"""Stores texts of a stream that are too long for a record, by SHA-256."""
 
 
 def recorder(leased: LeasedEffect, keep: KeepTexts, as_command: AsCommand) -> Callable[[Attempt], Awaitable[None]]:
-    """What stores each attempt before the next request; the lease's number tells those of a lost worker apart."""
+    """Returns a function that stores each attempt before the next request. Ids include the number of the lease attempt,
+    which distinguishes them from those of a lost worker."""
     count = 0
 
     async def record(attempt: Attempt) -> None:
         nonlocal count
         count += 1
         _, name, kind = attempt.headers[TURN_HEADER].split(" ")
-        fields, kept_apart = recorded(attempt)
-        if kept_apart is not None:
-            await keep(leased.stream, [kept_apart])
+        fields, separate_text = recorded(attempt)
+        if separate_text is not None:
+            await keep(leased.stream, [separate_text])
         await leased.submit(as_command(name, kind, fields), f"attempt/{leased.attempt}/{count}")
 
     return record

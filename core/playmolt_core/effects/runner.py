@@ -1,6 +1,6 @@
 """Runs pending effects: due deadlines, and workers under leases.
 
-Every replica looks, and hears of its own commits at once; the log lets one answer to an effect through.
+Every replica polls the log and is notified of its own commits; the log accepts only one answer per effect.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from playmolt_core.ops.telemetry import log, where
 from playmolt_core.vault.vault import Erased
 
 _log = log("effects")
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 _AT_ONCE = 500
 _DEADLINE = "deadline"
 LEASE_SECONDS = 15.0
@@ -39,7 +39,7 @@ _DRAIN_SECONDS = 5.0
 
 
 class EffectRunner:
-    """Has effects carried out when they are due. `workers` maps a kind to who does it, under a lease each."""
+    """Carries out effects when they are due. `workers` maps a kind to its worker; each effect runs under a lease."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class EffectRunner:
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._stopping = False
         if self._workers:
-            on_due(self._hear)
+            on_due(self._check_committed)
 
     @property
     def under_way(self) -> int:
@@ -74,18 +74,18 @@ class EffectRunner:
 
     async def run(self) -> None:
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
             try:
-                await self.look(datetime.now(UTC))
+                await self.poll(datetime.now(UTC))
             except LogUnavailable as error:
                 _log.warning("log_away", detail=str(error)[:300])
 
-    async def look(self, now: datetime) -> None:
+    async def poll(self, now: datetime) -> None:
         for stream in await self._log.due(self._decider.game, now, _AT_ONCE):
-            await self._look_at(stream, now)
+            await self._check(stream, now)
 
     async def stop(self, drain_seconds: float = _DRAIN_SECONDS) -> None:
-        """Take up no more effects; finish what is in hand if it is quick, else leave it to the next holder."""
+        """Start no more effects. Finish running ones if they are quick, otherwise leave them to the next holder."""
         self._stopping = True
         tasks = list(self._under_way.values())
         if tasks:
@@ -96,20 +96,20 @@ class EffectRunner:
             async with asyncio.timeout(1):
                 await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _hear(self, stream: str) -> None:
-        """Look at a stream right after its commit, without asking the log: memory is as new as the commit."""
+    def _check_committed(self, stream: str) -> None:
+        """Check a stream right after its commit, without reading the log, because memory is up to date."""
         snapshot = self._streams.present(stream)
         if snapshot is not None:
             self._take_up_all(stream, snapshot, datetime.now(UTC))
 
-    async def _look_at(self, stream: str, now: datetime) -> None:
+    async def _check(self, stream: str, now: datetime) -> None:
         try:
             snapshot = await self._streams.snapshot(stream)
         except LogUnavailable:
             raise
         except (Archived, Erased):
-            return  # since it was found to be due
-        except Exception as error:  # a stored event that does not fold: the other games go on
+            return  # archived or erased since the poll
+        except Exception as error:  # a stored event that does not fold: other games continue
             _log.error("stream_unreadable", stream=stream, error=type(error).__name__, traceback=where(error))
             return
         if snapshot is not None:
@@ -120,7 +120,7 @@ class EffectRunner:
             return
         try:
             effects = self._decider.effects(snapshot.state)
-        except Exception as error:  # a bug in rules: neither the commit that told of it nor other games may end with it
+        except Exception as error:  # a bug in rules must not affect the commit or other games
             _log.error("effects_unreadable", stream=stream, error=type(error).__name__, traceback=where(error))
             return
         for effect in effects:
@@ -152,7 +152,7 @@ class EffectRunner:
             _log.warning("deadline_refused", stream=stream, code=passed.code.wire)
 
     async def _lost(self, effect: Effect) -> float | None:
-        """For how many seconds nobody could act since a deadline runs; None while nobody can, and while unknown."""
+        """The seconds in which agents could not act since the deadline began; None during an outage or if unknown."""
         if self._outages is None or not isinstance(effect.payload, datetime):
             return 0
         try:
@@ -162,7 +162,7 @@ class EffectRunner:
             return None
 
     async def _fulfil(self, stream: str, effect: Effect, worker: Worker, leases: Leases) -> None:
-        """Fulfil an effect under its lease. What goes wrong is tried again, ever more slowly, as the next attempt."""
+        """Carry out an effect under its lease; failures are retried with a growing pause, as the next attempt."""
         attempt = 1
         try:
             async with self._room:
@@ -184,10 +184,10 @@ class EffectRunner:
         except CommandRefused as refused:
             _log.warning("effect_refused", stream=stream, kind=effect.kind, detail=str(refused))
         except (Archived, Erased):
-            return  # nothing is owed any more
+            return  # no effects remain
         except (LogUnavailable, LeaseLost) as error:
             _log.warning("effect_put_off", stream=stream, kind=effect.kind, error=type(error).__name__)
-        except Exception as error:  # a bug in a worker must not take the other games of this engine down
+        except Exception as error:  # a bug in a worker must not affect other games of this engine
             _log.error(
                 "worker_failed", stream=stream, kind=effect.kind, error=type(error).__name__, traceback=where(error)
             )

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, read_stream
 from playmolt_core.game.fold import Snapshot
-from playmolt_core.game.lobby import Lobby, LobbyRules, kept_lobby, lobby_kept
+from playmolt_core.game.lobby import Lobby, LobbyRules, decode_lobby, encode_lobby
 from playmolt_core.log.folding import fold
 from playmolt_core.log.port import EventLog, StoredSnapshot
 
@@ -26,7 +26,7 @@ def outgrown(entry: CachedStream) -> bool:
 async def read_lobby(log: EventLog, stream: str, game: str) -> CachedStream:
     """Read the lobby of a game, and store a snapshot if the last one is old. Raises LogUnavailable."""
     kept = await log.snapshot(stream)
-    start = lobby_kept(kept.version, kept.state) if kept else None
+    start = decode_lobby(kept.version, kept.state) if kept else None
     stored = await log.facts(stream, start.version if start else 0, commands=start is None)
     if stored is None:
         return fresh_stream(_RULES, stream)
@@ -35,7 +35,7 @@ async def read_lobby(log: EventLog, stream: str, game: str) -> CachedStream:
     lobby, head = fold(_RULES, stream, stored, start=start), stored.head
     if head.version - (start.version if start else 0) >= SNAPSHOT_EVERY:
         lobby = _without_ended(lobby, await _running(log, game))
-        await log.keep_snapshot(stream, StoredSnapshot(head.version, head.hash, kept_lobby(lobby)))
+        await log.keep_snapshot(stream, StoredSnapshot(head.version, head.hash, encode_lobby(lobby)))
     snapshot = Snapshot(lobby, head.version, head.hash, head.at, _RULES.summary(lobby))
     return CachedStream(_RULES, stream, snapshot, set(), since=head.version)
 

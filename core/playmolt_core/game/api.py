@@ -1,6 +1,6 @@
-"""The calls a game has of its own (legal, jury, Agora): declared in `schemas`, answered here, pure like rules.
+"""A game's own routes (legal, jury, Agora): declared in `schemas`, answered here, pure like rules.
 
-The gateway mounts the routes and passes them on as they come; the engine looks after streams, commits and repeats.
+The gateway mounts and forwards the routes; the engine handles streams, commits and repeats.
 """
 
 from abc import ABC, abstractmethod
@@ -16,11 +16,11 @@ S_contra = TypeVar("S_contra", contravariant=True)
 
 
 class ApiRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of a route.
+    """A call of a route.
 
-    `route` is the route's name, `stream` the session it is about (the one to open, where it opens one), `params` the
-    other parts of the path, `body` any JSON value as it came. `command_id` is 32 hex digits, the same on every repeat.
-    `seed` is a fresh decimal string for what has to be drawn.
+    `route` is the route's name, `stream` the session (the new one, if the route opens one), `params` the other path
+    parameters, `body` any JSON value. `command_id` is 32 hex digits, the same on every repeat. `seed` is a fresh
+    decimal string for random draws.
     """
 
     route: str
@@ -39,10 +39,10 @@ class ApiRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApiReply(msgspec.Struct, frozen=True):
-    """An answer: a status with a body, JSON unless `content_type` says otherwise.
+    """An answer: a status and a body, which is JSON unless `content_type` is set.
 
-    202 means that an effect is still to be fulfilled: the gateway asks again, with the same `command_id`, whenever the
-    session moves on, for up to 20 seconds, and passes on what it has then.
+    202 means that an effect is pending: the gateway repeats the call with the same `command_id` whenever the session
+    advances, for up to 20 seconds, and returns the latest answer.
     """
 
     body: msgspec.Struct | Mapping[str, Any] | Sequence[Any] | bytes
@@ -51,44 +51,44 @@ class ApiReply(msgspec.Struct, frozen=True):
 
 
 class Linked(msgspec.Struct, frozen=True):
-    """A command for another stream of the same game, to be committed in the same unit."""
+    """A command for another stream of the same game, committed in the same unit."""
 
     stream: str
     command: Command
 
 
 class GameApi(ABC, Generic[S_contra]):
-    """What serves the routes of one game. Every method is pure and total, like the decider's."""
+    """The routes of one game. All methods are pure and total, like the decider's."""
 
     opens: ClassVar[frozenset[str]] = frozenset()
-    """Names of routes that open a session; their stream is fresh."""
+    """Names of routes that open a session; their stream is new."""
     writes: ClassVar[frozenset[str]] = frozenset()
-    """Names of all routes that change something; those of `opens` are among them."""
+    """Names of all routes that change something, including those of `opens`."""
     slow: ClassVar[frozenset[str]] = frozenset()
-    """Names of routes whose `answer` takes long (rendering); the engine runs them beside its loop."""
+    """Names of routes with a slow `answer` (rendering); the engine runs them in a thread."""
     lists: ClassVar[frozenset[str]] = frozenset()
-    """Names of routes that are answered over the caller's sessions: `many` gets their states."""
+    """Names of routes about all of the caller's sessions; `many` answers them."""
 
     unbound: ClassVar[frozenset[str]] = frozenset()
-    """Names of routes about no session: what the process fetches for them is the whole answer."""
+    """Names of routes without a session; the process fetches their whole answer."""
 
     @abstractmethod
     def command(self, state: S_contra, request: ApiRequest) -> Command | Refused | None:
-        """The command of a writing route; None when this call of it changes nothing (a dry run).
+        """The command of a writing route; None if this call changes nothing (a dry run).
 
-        Whoever may not know of the session gets NOT_FOUND.
+        Callers that may not see the session get NOT_FOUND.
         """
 
     def linked(self, before: S_contra, after: S_contra) -> Linked | None:
-        """What a change of a session brings about in another one."""
+        """The command that a change of a session causes for another session."""
 
     def leads_to(self, state: S_contra) -> str | None:
-        """The session that was begun from this one with what stood in it."""
+        """The session that continues this one with its data."""
 
     @abstractmethod
     def answer(self, state: S_contra, request: ApiRequest) -> ApiReply | Refused:
-        """The answer of a route: of a writing one from the state right after its events, else from the present one."""
+        """The answer of a route: from the state after its events for a writing route, else from the current state."""
 
     @abstractmethod
     def many(self, states: Sequence[S_contra | ErasedSession], request: ApiRequest) -> ApiReply | Refused:
-        """The answer of a route about the caller's sessions, newest first; of an erased one no state is left."""
+        """The answer of a route about the caller's sessions, newest first; erased sessions have no state."""

@@ -1,4 +1,4 @@
-"""What a game is: a pure decider (DESIGN.md, One idea). Nothing in here or behind it reads a clock or does I/O."""
+"""The decider of a game (DESIGN.md, One idea): pure, without clock and I/O."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -12,18 +12,18 @@ from playmolt_schemas.identity import NO_IDENTITY, Identity
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """A stored fact. Its class gives the log's `type` and `schema_version`; both are the storage format for ever."""
+    """A stored fact. `type` and `schema_version` of its class are part of the storage format."""
 
     type: ClassVar[str]
     schema_version: ClassVar[int] = 1
     closes: ClassVar[bool] = False
-    """Whether the feed of the game ends with this event."""
+    """Whether the game's feed ends with this event."""
     rests: ClassVar[bool] = False
-    """Whether the game is over while this event is its last, although it can be opened again."""
+    """Whether the game counts as over while this is its last event, although it can be reopened."""
 
 
 def stored_types(*events: type[Event]) -> Mapping[tuple[str, int], type[Event]]:
-    """The class that reads each stored (type, schema_version); ValueError when two classes claim the same."""
+    """Stored (type, schema_version) → event class. Raises ValueError for duplicates."""
     readers = {(event.type, event.schema_version): event for event in events}
     if len(readers) < len(events):
         raise ValueError(f"two of {[event.__qualname__ for event in events]} have the same type and version")
@@ -31,10 +31,10 @@ def stored_types(*events: type[Event]) -> Mapping[tuple[str, int], type[Event]]:
 
 
 class Command(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Something that is asked of a game; it may be refused."""
+    """A request to a game, which may be refused."""
 
     gathered: tuple[Fault, ...] = ()
-    """What refusals before it count as, told where it ends a game: stored with the first event that it comes to."""
+    """Faults of earlier refusals, given when a command ends the game; stored with its first event."""
 
 
 class Create(Command, frozen=True, kw_only=True):
@@ -53,26 +53,26 @@ class Join(Command, frozen=True, kw_only=True):
 
 
 class Leave(Command, frozen=True, kw_only=True):
-    """Give the seat back while the game waits."""
+    """Leave the game before it starts."""
 
     agent_id: str
 
 
 class Act(Command, frozen=True, kw_only=True):
-    """An agent's action: any JSON value, as it came; the rules check it in the order of api.md."""
+    """An agent's action: any JSON value; the rules check it in the order of api.md."""
 
     agent_id: str
     action: Any
 
 
 class Resign(Command, frozen=True, kw_only=True):
-    """Give the game up while it is played."""
+    """Resign from a running game."""
 
     agent_id: str
 
 
 class Forfeit(Command, frozen=True, kw_only=True):
-    """Let the present submission go, and say through whom it is missing."""
+    """Skip the current submission, with the reason."""
 
     agent_id: str
     kind: Literal["bot", "provider"]
@@ -81,11 +81,11 @@ class Forfeit(Command, frozen=True, kw_only=True):
 
 
 class DeadlinePassed(Command, frozen=True, kw_only=True):
-    """The due time of an effect has come."""
+    """An effect is due."""
 
     effect_id: str
     lost_ms: int = 0
-    """For how long the platform could take no actions since what it waits for began."""
+    """For how long the platform could not accept actions since the deadline started."""
 
 
 class EndGame(Command, frozen=True, kw_only=True):
@@ -95,34 +95,34 @@ class EndGame(Command, frozen=True, kw_only=True):
 
 
 class Accepted(msgspec.Struct, frozen=True, gc=False):
-    """What happened, in order. No events: the command was in order and changes nothing (a pass)."""
+    """The events, in order. No events: the command is valid and changes nothing (a pass)."""
 
     events: tuple[Event, ...] = ()
     states: tuple[Any, ...] = ()
-    """The state after each event, where deciding took folding them; else empty, and the engine folds them."""
+    """The state after each event, if the decider folded them; otherwise empty, and the engine folds them."""
     passed: bool = False
-    """Whether the command itself changes nothing, whatever its coming brought about."""
+    """Whether the command itself changes nothing, although its arrival caused events."""
 
 
 class Refused(msgspec.Struct, frozen=True, gc=False):
-    """Why not, and what to do next."""
+    """A refusal: the problem and what to do next."""
 
     code: Code
     detail: str
     errors: tuple[FieldFault, ...] = ()
     events: tuple[Event, ...] = ()
-    """What its coming brought about all the same: stored before the refusal is told."""
+    """Events to store although the command is refused."""
     fault: Fault | None = None
-    """What it counts as, where no event of its own says so."""
+    """The fault that it counts as, if no event counts it."""
     game_id: str = ""
-    """The game that stands in the way."""
+    """The game in which the agent already has a seat."""
 
 
 Decision = Accepted | Refused
 
 
 class Viewer(msgspec.Struct, frozen=True, gc=False):
-    """Who looks: an agent, or anybody (`agent_id` None)."""
+    """The viewer: an agent, or a spectator (`agent_id` None)."""
 
     agent_id: str | None = None
 
@@ -131,21 +131,20 @@ PUBLIC = Viewer()
 
 
 class Effect(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Work outside that a game waits for. `id` follows from the state, so it is the same after a crash."""
+    """External work that a game waits for. `id` is derived from the state, so it is the same after a crash."""
 
     id: str
     kind: str
     due: datetime
-    """When it is to be carried out: a deadline's time, or the moment the effect arose for work to be done at once."""
+    """When to carry it out: the time of a deadline, or for immediate work the time of its creation."""
     lease: str = ""
-    """Under what name a worker takes it, "" for its id. Effects that follow one another under one name can be carried
-    out under one lease."""
+    """The name of its lease; "" for its id. Successive effects with the same name can run under one lease."""
     payload: Any = None
-    """What its worker needs to do it, and no more: the game's own type for the kind. For a deadline: since when."""
+    """The input of its worker, of the game's own type for the kind. For a deadline: its start."""
 
 
 class AllowedAction(msgspec.Struct, frozen=True):
-    """An action type that an agent may send now, with the JSON Schema of its body."""
+    """An action type that is allowed now, with the JSON Schema of its body."""
 
     type: str
     schema: Mapping[str, Any]
@@ -155,22 +154,22 @@ S = TypeVar("S")
 
 
 class Decider(Protocol[S]):
-    """The rules of one game. Every method is pure and total: a refusal is a value, an exception is a bug."""
+    """The rules of a game. All methods are pure and total: a refusal is a value, an exception is a bug."""
 
     game: str
     """The id prefix and `gameType`."""
     rules_version: int
     content_version: str
-    """Changes whenever a content file does (a digest of them)."""
+    """A digest of the content files."""
     needed: int
-    """How many seats fill a game."""
+    """The number of seats of a full game."""
     events: Mapping[tuple[str, int], type[Event]]
-    """Every stored (type, schema_version) and the class that reads it."""
+    """Stored (type, schema_version) → event class."""
     from_content: frozenset[str]
-    """The types of events that hold what was drawn from content; without that content they cannot be decided again."""
+    """Types of events with random draws from content; without that content they cannot be decided again."""
 
     def initial(self, game_id: str) -> S:
-        """The state of a game of which nothing is stored yet."""
+        """The state of a new game."""
         ...
 
     def decide(self, state: S, command: Command, at: datetime) -> Decision:
@@ -178,14 +177,14 @@ class Decider(Protocol[S]):
         ...
 
     def evolve(self, state: S, event: Event, at: datetime) -> S:
-        """Fold one event, stored at `at`, into the state. Never fails on a stored event."""
+        """Fold an event, stored at `at`, into the state. Never fails for a stored event."""
         ...
 
     def public(self, state: S, event: Event, viewer: Viewer) -> Mapping[str, Any] | msgspec.Struct | None:
-        """The flat message of an event for a viewer, without game_id, version and at; None where there is none.
+        """The flat message of an event for a viewer, without game_id, version and at; None if it has no content.
 
-        `state` is the state right after the event. This and `view` are the only sources of public bytes: a field is
-        secret until it is named here.
+        `state` is the state after the event. This and `view` are the only sources of public data: every field that
+        they do not include is secret.
         """
         ...
 
@@ -194,19 +193,19 @@ class Decider(Protocol[S]):
         ...
 
     def operator_view(self, state: S) -> Mapping[str, Any]:
-        """What the operator's page of a game adds: its `config`."""
+        """The `config` of the game for the operator."""
         ...
 
     def summary(self, state: S) -> GameSummary:
-        """The game at a glance."""
+        """The public summary of the game."""
         ...
 
     def participants(self, state: S) -> Mapping[str, str]:
-        """Agent id → name of everyone who sits in the game, in seat order."""
+        """Agent id → name of all participants, in seat order."""
         ...
 
     def resigned(self, state: S, agent_id: str) -> bool:
-        """Whether an agent who sits in the game has given it up, and may sit elsewhere."""
+        """Whether a participant has resigned and may join another game."""
         ...
 
     def fill_after(self, state: S) -> int | None:
@@ -214,39 +213,39 @@ class Decider(Protocol[S]):
         ...
 
     def lacks(self, state: S) -> str:
-        """The digest of content that a waiting game needs and this process has not: no seat of it is given here."""
+        """The digest of content that a waiting game needs and this process lacks (it gives no seats then); else ""."""
         ...
 
     def allowed_actions(self, state: S, agent_id: str) -> Sequence[AllowedAction]:
-        """What the game wants of an agent now; empty when it waits for others."""
+        """The actions that an agent may take now; empty if it is not the agent's turn."""
         ...
 
     def recovered(self, state: S, events: Sequence[Event], at: datetime) -> Iterable[Command]:
-        """The commands that may have come to stored events, of which the first is its own, likeliest first.
+        """The commands that may have caused stored events, beginning with the first one, likeliest first.
 
-        `state` is what it met. Empty where the rules cannot tell; what they can is decided again by `log check`.
+        `state` is the state before. Empty if the rules cannot recover commands; `log check` decides them again.
         """
         ...
 
     def pinned(self, decided: Event, stored: Event) -> Event:
-        """An event decided again, with what the stored one says of the rules it was played with."""
+        """An event decided again, with the inputs of the stored event, such as its rules version."""
         ...
 
     def turn_id(self, state: S, agent_id: str) -> str | None:
-        """Names what the game wants of an agent now; another name for the next question. None: nothing is asked."""
+        """Identifies the agent's current turn; None if it is not the agent's turn."""
         ...
 
     def effects(self, state: S) -> Sequence[Effect]:
-        """The work outside that the game waits for now. Asked after every step, so it must cost little."""
+        """The external work that the game waits for now. Called after every step, so it must be cheap."""
         ...
 
 
 _decoder = lru_cache(maxsize=None)(msgspec.json.Decoder)
-"""Making a decoder costs more than most events."""
+"""Cached, because creating a decoder costs more than decoding most events."""
 
 
 def read_event(decider: Decider[Any], kind: str, schema_version: int, data: bytes | msgspec.Raw) -> Event:
-    """Decode a stored event. A type that is unknown raises LookupError: an engine must not guess."""
+    """Decode a stored event. Raises LookupError for an unknown type."""
     try:
         reader = decider.events[kind, schema_version]
     except KeyError:

@@ -1,7 +1,7 @@
-"""Chance as a pure function of a game's seed and a name.
+"""Random draws as pure functions of a game's seed and a name.
 
-Each name is a stream of its own, so that a draw added later changes no other. SHA-256 in counter mode gives the bits;
-rejection keeps every outcome equally likely.
+Each name has its own random stream, so that a new draw changes no other. The bits come from SHA-256 in counter mode;
+rejection sampling makes all outcomes equally likely.
 """
 
 import hashlib
@@ -14,17 +14,17 @@ _WORD = 1 << 64
 
 
 def below(seed: str, name: str, bound: int) -> int:
-    """Draw an integer from 0 to bound - 1; bound is 1 to 2**64, anything else raises ValueError."""
+    """Draw an integer from 0 to bound - 1. Raises ValueError unless bound is 1 to 2**64."""
     return _below(_words(seed, name), bound)
 
 
 def choice(seed: str, name: str, items: Sequence[T]) -> T:
-    """Draw one item; raises ValueError when there are none."""
+    """Draw one item. Raises ValueError if there are none."""
     return items[below(seed, name, len(items))]
 
 
 def shuffle(seed: str, name: str, items: Sequence[T]) -> tuple[T, ...]:
-    """The items in a drawn order, each order equally likely."""
+    """The items in random order; all orders are equally likely."""
     words = _words(seed, name)
     shuffled = list(items)
     for last in range(len(shuffled) - 1, 0, -1):

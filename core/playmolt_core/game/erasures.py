@@ -1,4 +1,4 @@
-"""The stream of erasures: which sessions were erased, when, and on whose word. No name, no agent's id, no text."""
+"""The stream of erasures: which sessions were erased, when, and who requested it; without personal data."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -19,7 +19,7 @@ SessionKind = Literal["legal", "jury"]
 
 
 class SessionErased(Event, frozen=True, kw_only=True):
-    """A session can be read no more. `version` and `hash` are those of its last record."""
+    """A session was erased. `version` and `hash` are those of its last record."""
 
     type: ClassVar[str] = "session_erased"
     rests: ClassVar[bool] = True
@@ -34,13 +34,13 @@ _read = msgspec.json.Decoder(SessionErased).decode
 
 
 def erasure_in(record: Record) -> SessionErased | None:
-    """The erasure that a record of a log tells of. Raises MsgspecError for one that is none of ours."""
-    told = record.stream == STREAM and record.type == SessionErased.type
-    return _read(record.data) if told else None
+    """The erasure in a record, if it is one. Raises MsgspecError for an invalid record."""
+    is_erasure = record.stream == STREAM and record.type == SessionErased.type
+    return _read(record.data) if is_erasure else None
 
 
 class Erasures(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """`last`: the session erased last. Which ones there are is what the records say."""
+    """`last` is the most recently erased session; the records have all of them."""
 
     version: int = 0
     last: str = ""
@@ -51,7 +51,7 @@ def _erased(_: Erasures, event: SessionErased, __: datetime) -> Changes:
 
 
 class ErasureRules(Game[Erasures]):
-    """The fold of the stream. It takes no commands: the database erases and records in one step (`log.erase`)."""
+    """The fold of the stream. It has no commands: the database erases and records in one step (`log.erase`)."""
 
     game = "erasure"
     rules_version = 1
@@ -60,7 +60,7 @@ class ErasureRules(Game[Erasures]):
     events = stored_types(SessionErased)
     folds: Mapping[type[Event], Fold] = {SessionErased: _erased}
     opening = frozenset()
-    foreign = unknown = Refused(Code.NOT_FOUND, "A session is erased with DELETE at its own address.")
+    foreign = unknown = Refused(Code.NOT_FOUND, "Erase a session with DELETE at its own path.")
 
     def __init__(self) -> None:
         super().__init__({})

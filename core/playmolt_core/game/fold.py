@@ -1,4 +1,4 @@
-"""State is the fold of events; its hash says whether two folds agree."""
+"""State as the fold of events, its hash, and snapshots."""
 
 import hashlib
 from datetime import datetime
@@ -15,14 +15,14 @@ S = TypeVar("S")
 
 _HASH_EVERY = 25
 LOBBY_HASHED = 1_024
-"""The last version at which a lobby's state is hashed: less than what a snapshot is made of."""
+"""The last version at which a lobby's state is hashed; lower than the version of any snapshot."""
 
 
 def carries_state_hash(game: str, version: int, *, closes: bool) -> bool:
-    """Whether a record is to carry the state's hash: each 25th of a game and the last one.
+    """Whether a record carries the hash of the state: every 25th record of a game and the last one.
 
-    A lobby's state grows with every agent that ever came, so it is hashed at powers of two while it is small: later an
-    engine reads it from a snapshot, which leaves out who is free again.
+    A lobby's state grows with every agent, so it is hashed only at powers of two while it is small. Later, engines read
+    it from a snapshot without free agents.
     """
     if game == "erasure":
         return True
@@ -34,14 +34,14 @@ def carries_state_hash(game: str, version: int, *, closes: bool) -> bool:
 def _plain(value: Any) -> Any:
     if isinstance(value, HashTrieMap):
         return dict(value)
-    raise NotImplementedError(f"{type(value).__name__} has no place in a state")
+    raise NotImplementedError(f"{type(value).__name__} is not allowed in a state")
 
 
 _encoder = msgspec.json.Encoder(order="sorted", enc_hook=_plain)
 
 
 def state_json(state: object) -> bytes:
-    """The state's canonical JSON, whatever order its fields are declared in."""
+    """The canonical JSON of a state, independent of the order of its fields."""
     return _encoder.encode(state)
 
 
@@ -51,12 +51,12 @@ def state_hash(state: object) -> str:
 
 
 def time_of(record: Record) -> datetime:
-    """When the engine decided the record."""
+    """The time at which the engine decided the record."""
     return datetime.fromisoformat(record.at)
 
 
 def step(decider: Decider[S], state: S, record: Record) -> S:
-    """Fold one stored record. Raises LookupError for a type that no class reads."""
+    """Fold a stored record. Raises LookupError for an unknown type."""
     event = read_event(decider, record.type, record.schema_version, record.data)
     return decider.evolve(state, event, time_of(record))
 

@@ -1,5 +1,4 @@
-"""What deciders are built on: a handler for each class of command, a fold for each class of event, and what most games
-leave as it is here."""
+"""Base class of deciders: a handler per command class, a fold per event class, and default methods."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -36,29 +35,29 @@ class Versioned(Protocol):
 S = TypeVar("S", bound=Versioned)
 
 Changes = dict[str, Any]
-"""The fields of a state that an event changes, `version` aside."""
+"""The fields of a state that an event changes, except `version`."""
 Fold = Callable[[Any, Any, datetime], Changes]
-"""Gives the changes of (state, event, when it was decided)."""
+"""Returns the changes for (state, event, time of the event)."""
 Handler = Callable[[S, Any], Decision]
 
 _replace: Callable[..., Any] = replace
-"""A state is a struct, which its Protocol cannot say."""
+"""States are structs, which their Protocol cannot express."""
 
 
 class Game(Decider[S]):
-    """A decider whose commands and events are looked up by their class, never by their parents'.
+    """A decider with handlers and folds by exact class, not by base class.
 
-    A deadline that has passed changes nothing, unless a game handles `DeadlinePassed` itself.
+    A passed deadline changes nothing unless the game handles `DeadlinePassed`.
     """
 
     folds: Mapping[type[Event], Fold]
     from_content: frozenset[str] = frozenset()
     opening: ClassVar[frozenset[type[Command]]]
-    """The commands that a stream can begin with."""
+    """The commands that can open a stream."""
     unknown: ClassVar[Refused]
-    """The refusal of any other command while nothing is stored."""
-    foreign: ClassVar[Refused] = Refused(Code.INVALID_REQUEST, "This game takes no such command.")
-    """The refusal of a command that has no handler."""
+    """The refusal of other commands for a new stream."""
+    foreign: ClassVar[Refused] = Refused(Code.INVALID_REQUEST, "This game does not support this command.")
+    """The refusal of commands without a handler."""
 
     def __init__(self, handlers: Mapping[type[Command], Handler[S]]) -> None:
         self._handlers: dict[type[Command], Handler[S]] = {DeadlinePassed: _nothing, **handlers}
@@ -76,7 +75,7 @@ class Game(Decider[S]):
         return self._completed(state, decision.events, command, at)
 
     def follow(self, state: S, command: Command) -> Event | None:
-        """The event that a state brings about by itself, in the same step as `command`; None when it waits."""
+        """The next automatic event of a state, in the same step as `command`; None if it waits."""
 
     @override
     def evolve(self, state: S, event: Event, at: datetime) -> S:
@@ -129,7 +128,7 @@ class Game(Decider[S]):
         return ()
 
     def _completed(self, state: S, decided: tuple[Event, ...], command: Command, at: datetime) -> Accepted:
-        """Fold what was decided, then what each state brings about by itself; all is one step."""
+        """Fold the decided events and all automatic events that follow, as one step."""
         evolve, follow = self.evolve, self.follow
         events, states = list(decided), []
         for event in decided:
@@ -147,8 +146,8 @@ def _nothing(_: Any, __: DeadlinePassed) -> Decision:
 
 
 def ended(command: EndGame, event: Callable[..., Event]) -> Decision:
-    """Let it end with `event(reason=…)`, the reason trimmed; refused when the reason is empty, long or unstorable."""
+    """End a game with `event(reason=…)`; refused if the trimmed reason is empty, too long or not storable."""
     reason = trimmed(command.reason)
     if fault := reason_fault(reason):
-        return Refused(Code.INVALID_REQUEST, f"Say why: reason {fault}.", faults({"reason": fault}))
+        return Refused(Code.INVALID_REQUEST, f"Invalid reason: it {fault}.", faults({"reason": fault}))
     return Accepted((event(reason=reason),))

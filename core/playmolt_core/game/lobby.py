@@ -1,7 +1,7 @@
-"""The lobby of a game type: who sits where. One stream a type; a join appends to it and to the game in one unit.
+"""The lobby of a game type: who has a seat in which game. A join appends to the lobby and to the game in one unit.
 
-It is folded like a game, so that two replicas cannot seat a sixth of five, nor one agent twice. Seats are given back
-lazily: an agent whose game is over is free, which the game itself knows; so the end of a game touches no lobby.
+It is folded like a game, so that concurrent replicas can neither overfill a game nor seat an agent twice. Seats are
+released lazily: an agent is free once its game is over, so the end of a game does not change the lobby.
 """
 
 from collections.abc import Mapping
@@ -19,14 +19,14 @@ from playmolt_core.game.game import Changes, Fold, Game
 
 
 class GameOpened(Event, frozen=True, kw_only=True):
-    """A new game takes agents."""
+    """A new game accepts agents."""
 
     type: ClassVar[str] = "game_opened"
     game_id: str
 
 
 class SeatTaken(Event, frozen=True, kw_only=True):
-    """An agent sits in a game; an older seat of the agent ends with it."""
+    """An agent took a seat in a game, which replaces an earlier seat."""
 
     type: ClassVar[str] = "seat_taken"
     agent_id: str
@@ -34,7 +34,7 @@ class SeatTaken(Event, frozen=True, kw_only=True):
 
 
 class SeatLeft(Event, frozen=True, kw_only=True):
-    """An agent gave its seat back while the game waited."""
+    """An agent left a game before it started."""
 
     type: ClassVar[str] = "seat_left"
     agent_id: str
@@ -42,40 +42,37 @@ class SeatLeft(Event, frozen=True, kw_only=True):
 
 
 class GameClosed(Event, frozen=True, kw_only=True):
-    """A game takes no more agents: it is full, or it was ended while it waited."""
+    """A game accepts no more agents: it is full, or it was aborted before it started."""
 
     type: ClassVar[str] = "game_closed"
     game_id: str
 
 
 class Lobby(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """`seats` maps an agent to the game it was last seated in; `open` lists the games that take agents."""
+    """`seats` maps an agent to its latest game; `open` lists the games that accept agents."""
 
     version: int = 0
     seats: Any = HashTrieMap()
     open: tuple[str, ...] = ()
 
     def seat_of(self, agent_id: str) -> str | None:
-        """The game an agent was last seated in; it may be over."""
+        """The latest game of an agent, which may be over."""
         return cast("str | None", self.seats.get(agent_id))
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class _LobbySnapshot(msgspec.Struct, frozen=True):
     seats: dict[str, str]
     open: tuple[str, ...]
 
 
-def kept_lobby(lobby: Lobby) -> bytes:
-    """A lobby as a snapshot keeps it."""
-    return msgspec.json.encode(_Kept(dict(lobby.seats), lobby.open))
+def encode_lobby(lobby: Lobby) -> bytes:
+    """The state of a lobby for a snapshot."""
+    return msgspec.json.encode(_LobbySnapshot(dict(lobby.seats), lobby.open))
 
 
-def lobby_kept(version: int, state: bytes) -> Lobby | None:
-    """The lobby that a snapshot kept; None for one that another release wrote otherwise."""
-    try:
-        kept = msgspec.json.decode(state, type=_Kept)
-    except msgspec.ValidationError:
-        return None
+def decode_lobby(version: int, state: bytes) -> Lobby:
+    """The lobby in a snapshot."""
+    kept = msgspec.json.decode(state, type=_LobbySnapshot)
     return Lobby(version=version, seats=HashTrieMap(kept.seats), open=kept.open)
 
 
@@ -96,9 +93,9 @@ def _closed(lobby: Lobby, event: GameClosed, _: datetime) -> Changes:
 
 
 class LobbyRules(Game[Lobby]):
-    """The fold of a lobby stream. Its decisions need the games' states and are made by `engine.writes.seating`.
+    """The fold of a lobby stream. `engine.writes.seat_planner` makes the decisions, which need the games' states.
 
-    It shows nothing but its size: its games have feeds, it has none.
+    It shows only its size; it has no feed.
     """
 
     game = "lobby"
@@ -108,7 +105,7 @@ class LobbyRules(Game[Lobby]):
     events = stored_types(GameOpened, SeatTaken, SeatLeft, GameClosed)
     folds: Mapping[type[Event], Fold] = {GameOpened: _opened, SeatTaken: _taken, SeatLeft: _left, GameClosed: _closed}
     opening = frozenset()
-    foreign = unknown = Refused(Code.NOT_FOUND, "A lobby takes no commands; join a game type instead.")
+    foreign = unknown = Refused(Code.NOT_FOUND, "A lobby accepts no commands. Join a game type instead.")
 
     def __init__(self) -> None:
         super().__init__({})

@@ -1,7 +1,7 @@
-"""A stored stream decided again: its commands, recovered from their events, and what today's rules make of them.
+"""Decides a stored stream again: recovers its commands from the events and applies today's rules.
 
-Each command is decided on the state it met. From the first that comes out otherwise on, the commands are also played
-through on what today's rules made of the ones before: so a changed payout is seen in the end of the game, too.
+Each command is decided on its stored state. From the first difference on, the commands are also applied to the state
+that today's rules produce, so that a changed payout also shows in the result of the game.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ S = TypeVar("S")
 
 
 class Fact(msgspec.Struct, frozen=True, gc=False):
-    """A stored event, the state it was folded into, and what it was stored with."""
+    """A stored event with the state before it, its version, time and command."""
 
     before: Any
     event: Event
@@ -27,7 +27,7 @@ class Fact(msgspec.Struct, frozen=True, gc=False):
 
 
 class Redecision(Generic[S]):
-    """Takes the events of one stream in their order; `finish` once there are no more."""
+    """Takes the events of one stream in order; call `finish` after the last."""
 
     def __init__(self, decider: Decider[S]) -> None:
         self._decider = decider
@@ -35,13 +35,13 @@ class Redecision(Generic[S]):
         self._step: list[Fact] = []
         self._course: S | None = None
         self._ends: tuple[Event | None, Event | None] = (None, None)
-        """How the game ended, and how it would have."""
+        """The stored end and the end under today's rules."""
         self.rules_version: int | None = None
-        """That of the stream's first event; None where it names none."""
+        """The rules version of the first event; None if it has none."""
         self.known = True
-        """Whether the game can tell its commands by their events."""
+        """Whether the game can recover its commands from events."""
         self.differs_at: int | None = None
-        """The first event that would be another."""
+        """The version of the first different event."""
 
     def take(self, fact: Fact) -> None:
         if self._step and fact.command_id != self._step[0].command_id:
@@ -56,17 +56,17 @@ class Redecision(Generic[S]):
 
     @property
     def results(self) -> bool:
-        """Whether the game would have ended otherwise, points aside."""
+        """Whether the result would differ, apart from points."""
         stored, now = map(_without_points, self._ends)
         return stored != now
 
     @property
     def points(self) -> bool:
-        """Whether somebody would have got other points."""
+        """Whether any points would differ."""
         return _points(self._ends[0]) != _points(self._ends[1])
 
     def _decide(self) -> None:
-        """Decide again what one call came to: one command, or two where a game was opened with its first seat."""
+        """Decide the command of one call again; two commands if a game was opened with its first seat."""
         step, self._step = self._step, []
         while step:
             answer = self._best(step)
@@ -88,8 +88,7 @@ class Redecision(Generic[S]):
         self._note_end(0, [fact.event for fact in step])
 
     def _best(self, step: Sequence[Fact]) -> tuple[Command, Sequence[Event], int] | None:
-        """The command that explains most of the events, the first of those that do so alike; what it comes to, and how
-        many of the events that explains."""
+        """The first command that explains the most events, with its events and the number of explained events."""
         best: tuple[Command, Sequence[Event], int] | None = None
         most = -1
         for command, decided in self._candidates(step):
@@ -109,11 +108,11 @@ class Redecision(Generic[S]):
     def _decided(self, state: S, command: Command, at: datetime) -> Sequence[Event]:
         try:
             return self._decider.decide(state, command, at).events
-        except Exception:  # rules that break on a command that was taken differ, like those that refuse it
+        except Exception:  # an exception is a difference, like a refusal
             return ()
 
     def _settled(self, decided: Sequence[Event], stored: Sequence[Event]) -> Sequence[Event]:
-        """What was decided, with what today's rules are not asked about taken from what is stored."""
+        """The decided events, with inputs such as content and rules version taken from the stored events."""
         for place, (event, before) in enumerate(zip(decided, stored, strict=False)):
             if event.type in self._decider.from_content and self._content_version != self._decider.content_version:
                 return [*decided[:place], *stored[place:]]
@@ -122,7 +121,7 @@ class Redecision(Generic[S]):
         return decided
 
     def _play_on(self, command: Command, decided: Sequence[Event], first: Fact) -> None:
-        """Play a command through under today's rules; as long as nothing differed that is what was decided anyway."""
+        """Apply a command under today's rules; the same as the decided events until the first difference."""
         if self._course is None:
             self._note_end(1, decided)
             return
@@ -141,7 +140,7 @@ class Redecision(Generic[S]):
 
 
 def _alike(decided: Sequence[Event], step: Sequence[Fact]) -> int:
-    """How many events are as they were stored."""
+    """The number of leading events that equal the stored ones."""
     for place, (event, fact) in enumerate(zip(decided, step, strict=False)):
         if event != fact.event:
             return place
@@ -155,6 +154,6 @@ def _points(end: Event | None) -> dict[str, int]:
 def _without_points(end: Event | None) -> dict[str, Any] | None:
     if end is None:
         return None
-    told = {**msgspec.to_builtins(end), "type": end.type, "faults": None}
-    told["results"] = [{**result, "points": None} for result in told.get("results", ())]
-    return told
+    fields = {**msgspec.to_builtins(end), "type": end.type, "faults": None}
+    fields["results"] = [{**result, "points": None} for result in fields.get("results", ())]
+    return fields

@@ -308,7 +308,7 @@ def clock_that_is_off(by: timedelta) -> type[datetime]:
 async def test_replicas_whose_clocks_are_apart_write_one_history(
     log: ScriptedLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Time never runs backwards in a game, whoever decides, and nobody's action is lost for it."""
+    """Time never runs backwards in a game, whoever decides, and unassigned action is lost for it."""
     engines = []
     for minutes in (-10, 10, 0):
         monkeypatch.setattr(writes, "datetime", clock_that_is_off(timedelta(minutes=minutes)))

@@ -136,5 +136,5 @@ async def test_money_holds_no_call_of_a_model_without_a_price() -> None:
         assert refused.code == "budget_spent"
         assert "input_price" in refused.detail
         free = ModelRequest(alias="local", messages=REQUEST.messages, payer="")
-        assert isinstance(await day.asks(free), Reply), "nobody's key pays for it"
+        assert isinstance(await day.asks(free), Reply), "unassigned key pays for it"
         await day.inner.close()

@@ -1,4 +1,4 @@
-"""Where a callback may go: the address a name resolves to once, which is then the one that is connected to."""
+"""Allowed addresses of callbacks. A name is resolved once, checked, and the connection uses exactly that address."""
 
 import asyncio
 import ipaddress
@@ -14,62 +14,62 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class BadAddress(ValueError):
-    """A URL that nobody calls; the message says why."""
+    """A URL that is not allowed for callbacks; the message is the reason."""
 
 
 class Target(msgspec.Struct, frozen=True):
-    """A URL as it is called: with the address in the place of the name."""
+    """A URL with the resolved address instead of the host name."""
 
     url: str
     host: str
-    """What the name was, for the header Host."""
+    """The original host, for the Host header."""
     server_name: str | None
-    """What the certificate has to name; None without TLS."""
+    """The name in the TLS certificate; None without TLS."""
 
 
 def checked(url: str, *, private: bool) -> SplitResult:
-    """A URL of the right form; `private` allows http. Raises BadAddress."""
+    """Parse and check a URL; `private` allows http. Raises BadAddress."""
     if not 1 <= len(url) <= CALLBACK_URL_CHARS:
-        raise BadAddress(f"has {len(url)} characters; 1 to {CALLBACK_URL_CHARS} are taken")
+        raise BadAddress(f"has {len(url)} characters; allowed are 1 to {CALLBACK_URL_CHARS}")
     if any(ord(char) <= 0x20 or ord(char) == 0x7F for char in url):
-        raise BadAddress("holds white space or a control")
+        raise BadAddress("contains white space or a control character")
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise BadAddress(f"is no URL: {error}") from None
+        raise BadAddress(f"is not a valid URL: {error}") from None
     schemes = ("https", "http") if private else ("https",)
     if parts.scheme not in schemes:
         raise BadAddress(f"must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}")
     if not parts.hostname or port == 0:
-        raise BadAddress("names no host")
+        raise BadAddress("has no host")
     if parts.username is not None or parts.password is not None:
-        raise BadAddress("must not hold a user or a password")
+        raise BadAddress("must not contain a user or a password")
     if "#" in url:
-        raise BadAddress("must not hold a fragment")
+        raise BadAddress("must not contain a fragment")
     return parts
 
 
 async def resolved(url: str, *, private: bool) -> Target:
-    """The target of a URL, every address of its name looked at; `private` allows loopback. Raises BadAddress."""
+    """Resolve a URL and check all addresses of its host; `private` allows loopback. Raises BadAddress."""
     parts = checked(url, private=private)
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise BadAddress(f"{host} resolves to nothing: {error}") from None
+        raise BadAddress(f"{host} does not resolve: {error}") from None
     addresses = list(dict.fromkeys(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found))
     if not addresses:
-        raise BadAddress(f"{host} resolves to nothing")
+        raise BadAddress(f"{host} does not resolve")
     for address in addresses:
         if not allowed(address, private=private):
-            raise BadAddress(f"{host} resolves to {address}, which is no public address")
+            raise BadAddress(f"{host} resolves to {address}, which is not a public address")
     return _target(parts, addresses[0], port)
 
 
 def allowed(address: Address, *, private: bool) -> bool:
-    """Whether an address may be called: public, or loopback where that is allowed."""
+    """Whether callbacks may use an address: public, or loopback with `private`."""
     if isinstance(address, ipaddress.IPv6Address) and (inner := _within(address)) is not None:
         return private and inner.is_loopback
     if private and address.is_loopback:
@@ -80,7 +80,7 @@ def allowed(address: Address, *, private: bool) -> bool:
 
 
 def _within(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address that an IPv6 address stands for: mapped, 6to4, Teredo, or translated (64:ff9b::/96)."""
+    """The IPv4 address that is embedded in an IPv6 address: mapped, 6to4, Teredo, or translated (64:ff9b::/96)."""
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped
     if address.sixtofour is not None:

@@ -1,4 +1,4 @@
-"""One call of an agent's own server: signed, to an address that was looked at, bounded in time and size."""
+"""Callback requests to an agent's server: signed, to a checked address, bounded in time and size."""
 
 import asyncio
 import hashlib
@@ -19,25 +19,25 @@ ANSWER_BYTES: Final = 64 * 1024
 
 
 class CallbackAnswer(msgspec.Struct, frozen=True):
-    """The JSON object that a server answered with, and its bytes."""
+    """The JSON object in a server's answer, and its bytes."""
 
     value: Mapping[str, Any]
     body: bytes = b""
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
-    """What the header PlayMolt-Signature says."""
+    """The value of the header PlayMolt-Signature."""
     signed = hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256)
     return f"v1={signed.hexdigest()}"
 
 
 class CallbackClient:
-    """Calls servers. `private` allows http and loopback."""
+    """Calls agents' servers. `private` allows http and loopback."""
 
     def __init__(self, *, private: bool, seconds: float = CALLBACK_SECONDS) -> None:
         self._private = private
         self._seconds = seconds
-        # No proxy of the environment: it would connect to an address that nobody looked at.
+        # Proxies from the environment are ignored, because they would connect to an unchecked address.
         self._client = httpx2.AsyncClient(
             follow_redirects=False,
             trust_env=False,
@@ -51,13 +51,13 @@ class CallbackClient:
     async def call(
         self, url: str, secret: str, body: bytes, key: str, seconds: float | None = None
     ) -> CallbackAnswer | CallbackFailure:
-        """Post a body and read the answer; never raises for what a server or the network does."""
+        """Post a body and read the answer. Failures of the server and the network are returned, not raised."""
         bound = min(self._seconds, self._seconds if seconds is None else max(seconds, 0.0))
         try:
             async with asyncio.timeout(bound):
                 return await self._post(url, secret, body, key)
         except TimeoutError:
-            return CallbackFailure("callback_timeout", f"no whole answer within {bound:.1f} s")
+            return CallbackFailure("callback_timeout", f"no complete answer within {bound:.1f} s")
         except BadAddress as error:
             return CallbackFailure("callback_address", f"the URL {error}")
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
@@ -98,7 +98,7 @@ def _object(body: bytes) -> CallbackAnswer | CallbackFailure:
     try:
         value = json.loads(body)
     except (ValueError, RecursionError) as error:
-        return CallbackFailure("callback_body", f"answered no JSON: {str(error)[:200]}")
+        return CallbackFailure("callback_body", f"the answer is not JSON: {str(error)[:200]}")
     if not isinstance(value, dict):
-        return CallbackFailure("callback_body", "answered JSON that is no object")
+        return CallbackFailure("callback_body", "the answer is not a JSON object")
     return CallbackAnswer(value, body)

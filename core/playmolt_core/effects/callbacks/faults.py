@@ -1,4 +1,4 @@
-"""What may go wrong with a call of an agent's own server, as the ledger of its game names it."""
+"""Failures of callbacks, named as in the ledger of faults."""
 
 from typing import Literal
 
@@ -16,7 +16,7 @@ CallbackFault = Literal[
 
 
 class CallbackFailure(msgspec.Struct, frozen=True):
-    """Why a call gave no action; `detail` is for the bot's author."""
+    """Why a callback returned no action; `detail` is for the bot's author."""
 
     what: CallbackFault
     detail: str

@@ -1,4 +1,4 @@
-"""Packs that are a list of entries for each language: what is wrong with one, and what is played of it."""
+"""Packs with a list of entries per language: validation, loading, and the library of a process."""
 
 import json
 import tomllib
@@ -20,7 +20,7 @@ E = TypeVar("E")
 
 
 class Text(msgspec.Struct, frozen=True):
-    """A text of an entry that has to be there."""
+    """A required text of an entry."""
 
     place: str
     text: str
@@ -28,7 +28,7 @@ class Text(msgspec.Struct, frozen=True):
 
 
 class EntryKind(msgspec.Struct, Generic[E], frozen=True, kw_only=True):
-    """What a game's entries are. `name` is that of their file, `id_of` tells two apart."""
+    """The kind of a game's entries. `name` is their file name, `id_of` returns the id of an entry."""
 
     game: PackGame
     name: str
@@ -36,11 +36,11 @@ class EntryKind(msgspec.Struct, Generic[E], frozen=True, kw_only=True):
     id_of: Callable[[E], str]
     texts: Callable[[E], Iterator[Text]]
     faults: Callable[[E], Iterator[str]] = lambda _: iter(())
-    """What else is out of bounds, in words."""
+    """Messages about other values that are out of bounds."""
 
 
 class EntryPack(msgspec.Struct, Generic[E], frozen=True, kw_only=True):
-    """A pack that can be played: its entries by language, the first language first."""
+    """A valid pack: its entries by language, beginning with the first language."""
 
     id: str
     digest: str
@@ -48,17 +48,17 @@ class EntryPack(msgspec.Struct, Generic[E], frozen=True, kw_only=True):
 
 
 def file_of(name: str, language: GameLanguage, languages: Sequence[GameLanguage]) -> str:
-    """The file of a language; that of the first one has the plain name, as with the shipped ones."""
+    """The file of a language; the first language has no suffix, like the shipped files."""
     return f"{name}.json" if language == languages[0] else f"{name}.{language}.json"
 
 
 def check(files: Files, kind: EntryKind[Any]) -> tuple[PackFault, ...]:
-    """All that is wrong with a pack, in the order of files and lines."""
+    """All faults of a pack, ordered by file and line."""
     return tuple(sorted(set(_faults(files, kind))))
 
 
 def read(files: Files, kind: EntryKind[E]) -> EntryPack[E]:
-    """Raises PackFaulty with every fault."""
+    """Raises InvalidPack with all faults."""
     if faults := check(files, kind):
         raise InvalidPack(faults)
     frame: PackFrame = shapes.built(tomllib.loads(text_of(files[PACK])), PackFrame)
@@ -74,10 +74,10 @@ def _faults(files: Files, kind: EntryKind[Any]) -> Iterator[PackFault]:
         text = text_of(files[PACK])
         raw = tomllib.loads(text)
     except KeyError:
-        yield PackFault(PACK, 1, "missing_key", f"{PACK} is missing: write it")
+        yield PackFault(PACK, 1, "missing_key", f"{PACK} is missing; add it")
         return
     except (ValueError, RecursionError) as error:
-        yield PackFault(PACK, 1, "syntax", f"this is no TOML in UTF-8: {error}")
+        yield PackFault(PACK, 1, "syntax", f"not valid TOML in UTF-8: {error}")
         return
     lines: dict[str, Lines] = {PACK: lines_of(text)}
     flaws = [*limit_flaws(files), *shapes.misshapen(PACK, raw, PackFrame)]
@@ -89,9 +89,9 @@ def _faults(files: Files, kind: EntryKind[Any]) -> Iterator[PackFault]:
     known = {file_of(kind.name, language, frame.languages) for language in frame.languages}
     for path in sorted({*files, *known} - {PACK}):
         if path not in known:
-            flaws.append(PackFlaw(path, (), "unknown_file", "no pack has this file: take it out"))
+            flaws.append(PackFlaw(path, (), "unknown_file", "packs do not have this file; remove it"))
         elif path not in files:
-            flaws.append(PackFlaw(path, (), "missing_text", f"{path} is missing: write it"))
+            flaws.append(PackFlaw(path, (), "missing_text", f"{path} is missing; add it"))
         else:
             found, lines[path] = _of_file(path, files[path], kind)
             flaws += found
@@ -104,24 +104,24 @@ def _of_file(path: str, content: bytes, kind: EntryKind[Any]) -> tuple[list[Pack
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
-        return [PackFlaw(path, (), "syntax", f"this is no JSON in UTF-8: {error}")], {(): line}
+        return [PackFlaw(path, (), "syntax", f"not valid JSON in UTF-8: {error}")], {(): line}
     lines: Lines = {(): 1, **{(place,): line for place, line in enumerate(_lines(text))}}
     flaws = list(shapes.misshapen(path, value, kind.type))
     if flaws:
         return flaws, lines
     if not 1 <= len(value) <= MOST:
-        flaws.append(PackFlaw(path, (), "out_of_bounds", f"{len(value)} entries; there may be 1 to {MOST}"))
+        flaws.append(PackFlaw(path, (), "out_of_bounds", f"has {len(value)} entries; allowed are 1 to {MOST}"))
     seen: set[str] = set()
     for place, entry in enumerate(msgspec.convert(value, type=kind.type)):
         name = kind.id_of(entry)
         if name in seen:
-            flaws.append(PackFlaw(path, (place,), "twice", f"{name!r} stands twice; take one out"))
+            flaws.append(PackFlaw(path, (place,), "twice", f"{name!r} is duplicated; remove one"))
         seen.add(name)
         for each in kind.texts(entry):
-            told = f"entry {place + 1}{each.place and f', {each.place}'}"
-            flaws += bounded(path, (place,), told, each.text, each.most)
+            label = f"entry {place + 1}{each.place and f', {each.place}'}"
+            flaws += bounded(path, (place,), label, each.text, each.most)
         flaws += (
-            PackFlaw(path, (place,), "out_of_bounds", f"entry {place + 1}: {told}") for told in kind.faults(entry)
+            PackFlaw(path, (place,), "out_of_bounds", f"entry {place + 1}: {message}") for message in kind.faults(entry)
         )
     return flaws, lines
 
@@ -139,7 +139,7 @@ def _lines(text: str) -> Iterator[int]:
 
 
 class PackLibrary(Generic[E]):
-    """Games name a pack when they are opened, and are drawn from just that one."""
+    """The packs of a process, by id and by digest."""
 
     def __init__(self, packs: Iterable[EntryPack[E]] = ()) -> None:
         self._by_id = {pack.id: pack for pack in packs}
@@ -152,5 +152,5 @@ class PackLibrary(Generic[E]):
         return self._by_id.get(name)
 
     def of(self, digest: str) -> EntryPack[E] | None:
-        """The pack of a game; None when this process has not just that one."""
+        """The pack with this exact digest; None if this process does not have it."""
         return self._by_digest.get(digest)

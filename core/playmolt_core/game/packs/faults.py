@@ -1,4 +1,4 @@
-"""What is wrong with a pack, and where."""
+"""Faults of packs, with their places."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -11,12 +11,12 @@ FaultCode = Literal[
     "ending_unreachable", "ending_missing", "ending_twice", "gives_away", "twice",
 ]  # fmt: skip
 Path = tuple[str | int, ...]
-"""Where something stands in a file: keys, and places in arrays."""
+"""A place in a file: keys and array indexes."""
 Lines = Mapping[Path, int]
 
 
 class PackFlaw(msgspec.Struct, frozen=True):
-    """A fault whose line is not looked up yet."""
+    """A fault before its line is looked up."""
 
     file: str
     path: Path
@@ -25,7 +25,7 @@ class PackFlaw(msgspec.Struct, frozen=True):
 
 
 class PackFault(msgspec.Struct, frozen=True, order=True):
-    """`file` is relative to the folder; `line` that of the table or key, 1 for a file that is missing."""
+    """`file` is relative to the folder; `line` is that of the table or key, or 1 for a missing file."""
 
     file: str
     line: int
@@ -37,7 +37,7 @@ class PackFault(msgspec.Struct, frozen=True, order=True):
 
 
 def located(flaw: PackFlaw, lines: Lines) -> PackFault:
-    """At the line of what is at fault, or of the nearest table around it."""
+    """The fault with the line of its place, or of the nearest enclosing table."""
     path = flaw.path
     while path and path not in lines:
         path = path[:-1]
@@ -45,7 +45,7 @@ def located(flaw: PackFlaw, lines: Lines) -> PackFault:
 
 
 class InvalidPack(ValueError):
-    """A pack cannot be played; `faults` are all that is wrong with it."""
+    """An invalid pack, with all its faults."""
 
     def __init__(self, faults: tuple[PackFault, ...]) -> None:
         self.faults = faults

@@ -1,4 +1,4 @@
-"""A pack where a writer keeps it: a folder."""
+"""Reads packs from folders."""
 
 import os
 import tomllib
@@ -17,12 +17,12 @@ E = TypeVar("E")
 
 
 def folders_of(paths: str, game: PackGame) -> Iterator[Path]:
-    """The folders of a setting that hold packs of a game."""
+    """The folders in a setting that contain packs of a game."""
     return (path for path in map(Path, filter(None, paths.split(os.pathsep))) if game_of(path) == game)
 
 
 def game_of(folder: Path) -> PackGame:
-    """The game that `pack.toml` names; the jury where it names none that there is."""
+    """The game in `pack.toml`; the jury if it names no known game."""
     try:
         game = tomllib.loads((folder / PACK).read_text("utf-8-sig")).get("game")
     except (OSError, ValueError):
@@ -32,28 +32,28 @@ def game_of(folder: Path) -> PackGame:
 
 
 def folder_files(folder: Path) -> tuple[Files, list[PackFault]]:
-    """What a folder holds; a link is a fault, and what is too large is not read to its end."""
+    """The files of a folder, cut off above the size limit; links are faults."""
     files: dict[str, bytes] = {}
     faults: list[PackFault] = []
     for each in sorted(folder.rglob("*")):
         path = each.relative_to(folder).as_posix()
         if each.is_symlink():
-            faults.append(PackFault(path, 1, "unknown_file", "a link is no file of a pack: put the file itself here"))
+            faults.append(PackFault(path, 1, "unknown_file", "links are not allowed in a pack; copy the file instead"))
         elif each.is_file() and len(files) <= PACK_FILES:
             with each.open("rb") as opened:
                 files[path] = opened.read(PACK_FILE_BYTES + 1)
         elif not each.is_file() and not each.is_dir():
-            faults.append(PackFault(path, 1, "unknown_file", "a pack has files alone: take this out"))
+            faults.append(PackFault(path, 1, "unknown_file", "a pack may contain only files; remove this"))
     return files, faults
 
 
 def entry_packs(paths: str, kind: EntryKind[E]) -> Iterator[EntryPack[E]]:
-    """A game's packs in the folders of a setting; PackFaulty names every fault of one."""
+    """A game's packs in the folders of a setting. Raises InvalidPack with all faults of a pack."""
     return (read(sound_files(folder), kind) for folder in folders_of(paths, kind.game))
 
 
 def sound_files(folder: Path) -> Files:
-    """What a folder holds. Raises PackFaulty where a file of it is a link."""
+    """The files of a folder. Raises InvalidPack if it contains links."""
     files, faults = folder_files(folder)
     if faults:
         raise InvalidPack(tuple(faults))

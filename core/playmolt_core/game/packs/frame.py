@@ -1,4 +1,4 @@
-"""What all packs have in common: `pack.toml`, and bounds of files and texts."""
+"""What all packs share: `pack.toml`, and limits of files and texts."""
 
 import re
 from collections.abc import Iterator
@@ -29,18 +29,18 @@ class PackFrame(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 def text_of(content: bytes) -> str:
-    """A file's text, without the mark that some editors put before it; UnicodeDecodeError where it is no UTF-8."""
+    """A file's text without a byte order mark. Raises UnicodeDecodeError if it is not UTF-8."""
     return content.decode("utf-8-sig")
 
 
 def limit_flaws(files: Files) -> Iterator[PackFlaw]:
     if len(files) > PACK_FILES:
-        yield PackFlaw(PACK, (), "out_of_bounds", f"the pack has more than {PACK_FILES} files: take some out")
+        yield PackFlaw(PACK, (), "out_of_bounds", f"the pack has more than {PACK_FILES} files; remove some")
     if sum(map(len, files.values())) > PACK_BYTES:
-        yield PackFlaw(PACK, (), "out_of_bounds", f"the pack is larger than {PACK_BYTES} bytes: shorten it")
+        yield PackFlaw(PACK, (), "out_of_bounds", f"the pack is larger than {PACK_BYTES} bytes; shorten it")
     for path, content in files.items():
         if len(content) > PACK_FILE_BYTES:
-            yield PackFlaw(path, (), "out_of_bounds", f"the file is larger than {PACK_FILE_BYTES} bytes: shorten it")
+            yield PackFlaw(path, (), "out_of_bounds", f"the file is larger than {PACK_FILE_BYTES} bytes; shorten it")
 
 
 def frame_flaws(frame: PackFrame) -> Iterator[PackFlaw]:
@@ -52,12 +52,15 @@ def frame_flaws(frame: PackFrame) -> Iterator[PackFlaw]:
 
 
 def bounded(file: str, path: Path, place: str, text: str, most: int) -> Iterator[PackFlaw]:
-    """What is wrong with a text that has to be there, has at most so many characters, and is stored as it is."""
+    """Faults of a required text with at most `most` characters that is stored unchanged."""
     if not text:
-        yield PackFlaw(file, path, "missing_text", f"{place} is empty; write it")
+        yield PackFlaw(file, path, "missing_text", f"{place} is empty; add a text")
     elif len(text) > most:
-        yield PackFlaw(file, path, "out_of_bounds", f"{place} has {len(text)} characters; there may be {most}")
+        yield PackFlaw(file, path, "out_of_bounds", f"{place} has {len(text)} characters; the maximum is {most}")
     elif text != trimmed(text) or unstorable(text):
         yield PackFlaw(
-            file, path, "out_of_bounds", f"{place} begins or ends with a blank, or holds what cannot be stored"
+            file,
+            path,
+            "out_of_bounds",
+            f"{place} begins or ends with white space, or contains characters that cannot be stored",
         )

@@ -1,4 +1,4 @@
-"""Whether what a file holds has the shape that is asked of it; every difference is told, not only the first."""
+"""Compares a file's content with the expected type and reports every difference, not only the first."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -17,7 +17,7 @@ _PYTHON: Final[Mapping[type, type]] = {inspect.StrType: str, inspect.IntType: in
 
 
 def misshapen(file: str, value: Any, kind: Any) -> Iterator[PackFlaw]:
-    """How a value differs from a type made of structs, tuples, dicts, texts, numbers and literals."""
+    """How a value differs from a type of structs, tuples, dicts, strings, numbers and literals."""
     yield from _walk(file, (), value, inspect.type_info(kind))
 
 
@@ -43,7 +43,7 @@ def _walk(file: str, path: Path, value: Any, kind: inspect.Type) -> Iterator[Pac
             if not any(value == each and type(value) is type(each) for each in values):
                 yield _wrong(file, path, f"one of {', '.join(map(str, values))}")
         case _:
-            # A truth value is a whole number to Python, and to nobody else.
+            # bool is a subclass of int in Python only.
             if type(value) is not _PYTHON[type(kind)]:
                 yield _wrong(file, path, _NAMES[type(kind)])
 
@@ -56,12 +56,12 @@ def _struct(file: str, path: Path, value: Any, kind: inspect.StructType) -> Iter
     for key in value:
         if key not in fields:
             known = ", ".join(fields)
-            yield PackFlaw(file, (*path, key), "unknown_key", f"{key} is no key here: take it out, or choose {known}")
+            yield PackFlaw(file, (*path, key), "unknown_key", f"unknown key {key}; remove it, or use one of {known}")
     for name, field in fields.items():
         if name in value:
             yield from _walk(file, (*path, name), value[name], field.type)
         elif field.required:
-            yield PackFlaw(file, path, "missing_key", f"{_place(path)}{name} is missing: write it")
+            yield PackFlaw(file, path, "missing_key", f"{_place(path)}{name} is missing; add it")
 
 
 def _wrong(file: str, path: Path, wanted: str) -> PackFlaw:
@@ -73,5 +73,5 @@ def _place(path: Path) -> str:
 
 
 def built(value: Any, kind: Any) -> Any:
-    """The value as that type; it has to have its shape."""
+    """The value converted to a type that it matches."""
     return msgspec.convert(value, type=kind)

@@ -1,4 +1,4 @@
-"""On which line each key and table of a TOML text stands; the library that reads TOML does not say."""
+"""The lines of keys and tables in a TOML text, which tomllib does not provide."""
 
 import re
 from typing import Final
@@ -15,7 +15,7 @@ _QUOTES: Final = "\"'"
 
 
 def lines_of(text: str) -> Lines:
-    """`text` has to be valid TOML."""
+    """`text` must be valid TOML."""
     return _Reader(text).lines
 
 
@@ -23,7 +23,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._text, self._at = text, 0
         self._tables: dict[Path, int] = {}
-        """How many tables each array of tables has so far."""
+        """The number of tables in each array of tables so far."""
         self.lines: dict[Path, int] = {}
         here: Path = ()
         while self._skip():
@@ -35,7 +35,7 @@ class _Reader:
                 self._pair(here)
 
     def _skip(self) -> bool:
-        """Whether there is more behind what says nothing."""
+        """Skip white space and comments; whether text remains."""
         found = _SKIP.match(self._text, self._at)
         self._at = found.end() if found else self._at
         return self._at < len(self._text)

@@ -1,1 +1,1 @@
-"""What all games have in common in which agents take seats: a game opens, fills, starts when it is full, and ends."""
+"""Games with seats: a game opens, fills, starts when it is full, and ends."""
