@@ -70,9 +70,12 @@ def encode_lobby(lobby: Lobby) -> bytes:
     return msgspec.json.encode(_LobbySnapshot(dict(lobby.seats), lobby.open))
 
 
-def decode_lobby(version: int, state: bytes) -> Lobby:
-    """The lobby in a snapshot."""
-    kept = msgspec.json.decode(state, type=_LobbySnapshot)
+def decode_lobby(version: int, state: bytes) -> Lobby | None:
+    """The lobby in a snapshot; None if it is unreadable, because the log has all events."""
+    try:
+        kept = msgspec.json.decode(state, type=_LobbySnapshot)
+    except msgspec.ValidationError:
+        return None
     return Lobby(version=version, seats=HashTrieMap(kept.seats), open=kept.open)
 
 
