@@ -95,7 +95,7 @@ def compared_with_the_chain(shown: Page, chain: str, hashes: list[str]) -> None:
     shown.on("request", lambda request: asked.append(request.url))
     shown.reload()
     expect(shown.locator("button.first")).to_be_visible()
-    assert [url for url in asked if url.startswith(chain)] == [], "an address alone makes nobody's browser call a node"
+    assert [url for url in asked if url.startswith(chain)] == [], "an address alone makes no browser call a node"
     shown.locator("input[type=url]").fill(f"{chain}/")
     shown.locator("button.first").click()
     expect(shown.locator("main [role=status] .notice")).to_be_visible()

@@ -39,7 +39,7 @@ def test_every_fault_is_a_line(tmp_path: Path) -> None:
     structure.write_text(structure.read_text().replace("threshold = 20", "threshold = 2000"))
     (tmp_path / "pack" / "en" / "evidence.toml").unlink()
     lines = ran("check", str(tmp_path / "pack"), status=1).splitlines()
-    assert "en/evidence.toml:1: missing_text: en/evidence.toml is missing: write it" in lines
+    assert "en/evidence.toml:1: missing_text: en/evidence.toml is missing: add it" in lines
     assert any(line.startswith("structure.toml:") and ": never_breaks: " in line for line in lines)
     ran("play", str(tmp_path / "pack"), "--auto", status=1)
 

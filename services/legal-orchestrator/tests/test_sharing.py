@@ -1,4 +1,4 @@
-"""A report shown to strangers: the chosen sections, nobody's id, nothing that was typed at a gate."""
+"""A report shown to strangers: the chosen sections, no ids of people, nothing that was typed at a gate."""
 
 import re
 from html import escape

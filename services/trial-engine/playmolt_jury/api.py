@@ -1,4 +1,4 @@
-"""The jury's calls: from a route to a command, from a state to an answer. Each session is its owner's alone."""
+"""The routes of the jury: which command a request becomes, and how a state answers it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -27,7 +27,7 @@ DROP_CASE: Final = "jury_drop_case"
 
 
 class OpeningBody(msgspec.Struct, frozen=True, kw_only=True):
-    """The body of a call that opens a session, completed by the cases that its caller may name."""
+    """The body of a request that opens a session, and the uploaded cases that its caller may name."""
 
     body: Any
     uploaded: tuple[commands.NamedCase, ...]
@@ -91,7 +91,7 @@ class JuryApi(GameApi[State]):
 
     @override
     def command(self, state: State, request: ApiRequest) -> Command | Refused:
-        """To whoever does not own the session, it does not exist."""
+        """Anyone but the owner is refused as if the session did not exist."""
         if request.route not in self.opens and not owns(state, request.agent_id):
             return unknown_session()
         return self._commands[request.route](request)
@@ -117,7 +117,7 @@ class JuryApi(GameApi[State]):
     def _view(self, state: State) -> JurySession:
         view = self._jury.view(state, Viewer(state.owner))
         if not isinstance(view, JurySession):
-            raise TypeError("an owner sees its session")
+            raise TypeError("the owner always gets a JurySession")
         return view
 
     def _open(self, request: ApiRequest) -> Command:
@@ -142,7 +142,7 @@ class JuryApi(GameApi[State]):
         return ApiReply(views.evidence_list(state, self._jury.material(state)))
 
     def _evidence(self, state: State, request: ApiRequest) -> ApiAnswer:
-        # Answered without its command before it, too: what is locked must not leave on any way.
+        # Checked here too, since a read may come without its command: a locked item must never be shown.
         refusal = evidence_refusal(state, request.params["evidence_id"])
         return refusal or ApiReply(views.evidence(self._jury.material(state), request.params["evidence_id"]))
 
@@ -176,23 +176,23 @@ class JuryApi(GameApi[State]):
     def _verdict(self, state: State, _: ApiRequest) -> ApiAnswer:
         if verdict := self._jury.shown_verdict(state):
             return ApiReply(verdict)
-        return Refused(Code.NOT_FINISHED, f"There is no verdict yet; the session is in the phase {state.phase}.")
+        return Refused(Code.NOT_FINISHED, f"The verdict is pending; the session is in the phase {state.phase}.")
 
     def _ending(self, state: State, _: ApiRequest) -> ApiAnswer:
         ending = views.ending(state, self._jury.material(state))
         if ending is None:
-            return Refused(Code.NOT_FINISHED, f"The story is not over; the session is in the phase {state.phase}.")
+            return Refused(Code.NOT_FINISHED, f"The ending is pending; the session is in the phase {state.phase}.")
         return ApiReply(ending)
 
 
 def _granted(_: State, __: ApiRequest) -> ApiAnswer:
-    """The caller may have it: what it is, is made of the log."""
+    """Grants access; the content itself is rendered from the log."""
     return ApiReply(sharing.Terms())
 
 
 def _when_over(state: State, request: ApiRequest) -> ApiAnswer:
     if not state.over:
-        return Refused(Code.NOT_FINISHED, f"The session is not over; it is in the phase {state.phase}.")
+        return Refused(Code.NOT_FINISHED, f"The session is not finished; it is in the phase {state.phase}.")
     return _granted(state, request)
 
 
@@ -205,7 +205,7 @@ def _shareable(state: State, request: ApiRequest) -> ApiAnswer:
 
 
 def _failed_vote(state: State, call: str) -> FailedCall | None:
-    """The failure that a call of the vote met: its own, or another call's that leaves it nothing to wait for."""
+    """The failure of a vote call: its own, or that of another call if nothing is left to wait for."""
     own = state.outcomes.get(call)
     if isinstance(own, FailedCall):
         return own
@@ -216,12 +216,13 @@ def _failed_vote(state: State, call: str) -> FailedCall | None:
 
 def _unavailable(failed: FailedCall) -> Refused:
     return Refused(
-        Code.UNAVAILABLE, f"The model gave no usable answer, and nothing is used up: {failed.detail}. Call again."
+        Code.UNAVAILABLE,
+        f"The model gave no usable answer: {failed.detail}. No round or note was used; retry the call.",
     )
 
 
 def _chain_changed(failed: FailedVote) -> Refused:
-    detail = f"The chain has changed under the vote: {failed.detail}. POST …/retry has the same votes cast again."
+    detail = f"The chain changed during the vote: {failed.detail}. POST …/retry to cast the same votes again."
     return Refused(Code.UNAVAILABLE, detail)
 
 

@@ -1,4 +1,4 @@
-"""The bodies of the jury's calls, read from any JSON value; every field at fault is named."""
+"""Parses the request bodies of the jury; a refusal names every invalid field."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final, get_args
@@ -19,7 +19,7 @@ from playmolt_schemas.games.jury import (
 
 PHASES: Final[tuple[PhaseName, ...]] = get_args(PhaseName)
 CHOSEN: Final[tuple[PhaseName, ...]] = ("investigation", "persuasion", "deliberation")
-"""Phases that an overseer leads to; the others begin by themselves."""
+"""Phases that the overseer can request; the others begin by themselves."""
 DEFAULT_MODEL: Final = "scripted"
 
 
@@ -36,7 +36,7 @@ def _optional_id(fields: BodyFields, name: str) -> str | None:
 def read_opening(
     body: Any, aliases: Collection[str], cases: Mapping[str, tuple[Language, ...]], default_case: str
 ) -> OpenJuryRequest | Faults:
-    """`aliases` are the models there are, `cases` the cases with their languages."""
+    """`aliases` are the available models, `cases` the available cases with their languages."""
     fields = _fields(body, OpenJuryRequest.__struct_fields__)
     model = fields.known("model", aliases, DEFAULT_MODEL)
     case = default_case if fields.body.get("case") is None else fields.known("case", cases, default_case)
@@ -47,7 +47,7 @@ def read_opening(
 
 def read_phase(body: Any) -> PhaseRequest | Faults:
     fields = _fields(body, PhaseRequest.__struct_fields__)
-    # Every phase is read: one that cannot be led to is a conflict, no fault of the form. A fault names what leads on.
+    # Every phase parses: one that cannot be requested is a conflict, not a fault. A fault lists the valid ones.
     known = PHASES if fields.body.get("to") in PHASES else CHOSEN
     return fields.result(PhaseRequest(to=fields.one_of("to", known)))
 
@@ -57,7 +57,7 @@ def read_talk(body: Any) -> TalkRequest | Faults:
     fields = _fields({} if body is None else body, TalkRequest.__struct_fields__)
     request = TalkRequest(choice=_optional_id(fields, "choice"), evidence_id=_optional_id(fields, "evidence_id"))
     if request.choice is not None and request.evidence_id is not None:
-        fields.fault("evidence_id", "cannot be shown along with a choice: send one of the two")
+        fields.fault("evidence_id", "cannot be combined with choice: send one of the two")
     return fields.result(request)
 
 
@@ -67,7 +67,7 @@ def read_chat(body: Any) -> ChatRequest | Faults:
 
 
 def read_note(body: Any, jurors: Collection[str]) -> NoteRequest | Faults:
-    """`jurors` are the ids there are."""
+    """`jurors` are the ids of the session's jurors."""
     fields = _fields(body, NoteRequest.__struct_fields__)
     juror = fields.text("juror_id", ID_CHARS)
     if juror and juror not in jurors:
@@ -76,5 +76,5 @@ def read_note(body: Any, jurors: Collection[str]) -> NoteRequest | Faults:
 
 
 def empty_faults(body: Any) -> Faults:
-    """What is wrong with the body of a call that takes none."""
+    """The faults of a body where none is expected."""
     return tuple(_fields({} if body is None else body).faults)

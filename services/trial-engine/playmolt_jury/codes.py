@@ -1,4 +1,4 @@
-"""Refusals as the jury words them."""
+"""Refusals of the jury."""
 
 from collections.abc import Iterable
 
@@ -15,7 +15,7 @@ def invalid(errors: Iterable[FieldFault]) -> Refused:
     """Names the first five faults in one line."""
     faults = tuple(errors)
     named = "; ".join(f"{error.field} {error.message}".strip() for error in faults[:5])
-    return Refused(Code.INVALID_REQUEST, f"Mend the body and send it again: {named}.", faults)
+    return Refused(Code.INVALID_REQUEST, f"Fix the request body and retry: {named}.", faults)
 
 
 def wrong_phase(phase: PhaseName, rule: str) -> Refused:
@@ -27,23 +27,23 @@ def unknown_session() -> Refused:
 
 
 def no_witness() -> Refused:
-    return Refused(Code.NOT_FOUND, "There is no such witness. GET …/witnesses lists them.")
+    return Refused(Code.NOT_FOUND, "This witness does not exist. GET …/witnesses lists the witnesses.")
 
 
 def no_juror() -> Refused:
-    return Refused(Code.NOT_FOUND, "There is no such juror. GET the session: it lists them.")
+    return Refused(Code.NOT_FOUND, "This juror does not exist. GET the session lists the jurors.")
 
 
 def no_item() -> Refused:
-    return Refused(Code.NOT_FOUND, "There is no such item. GET …/evidence lists them.")
+    return Refused(Code.NOT_FOUND, "This item does not exist. GET …/evidence lists the items.")
 
 
 def pack_unavailable(digest: str) -> Refused:
-    """The session plays a case that this engine has not: another one is never played in its place."""
+    """This engine does not have the case of the session. Another case never takes its place."""
     return Refused(
-        Code.UNAVAILABLE, f"The case of this session is not here (pack {digest}). Its operator can bring it back."
+        Code.UNAVAILABLE, f"The case of this session is unavailable (pack {digest}). Ask the operator to restore it."
     )
 
 
 def locked() -> Refused:
-    return refused(Code.LOCKED, "This item is locked. Somebody among the witnesses can open it.")
+    return refused(Code.LOCKED, "This item is locked. One of the witnesses can unlock it.")

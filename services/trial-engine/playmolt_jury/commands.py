@@ -1,4 +1,4 @@
-"""What is asked of a session: by its overseer, and by the workers of its effects."""
+"""Commands to a session, from its overseer and from the workers of its effects."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from playmolt_jury.events import RequestKind
 
 
 class NamedCase(msgspec.Struct, frozen=True, kw_only=True):
-    """A case that a session may name beside those of the process, and its pack."""
+    """An uploaded case that a session may name."""
 
     id: str
     digest: str
@@ -18,8 +18,10 @@ class NamedCase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenJury(Command, frozen=True, kw_only=True):
-    """`POST /api/jury/sessions`: the body as it came; `aliases` are the models there are, `uploaded` the cases that
-    somebody brought for the caller to name."""
+    """`POST /api/jury/sessions` with the unparsed body.
+
+    `aliases` are the available models, `uploaded` the uploaded cases that the caller may name.
+    """
 
     agent_id: str
     name: str = ""
@@ -30,7 +32,7 @@ class OpenJury(Command, frozen=True, kw_only=True):
 
 
 class OwnerCommand(Command, frozen=True, kw_only=True):
-    """What the overseer asks. `call` is the id of the call, the same on every repeat of it."""
+    """A command of the overseer. `call` is the id of the request; a retry has the same id."""
 
     agent_id: str
     call: str = ""
@@ -42,7 +44,7 @@ class ChangePhase(OwnerCommand, frozen=True, kw_only=True):
 
 
 class ReadEvidence(OwnerCommand, frozen=True, kw_only=True):
-    """`GET …/evidence/{evidence_id}`: the log notes what was read."""
+    """`GET …/evidence/{evidence_id}`: the first read of an item is logged."""
 
     evidence_id: str
 
@@ -67,7 +69,7 @@ class Present(OwnerCommand, frozen=True, kw_only=True):
 
 
 class NextRound(OwnerCommand, frozen=True, kw_only=True):
-    """`POST …/deliberation/next`: the next round, or the rest of one in which a turn failed."""
+    """`POST …/deliberation/next`: starts the next round, or resumes one in which a turn failed."""
 
 
 class SendNote(OwnerCommand, frozen=True, kw_only=True):
@@ -75,15 +77,15 @@ class SendNote(OwnerCommand, frozen=True, kw_only=True):
 
 
 class CallVote(OwnerCommand, frozen=True, kw_only=True):
-    """`POST …/vote`, again after a juror's turn failed."""
+    """`POST …/vote`; repeated after a juror's turn has failed."""
 
 
 class Retry(OwnerCommand, frozen=True, kw_only=True):
-    """`POST …/retry`: the vote that a chain lost is cast on the chain there is now."""
+    """`POST …/retry`: casts the votes that a chain lost on the present chain."""
 
 
 class Attempted(Command, frozen=True, kw_only=True):
-    """A request was made for an effect; `attempt` is the model runtime's account of it, without floats."""
+    """A model request was made for an effect; `attempt` is the model runtime's record of it, without floats."""
 
     effect_id: str
     turn: str
@@ -92,7 +94,7 @@ class Attempted(Command, frozen=True, kw_only=True):
 
 
 class ToolUse(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool call and its answer; a call that cannot be carried out is answered with why."""
+    """A tool call and its result; the result of an invalid call is the error text."""
 
     tool: str
     input: dict[str, Any]
@@ -111,7 +113,7 @@ class JurorTurn(Command, frozen=True, kw_only=True):
 
 
 class TurnLost(Command, frozen=True, kw_only=True):
-    """The model gave nothing usable. `tools` are the calls that were made all the same."""
+    """The model gave no usable answer. `tools` are the tool calls made before the failure."""
 
     effect_id: str
     code: FailureCode
@@ -121,7 +123,7 @@ class TurnLost(Command, frozen=True, kw_only=True):
 
 
 class CaseOpened(Command, frozen=True, kw_only=True):
-    """The contract is deployed. `log_hash`: 0x and hex, as it was given to the contract."""
+    """The contract is deployed. `log_hash` is the constructor argument, 0x and hex."""
 
     effect_id: str
     address: str
@@ -131,7 +133,7 @@ class CaseOpened(Command, frozen=True, kw_only=True):
 
 
 class VoteMined(Command, frozen=True, kw_only=True):
-    """A juror's vote as the chain has it; `guilty` is None when the case closed without it."""
+    """A juror's vote on the chain; `guilty` is None when the case closed without it."""
 
     effect_id: str
     juror_id: str
@@ -140,7 +142,7 @@ class VoteMined(Command, frozen=True, kw_only=True):
 
 
 class VoteRead(msgspec.Struct, frozen=True, kw_only=True):
-    """One juror's place in the contract, as read."""
+    """One juror's slot in the contract."""
 
     juror_id: str
     address: str
@@ -149,7 +151,7 @@ class VoteRead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChainLost(Command, frozen=True, kw_only=True):
-    """The chain no longer has the case, at `looks` looks one after the other."""
+    """The chain no longer has the case: `looks` consecutive reads did not find it."""
 
     effect_id: str
     detail: str
@@ -157,7 +159,7 @@ class ChainLost(Command, frozen=True, kw_only=True):
 
 
 class VerdictFound(Command, frozen=True, kw_only=True):
-    """The closed case, as read from the chain."""
+    """The closed case, read from the chain."""
 
     effect_id: str
     guilty: bool

@@ -1,4 +1,4 @@
-"""Talks with witnesses: what may be said, where it leads, when somebody breaks (material.py is the contract)."""
+"""Talks with witnesses: available choices, where they lead, and when a witness breaks (see content/material.py)."""
 
 from collections.abc import Collection, Mapping
 
@@ -10,7 +10,7 @@ from playmolt_jury.events import EvidenceUnlocked, WitnessTalked
 
 
 class Talk(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a talk has come. `node` "" is before the first step, `used` are the steps whose pressure has counted."""
+    """The state of a talk. `node` is "" before the first step; `used` are the steps whose pressure has counted."""
 
     node: str = ""
     shown: str = ""
@@ -19,11 +19,11 @@ class Talk(msgspec.Struct, frozen=True, kw_only=True):
     used: tuple[str, ...] = ()
     visited: tuple[str, ...] = ()
     unlocked: tuple[str, ...] = ()
-    """What the newest step opened."""
+    """Items that the latest step unlocked."""
 
 
 def node_of(witness: Witness, talk: Talk) -> Node:
-    """Where a talk stands; its start when it has not begun, or stands where no node is any more."""
+    """The current node; the start node before the first step, or if the current node no longer exists."""
     return witness.nodes.get(talk.node) or witness.nodes[witness.start]
 
 
@@ -42,7 +42,7 @@ def offered(witness: Witness, talk: Talk, *, read: Collection[str], cracked: Col
 
 
 def words_of(material: Material, step: WitnessTalked) -> tuple[str, str]:
-    """What was asked at a step, "" where an item was shown, and what the witness said; "" of what is there no more."""
+    """The overseer's question ("" if an item was shown) and the witness's answer; "" for texts that no longer exist."""
     witness = next((each for each in material.witnesses if each.id == step.witness_id), None)
     if witness is None:
         return "", ""
@@ -52,14 +52,14 @@ def words_of(material: Material, step: WitnessTalked) -> tuple[str, str]:
 
 
 def say(witness: Witness, talk: Talk, choice: Choice, still_locked: Collection[str]) -> tuple[Event, ...]:
-    """A step by a choice that is offered; `still_locked` are items."""
+    """The events of choosing an available choice; `still_locked` are item ids."""
     at = node_id(witness, talk)
     gain = 0 if f"{at}/{choice.id}" in talk.used else choice.pressure
     return _step(witness, talk, gain, choice.goto, still_locked, choice=choice.id)
 
 
 def show(witness: Witness, talk: Talk, evidence_id: str, still_locked: Collection[str]) -> tuple[Event, ...]:
-    """A step by an item; without a reaction to it the talk stays where it is."""
+    """The events of showing an item; without a reaction the talk stays at its node."""
     reactions: Mapping[str, Reaction] = {**witness.evidence, **node_of(witness, talk).evidence}
     reaction = reactions.get(evidence_id)
     if reaction is None:
@@ -76,7 +76,7 @@ def after(talk: Talk, event: WitnessTalked) -> Talk:
         shown=event.shown,
         pressure=event.pressure,
         cracked=event.cracked,
-        # What shows the fallback has no pressure to count.
+        # A step that shows the fallback has no pressure to count.
         used=talk.used if used in talk.used or stays else (*talk.used, used),
         visited=tuple(dict.fromkeys((*talk.visited, event.at, event.node))),
     )

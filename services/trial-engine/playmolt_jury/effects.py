@@ -1,4 +1,4 @@
-"""What a session waits for outside: turns of models, and work on the chain."""
+"""Pending effects of a session: turns of models and work on the chain."""
 
 from datetime import datetime, timedelta
 from typing import Final, Literal
@@ -22,7 +22,7 @@ _OPEN: Final = timedelta(seconds=OPEN_SECONDS)
 class ChainTask(msgspec.Struct, frozen=True, kw_only=True):
     """Work on the chain. It ends in CaseOpened, VoteMined or VerdictFound.
 
-    `jurors` stand in the order of the log, `cast` are the votes that it says are on the chain. `log_hash` is "" before
+    `jurors` are in log order, `cast` are the votes that the log has on the chain. `log_hash` is "" before
     the contract is deployed: then it is the hash of the stream's `phase_changed` record to `vote`, and `chain_id` is 0.
     """
 
@@ -36,7 +36,7 @@ class ChainTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def effects(state: State) -> tuple[Effect, ...]:
-    """Everything that the session waits for now. Jurors think side by side, each of one thing at a time."""
+    """All pending effects. Jurors work in parallel, each on one turn at a time."""
     firsts: dict[str, Turn] = {}
     for turn in state.turns:
         firsts.setdefault(turn.juror_id, turn)
@@ -45,19 +45,19 @@ def effects(state: State) -> tuple[Effect, ...]:
 
 
 def pending_turn(state: State, effect_id: str) -> Turn | None:
-    """The turn of an effect; None when it is not pending (any more)."""
+    """The turn of an effect; None when it is not pending."""
     payload = _payload(state, effect_id)
     return payload if isinstance(payload, Turn) else None
 
 
 def is_pending(state: State, effect_id: str, *works: Work) -> bool:
-    """Whether one of these works on the chain is pending still under this id."""
+    """Whether chain work of one of these kinds is pending under this id."""
     payload = _payload(state, effect_id)
     return isinstance(payload, ChainTask) and payload.work in works
 
 
 def chain_effect(state: State, work: Work, juror_id: str = "") -> str:
-    """The id of work on the chain: 32 hex digits, the same after a crash, another after a retry."""
+    """The id of work on the chain: 32 hex digits, stable across crashes, different after a retry."""
     again = [state.vote_retries] if state.vote_retries else []
     return digest(["chain", state.game_id, work, juror_id, *again])[:32]
 
@@ -79,7 +79,7 @@ def _chain(state: State) -> tuple[Effect, ...]:
     )
     if open_votes:
         return open_votes
-    # Who has not made up its mind by the deadline has no vote: the contract closes without it.
+    # A juror that has not decided by the deadline has no vote: the contract closes without it.
     whole = len(state.ballots) == len(state.jurors)
     return (_task(state, "verdict", called if whole else contract.deployed_at + _OPEN),)
 

@@ -1,4 +1,4 @@
-"""What the log of a session holds. Names and fields are stored for ever: change one, and add a version."""
+"""Stored events of a session. Their names and fields are the storage format: a change needs a new version."""
 
 from typing import Any, ClassVar, Final, Literal
 
@@ -14,7 +14,7 @@ RequestKind = Literal["ask", "tool", "final", "repair"]
 
 
 class EvidenceItem(msgspec.Struct, frozen=True, kw_only=True):
-    """What the rules need of an item."""
+    """The fields of an item that the rules need."""
 
     id: str
     locked: bool
@@ -22,7 +22,7 @@ class EvidenceItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JuryOpened(Event, frozen=True, kw_only=True):
-    """Event 1: all that the rules of this session follow from."""
+    """Event 1: everything that the rules of this session depend on."""
 
     type: ClassVar[str] = "jury_opened"
     owner: str
@@ -43,7 +43,7 @@ class JuryOpened(Event, frozen=True, kw_only=True):
 
 
 class PhaseChanged(Event, frozen=True, kw_only=True):
-    """The session went on, or back."""
+    """The session moved to another phase."""
 
     type: ClassVar[str] = "phase_changed"
     from_: PhaseName = msgspec.field(name="from")
@@ -51,7 +51,7 @@ class PhaseChanged(Event, frozen=True, kw_only=True):
 
 
 class WitnessTalked(Event, frozen=True, kw_only=True):
-    """A step of a talk: it stood `at` a node, `shown` is the node whose text was shown, and it stands at `node` now."""
+    """A step of a talk, from node `at` to node `node`; `shown` is the node whose text was shown."""
 
     type: ClassVar[str] = "witness_talked"
     witness_id: str
@@ -65,7 +65,7 @@ class WitnessTalked(Event, frozen=True, kw_only=True):
 
 
 class EvidenceUnlocked(Event, frozen=True, kw_only=True):
-    """A witness broke and opened an item."""
+    """A witness broke and unlocked an item."""
 
     type: ClassVar[str] = "evidence_unlocked"
     evidence_id: str
@@ -80,7 +80,7 @@ class EvidenceRead(Event, frozen=True, kw_only=True):
 
 
 class TurnStarted(Event, frozen=True, kw_only=True):
-    """A turn waits for a model, for the call of this id. What the person gave stands here before anybody is asked."""
+    """A turn waits for a model, on behalf of request `call`. It stores the person's input before a model is asked."""
 
     type: ClassVar[str] = "turn_started"
     call: str
@@ -92,7 +92,7 @@ class TurnStarted(Event, frozen=True, kw_only=True):
 
 
 class AttemptMade(Event, frozen=True, kw_only=True):
-    """One request to a model, as the model runtime describes it; it decides nothing."""
+    """The model runtime's record of one request; no rule depends on it."""
 
     type: ClassVar[str] = "attempt_made"
     turn: str
@@ -101,7 +101,7 @@ class AttemptMade(Event, frozen=True, kw_only=True):
 
 
 class TurnFailed(Event, frozen=True, kw_only=True):
-    """A model gave no usable answer; nothing is used up."""
+    """A model gave no usable answer; no round or note is used."""
 
     type: ClassVar[str] = "turn_failed"
     call: str
@@ -113,7 +113,7 @@ class TurnFailed(Event, frozen=True, kw_only=True):
 
 
 class OverseerSaid(Event, frozen=True, kw_only=True):
-    """The overseer spoke to a juror, and what it was about."""
+    """The overseer spoke to a juror; `topics` classify the text."""
 
     type: ClassVar[str] = "overseer_said"
     juror_id: str
@@ -124,7 +124,7 @@ class OverseerSaid(Event, frozen=True, kw_only=True):
 
 
 class EvidencePresented(Event, frozen=True, kw_only=True):
-    """The overseer put an item before a juror."""
+    """The overseer presented an item to a juror."""
 
     type: ClassVar[str] = "evidence_presented"
     juror_id: str
@@ -133,7 +133,7 @@ class EvidencePresented(Event, frozen=True, kw_only=True):
 
 
 class JurorSaid(Event, frozen=True, kw_only=True):
-    """A juror answered; the exchange takes a round."""
+    """A juror answered; the exchange uses a round."""
 
     type: ClassVar[str] = "juror_said"
     juror_id: str
@@ -141,7 +141,7 @@ class JurorSaid(Event, frozen=True, kw_only=True):
 
 
 class NoteSent(Event, frozen=True, kw_only=True):
-    """A secret note, and what it was about."""
+    """The overseer sent a secret note; `topics` classify the text."""
 
     type: ClassVar[str] = "note_sent"
     juror_id: str
@@ -151,7 +151,7 @@ class NoteSent(Event, frozen=True, kw_only=True):
 
 
 class RoundStarted(Event, frozen=True, kw_only=True):
-    """A round began; the stances of this moment are its snapshot."""
+    """A round began; the present stances are its snapshot."""
 
     type: ClassVar[str] = "round_started"
     round: int
@@ -170,7 +170,7 @@ class Speech(Event, frozen=True, kw_only=True):
 
 
 class StanceChanged(Event, frozen=True, kw_only=True):
-    """What something did to a juror, also when that is nothing. `by` is "overseer" or the juror who spoke."""
+    """The effect of a message on a juror, even if zero. `by` is "overseer" or the id of the juror who spoke."""
 
     type: ClassVar[str] = "stance_changed"
     juror_id: str
@@ -182,7 +182,7 @@ class StanceChanged(Event, frozen=True, kw_only=True):
 
 
 class RoundEnded(Event, frozen=True, kw_only=True):
-    """The influence of a round's three speeches is applied."""
+    """The influence of the round's three speeches has been applied."""
 
     type: ClassVar[str] = "round_ended"
     round: int
@@ -199,14 +199,14 @@ class ToolCalled(Event, frozen=True, kw_only=True):
 
 
 class VoteCalled(Event, frozen=True, kw_only=True):
-    """The overseer called the vote, or called it again after a turn had failed."""
+    """The overseer called the vote, possibly again after a failed turn."""
 
     type: ClassVar[str] = "vote_called"
     call: str
 
 
 class VoteDecided(Event, frozen=True, kw_only=True):
-    """A juror's mind is made up. `diverged`: it insisted on the other vote or cast none, and the rule's was taken."""
+    """A juror decided. `diverged`: it insisted on another vote or cast none, so the vote of the rules counts."""
 
     type: ClassVar[str] = "vote_decided"
     juror_id: str
@@ -216,7 +216,7 @@ class VoteDecided(Event, frozen=True, kw_only=True):
 
 
 class ContractDeployed(Event, frozen=True, kw_only=True):
-    """The case stands on the chain."""
+    """The contract of the case is on the chain."""
 
     type: ClassVar[str] = "contract_deployed"
     contract: str
@@ -226,7 +226,7 @@ class ContractDeployed(Event, frozen=True, kw_only=True):
 
 
 class VoteCast(Event, frozen=True, kw_only=True):
-    """A vote stands on the chain, as read there."""
+    """A vote as read from the chain."""
 
     type: ClassVar[str] = "vote_cast"
     juror_id: str
@@ -237,14 +237,14 @@ class VoteCast(Event, frozen=True, kw_only=True):
 
 
 class VoteMissed(Event, frozen=True, kw_only=True):
-    """The case closed on the chain before this vote."""
+    """The case closed on the chain without this vote."""
 
     type: ClassVar[str] = "vote_missed"
     juror_id: str
 
 
 class ChainChanged(Event, frozen=True, kw_only=True):
-    """The chain no longer has the case: it began anew under the vote. Nothing goes on by itself."""
+    """The chain no longer has the case, for example because it was reset. The session waits for a retry."""
 
     type: ClassVar[str] = "chain_changed"
     contract: str
@@ -254,14 +254,14 @@ class ChainChanged(Event, frozen=True, kw_only=True):
 
 
 class VoteRetried(Event, frozen=True, kw_only=True):
-    """The overseer has the vote cast on the chain there is now: the same votes, with the same keys."""
+    """The overseer requested that the same votes be cast on the present chain with the same keys."""
 
     type: ClassVar[str] = "vote_retried"
     call: str
 
 
 class VerdictRead(Event, frozen=True, kw_only=True):
-    """The verdict, as read back from the chain."""
+    """The verdict as read from the chain."""
 
     type: ClassVar[str] = "verdict_read"
     verdict: VerdictName

@@ -1,4 +1,4 @@
-"""Which command stored events came from, so that `log check` can decide it again by today's rules."""
+"""Recovers the command behind stored events, so that `log check` can decide it again by the present rules."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -37,7 +37,7 @@ from playmolt_jury.state import State, Turn
 
 
 def recovered(state: State, events: Sequence[Event]) -> Iterator[Command]:
-    """Of an owner's calls, of a juror's turn, or of the chain's work."""
+    """The commands of the owner, of a juror's turn, or of the chain worker."""
     first = events[0]
     if isinstance(first, JuryOpened):
         body = {"language": first.language, "model": first.model, "case": first.case}
@@ -56,7 +56,7 @@ def recovered(state: State, events: Sequence[Event]) -> Iterator[Command]:
 
 
 def pinned(decided: Event, stored: Event) -> Event:
-    """Which rules and content a session was opened with is no decision."""
+    """Keeps the stored rules and content of event 1: no command decides them."""
     if isinstance(decided, JuryOpened) and isinstance(stored, JuryOpened):
         return replace(
             decided,
@@ -75,8 +75,8 @@ def _of_the_owner(state: State, events: Sequence[Event]) -> Iterator[Command]:
         case PhaseChanged():
             yield commands.ChangePhase(agent_id=owner, body={"to": first.to})
         case WitnessTalked():
-            told = {"choice": first.choice} if first.evidence_id is None else {"evidence_id": first.evidence_id}
-            yield commands.TalkTo(agent_id=owner, witness_id=first.witness_id, body=told)
+            body = {"choice": first.choice} if first.evidence_id is None else {"evidence_id": first.evidence_id}
+            yield commands.TalkTo(agent_id=owner, witness_id=first.witness_id, body=body)
         case EvidenceRead():
             yield commands.ReadEvidence(agent_id=owner, evidence_id=first.evidence_id)
         case TurnStarted(turn="chat"):
@@ -99,7 +99,7 @@ def _of_the_owner(state: State, events: Sequence[Event]) -> Iterator[Command]:
 
 
 def _of_a_juror(state: State, events: Sequence[Event]) -> Iterator[Command]:
-    """The end of a turn; which one, the juror says whose turn it was."""
+    """The command that ended a turn; the juror of the event identifies the turn."""
     speaker = next((each.juror_id for each in events if isinstance(each, _ENDS)), None)
     owed = (effect for effect in effects.effects(state) if isinstance(effect.payload, Turn))
     effect = next((each for each in owed if each.payload.juror_id == speaker), None)

@@ -18,11 +18,11 @@ _IDS: Final = 32
 
 
 class InvalidReply(ValueError):
-    """An answer that cannot be used; the message can be sent back to the model."""
+    """An unusable answer; the message can be sent back to the model."""
 
 
 def kept(topics: Iterable[TopicImpact], allowed: Collection[str]) -> tuple[TopicImpact, ...]:
-    """The first three different topics of the list; what is not on it is dropped."""
+    """The first three distinct allowed topics."""
     first: dict[str, TopicImpact] = {}
     for each in topics:
         if each.topic in allowed:
@@ -31,7 +31,7 @@ def kept(topics: Iterable[TopicImpact], allowed: Collection[str]) -> tuple[Topic
 
 
 def read_text(reply: str) -> str:
-    """Read a plain answer; InvalidReply when there is nothing in it, or what cannot be stored."""
+    """Parses a plain answer; InvalidReply if it is empty or cannot be stored."""
     text = trimmed(reply)
     if not text:
         raise InvalidReply("the answer is empty: say something")
@@ -41,12 +41,12 @@ def read_text(reply: str) -> str:
 
 
 def read_topics(reply: str, allowed: Collection[str]) -> tuple[TopicImpact, ...]:
-    """The reply of a `classify` turn; InvalidReply when it is none."""
+    """The reply of a `classify` turn; InvalidReply if it is invalid."""
     return kept(_read(reply, Classification).topics, allowed)
 
 
 def read_speech(reply: str, allowed: Collection[str]) -> tuple[str, tuple[TopicImpact, ...]]:
-    """The reply of a `speech` turn; InvalidReply when it is none."""
+    """The reply of a `speech` turn; InvalidReply if it is invalid."""
     speech = _read(reply, SpeechReply)
     return read_text(speech.text), kept(speech.topics, allowed)
 

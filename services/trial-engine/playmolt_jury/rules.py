@@ -81,7 +81,7 @@ MOVES: Final[frozenset[tuple[PhaseName, PhaseName]]] = frozenset(
 )
 """The phase changes that the overseer may request."""
 _EVIDENCE_PHASES: Final[frozenset[PhaseName]] = frozenset(("prologue", "investigation", "persuasion", "deliberation"))
-"""Reading an item in a later phase is not logged: the last record before the vote is the phase change."""
+"""Later reads are not logged: the last record before the vote is the phase change."""
 
 
 class Jury(Game[State]):
@@ -99,7 +99,9 @@ class Jury(Game[State]):
     opening = frozenset((commands.OpenJury,))
     unknown = unknown_session()
     from_content = frozenset(("jury_opened", "witness_talked", "evidence_unlocked", "ended"))
-    foreign = Refused(Code.INVALID_REQUEST, "A jury session is not a bot game. Use the routes under /api/jury/sessions.")
+    foreign = Refused(
+        Code.INVALID_REQUEST, "A jury session is not a bot game. Use the routes under /api/jury/sessions."
+    )
 
     def __init__(
         self, cases: PackLibrary, content_version: str, *, show_stances: bool = False, explorer: str = ""

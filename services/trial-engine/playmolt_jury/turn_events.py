@@ -1,4 +1,4 @@
-"""What follows from a turn that is done: what was said, what it did to whom, in the order of the log."""
+"""The events of a finished turn, in log order: what was said, and how it changed stances."""
 
 from collections.abc import Iterable, Iterator
 
@@ -43,7 +43,7 @@ def events_of(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]
 
 
 def chat_changes(state: State, turn: Turn, topics: Iterable[TopicImpact]) -> tuple[StanceChanged, ...]:
-    """What a chat does to its juror: the argument, then its weakness if this is the first time it is hit."""
+    """The stance changes of a chat: the argument, then the weakness if it is hit for the first time."""
     juror, current = state.juror(turn.juror_id), state.juror_states[turn.juror_id]
     said = _argued(state, turn, "chat", topics)
     if current.weakness_spent or not stance.hits(turn.text, juror.weakness.trigger_keywords):
@@ -52,13 +52,13 @@ def chat_changes(state: State, turn: Turn, topics: Iterable[TopicImpact]) -> tup
 
 
 def evidence_change(state: State, turn: Turn) -> StanceChanged:
-    """What a presented item does to its juror."""
+    """The stance change of a presented item."""
     item = state.item(turn.evidence_id)
     return _argued(state, turn, "evidence", item.topics if item else ())
 
 
 def repeated(state: State, turn: Turn, topics: Iterable[TopicImpact] = ()) -> Repetition:
-    """What a turn of the overseer repeats of what its juror has heard."""
+    """The earlier messages to the juror that a turn of the overseer repeats."""
     new = RememberedMessage(text=turn.text, evidence_id=turn.evidence_id, topics=tuple(topics))
     return repetition(state.juror_states[turn.juror_id].remembered, new)
 
@@ -113,7 +113,7 @@ def _speech(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
 
 
 def tools(turn: Turn, uses: Iterable[ToolUse]) -> Iterator[ToolCalled]:
-    """The tool calls of a turn, done or failed."""
+    """The tool calls of a turn, whether it succeeded or failed."""
     for use in uses:
         yield ToolCalled(juror_id=turn.juror_id, tool=use.tool, input=use.input, result=use.result)
 
@@ -150,7 +150,7 @@ def _vote(state: State, turn: Turn, command: JurorTurn) -> tuple[Event, ...]:
 
 
 def _but_the_cast(command: JurorTurn) -> tuple[ToolUse, ...]:
-    """What was used, without the call that cast the vote: that one has no result before the chain has the vote."""
+    """The tool calls without the one that cast the vote: its result is known only once the vote is mined."""
     if command.diverged:
         return command.tools
     casts = [place for place, use in enumerate(command.tools) if use.tool == replies.CAST]

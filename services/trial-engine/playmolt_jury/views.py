@@ -1,6 +1,6 @@
-"""What the owner sees of a session: the only source of its bytes. Nobody else sees any.
+"""The views and messages of a session for its owner; no one else gets any.
 
-Until the verdict no stance, weight, weakness, role prompt or speaker power is in them, unless `show_stances` says so.
+Before the verdict they contain no stance, weight, weakness, role prompt or speaker power, unless `show_stances` is set.
 """
 
 from collections.abc import Callable, Mapping
@@ -110,7 +110,7 @@ def dossier(material: Material) -> DossierView:
 
 
 def evidence_list(state: State, material: Material) -> EvidenceList:
-    """Of a locked item nothing but its id."""
+    """A locked item shows only its id."""
     titles = {item.id: item.title for item in material.evidence}
     still_locked = state.still_locked
     return EvidenceList(
@@ -124,7 +124,7 @@ def evidence_list(state: State, material: Material) -> EvidenceList:
 
 
 def evidence(material: Material, evidence_id: str) -> EvidenceView:
-    """The item has to be open."""
+    """The item must be unlocked."""
     item = next(each for each in material.evidence if each.id == evidence_id)
     return EvidenceView(id=item.id, title=item.title, text=item.text)
 
@@ -137,7 +137,7 @@ def witnesses(state: State, material: Material) -> WitnessList:
 
 
 def talk(state: State, witness: Witness, *, step: bool) -> TalkView:
-    """After a `step`, or as it stands."""
+    """The talk after a `step`, or unchanged."""
     here = state.talks.get(witness.id, Talk())
     node = dialogue.node_id(witness, here)
     shown = here.shown if step and here.shown in witness.nodes else node
@@ -162,7 +162,7 @@ def ending(state: State, material: Material) -> EndingView | None:
 
 
 def public(event: Event, material: Material, *, show_stances: bool) -> JuryMessage:
-    """A message for the owner; an event that has nothing to say is progress."""
+    """The owner's message for an event; JuryProgressMessage if the event has no message of its own."""
     if isinstance(event, StanceChanged):
         return _moved(event, show_stances=show_stances)
     if isinstance(event, WitnessTalked):
@@ -262,7 +262,7 @@ def _round_over(event: RoundEnded) -> JuryMessage:
 
 
 def _tool(event: ToolCalled) -> JuryMessage:
-    # How a juror means to vote tells on which side of 50 it stands.
+    # The vote a juror intends would reveal on which side of 50 its stance is.
     input_ = event.input if event.tool == replies.LOOKUP else None
     return ToolCalledMessage(juror_id=event.juror_id, tool=event.tool, input=input_)
 

@@ -27,14 +27,14 @@ DETAIL_CHARS: Final = 2000
 
 def call_vote(state: State, command: commands.CallVote) -> Decision:
     if state.phase != "vote":
-        return wrong_phase(state.phase, "The vote is called once, after the last round of deliberation")
+        return wrong_phase(state.phase, "You can call the vote once, after the last round of deliberation")
     if errors := bodies.empty_faults(command.body):
         return invalid(errors)
     if state.failed:
-        return wrong_phase(state.phase, "The vote is called already, and its chain has changed: POST …/retry")
+        return wrong_phase(state.phase, "The vote was already called and its chain has changed: POST …/retry")
     undecided = [juror for juror in state.juror_ids if juror not in state.ballots and not state.pending(juror)]
     if state.voting and not undecided:
-        return wrong_phase(state.phase, "The vote is under way. GET …/verdict when the stream tells of it")
+        return wrong_phase(state.phase, "The vote is in progress. GET …/verdict after the event stream reports it")
     turns = (TurnStarted(call=command.call, turn="vote", juror_id=juror) for juror in undecided)
     return Accepted((VoteCalled(call=command.call), *turns))
 
@@ -43,7 +43,7 @@ def retry(state: State, command: commands.Retry) -> Decision:
     if errors := bodies.empty_faults(command.body):
         return invalid(errors)
     if state.failed is None:
-        return refused(Code.NOTHING_TO_RETRY, f"Nothing has failed; the session is in the phase {state.phase}.")
+        return refused(Code.NOTHING_TO_RETRY, f"No vote has failed; the session is in the phase {state.phase}.")
     return Accepted((VoteRetried(call=command.call),))
 
 
@@ -72,12 +72,12 @@ def mined(state: State, command: commands.VoteMined) -> Decision:
     if ballot.diverged:
         return Accepted((cast,))
     result = json.dumps({"guilty": command.guilty, "tx_hash": command.tx_hash})
-    told = ToolCalled(juror_id=command.juror_id, tool=replies.CAST, input={"guilty": command.guilty}, result=result)
-    return Accepted((cast, told))
+    called = ToolCalled(juror_id=command.juror_id, tool=replies.CAST, input={"guilty": command.guilty}, result=result)
+    return Accepted((cast, called))
 
 
 def cast_again(state: State, votes: Iterable[VoteView]) -> Iterator[VoteCast]:
-    """The votes that the chain lost and that stand there by another transaction now."""
+    """Votes that the chain had lost and now has by another transaction."""
     for vote in votes:
         ballot = state.ballots.get(vote.juror_id)
         if ballot and ballot.tx_hash and vote.guilty is not None and ballot.tx_hash != vote.tx_hash:

@@ -68,8 +68,8 @@ def read(source: bytes, name: str = "cases.json") -> Content:
 def _faults(cases: tuple[Case, ...]) -> Iterator[str]:
     if len(cases) < MIN_CASES:
         yield f"{len(cases)} cases; at least {MIN_CASES} are needed"
-    yield from (f"case_id {name!r} stands twice" for name in _repeated(case.case_id for case in cases))
-    yield from (f"title {name!r} stands twice" for name in _repeated(case.title for case in cases))
+    yield from (f"case_id {name!r} is used twice" for name in _repeated(case.case_id for case in cases))
+    yield from (f"title {name!r} is used twice" for name in _repeated(case.title for case in cases))
     for case in cases:
         texts = (case.case_id, case.title, case.description, *case.evidence_for, *case.evidence_against)
         if any(not text or text != trimmed(text) or unstorable(text) for text in texts):

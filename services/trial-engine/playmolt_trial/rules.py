@@ -135,7 +135,7 @@ class Trial(SeatedGame[State, Seat]):
 
     @override
     def submit(self, state: State, seat: Seat, action: Any) -> Decision:
-        """A role of which the phase wants nothing passes, whatever it sends."""
+        """A role without a task in this phase passes, whatever it sends."""
         if seat.role not in REQUIRED[state.phase]:
             return Accepted(())
         if shape := _SHAPES.faults(action):
@@ -233,7 +233,7 @@ def _team(state: State, seat: Seat) -> Team | None:
 
 
 def _standing(state: State, seat: Seat) -> int:
-    """In the order of the seats; but who resigned stands last, and first of them who did so last."""
+    """In seat order, then the resigned players, the last to resign first."""
     resigned = state.attends(seat.id).resigned
     return len(state.seats) - resigned if resigned else -1
 

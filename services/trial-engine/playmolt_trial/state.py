@@ -1,4 +1,4 @@
-"""A trial as it stands: the fold of its events. Tuples and dicts in it are never changed in place."""
+"""The state of a trial: the fold of its events. Its tuples and dicts are never mutated."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -30,7 +30,7 @@ REQUIRED: Final[Mapping[Phase, frozenset[Role]]] = {
     "jury_vote": frozenset(("JUROR",)),
     "verdict": frozenset(("JUDGE",)),
 }
-"""Whose submission a phase waits for; a phase that is not here waits for nobody's."""
+"""The roles whose submission a phase waits for; other phases wait for none."""
 
 
 class Seat(seats.Seat, frozen=True, gc=False):

@@ -218,7 +218,7 @@ def _texts(value: Any, field: str = "") -> list[tuple[str, str]]:
 
 
 class SessionTwin(Twin):
-    """A session of agent 0: that it is there at all is nobody's business but its owner's."""
+    """A session of agent 0: only its owner may know that it exists."""
 
     seats = 2
     path: ClassVar[str]

@@ -1,6 +1,6 @@
 """The chain the jury votes on: the contract, an adapter for any node, an embedded node, and the check of a session.
 
-Light to import: `connect` and `read_chain` bring in what signs and speaks only when a jury votes.
+Cheap to import: `connect` and `read_chain` load the libraries for signing and JSON-RPC on first use.
 """
 
 import asyncio
@@ -25,16 +25,16 @@ from playmolt_jury.chain.port import (
 from playmolt_jury.chain.verify import NoVerdict, compare, contract_of, withheld
 
 EMBEDDED_DEPLOYER_KEY = "0x" + hashlib.sha256(b"playmolt: deployer of the embedded chain").hexdigest()
-"""Holds all money of an embedded chain. Anyone can know it; that chain listens on this machine alone."""
+"""Owns all funds of an embedded chain. It is public; that chain listens on this machine only."""
 EMBEDDED_DEPLOYER = "0x90c1d6bf51359689c1a82c32b4e940fb2ca849ce"
-"""The address of that key, for who starts such a chain."""
+"""The address of that key."""
 _KEY = re.compile(r"0x[0-9a-fA-F]{64}")
 
 
 def deployer_key(rpc_url: str, configured: str) -> str:
-    """The key that pays: the embedded chain's own when `rpc_url` is empty, else the configured one.
+    """The key that pays: that of the embedded chain if `rpc_url` is empty, otherwise the configured one.
 
-    ValueError, in one line for the operator, when there is none or it is no key.
+    ValueError with a message for the operator if it is missing or invalid.
     """
     if not rpc_url:
         return EMBEDDED_DEPLOYER_KEY
@@ -44,7 +44,7 @@ def deployer_key(rpc_url: str, configured: str) -> str:
             " of an account that holds money on that chain; it deploys the juries and funds their votes"
         )
     if not _KEY.fullmatch(configured):
-        raise ValueError("PLAYMOLT_EVM_DEPLOYER_KEY is not a private key: it is 0x and 64 hex digits")
+        raise ValueError("PLAYMOLT_EVM_DEPLOYER_KEY is not a private key: set 0x and 64 hex digits")
     return configured
 
 
@@ -72,8 +72,8 @@ __all__ = [
 
 
 async def connect(url: str, key: str, secret: str = "", confirmations: int = 0) -> Chain:
-    """The chain behind a JSON-RPC node; says nothing to it yet. `key` as `deployer_key` gives it; `secret`, which
-    the jurors' keys follow from, is derived from it when empty. `confirmations` as for `JsonRpcChain`."""
+    """The chain behind a JSON-RPC node; sends no request yet. `key` is the result of `deployer_key`. The jurors' keys
+    are derived from `secret`, or from `key` if it is empty. `confirmations` as for `JsonRpcChain`."""
     chain: Chain = (await _loaded("jsonrpc")).JsonRpcChain(url, key, secret, confirmations=confirmations)
     return chain
 
@@ -81,7 +81,7 @@ async def connect(url: str, key: str, secret: str = "", confirmations: int = 0) 
 async def read_chain(url: str, address: str) -> Verdict:
     """Read a case by its contract's address, without a key. The votes' `juror_id` is "": a contract knows addresses.
 
-    ChainAway when the node cannot be had, ChainFault when no JuryVoting of this source stands there.
+    ChainUnavailable when the node is unavailable, ChainFault when the address has no JuryVoting of this build.
     """
     verdict: Verdict = await (await _loaded("reading")).read_chain(url, address)
     return verdict
@@ -89,11 +89,11 @@ async def read_chain(url: str, address: str) -> Verdict:
 
 @cache
 def preload() -> None:
-    """Begins to load what signs and speaks, once, beside everything else: a vote shall not wait for its imports."""
+    """Starts loading the chain libraries in a thread, once, so that a vote does not wait for imports."""
     name = f"{__name__}.jsonrpc"
     threading.Thread(target=importlib.import_module, args=(name,), name="preload chain", daemon=True).start()
 
 
 async def _loaded(module: str) -> Any:
-    # A second of imports, beside the loop.
+    # The imports take about a second.
     return await asyncio.to_thread(importlib.import_module, f"{__name__}.{module}")

@@ -65,15 +65,15 @@ def reading_call() -> bytes:
 
 
 def snapshot_of(output: bytes) -> ContractSnapshot:
-    """The output of `reading()`; ValueError when it is none."""
+    """Parses the output of `reading()`; ValueError if it is invalid."""
     jurors = (len(output) // _WORD - _WORDS_BEFORE_JURORS) // _WORDS_A_JUROR
     if jurors not in JURIES:
-        raise ValueError(f"no reading of JuryVoting: {len(output)} bytes")
+        raise ValueError(f"not the output of JuryVoting.reading(): {len(output)} bytes")
     lists = f"address[{jurors}],uint8[{jurors}],uint256[{jurors}]"
     try:
         (fields,) = decode([f"(bytes32,uint256,uint256,uint256,uint8,uint256,uint256,{lists})"], output)
     except DecodingError as error:
-        raise ValueError(f"no reading of JuryVoting: {error}") from None
+        raise ValueError(f"not the output of JuryVoting.reading(): {error}") from None
     return ContractSnapshot(*fields)
 
 

@@ -22,13 +22,13 @@ from playmolt_jury.chain.rpc import Rpc
 from playmolt_jury.chain.wallet import Wallet
 
 MARGIN_SECONDS = 600
-"""No vote is sent so shortly before the deadline: mined after it, it would revert."""
+"""No vote is sent this close to the deadline: it would revert if mined later."""
 MINED_SECONDS = 90.0
 _SETTLED = frozenset({"AlreadyVoted", "Closed"})
-"""Refusals which say that another process, or time, was faster."""
+"""Contract errors that mean another process or the deadline was faster."""
 _VOTE_GAS = 200_000
 _VOTE_ROOM = 2
-"""How much dearer gas may be when a juror votes than when the case was opened, before the deployer pays again."""
+"""How much the gas price may rise between deployment and a vote before the deployer pays again."""
 
 
 class JsonRpcChain:
@@ -147,8 +147,8 @@ class JsonRpcChain:
                 f"the case at {address} closes in {coming.deadline - coming.time} s: too late to vote safely"
             )
         data, juror = contract.vote_call(guilty), keys.address_of(key)
-        # A chain that began anew in the midst of an earlier try took that vote where no case stood yet. As of one block
-        # a nonce is spent and the ballot open: what spent it was no vote.
+        # A chain that was reset during an earlier try may have taken that vote before the contract existed. If at one
+        # block the nonce is spent and the ballot open, the transaction that spent it was not a vote.
         block = await self._rpc.number("eth_blockNumber")
         nonce = await self._wallet.sent(juror, block)
         if nonce and (await reading.read_case(self._rpc, address, hex(block))).ballots[place] != OPEN:

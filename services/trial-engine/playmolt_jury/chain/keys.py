@@ -1,7 +1,7 @@
 """Whose keys sign. Nothing is stored: a session's keys follow from a secret and the session's id.
 
 Each of them signs one transaction, with nonce 0: the session's opens the case, a juror's casts its vote. The chain
-takes a nonce once, so whatever crashes and whoever repeats it, there is one contract and one vote; and the contract's
+takes a nonce once, so after any crash or retry there is one contract and one vote per juror; and the contract's
 address is known before it exists. Only a juror whose nonce was spent on no vote signs with the next.
 """
 
@@ -32,7 +32,7 @@ class Keys:
         return self._derived("juror", case.session, juror_id)
 
     def _derived(self, *names: str) -> bytes:
-        # A zero byte cannot stand in an id, so that no two lists of names read the same.
+        # An id never contains a zero byte, so different lists of names never give the same bytes.
         return hmac.digest(self._secret, "\0".join(names).encode(), "sha256")
 
 
@@ -47,7 +47,7 @@ def contract_of(address: str, nonce: int) -> str:
 
 
 def hash_of(raw: bytes) -> str:
-    """What a chain knows a signed transaction by."""
+    """The hash of a signed transaction."""
     return "0x" + keccak(raw).hex()
 
 

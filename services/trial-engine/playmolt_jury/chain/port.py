@@ -5,22 +5,21 @@ from typing import Final, Protocol
 import msgspec
 
 JURIES: Final = (3, 5, 7, 9)
-"""How many jurors a case may have: for each there is a build of the contract."""
+"""Possible numbers of jurors; each has its own build of the contract."""
 OPEN_SECONDS = 7 * 24 * 3600
-"""How long a case takes votes, unless told otherwise."""
+"""How long a case accepts votes by default."""
 
 
 class ChainUnavailable(Exception):
-    """The chain cannot do it now: out of reach, slow, or the deployer's account is empty. The same call, made again
-    later, takes up where this one stopped."""
+    """The chain is unreachable, slow, or the deployer's account is empty. A later retry of the same call resumes it."""
 
 
 class ChainFault(RuntimeError):
-    """The chain or its node did what it never should: a bug, or the wrong chain. Trying again does not help."""
+    """The chain or its node misbehaved: a bug, or the wrong chain. A retry does not help."""
 
 
 class CaseMissing(ChainFault):
-    """A case that was opened is not on the chain: the chain began anew, went back behind it, or is another one."""
+    """A deployed case is not on the chain: the chain was reset, reorganised, or replaced."""
 
 
 class Reverted(ChainFault):
@@ -48,7 +47,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeployedContract(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a case stands. `address` and `tx_hash`: 0x and lower-case hex."""
+    """The contract of a case. `address` and `tx_hash`: 0x and lower-case hex."""
 
     address: str
     tx_hash: str
@@ -82,22 +81,22 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Chain(Protocol):
-    """Where juries vote. Every call asks the chain first, so each may be repeated, after a crash and from any process,
-    and has one effect. All raise ChainAway when the chain cannot do it now."""
+    """Where juries vote. Every call reads the chain first, so it can be retried after a crash and from any process
+    with one effect. All raise ChainUnavailable."""
 
     async def deploy(self, case: Case) -> DeployedContract:
         """Open the case, once."""
         ...
 
     async def vote(self, case: Case, juror_id: str, guilty: bool) -> MinedVote:
-        """Cast a juror's one vote in a deployed case and give what stands on the chain: an earlier vote stays.
+        """Cast a juror's vote in a deployed case; returns the vote on the chain, which may be an earlier one.
 
-        CaseGone when the case does not stand there (any more).
+        CaseMissing when the case is not on the chain.
         """
         ...
 
     async def verdict(self, case: Case) -> Verdict:
-        """Read a deployed case. CaseGone as for `vote`; ChainAway while too few blocks hold its last vote."""
+        """Read a deployed case. CaseMissing as for `vote`; ChainUnavailable while too few blocks hold its last vote."""
         ...
 
     async def close(self) -> None: ...

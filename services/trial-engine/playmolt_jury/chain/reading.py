@@ -1,4 +1,4 @@
-"""A case as anybody can read it: by its contract's address, without a key."""
+"""Reads a case by the address of its contract, without a key."""
 
 from playmolt_jury.chain import contract
 from playmolt_jury.chain.contract import GUILTY, NOT_GUILTY, OPEN, ContractSnapshot
@@ -8,13 +8,13 @@ from playmolt_jury.chain.rpc import Rpc
 _VOTED = "Voted(address,bool)"
 _OPENED = "Opened(bytes32,uint256)"
 _EMPTY = "0x"
-"""What a call of an address answers where no contract stands."""
+"""The result of a call to an address without a contract."""
 
 
 async def read_chain(url: str, address: str) -> Verdict:
     """Read a case from a node. The votes' `juror_id` is "": a contract knows addresses only.
 
-    ChainAway when the node cannot be had, ChainFault when no JuryVoting of this source stands at `address`.
+    ChainUnavailable when the node is unavailable, ChainFault when `address` is not a JuryVoting contract of this build.
     """
     rpc = Rpc(url)
     try:
@@ -24,12 +24,12 @@ async def read_chain(url: str, address: str) -> Verdict:
 
 
 async def read_verdict(rpc: Rpc, address: str) -> Verdict:
-    """As `read_chain`, over a connection that is there."""
-    # One after the other: a node that limits calls is asked for no more at once than it gives.
+    """As `read_chain`, over an existing connection."""
+    # Sequential, since nodes may limit concurrent calls.
     chain_id, code = await rpc.number("eth_chainId"), await rpc.call("eth_getCode", address, "latest")
     now, _ = await mined_and_pending(rpc, address)
     if code != contract.deployed_code(len(now.jurors)):
-        raise ChainFault(f"what stands at {address} on chain {chain_id} is not JuryVoting as built here")
+        raise ChainFault(f"the code at {address} on chain {chain_id} is not JuryVoting of this build")
     votes = [await _vote(rpc, address, now, place) for place in range(len(now.jurors))]
     return Verdict(
         contract=address.lower(),
@@ -44,7 +44,7 @@ async def read_verdict(rpc: Rpc, address: str) -> Verdict:
 
 
 async def read_case(rpc: Rpc, address: str, block: str) -> ContractSnapshot:
-    """Call `reading()` at a block; CaseGone when nothing of the kind stands there."""
+    """Call `reading()` at a block; CaseMissing when the address has no such contract."""
     found = await find_case(rpc, address, block)
     if found is None:
         raise _nothing_at(address)
@@ -52,9 +52,9 @@ async def read_case(rpc: Rpc, address: str, block: str) -> ContractSnapshot:
 
 
 async def find_case(rpc: Rpc, address: str, block: str) -> ContractSnapshot | None:
-    """As `read_case`; None when nothing at all stands there.
+    """As `read_case`; None when the address has no code.
 
-    The call itself tells: a node that is asked for the code first may know of it a moment before its calls do.
+    Found out by the call itself: a node may report the code a moment before its calls can run it.
     """
     output = await rpc.call("eth_call", {"to": address, "data": "0x" + contract.reading_call().hex()}, block)
     if output == _EMPTY:
@@ -66,7 +66,7 @@ async def find_case(rpc: Rpc, address: str, block: str) -> ContractSnapshot | No
 
 
 def _nothing_at(address: str) -> CaseMissing:
-    return CaseMissing(f"no JuryVoting stands at {address}: this is not the chain the session voted on")
+    return CaseMissing(f"no JuryVoting contract at {address}: this is not the chain of the session's vote")
 
 
 async def mined_and_pending(rpc: Rpc, address: str) -> tuple[ContractSnapshot, ContractSnapshot]:

@@ -1,4 +1,4 @@
-"""JSON-RPC to a node over HTTP, every wait bounded, and the many ways of nodes to say no brought to one."""
+"""JSON-RPC to a node over HTTP with bounded waits; the various errors of nodes become a few exceptions."""
 
 import asyncio
 import json
@@ -34,12 +34,12 @@ KNOWN_WORDS = (
     "already received", "already submitted", "duplicate transaction", "dup_transaction",
     "known transaction", "same hash", "existing tx with same hash",
 )  # fmt: skip
-"""What nodes say of a transaction that they have."""
+"""Error texts of nodes for a transaction that they already have."""
 TAKEN_WORDS = (
     "nonce too low", "nonce_too_low", "nonce is too low", "nonce has already", "oldnonce", "could not replace",
     "replacement", "fee too low to replace",
 )  # fmt: skip
-"""What nodes say of a transaction whose nonce another has, on the chain or waiting."""
+"""Error texts of nodes for a nonce that another transaction has, mined or pending."""
 POOR_WORDS = ("insufficient funds", "insufficient balance", "insufficientfunds", "doesn't have enough funds")
 
 
@@ -75,8 +75,7 @@ class Rpc:
         await self._client.aclose()
 
     async def call(self, method: str, *params: Any) -> Any:
-        """A method's result. ChainAway when the node cannot be had after three tries; Reverted or Refusal when it
-        says no."""
+        """A method's result. ChainUnavailable after three failed tries; Reverted or RpcRefusal when it refuses."""
         for pause in _PAUSES:
             try:
                 return await self._call(method, params)
@@ -98,7 +97,9 @@ class Rpc:
         try:
             return int(result, 16)
         except (TypeError, ValueError):
-            raise ChainFault(f"{self.where} answers {method} with {str(result)[:80]!r}, no quantity") from None
+            raise ChainFault(
+                f"{self.where} answers {method} with {str(result)[:80]!r}, which is not a quantity"
+            ) from None
 
     async def _call(self, method: str, params: tuple[Any, ...]) -> Any:
         self._calls += 1
@@ -109,11 +110,11 @@ class Rpc:
         try:
             response = msgspec.json.decode(body, type=_Response)
         except msgspec.MsgspecError:
-            raise ChainUnavailable(f"what answers at {self.where} (HTTP {status}) is no JSON-RPC node now") from None
+            raise ChainUnavailable(f"the response of {self.where} (HTTP {status}) is not JSON-RPC") from None
         if response.error is not None:
             raise _refusal(self.where, method, response.error)
         if response.result is msgspec.UNSET:
-            raise ChainUnavailable(f"what answers at {self.where} (HTTP {status}) is no JSON-RPC node now")
+            raise ChainUnavailable(f"the response of {self.where} (HTTP {status}) is not JSON-RPC")
         return response.result
 
     async def _post(self, request: dict[str, Any]) -> tuple[int, bytes]:

@@ -29,7 +29,7 @@ from playmolt_jury.transcript.shared_log import SharedRecord
 
 E = TypeVar("E", bound=Event)
 Endings = Mapping[str, tuple[VerdictName, Found]]
-"""For which verdict, and for how much found out, each ending is."""
+"""The verdict and the `when` of each ending, by id."""
 _NO_ENDINGS: Final[Endings] = {}
 
 
@@ -43,11 +43,10 @@ def contract_of(records: Sequence[Record]) -> str:
 
 
 def compare(records: Sequence[Record], chain: Verdict, endings: Endings = _NO_ENDINGS) -> list[str]:
-    """What differs between a session's log, whole from version 1, and its case as read from the chain; empty when they
-    agree.
+    """The differences between a session's complete log and its case on the chain; empty when they agree.
 
-    NoVerdict when the session has not read its verdict yet. An ending that is none of `endings` is not judged: the case
-    may have been written anew since.
+    NoVerdict when the session has not read its verdict yet. An ending that is not in `endings` is not checked: the case
+    may have been rewritten since.
     """
     said = _verdict(records)
     return [
@@ -64,7 +63,7 @@ def _verdict(records: Sequence[Record]) -> VerdictRead:
     for record in records:
         if record.type == "verdict_read":
             return msgspec.json.decode(record.data, type=VerdictRead)
-    raise NoVerdict("the session has no verdict_read in its log: there is nothing to compare before the verdict")
+    raise NoVerdict("the log of the session has no verdict_read: compare it after the verdict")
 
 
 def _broken(records: Sequence[Record]) -> Iterator[str]:
@@ -72,23 +71,23 @@ def _broken(records: Sequence[Record]) -> Iterator[str]:
     for version, record in enumerate(records, 1):
         whole = _unprovable(record) or recomputed(record) == record.hash
         if record.version != version or record.prev_hash != before or not whole:
-            yield f"log: record {version} is not what was stored: its hash chain breaks there"
+            yield f"log: record {version} was changed: the hash chain breaks there"
             return
         before = record.hash
 
 
 def _unprovable(record: Record) -> bool:
-    """Whether what was hashed is not there: of a sealed record it is, whatever is left out of its data."""
+    """Whether the hash cannot be recomputed. It always can for a sealed record, whatever its data omits."""
     return isinstance(record, SharedRecord) and bool(record.withheld) and not record.sealed
 
 
 def withheld(records: Iterable[Record]) -> int:
-    """Of how many records of a shared log something is taken as it is given: the hash, or what a sealed one shows."""
+    """The number of records of a shared log whose hash or opened data cannot be checked."""
     return sum(map(_as_given, records))
 
 
 def _as_given(record: Record) -> bool:
-    """Without its key nobody can tell whether a sealed record shows what is stored of it."""
+    """The opened data of a sealed record can be checked only with its key."""
     keyless = isinstance(record, OpenedRecord) and bool(record.sealed) and not record.seal_key
     return keyless or _unprovable(record)
 
@@ -130,11 +129,11 @@ def _votes(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Iter
         elif (found.guilty, found.tx_hash) != (cast.guilty, cast.tx_hash.lower()):
             yield f"{cast.juror_id}'s vote is {_vote(cast)} in the log and {_vote(found)} on the chain"
     yield from (f"log: the verdict names a vote of {juror} that was never cast" for juror in named)
-    yield from (f"the chain has a vote of {vote.address} that the log has not" for vote in mined.values())
+    yield from (f"the chain has a vote of {vote.address} that is missing in the log" for vote in mined.values())
 
 
 def _casts(records: Sequence[Record]) -> list[VoteCast]:
-    """Each juror's newest vote in the newest case: a chain that lost votes or case has them again."""
+    """Each juror's latest vote in the latest contract: votes may have been cast again after the chain lost them."""
     opened = max((index for index, record in enumerate(records) if record.type == ContractDeployed.type), default=0)
     return list({cast.juror_id: cast for cast in _events(records[opened:], VoteCast)}.values())
 
@@ -157,20 +156,20 @@ def _jurors(records: Sequence[Record], said: VerdictRead, chain: Verdict) -> Ite
     for where, stood in written.items():
         for juror, at in stood.items():
             if at != stances.get(juror):
-                yield f"log: {juror} stands at {at} {where}, and stood at {stances.get(juror)} when the vote began"
+                yield f"log: the stance of {juror} is {at} {where}, but was {stances.get(juror)} when the vote began"
     for cast in casts:
         if cast.guilty != stance.votes_guilty(cast.stance):
             yield f"log: {cast.juror_id}'s vote is {_vote(cast)}, which does not follow from its stance {cast.stance}"
 
 
 def _stances(records: Sequence[Record]) -> dict[str, int]:
-    """As the log left them, whose hash the chain holds as of the vote."""
+    """The final stances of the log."""
     stances = {juror.id: juror.initial_stance for opened in _events(records, JuryOpened) for juror in opened.jurors}
     return stances | {moved.juror_id: moved.after for moved in _events(records, StanceChanged)}
 
 
 def _place(place: tuple[str, str] | None) -> str:
-    return " at ".join(place) if place else "nobody's"
+    return " at ".join(place) if place else "unassigned"
 
 
 def _outcome(said: VerdictRead, chain: Verdict) -> Iterator[str]:
@@ -186,10 +185,10 @@ def _outcome(said: VerdictRead, chain: Verdict) -> Iterator[str]:
 
 
 def _ending(records: Sequence[Record], said: VerdictRead, endings: Endings) -> Iterator[str]:
-    found, told = _found(records), list(_events(records, Ended))
-    if not told:
-        yield "log: it stops before the ending: the last records are missing"
-    for ended in told:
+    found, endings_logged = _found(records), list(_events(records, Ended))
+    if not endings_logged:
+        yield "log: it stops before the ending; the last records are missing"
+    for ended in endings_logged:
         verdict, when = endings.get(ended.ending, (said.verdict, found))
         if (verdict, when) != (said.verdict, found):
             yield (

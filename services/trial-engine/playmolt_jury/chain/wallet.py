@@ -1,4 +1,4 @@
-"""Sending: what a transaction costs, who pays for it, and how none is sent twice."""
+"""Sends transactions: estimates their cost, funds them, and never sends one twice."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -74,7 +74,7 @@ class Wallet:
         except RpcRefusal as refusal:
             if refusal.says(POOR_WORDS):
                 raise ChainUnavailable(
-                    f"gas became dearer than {keys.address_of(key)} can pay; the next try fills it"
+                    f"the gas price exceeds the balance of {keys.address_of(key)}; the next try adds funds"
                 ) from None
             if not refusal.says(TAKEN_WORDS):
                 raise
@@ -157,10 +157,10 @@ class Wallet:
             return
         sender, nonce = keys.address_of(self._deployer), payment.transaction.nonce
         next_nonce = await self._rpc.number("eth_getTransactionCount", sender, "latest")
-        if next_nonce > nonce:  # mined, or lost its nonce to another: what is missing still is paid anew
+        if next_nonce > nonce:  # mined, or lost its nonce to another: the remaining amount is paid again
             self._payments.pop(to, None)
             return
-        if next_nonce < nonce:  # one before it waits, and is hastened by whoever sent it
+        if next_nonce < nonce:  # an earlier one is pending; its sender raises its price
             self._payments[to] = payment._replace(at=now, block=block)
             return
         price = max(await self.price(), -(-payment.transaction.gas_price * 9 // 8))
@@ -179,7 +179,9 @@ class Wallet:
             if not refusal.says(POOR_WORDS):
                 raise
             deployer, chain_id = keys.address_of(self._deployer), await self.chain_id()
-            raise ChainUnavailable(f"the deployer {deployer} cannot pay: send it money on chain {chain_id}") from None
+            raise ChainUnavailable(
+                f"the deployer {deployer} cannot pay: send funds to it on chain {chain_id}"
+            ) from None
 
     async def _pay_next(self, sender: str, transaction: Transaction) -> None:
         for attempt in range(_PAY_TRIES):
@@ -198,7 +200,7 @@ class Wallet:
                 if not refusal.says(TAKEN_WORDS):
                     raise
                 await asyncio.sleep(0.05 * (attempt + 1))
-        raise ChainUnavailable(f"others keep sending from the deployer {sender}")
+        raise ChainUnavailable(f"other processes keep sending from the deployer {sender}")
 
     async def _send(self, key: bytes, transaction: Transaction) -> None:
         """Refusal for a transaction that the chain does not have; one that it has already is sent."""

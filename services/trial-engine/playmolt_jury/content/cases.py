@@ -1,4 +1,4 @@
-"""The cases that can be played: the shipped one, what was brought along in folders, and what sessions play."""
+"""The available cases: the shipped one, those of folders, and those that sessions play."""
 
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -11,10 +11,10 @@ KEPT: Final = 10_000
 
 
 class PackLibrary:
-    """Sessions name a case when they open, and go on with the very pack they were opened with.
+    """The packs of this process. A session names a case when it opens and is bound to that exact pack.
 
-    Of what is kept for sessions there are at most `kept` packs, the one longest unused going first: as many as an
-    engine has sessions in memory are enough, since whoever decides on one asks for its pack.
+    At most `kept` packs are cached for sessions; the least recently used is evicted first. As many as the engine has
+    sessions in memory suffice, since every decision on a session looks up its pack.
     """
 
     def __init__(self, shipped: Pack, others: Iterable[Pack] = (), *, kept: int = KEPT) -> None:
@@ -27,14 +27,14 @@ class PackLibrary:
             self.offer(pack)
 
     def offer(self, pack: Pack) -> None:
-        """New sessions may name it. The shipped case keeps its id; ValueError for another one that claims it."""
+        """Lets new sessions name the pack. ValueError if it has the id of the shipped case."""
         if pack.id == self.shipped.id and pack.digest != self.shipped.digest:
-            raise ValueError(f"the id {pack.id} is the shipped case's: choose another")
+            raise ValueError(f"the id {pack.id} belongs to the shipped case: choose another id")
         self._offered[pack.id] = pack
         self._own[pack.digest] = pack
 
     def keep(self, pack: Pack) -> None:
-        """Sessions that were opened with it go on."""
+        """Caches the pack of a session."""
         self._kept[pack.digest] = pack
         self._kept.move_to_end(pack.digest)
         while len(self._kept) > self._most:
@@ -45,18 +45,18 @@ class PackLibrary:
         return tuple(self._offered.values())
 
     def named(self, case: str) -> Pack | None:
-        """The offered case of that id; the shipped one where none is named."""
+        """The offered case with that id; the shipped case for an empty id."""
         return self._offered.get(case) if case else self.shipped
 
     def of(self, digest: str) -> Pack | None:
-        """The pack of that digest; None where this process does not have it."""
+        """The pack with that digest; None if this process does not have it."""
         if digest in self._kept:
             self._kept.move_to_end(digest)
             return self._kept[digest]
         return self._own.get(digest)
 
     def material(self, digest: str, language: Language) -> Material:
-        """LookupError when this process has not the pack of that digest."""
+        """LookupError if this process does not have the pack with that digest."""
         pack = self.of(digest)
         if pack is None or language not in pack.materials:
             raise LookupError(f"no pack {digest} in {language}")

@@ -1,7 +1,7 @@
-"""The files of a case: `structure.toml`, and the words of each language beside it.
+"""The files of a case: `structure.toml`, and the texts of each language.
 
-What the languages share (ids, locks, weights, where a talk leads) stands once; a language gives the words for those
-ids and nothing else. `content/README.md` tells a writer how.
+`structure.toml` has what the languages share (ids, locks, weights, links between nodes); a language has only the texts
+for those ids. `content/README.md` is the guide for writers.
 """
 
 import msgspec
@@ -56,7 +56,7 @@ class ChoiceFrame(_FileStruct, frozen=True, kw_only=True):
 
 
 class NodeFrame(_FileStruct, frozen=True, kw_only=True):
-    """`afterwards`: it belongs to the talk once the witness has broken."""
+    """`afterwards`: the node is used only after the witness has broken."""
 
     choices: tuple[ChoiceFrame, ...] = ()
     evidence: dict[str, Reaction] = {}
@@ -65,7 +65,7 @@ class NodeFrame(_FileStruct, frozen=True, kw_only=True):
 
 
 class WitnessFrame(_FileStruct, frozen=True, kw_only=True):
-    """The reactions of `afterwards` hold in every node marked so."""
+    """The reactions in `afterwards` apply to every node with `afterwards = true`."""
 
     id: str
     start: str
@@ -78,7 +78,7 @@ class WitnessFrame(_FileStruct, frozen=True, kw_only=True):
     nodes: dict[str, NodeFrame]
 
     def reactions(self, node: NodeFrame) -> dict[str, Reaction]:
-        """What shown evidence brings about at this node alone, beside the witness's own `evidence`."""
+        """The reactions of this node, in addition to the `evidence` of the witness."""
         return {**self.afterwards, **node.evidence} if node.afterwards else node.evidence
 
 
@@ -89,7 +89,7 @@ class EndingFrame(_FileStruct, frozen=True, kw_only=True):
 
 
 class Structure(_FileStruct, frozen=True, kw_only=True):
-    """What all languages share; each frame in it is the entry without its words."""
+    """What all languages share; a frame is an entry without its texts."""
 
     topics: tuple[str, ...] = TOPICS
     rules: Rules = Rules()
@@ -136,7 +136,7 @@ class WitnessText(_FileStruct, frozen=True, kw_only=True):
 
 
 class CaseTexts(_FileStruct, frozen=True, kw_only=True):
-    """Everything that one language says, by the ids of the structure."""
+    """All texts of one language, by the ids of the structure."""
 
     case: CaseText
     evidence: dict[str, TitledText]
@@ -145,7 +145,7 @@ class CaseTexts(_FileStruct, frozen=True, kw_only=True):
 
 
 def assemble(shared: Structure, said: CaseTexts, language: Language, lexicon: bytes = b"") -> Material:
-    """Every id of the structure has to have its words; `lexicon` is the pack's own list of words, if it has one."""
+    """Every id of the structure must have its text; `lexicon` is the pack's own word list, if any."""
     return Material(
         language=language,
         title=said.case.title,

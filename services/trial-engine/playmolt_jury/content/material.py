@@ -1,6 +1,6 @@
-"""What a writer gives the jury in one language: the contract between content files and rules (jury.md, Content).
+"""The content of a case in one language, as the rules use it (jury.md, Content).
 
-Numbers are integers or decimal strings, so that they may be stored. Texts are plain, paragraphs apart by a blank line.
+Numbers are integers or decimal strings, so that they can be stored. Texts are plain; a blank line separates paragraphs.
 """
 
 from typing import Final, Literal
@@ -17,7 +17,7 @@ from playmolt_schemas.games.jury import (
 )
 
 Found = Literal["everything", "something", "nothing"]
-"""What the overseer found out: every item opened and read; no lock opened at all; anything between."""
+"""How much the overseer found: every item unlocked and read; nothing unlocked; or something in between."""
 
 TOPICS: Final = (
     "technical_responsibility",
@@ -29,11 +29,11 @@ TOPICS: Final = (
     "social_consequences",
     "moral_ambiguity",
 )
-"""What arguments are about. Positive says yes to the topic, negative no, neutral mentions it:
+"""Subjects of arguments. Positive affirms the topic, negative denies it, neutral mentions it:
 
-the machine's own working brought death · a person caused, staged or drove it · doubt, proof and custody must decide ·
+the machine itself caused the death · a person caused, staged or drove it · doubt, proof and custody must decide ·
 the machine has a mind and standing of its own · pity, grief, mercy · people need protection and a precedent ·
-what the verdict costs or brings those who give it · there is no clean answer.
+what the verdict means for those who give it · the case has no clear answer.
 """
 
 
@@ -47,14 +47,14 @@ class PrologueLine(_MaterialStruct, frozen=True, kw_only=True):
 
 
 class Dossier(_MaterialStruct, frozen=True, kw_only=True):
-    """The case as the government tells it."""
+    """The government's account of the case."""
 
     title: str
     text: str
 
 
 class Topic(_MaterialStruct, frozen=True, kw_only=True):
-    """One of TOPICS; `text` tells a model what it is about."""
+    """A topic of the case; `text` explains it to the model."""
 
     id: str
     text: str
@@ -72,20 +72,20 @@ class Evidence(_MaterialStruct, frozen=True, kw_only=True):
 
 
 class ChoiceCondition(_MaterialStruct, frozen=True, kw_only=True):
-    """What must hold for a choice to be offered; all parts must."""
+    """The conditions for a choice to be available; all must hold."""
 
     pressure: int = 0
-    """At least this much on the witness."""
+    """Minimum pressure on the witness."""
     read: tuple[str, ...] = ()
     """Evidence that the overseer has read."""
     visited: tuple[str, ...] = ()
-    """Nodes of this witness that were shown."""
+    """Nodes of this witness that have been shown."""
     cracked: tuple[str, ...] = ()
-    """Witnesses that broke; a tree may ask for its own."""
+    """Witnesses that have broken; may include this witness."""
 
 
 class Choice(_MaterialStruct, frozen=True, kw_only=True):
-    """What the overseer may say. `pressure` counts the first time only; ids are unique in their node."""
+    """A line the overseer can choose. `pressure` counts once; ids are unique within a node."""
 
     id: str
     text: str
@@ -95,14 +95,14 @@ class Choice(_MaterialStruct, frozen=True, kw_only=True):
 
 
 class Reaction(_MaterialStruct, frozen=True, kw_only=True):
-    """What a piece of evidence brings about. `pressure` counts once a witness and item."""
+    """The reaction to shown evidence. `pressure` counts once per witness and item."""
 
     goto: str
     pressure: int = 0
 
 
 class Node(_MaterialStruct, frozen=True, kw_only=True):
-    """What a witness says. One that `ends` is a deliberate end; it may still offer choices to take the talk up."""
+    """A text of a witness. A node that `ends` is an intended end of the talk; it may still offer choices."""
 
     text: str
     choices: tuple[Choice, ...] = ()
@@ -124,11 +124,11 @@ class Witness(_MaterialStruct, frozen=True, kw_only=True):
     unlocks: tuple[str, ...]
     nodes: dict[str, Node]
     evidence: dict[str, Reaction] = {}
-    """Reactions wherever the talk stands; a node's own goes first."""
+    """Reactions at any node; those of the node take precedence."""
 
 
 class Weakness(_MaterialStruct, frozen=True, kw_only=True):
-    """Keywords (substrings, case folded) that throw a juror once."""
+    """Keywords (substrings, case folded) that move the juror once."""
 
     trigger_keywords: tuple[str, ...]
     effect: Literal["stance_shift"] = "stance_shift"
@@ -148,7 +148,7 @@ class Juror(_MaterialStruct, frozen=True, kw_only=True):
 
 
 class EndingEntry(_MaterialStruct, frozen=True, kw_only=True):
-    """One way it ends; there is exactly one for each verdict and each `when`."""
+    """An ending; there is exactly one for each reachable pair of `verdict` and `when`."""
 
     id: str
     verdict: VerdictName
@@ -158,7 +158,7 @@ class EndingEntry(_MaterialStruct, frozen=True, kw_only=True):
 
 
 class Rules(_MaterialStruct, frozen=True, kw_only=True):
-    """What a case says of its own course; the shipped one says nothing."""
+    """The numbers of rounds and notes of a case; the shipped case uses the defaults."""
 
     rounds: int = ROUNDS_WITH_JUROR
     """Dialogue rounds with each juror."""
@@ -168,7 +168,7 @@ class Rules(_MaterialStruct, frozen=True, kw_only=True):
 
 
 class Material(_MaterialStruct, frozen=True, kw_only=True):
-    """Everything in one language. Jurors stand in the order that breaks ties."""
+    """All content in one language. The order of the jurors breaks ties."""
 
     language: Language
     title: str

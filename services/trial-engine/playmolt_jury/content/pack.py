@@ -1,4 +1,4 @@
-"""A case as a folder: its files, what is wrong with them, and what is played of them (jury.md, Bring your own)."""
+"""A case as a set of files: their faults and the parsed pack (jury.md, Bring your own)."""
 
 import json
 import re
@@ -39,7 +39,7 @@ _LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 
 
 class Pack(msgspec.Struct, frozen=True, kw_only=True):
-    """A case that can be played. `digest` names its very bytes."""
+    """A case that can be played. `digest` identifies its files."""
 
     id: str
     title: str
@@ -76,17 +76,17 @@ def read(files: Files) -> Pack:
 
 
 def assembled(files: Files) -> Pack:
-    """The pack of files that were found sound before. Raises LookupError, TypeError or ValueError if they are not."""
+    """The pack of files that were checked before. Raises LookupError, TypeError or ValueError for invalid files."""
     return _PackReader(files).pack()
 
 
 def taken(files: Files) -> PackFault:
-    """The fault of a pack whose id is another's; it has to be a pack without others."""
+    """The fault of a pack whose id is taken; the pack must have no other faults."""
     return _PackReader(files).taken()
 
 
 def check(files: Files) -> tuple[PackFault, ...]:
-    """All that is wrong with a pack of the jury, in the order of files and lines."""
+    """All faults of a pack of the jury, in the order of files and lines."""
     return _PackReader(files).faults()
 
 
@@ -99,7 +99,7 @@ def _within(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
 
 
 class _PackReader:
-    """One pack's files, parsed as far as they can be."""
+    """The files of a pack, parsed as far as possible."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -117,7 +117,7 @@ class _PackReader:
 
     def faults(self) -> tuple[PackFault, ...]:
         if len(self._files) > PACK_FILES:
-            # What else is missing or too much cannot be told: a folder is not read to its end.
+            # Other faults are unknown: reading a folder stops at this limit.
             return tuple(located(flaw, {}) for flaw in limit_flaws(self._files))
         flaws = [*self._flaws, *self._surplus()]
         if self._frame:
@@ -134,12 +134,12 @@ class _PackReader:
         return tuple(sorted({*self._faults, *found}))
 
     def taken(self) -> PackFault:
-        """That the id belongs to another pack."""
-        told = "the id belongs to a case of the platform or its operator: choose another"
-        return located(PackFlaw(PACK, ("id",), "twice", told), self._lines[PACK])
+        """The fault that the id belongs to another pack."""
+        message = "the id belongs to a case of the platform or its operator: choose another id"
+        return located(PackFlaw(PACK, ("id",), "twice", message), self._lines[PACK])
 
     def pack(self) -> Pack:
-        """There must be no faults."""
+        """Requires a pack without faults."""
         frame, shared = built(self._values[PACK], PackFrame), built(self._values[STRUCTURE], Structure)
         materials = {
             language: assemble(shared, words.texts(), language, self._files.get(f"lexicon.{language}.json", b""))
@@ -165,12 +165,12 @@ class _PackReader:
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             found = _LINE.search(str(error))
             line = int(found[1]) if found else content.count(b"\n") + 1
-            self._faults.append(PackFault(path, line, "syntax", f"this is no TOML: {error}"))
+            self._faults.append(PackFault(path, line, "syntax", f"invalid TOML: {error}"))
 
     def _shaped(self, path: str, kind: Any, missing: Literal["missing_key", "missing_text"] = "missing_key") -> Any:
-        """The file's content as that type; None where there is none, or it has another shape."""
+        """The file's content as that type; None if the file is missing or has another shape."""
         if path not in self._files:
-            self._flaws.append(PackFlaw(path, (), missing, f"{path} is missing: write it"))
+            self._flaws.append(PackFlaw(path, (), missing, f"{path} is missing: add it"))
         if path not in self._values:
             return None
         flaws = list(misshapen(path, self._values[path], kind))
@@ -198,7 +198,10 @@ class _PackReader:
         for path in self._files:
             if path not in known and (self._structure or "/witness_" not in path):
                 yield PackFlaw(
-                    path, (), "unknown_file", "no pack has this file, or its language or witness: take it out"
+                    path,
+                    (),
+                    "unknown_file",
+                    "a pack has no such file, or its language or witness is not declared: remove the file",
                 )
 
 
@@ -213,11 +216,11 @@ def _lexicon_flaws(path: str, files: Files, topics: tuple[str, ...]) -> Iterator
         named = lexicon.topics_of(files[path])
     except ValueError as error:
         code: Literal["syntax", "wrong_type"] = "wrong_type" if _is_json(files[path]) else "syntax"
-        yield PackFlaw(path, (), code, f"this is no list of words: {error}")
+        yield PackFlaw(path, (), code, f"invalid word list: {error}")
         return
     for topic in named:
         if topic not in topics:
-            yield PackFlaw(path, (), "bad_reference", f"{topic} is no topic of this case")
+            yield PackFlaw(path, (), "bad_reference", f"{topic} is not a topic of this case")
 
 
 def _is_json(content: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""A pack of the jury in a folder."""
+"""Packs of the jury in folders."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,5 +24,5 @@ def read_folder(folder: Path) -> Pack:
 
 
 def packs(paths: str) -> Iterator[Pack]:
-    """The jury's packs in the folders of a setting; PackFaulty names every fault of one."""
+    """The jury's packs in the folders of a setting. Raises PackFaulty with every fault of the first faulty pack."""
     return map(read_folder, folders_of(paths, "jury"))

@@ -1,8 +1,8 @@
-"""Where a talk with a witness can lead, by its tree alone: what the content check proves about locks and dead ends.
+"""Static analysis of dialogue trees, by which the content check proves that locks open and talks have no dead ends.
 
-No talk is played out. What has been read, visited and broken is never lost, and a step's pressure counts once; so a
-witness can be broken from wherever a talk has got to if every node before the break leads back to the start and if all
-gains, less all losses, come to the threshold.
+No talk is played. What has been read, visited and broken is never lost, and the pressure of a step counts once; so a
+witness can be broken from any point of a talk if every node before the break leads back to the start and if all gains
+minus all losses reach the threshold.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -15,7 +15,7 @@ ALWAYS: Final = ChoiceCondition()
 
 
 class World(NamedTuple):
-    """What an overseer may count on: evidence at hand, witnesses that broke. `sure`: nothing that needs pressure."""
+    """What the overseer has: available evidence and broken witnesses. `sure`: without choices that need pressure."""
 
     at_hand: frozenset[str]
     broken: frozenset[str]
@@ -26,7 +26,7 @@ Breaks = Callable[[WitnessFrame, World], bool]
 
 
 def opened(structure: Structure, breaks: Breaks) -> World:
-    """The world once everybody who can be broken is, whatever order that takes."""
+    """The world after every witness that can be broken has been broken, in any order."""
     broken: frozenset[str] = frozenset()
     while True:
         world = having(structure, broken)
@@ -37,7 +37,7 @@ def opened(structure: Structure, breaks: Breaks) -> World:
 
 
 def having(structure: Structure, broken: frozenset[str]) -> World:
-    """The world in which these witnesses have broken."""
+    """The world after these witnesses have broken."""
     unlocked = {item for each in structure.witnesses if each.id in broken for item in each.unlocks}
     at_hand = frozenset(each.id for each in structure.evidence if not each.locked or each.id in unlocked)
     return World(at_hand, broken)
@@ -48,7 +48,7 @@ def can_break(witness: WitnessFrame, world: World) -> bool:
 
 
 def must_break(witness: WitnessFrame, world: World) -> bool:
-    """Whether a witness can be broken from wherever the talk has got to."""
+    """Whether the witness can be broken from every point of the talk."""
     sure = world._replace(sure=True)
     gained, lost = _pressures(witness, sure)
     nodes = before(witness, world)
@@ -57,17 +57,17 @@ def must_break(witness: WitnessFrame, world: World) -> bool:
 
 
 def before(witness: WitnessFrame, world: World) -> frozenset[str]:
-    """The nodes a talk can get to while the witness holds."""
+    """The nodes a talk can reach before the witness breaks."""
     return _reached(witness, witness.start, world)
 
 
 def afterwards(witness: WitnessFrame, world: World) -> frozenset[str]:
-    """The nodes a talk can get to once the witness has broken."""
+    """The nodes a talk can reach after the witness has broken."""
     return _reached(witness, witness.breaks, world._replace(broken=world.broken | {witness.id}))
 
 
 def offered(witness: WitnessFrame, nodes: Collection[str], world: World) -> Iterator[tuple[str, ChoiceFrame]]:
-    """The choices that may be offered at nodes which a talk can visit, each with its node."""
+    """The choices that may be available at reachable nodes, each with its node."""
     for name in nodes:
         for choice in witness.nodes[name].choices:
             if _may_hold(choice.when, nodes, world, witness.threshold):
@@ -75,19 +75,19 @@ def offered(witness: WitnessFrame, nodes: Collection[str], world: World) -> Iter
 
 
 def speechless(witness: WitnessFrame, nodes: Iterable[str]) -> list[str]:
-    """The nodes that neither end nor always leave something to say, whatever has been read."""
+    """The nodes that neither end nor always offer a choice."""
     return [name for name in nodes if not witness.nodes[name].ends and not _sure(witness.nodes[name])]
 
 
 def endless(witness: WitnessFrame, nodes: Collection[str]) -> list[str]:
-    """The nodes from which no end can be reached by what is always offered."""
+    """The nodes from which no end is reachable by choices that are always available."""
     ends = {name for name in nodes if witness.nodes[name].ends}
     steps = {name: {choice.goto for choice in _sure(witness.nodes[name])} for name in nodes}
     return sorted(set(nodes) - _leading(steps, ends))
 
 
 def _leading(steps: Mapping[str, Collection[str]], targets: Collection[str]) -> set[str]:
-    """The targets and all nodes from which one of them can be reached."""
+    """The targets and all nodes that lead to one of them."""
     leads = set(targets)
     while more := {name for name, gotos in steps.items() if not leads.isdisjoint(gotos)} - leads:
         leads |= more
@@ -99,19 +99,19 @@ def _sure(node: NodeFrame) -> list[ChoiceFrame]:
 
 
 def _always(witness: WitnessFrame, name: str, sure: World) -> set[str]:
-    """Where a node leads whichever way the talk has come to it."""
+    """Where a node leads, independent of the path to it."""
     said = {each.goto for _, each in offered(witness, (name,), sure)}
     return said | {each.goto for _, each in _reactions(witness, name, sure)}
 
 
 def _pressures(witness: WitnessFrame, sure: World) -> tuple[int, int]:
-    """What all steps before the break add, and what all of them take (0 or less)."""
+    """The sums of all gains and of all losses (0 or less) before the break."""
     nodes = before(witness, sure)
     said = [choice.pressure for _, choice in offered(witness, nodes, sure)]
-    # Steps that need pressure may not be there to gain by, but they may be there to lose by.
+    # Steps that need pressure cannot be relied on as gains, but may occur as losses.
     every = before(witness, sure._replace(sure=False))
     unsure = [choice.pressure for _, choice in offered(witness, every, sure._replace(sure=False))]
-    # An item counts once a witness, wherever it is shown: only the least that it may be worth is sure.
+    # An item counts once per witness, at any node: only its minimum is certain.
     worth: dict[str, int] = {}
     for name in every:
         for item, each in _reactions(witness, name, sure):

@@ -1,4 +1,4 @@
-"""What is wrong with a structure: every lock opens, no talk strands the overseer, every ending can be reached."""
+"""Faults of a structure: locks that never open, dead ends in talks, unreachable endings, values out of bounds."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -36,13 +36,13 @@ class _StructureFlaw(NamedTuple):
 def flaws(file: str, structure: Structure) -> Iterator[PackFlaw]:
     found = [*_bounds(structure), *_evidence(structure), *_jurors(structure), *_endings(structure)]
     links = list(_links(structure))
-    # What leads nowhere cannot be searched.
+    # The graph search needs valid links.
     proofs = [] if links else [*_talks(structure), *_reached(structure)]
     yield from (PackFlaw(file, *each) for each in (*found, *links, *proofs))
 
 
 def strongest(weights: dict[str, int], *, guilty: bool) -> tuple[TopicImpact, ...]:
-    """The message that moves a juror of these weights the most by rule 1."""
+    """The message with the largest effect on a juror of these weights by rule 1."""
     best = [_best(weights, topic, guilty=guilty) for topic in weights]
     return tuple(sorted(best, key=lambda said: _gain(weights, said), reverse=guilty)[:TOPICS_A_MESSAGE])
 
@@ -74,7 +74,7 @@ def _bounds(structure: Structure) -> Iterator[_StructureFlaw]:
 def _evidence(structure: Structure) -> Iterator[_StructureFlaw]:
     locked = sum(each.locked for each in structure.evidence)
     if structure.evidence and locked == len(structure.evidence):
-        yield _StructureFlaw(("evidence",), "out_of_bounds", "every item is locked; leave one open")
+        yield _StructureFlaw(("evidence",), "out_of_bounds", "every item is locked; unlock at least one")
     yield from _repeated(("evidence",), "evidence stem", [each.stem for each in structure.evidence], "stem")
     held = {item for witness in structure.witnesses for item in witness.unlocks}
     for place, item in enumerate(structure.evidence):
@@ -88,8 +88,8 @@ def _evidence(structure: Structure) -> Iterator[_StructureFlaw]:
                 (*path, "stem"), "out_of_bounds", f"evidence {item.id}: stem must be 1 to 64 letters and digits"
             )
         if item.stem == CHAT_HISTORY or re.fullmatch(r"[Ee]\d+", item.stem):
-            told = f"evidence {item.id}: jurors look {item.stem} up as something else; choose another stem"
-            yield _StructureFlaw((*path, "stem"), "bad_reference", told)
+            message = f"evidence {item.id}: the stem {item.stem} is reserved; choose another stem"
+            yield _StructureFlaw((*path, "stem"), "bad_reference", message)
         topics = [each.topic for each in item.topics]
         if not 1 <= len(topics) <= TOPICS_A_MESSAGE:
             yield _StructureFlaw(
@@ -100,10 +100,10 @@ def _evidence(structure: Structure) -> Iterator[_StructureFlaw]:
         for number, topic in enumerate(topics):
             if topic not in structure.topics:
                 yield _StructureFlaw(
-                    (*path, "topics", number), "bad_reference", f"evidence {item.id}: {topic} is no topic"
+                    (*path, "topics", number), "bad_reference", f"evidence {item.id}: unknown topic {topic}"
                 )
         if item.locked and item.id not in held:
-            yield _StructureFlaw(path, "never_opens", f"evidence {item.id} is locked and no witness unlocks it")
+            yield _StructureFlaw(path, "never_opens", f"evidence {item.id} is locked, but no witness unlocks it")
 
 
 def _jurors(structure: Structure) -> Iterator[_StructureFlaw]:
@@ -124,15 +124,15 @@ def _jurors(structure: Structure) -> Iterator[_StructureFlaw]:
         if not _POWER.fullmatch(juror.speaker_power):
             yield _StructureFlaw(
                 (*path, "speaker_power"), "out_of_bounds",
-                f'juror {juror.id}: speaker_power {juror.speaker_power!r} is no decimal from "0" to "1"',
+                f'juror {juror.id}: speaker_power {juror.speaker_power!r} must be a decimal from "0" to "1"',
             )  # fmt: skip
         for topic, weight in juror.topic_weights.items():
             at: Path = (*path, "topic_weights", topic)
             if topic not in structure.topics:
-                yield _StructureFlaw(at, "bad_reference", f"juror {juror.id}: {topic} is no topic")
+                yield _StructureFlaw(at, "bad_reference", f"juror {juror.id}: unknown topic {topic}")
             if abs(weight) > WEIGHT_MOST:
                 yield _StructureFlaw(
-                    at, "out_of_bounds", f"juror {juror.id}: {topic} weighs {weight}; choose -10 to 10"
+                    at, "out_of_bounds", f"juror {juror.id}: weight of {topic} is {weight}; choose -10 to 10"
                 )
 
 
@@ -144,30 +144,30 @@ def _links(structure: Structure) -> Iterator[_StructureFlaw]:
         path: Path = ("witnesses", place)
         yield from _named((*path, "id"), "witness", witness.id)
         if not 1 <= witness.threshold <= PRESSURE_MOST:
-            told = f"witness {witness.id}: threshold is {witness.threshold}; choose 1 to {PRESSURE_MOST}"
-            yield _StructureFlaw((*path, "threshold"), "out_of_bounds", told)
+            message = f"witness {witness.id}: threshold is {witness.threshold}; choose 1 to {PRESSURE_MOST}"
+            yield _StructureFlaw((*path, "threshold"), "out_of_bounds", message)
         for at, pressure in _pressures(witness):
             if abs(pressure) > PRESSURE_MOST:
-                told = f"witness {witness.id}: a pressure of {pressure}; choose -{PRESSURE_MOST} to {PRESSURE_MOST}"
-                yield _StructureFlaw((*path, *at), "out_of_bounds", told)
+                message = f"witness {witness.id}: pressure is {pressure}; choose -{PRESSURE_MOST} to {PRESSURE_MOST}"
+                yield _StructureFlaw((*path, *at), "out_of_bounds", message)
         for item in witness.unlocks:
             if item not in locked:
                 yield _StructureFlaw(
                     (*path, "unlocks"), "bad_reference",
-                    f"witness {witness.id} unlocks {item}, which is no locked item",
+                    f"witness {witness.id} unlocks {item}, which is not a locked item",
                 )  # fmt: skip
         for at, place_name, goto in _gotos(witness):
             if goto not in witness.nodes:
                 yield _StructureFlaw(
                     (*path, *at), "bad_reference",
-                    f"witness {witness.id}: {place_name} leads to {goto!r}, which is no node",
+                    f"witness {witness.id}: {place_name} leads to {goto!r}, which is not a node",
                 )  # fmt: skip
         for at, place_name, name, kind in _needs(witness):
             if name not in (witness.nodes if kind == "node" else known[kind]):
                 yield _StructureFlaw(
                     (*path, *at),
                     "bad_reference",
-                    f"witness {witness.id}: {place_name} needs {name!r}, which is no {kind}",
+                    f"witness {witness.id}: {place_name} needs {name!r}, which is not a known {kind}",
                 )
         for name, node in witness.nodes.items():
             yield from _repeated(
@@ -229,16 +229,19 @@ def _talks(structure: Structure) -> Iterator[_StructureFlaw]:
         alone = world._replace(broken=world.broken - {witness.id})
         yield from _tree(path, witness, alone)
         if witness.id not in world.broken:
-            told = f"witness {witness.id} can never be broken; give more steps pressure or lower the threshold"
-            yield _StructureFlaw(path, "never_breaks", told)
+            message = f"witness {witness.id} can never be broken; add pressure to more steps or lower the threshold"
+            yield _StructureFlaw(path, "never_breaks", message)
         elif witness.id not in certain.broken:
-            told = f"witness {witness.id} can be lost for good; lead every node back, or take less pressure away"
-            yield _StructureFlaw(path, "lost_for_good", told)
+            message = (
+                f"witness {witness.id} can become unbreakable; lead every node back to the start,"
+                " or make fewer steps lower the pressure"
+            )
+            yield _StructureFlaw(path, "lost_for_good", message)
     held = {item for witness in structure.witnesses for item in witness.unlocks}
     for place, item in enumerate(structure.evidence):
         if item.id in held and item.id not in world.at_hand:
             yield _StructureFlaw(
-                ("evidence", place), "never_opens", f"evidence {item.id} can never be opened; see its witness"
+                ("evidence", place), "never_opens", f"evidence {item.id} can never be unlocked; check its witness"
             )
 
 
@@ -248,24 +251,28 @@ def _tree(path: Path, witness: WitnessFrame, world: reachability.World) -> Itera
     offered = {(name, each.id) for name, each in reachability.offered(witness, held, world)}
     offered |= {(name, each.id) for name, each in reachability.offered(witness, broke, broken)}
 
-    def at(name: str, code: FaultCode, told: str) -> _StructureFlaw:
-        return _StructureFlaw((*path, "nodes", name), code, f"witness {witness.id}: {told}")
+    def at(name: str, code: FaultCode, message: str) -> _StructureFlaw:
+        return _StructureFlaw((*path, "nodes", name), code, f"witness {witness.id}: {message}")
 
     for name in reachability.speechless(witness, sorted(held | broke)):
-        yield at(name, "dead_end", f"node {name} may leave nothing to say; let it end or always offer a choice")
+        yield at(
+            name, "dead_end", f"node {name} may offer no choice; mark it ends = true or add a choice without conditions"
+        )
     for name in reachability.endless(witness, held | broke):
-        yield at(name, "dead_end", f"no way leads from node {name} to an end")
+        yield at(name, "dead_end", f"no path leads from node {name} to an end")
     for name, node in witness.nodes.items():
         if name not in held | broke | {witness.fallback}:
-            yield at(name, "unreachable_node", f"node {name} is never reached; lead to it or take it out")
+            yield at(name, "unreachable_node", f"node {name} is never reached; link to it or remove it")
         elif name in held and (node.afterwards or name in broke):
-            yield at(name, "bad_reference", f"node {name} can be heard before and after the break; keep the two apart")
+            yield at(name, "bad_reference", f"node {name} is reachable before and after the break; use separate nodes")
         elif name in broke and not node.afterwards:
             yield at(name, "bad_reference", f"node {name} follows the break; mark it afterwards = true")
         for number, choice in enumerate(node.choices):
             if (name, choice.id) not in offered:
-                told = f"witness {witness.id}: node {name}: choice {choice.id} is never offered; look at its conditions"
-                yield _StructureFlaw((*path, "nodes", name, "choices", number), "never_offered", told)
+                message = (
+                    f"witness {witness.id}: node {name}: choice {choice.id} is never available; check its conditions"
+                )
+                yield _StructureFlaw((*path, "nodes", name, "choices", number), "never_offered", message)
 
 
 def _endings(structure: Structure) -> Iterator[_StructureFlaw]:
@@ -275,10 +282,12 @@ def _endings(structure: Structure) -> Iterator[_StructureFlaw]:
         path: Path = ("endings", place)
         yield from _named((*path, "id"), "ending", ending.id)
         if ending.id in seen:
-            yield _StructureFlaw(path, "ending_twice", f"ending {ending.id} stands twice; rename one")
+            yield _StructureFlaw(path, "ending_twice", f"ending {ending.id} is defined twice; rename one")
         elif (ending.verdict, ending.when) in pairs:
             yield _StructureFlaw(
-                path, "ending_twice", f"there is another ending for {ending.verdict} and {ending.when}"
+                path,
+                "ending_twice",
+                f"ending {ending.id}: another ending has verdict {ending.verdict} and when {ending.when}; change one",
             )
         seen.add(ending.id)
         pairs.add((ending.verdict, ending.when))
@@ -291,14 +300,18 @@ def _reached(structure: Structure) -> Iterator[_StructureFlaw]:
     for verdict in _VERDICTS:
         for when in depths:
             if (verdict, when) not in there:
-                yield _StructureFlaw(("endings",), "ending_missing", f"no ending for {verdict} and {when}; write one")
+                yield _StructureFlaw(
+                    ("endings",), "ending_missing", f"no ending has verdict {verdict} and when {when}; add one"
+                )
     for place, ending in enumerate(structure.endings):
-        told = f"ending {ending.id} is never reached:"
+        unreachable = f"ending {ending.id} is never reached:"
         if ending.verdict not in verdicts:
-            why = f"{structure.rules.rounds} different messages to each juror cannot bring {ending.verdict}"
-            yield _StructureFlaw(("endings", place), "ending_unreachable", f"{told} {why}")
+            why = f"{structure.rules.rounds} different messages to each juror cannot lead to {ending.verdict}"
+            yield _StructureFlaw(("endings", place), "ending_unreachable", f"{unreachable} {why}")
         if ending.when not in depths:
-            yield _StructureFlaw(("endings", place), "ending_unreachable", f"{told} nobody can find out {ending.when}")
+            yield _StructureFlaw(
+                ("endings", place), "ending_unreachable", f"{unreachable} the overseer cannot find {ending.when}"
+            )
 
 
 def _depths(structure: Structure) -> Sequence[Found]:
@@ -313,17 +326,17 @@ def _depths(structure: Structure) -> Sequence[Found]:
 
 
 def _reachable(structure: Structure, verdict: VerdictName) -> bool:
-    """Whether a majority can be brought to it; what jurors then say to each other is left out."""
+    """Whether a majority can reach the verdict. The deliberation of the jurors is not counted."""
     wanted = verdict == "guilty"
     least, most = _BOUNDS["rounds"]
-    # A number out of bounds is told as that; counted as it stands it could take all memory there is.
+    # A number out of bounds is a fault of its own; computing with it could exhaust the memory.
     rounds = max(least, min(most, structure.rules.rounds))
     ends = [_furthest(each, rounds, guilty=wanted) for each in structure.jurors]
     return sum(votes_guilty(end) == wanted for end in ends) > len(ends) // 2
 
 
 def _furthest(juror: JurorFrame, rounds: int, *, guilty: bool) -> int:
-    """Where so many different messages can bring a juror: each topic counts once in full and once by half (rule 5)."""
+    """The extreme stance after so many different messages: each topic counts once in full and once by half (rule 5)."""
     weights = juror.topic_weights
     gains = [abs(_gain(weights, _best(weights, topic, guilty=guilty))) for topic in weights]
     worth = sorted((gain * left for gain in gains for left in WORN), reverse=True)[: rounds * TOPICS_A_MESSAGE]
@@ -351,7 +364,7 @@ def _gain(weights: dict[str, int], said: TopicImpact) -> Fraction:
 
 def _many(path: Path, what: str, count: int, least: int, most: int) -> Iterator[_StructureFlaw]:
     if not least <= count <= most:
-        yield _StructureFlaw(path, "out_of_bounds", f"{count} {what}; there may be {least} to {most}")
+        yield _StructureFlaw(path, "out_of_bounds", f"{count} {what}; the limits are {least} to {most}")
 
 
 def _named(path: Path, kind: str, id_: str) -> Iterator[_StructureFlaw]:
@@ -360,11 +373,11 @@ def _named(path: Path, kind: str, id_: str) -> Iterator[_StructureFlaw]:
 
 
 def _repeated(path: Path, kind: str, names: Sequence[str], key: str = "") -> Iterator[_StructureFlaw]:
-    """At the later one of two."""
+    """A flaw at each later duplicate."""
     for place, name in enumerate(names):
         if name in names[:place]:
             at: Path = (*path, place, key) if key else (*path, place)
-            yield _StructureFlaw(at, "bad_reference", f"{kind} {name} stands twice; rename one")
+            yield _StructureFlaw(at, "bad_reference", f"{kind} {name} is used twice; rename one")
 
 
 __all__ = ["TOPICS_A_MESSAGE", "flaws", "strongest"]

@@ -1,4 +1,4 @@
-"""What is wrong with the words of a language: what is missing, what is too long, and what gives a secret away."""
+"""Faults of the texts of a language: missing texts, texts too long, and texts that reveal a secret."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -16,7 +16,7 @@ KEYWORD_CHARS: Final = (3, 60)
 
 
 class PartialTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """What one language says, as far as its files could be read."""
+    """The texts of one language; None for a file that could not be read."""
 
     case: CaseText | None
     evidence: dict[str, TitledText] | None
@@ -24,7 +24,7 @@ class PartialTexts(msgspec.Struct, frozen=True, kw_only=True):
     witnesses: dict[str, WitnessText | None]
 
     def texts(self) -> CaseTexts:
-        """All files must have been read."""
+        """Raises ValueError unless all files could be read."""
         witnesses = {name: each for name, each in self.witnesses.items() if each}
         if self.case is None or self.evidence is None or self.jurors is None or len(witnesses) < len(self.witnesses):
             raise ValueError("a file of this language could not be read")
@@ -38,7 +38,7 @@ class _Text(NamedTuple):
     text: str
     most: int = TEXT_CHARS
     block: bool = False
-    """It may stand between empty lines, which are not shown."""
+    """Leading and trailing blank lines are not shown."""
 
 
 class _Secret(NamedTuple):
@@ -67,7 +67,7 @@ def _misfits(language: str, structure: Structure, words: PartialTexts) -> Iterat
         endings = [each.id for each in structure.endings]
         yield from _compared(case, ("endings",), "ending", endings, words.case.endings)
         if not words.case.prologue:
-            yield PackFlaw(case, ("prologue",), "missing_text", "the prologue has no line; write one")
+            yield PackFlaw(case, ("prologue",), "missing_text", "the prologue is empty; add a line")
     if words.evidence is not None:
         items = [each.id for each in structure.evidence]
         yield from _compared(f"{language}/evidence.toml", (), "evidence", items, words.evidence)
@@ -93,15 +93,15 @@ def _compared(
     ids = list(wanted)
     for each in ids:
         if each not in found:
-            yield PackFlaw(file, path, "missing_text", f"{kind} {each} has no words; write them")
+            yield PackFlaw(file, path, "missing_text", f"{kind} {each} has no text; add it")
     for each in found:
         if each not in ids:
-            told = f"{kind} {each} is not in structure.toml; add it or take its words out"
-            yield PackFlaw(file, (*path, each), "extra_text", told)
+            message = f"{kind} {each} is not in structure.toml; add it there or remove its text"
+            yield PackFlaw(file, (*path, each), "extra_text", message)
 
 
 def _public(language: str, structure: Structure, words: PartialTexts) -> Iterator[_Text]:
-    """What an overseer may see from the first minute on, without opening a lock."""
+    """Texts that the overseer can see without unlocking anything."""
     file = f"{language}/case.toml"
     if case := words.case:
         yield _Text(file, ("title",), "title", case.title, TITLE_CHARS)
@@ -141,7 +141,7 @@ def _spoken(file: str, witness: str, said: WitnessText) -> Iterator[_Text]:
 
 
 def _later(language: str, structure: Structure, words: PartialTexts) -> Iterator[_Text]:
-    """What is shown once a lock is open or the verdict is read."""
+    """Texts shown after an unlock or after the verdict."""
     yield from _items(language, structure, words, locked=True)
     file = f"{language}/case.toml"
     for id_, ending in (words.case.endings if words.case else {}).items():
@@ -150,7 +150,7 @@ def _later(language: str, structure: Structure, words: PartialTexts) -> Iterator
 
 
 def _private(language: str, _: Structure, words: PartialTexts) -> Iterator[_Text]:
-    """What models alone read."""
+    """Texts that only models read."""
     for id_, text in (words.case.topics if words.case else {}).items():
         yield _Text(f"{language}/case.toml", ("topics", id_), f"topic {id_}", text, block=True)
     for id_, juror in (words.jurors or {}).items():
@@ -163,24 +163,24 @@ def _keyword_flaws(language: str, words: PartialTexts) -> Iterator[PackFlaw]:
     for id_, juror in (words.jurors or {}).items():
         if not juror.trigger_keywords:
             yield PackFlaw(
-                file, (id_, "trigger_keywords"), "missing_text", f"juror {id_} has no trigger_keywords; write some"
+                file, (id_, "trigger_keywords"), "missing_text", f"juror {id_} has no trigger_keywords; add some"
             )
         if not juror.personality:
             yield PackFlaw(
-                file, (id_, "personality"), "missing_text", f"juror {id_} has no personality; write some words"
+                file, (id_, "personality"), "missing_text", f"juror {id_} has no personality; add some words"
             )
         for number, keyword in enumerate(juror.trigger_keywords):
             path: Path = (id_, "trigger_keywords", number)
             place = f"juror {id_}, trigger_keywords"
             if keyword and len(keyword) < KEYWORD_CHARS[0]:
-                told = f"{place}: {keyword!r} has {len(keyword)} characters; there must be {KEYWORD_CHARS[0]}"
-                yield PackFlaw(file, path, "out_of_bounds", told)
+                message = f"{place}: {keyword!r} has {len(keyword)} characters; the minimum is {KEYWORD_CHARS[0]}"
+                yield PackFlaw(file, path, "out_of_bounds", message)
             yield from bounded(file, path, place, keyword, KEYWORD_CHARS[1])
 
 
 def _of_jurors(structure: Structure, words: PartialTexts) -> Iterator[_Secret]:
     for juror in structure.jurors:
-        # Part of a time or of a larger number is no stance.
+        # A match inside a time or a larger number does not count.
         stance = re.compile(rf"(?<![\d:.,]){juror.initial_stance}(?![\d:]|[.,]\d)")
         yield _Secret(f"the initial stance of {juror.id}", stance)
         said = (words.jurors or {}).get(juror.id)
@@ -189,7 +189,7 @@ def _of_jurors(structure: Structure, words: PartialTexts) -> Iterator[_Secret]:
 
 
 def _of_topics(structure: Structure) -> Iterator[_Secret]:
-    # An id of one word is a word of the language, too.
+    # An id of one word may be an ordinary word of the language.
     for each in structure.topics:
         if "_" in each:
             yield _Secret("the id of a topic", re.compile(re.escape(each)))
@@ -210,5 +210,5 @@ def _leaks(texts: Iterable[_Text], secrets: Collection[_Secret]) -> Iterator[Pac
         folded = said.text.casefold()
         for secret in secrets:
             if secret.pattern.search(folded):
-                told = f"{said.place} gives away {secret.what}; reword it"
-                yield PackFlaw(said.file, said.path, "gives_away", told)
+                message = f"{said.place} reveals {secret.what}; reword it"
+                yield PackFlaw(said.file, said.path, "gives_away", message)

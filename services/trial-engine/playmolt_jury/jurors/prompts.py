@@ -1,7 +1,7 @@
-"""What a model is asked for a turn: a pure function of the session and its content.
+"""Prompts of a turn: a pure function of the session and its content.
 
-What the overseer and other jurors said is data, one line of JSON; a juror's stance stands in it as a band, never as a
-number, and locked items are in no prompt.
+The words of the overseer and of other jurors are data in one line of JSON. A juror's stance appears as a band, never as
+a number, and locked items are in no prompt.
 """
 
 import json
@@ -22,17 +22,17 @@ from playmolt_jury.persuasion.repetition import RememberedMessage
 from playmolt_jury.state import Exchange, State, Turn
 
 EARLIER: Final = 6
-"""How many exchanges with the overseer a juror is reminded of."""
+"""Exchanges with the overseer that a prompt includes."""
 QUOTE_CHARS: Final = 1500
-"""How much of another text stands in a prompt: replies may be long, a record may not."""
+"""The length to which a prompt cuts other texts: replies may be long, a record may not."""
 DIGEST_CHARS: Final = 200
-"""How much a juror remembers of each text of its own talk."""
+"""The length to which a juror's own talk is cut in its speech prompts."""
 _FIELD: Final = re.compile(r"\{(\w+)\}")
 _LINES: Final = re.compile("[\x7f-\x9f\u2028\u2029]")
 
 
 class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Everything that is said to models in one language."""
+    """The prompt texts of one language."""
 
     classify: str
     juror: str
@@ -70,7 +70,7 @@ def filled(text: str, **values: str) -> str:
 
 
 def classify(state: State, material: Material, text: str) -> tuple[Message, ...]:
-    """Asks what a text of the overseer is about."""
+    """Asks for the topics of a text of the overseer."""
     said = phrases(state.language)
     found = replies.kept(lexicon.classify(text, state.language, material.lexicon), state.topics)
     return _asked(filled(said.classify, topics=_topics(material)), {"text": text, "word_list": found})
@@ -79,7 +79,7 @@ def classify(state: State, material: Material, text: str) -> tuple[Message, ...]
 def chat(
     state: State, material: Material, turn: Turn, *, topics: tuple[TopicImpact, ...], now: int, struck: bool
 ) -> tuple[Message, ...]:
-    """`now` is the juror's stance after what was said."""
+    """`now` is the juror's stance after the message."""
     data = {
         **_self(state, material, turn.juror_id),
         **_repetition(state, turn, topics),
@@ -107,7 +107,7 @@ def present(state: State, material: Material, turn: Turn, *, now: int) -> tuple[
 
 
 def speech(state: State, material: Material, turn: Turn) -> tuple[Message, ...]:
-    """Of the secret notes, only this juror's own are in it."""
+    """Includes only the secret notes to this juror."""
     current, debate = state.juror_states[turn.juror_id], state.debate
     data = {
         **_self(state, material, turn.juror_id),
@@ -139,7 +139,7 @@ def conclusion(stance_now: int) -> str:
 
 
 def open_items(state: State, material: Material) -> tuple[Evidence, ...]:
-    """The items that are not locked (any more)."""
+    """The items that are not locked."""
     still_locked = state.still_locked
     return tuple(item for item in material.evidence if item.id not in still_locked)
 
@@ -153,7 +153,7 @@ def clipped(text: str) -> str:
 
 
 def history(state: State, juror_id: str) -> str:
-    """What the overseer and a juror have said; "" before they have."""
+    """The talk of the overseer with a juror; "" before the first exchange."""
     said = phrases(state.language)
     return "\n".join(
         f"{said.overseer}: {clipped(_given(state, each))}\n{said.you}: {clipped(each.reply)}"
@@ -162,7 +162,7 @@ def history(state: State, juror_id: str) -> str:
 
 
 def as_data(value: Any) -> str:
-    """JSON on one line, whatever is in it: no text can end the line and pass for a prompt's own words."""
+    """JSON on one line: no text in it can end the line and pass for the prompt's own words."""
     text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
     return _LINES.sub(lambda char: f"\\u{ord(char[0]):04x}", text)
 
@@ -178,7 +178,7 @@ def _juror(state: State, material: Material, turn: Turn, task: str, data: Mappin
 
 
 def _self(state: State, material: Material, juror_id: str) -> dict[str, Any]:
-    """Who a juror is, and what moved it last."""
+    """The juror's personality and its latest move."""
     move = state.juror_states[juror_id].last_move
     return {
         "personality": state.juror(juror_id).personality,
@@ -195,11 +195,11 @@ def _self(state: State, material: Material, juror_id: str) -> dict[str, Any]:
 
 
 def _repetition(state: State, turn: Turn, topics: tuple[TopicImpact, ...]) -> dict[str, Any]:
-    """What a message repeats, where it does."""
-    again, heard = turn_events.repeated(state, turn, topics), state.juror_states[turn.juror_id].remembered
+    """What the message repeats; empty if nothing."""
+    again, remembered = turn_events.repeated(state, turn, topics), state.juror_states[turn.juror_id].remembered
     if not again.repeats:
         return {}
-    first = heard[again.earlier[0]]
+    first = remembered[again.earlier[0]]
     return {"repetition": {"repeats": again.repeats, "first": clipped(_given(state, first))}}
 
 

@@ -1,7 +1,7 @@
-"""Jurors as agents that think, act and observe (jury.md): what a turn asks of the model next, and what comes of it.
+"""Jurors as ReAct agents (jury.md): the next model request of a turn, and its result.
 
-Pure: the turn is played again from its answers each time, so a worker only asks and comes back, and a turn taken up
-after a crash starts from nothing.
+Pure: each call replays the turn from the replies so far, so a worker only forwards requests, and a turn restarts
+from the beginning after a crash.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -22,20 +22,20 @@ from playmolt_jury.persuasion import stance
 from playmolt_jury.state import State, Turn
 
 STEPS: Final = 3
-"""How many requests of a turn offer tools; then the reply is forced."""
+"""Requests of a turn that offer tools; the next one forces a reply."""
 CLASSIFY: Final = "classify"
 _IN_PROSE: Final = ("chat", "present")
 
 T = TypeVar("T")
 ModelReply = Reply | Failed
 Requests = Generator[ModelRequest, ModelReply, T]
-"""What one stage of a turn asks for, one request after the other, and what comes of it."""
+"""The requests of one stage of a turn, in order, and its result."""
 Read = Callable[[str], T]
-"""Reads a reply; raises InvalidReply with what the model has to put right."""
+"""Parses a reply; raises InvalidReply with what the model must fix."""
 
 
 class _NoReply(Exception):
-    """The model gave nothing usable."""
+    """The model gave no usable reply."""
 
     def __init__(self, code: FailureCode, detail: str) -> None:
         super().__init__(detail)
@@ -46,9 +46,9 @@ class _NoReply(Exception):
 def next_request(
     state: State, turn: Turn, material: Material, received: Sequence[ModelReply]
 ) -> ModelRequest | JurorTurn | TurnLost:
-    """The request that a turn makes after these replies, or the command it ends in.
+    """The next request of a turn after these replies, or the command that ends it.
 
-    `state` is the one the turn was taken up with, for all requests of it; `received` the reply to each request made.
+    `state` is that of the start of the turn, for all its requests; `received` are the replies so far.
     """
     context = _TurnContext(state, turn, material)
     requests = _TURNS[turn.kind](context)
@@ -72,7 +72,7 @@ def next_request(
 
 
 class _TurnContext:
-    """What every request of a turn has in common."""
+    """What all requests of a turn share."""
 
     def __init__(self, state: State, turn: Turn, material: Material) -> None:
         self.state, self.turn, self.material = state, turn, material
@@ -91,14 +91,14 @@ class _TurnContext:
         )
 
     def topics(self) -> Requests[tuple[TopicImpact, ...]]:
-        """What the overseer's text is about."""
+        """The topics of the overseer's text."""
         messages = prompts.classify(self.state, self.material, self.turn.text)
         request = self.request(messages, CLASSIFY, replies.classify_schema(self.state.topics))
         reply = yield request
         return (yield from self.repaired(request, reply, lambda text: replies.read_topics(text, self.state.topics)))
 
     def with_tools(self, request: ModelRequest, read: Read[T]) -> Requests[T | None]:
-        """Offers tools three times at most, then forces a reply; None when the tools have ended the turn."""
+        """Offers tools in at most three requests, then forces a reply; None if a tool has ended the turn."""
         box = self.box
         asked = replace(request, tools=box.tools)
         for step in range(STEPS):
@@ -116,7 +116,7 @@ class _TurnContext:
         return (yield from self.repaired(final, reply, read))
 
     def repaired(self, request: ModelRequest, reply: ModelReply, read: Read[T]) -> Requests[T]:
-        """What was read of a reply; asks for its repair twice at most."""
+        """The parsed reply; requests at most two repairs."""
 
         def reading(reply: ModelReply) -> T | Unusable:
             if isinstance(reply, Failed):
@@ -176,11 +176,11 @@ def _vote(context: _TurnContext) -> Requests[JurorTurn]:
     context.box = box = BallotBox(state, context.material, turn)
     request = context.request(prompts.vote(state, context.material, turn), turn.name)
     try:
-        # What a juror says along with its vote is not kept, so nothing in it can be wrong.
+        # The text beside a vote is dropped, so any text is valid.
         yield from context.with_tools(request, str)
     except _NoReply as failure:
-        # A reply that cannot be read is no vote, no more than words are: the rule has one. A model that is away or
-        # refuses may still vote another time.
+        # An unreadable reply is not a vote; the vote of the rules counts. If the model is unavailable or refuses, the
+        # turn fails and can be retried.
         if failure.code != "invalid_reply":
             raise
     return JurorTurn(effect_id=turn.id, tools=tuple(context.box.uses), diverged=box.diverged)
@@ -191,7 +191,7 @@ def _of_kind(request: ModelRequest, kind: RequestKind) -> ModelRequest:
 
 
 def _with_own_ids(request: ModelRequest, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
-    """Every call gets an id of its own: some servers leave them out or use them again."""
+    """Gives every call a unique id: some servers omit or reuse ids."""
     seen = {call.id for message in request.messages for call in message.tool_calls}
     renamed: list[ToolCall] = []
     for call in calls:

@@ -1,7 +1,6 @@
-"""Five jurors without a model: they read the prompt like one, use the tools, and speak in character.
+"""Scripted jurors: they read the prompt as a model would, use the tools, and speak in character.
 
-Which arguments reach them follows from the rules; what they answer follows from what was said, from where it left them,
-and from who they are.
+The rules decide which arguments move them; their answers depend on the message, their stance, and their character.
 """
 
 import re
@@ -28,7 +27,7 @@ _SIDES: Final[Mapping[str, str]] = {
 }
 _TOWARD: Final[Mapping[str, str]] = {"guilt": "guilty", "innocence": "innocent"}
 _ANYBODY: Final = "other"
-"""The voice of a juror that is none of the shipped case's; it knows nothing of any case."""
+"""The voice of a juror that is not in the shipped case; it refers to no case."""
 _AFTER_VOWEL: Final = {"을": "를", "이": "가", "이군요": "군요"}
 _HANGUL: Final = range(0xAC00, 0xD7A4)
 _FINALS: Final = 28
@@ -44,13 +43,13 @@ class _ScriptedSpeech(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class _Voice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     of: str = ""
-    """The accused that it speaks of: in a case of another it is not heard, whatever its juror is called."""
+    """The name of the accused; in a case without that name the voice is not used."""
     topics: dict[str, tuple[str, str]]
-    """What it says to an argument that affirms a topic, and to one that denies it."""
+    """Replies to an argument that affirms a topic, and to one that denies it."""
     more: tuple[str, ...]
-    """What it says when a subject that it has spoken of comes again."""
+    """Replies when a topic comes up again."""
     again: tuple[str, ...]
-    """What it says to what it has heard already, in whatever words."""
+    """Replies to a repeated message."""
     none: tuple[str, ...]
     struck: tuple[str, ...]
     guilty: tuple[str, ...]
@@ -78,12 +77,12 @@ def add_to(cast: Cast) -> Cast:
 
 
 def classify(turn: ScriptedTurn) -> Said:
-    """Says what the list of words found."""
+    """Answers with the result of the word list."""
     return Said(_json({"topics": _data(turn)["word_list"]}))
 
 
 def chat(turn: ScriptedTurn) -> Said:
-    """Sometimes after a look at the file or at what was said before."""
+    """May first look up the file or the chat history."""
     data = _data(turn)
     wanted = _EVIDENCE_ID.findall(data["overseer"])
     if not wanted and data["earlier"] and turn.draw("remembers", _REMEMBERS_ONE_IN) == 0:
@@ -105,7 +104,7 @@ def present(turn: ScriptedTurn) -> Said:
 
 
 def speech(turn: ScriptedTurn) -> Said:
-    """Without repeating a speech as long as there is another."""
+    """Repeats no speech while another is left."""
     if looking := _look(turn, []):
         return looking
     data, voice = _data(turn), _voice(turn)
@@ -113,7 +112,7 @@ def speech(turn: ScriptedTurn) -> Said:
     heard = " ".join(said["text"] for said in data["speeches"])
     fresh = [each for each in listed if each.text not in heard] or listed
     said = fresh[turn.draw("speech", len(fresh))]
-    # Who leads has heard nobody yet that it could have read something beside.
+    # The leader speaks first and has looked nothing up for the debate.
     read = [] if data["part"] == "lead" else _looked_at(turn, voice)
     text = _joined(turn, [*read, said.text])
     topics = [{"topic": topic, "impact": impact} for topic, impact in said.topics]
@@ -121,7 +120,7 @@ def speech(turn: ScriptedTurn) -> Said:
 
 
 def _remembered(data: Mapping[str, Any]) -> list[Any]:
-    """What moved a juror the way it leans is what it speaks of where it has no words of its own."""
+    """The topics that last moved the juror toward its leaning; used if the speech has none."""
     move, leans = data["last_move"], _SIDES[data["leaning"]]
     topics: list[Any] = move["topics"] if move and leans == _TOWARD[move["toward"]] else []
     return topics
@@ -136,7 +135,7 @@ def vote(turn: ScriptedTurn) -> Said:
 
 
 def _look(turn: ScriptedTurn, wanted: Sequence[str]) -> Said | None:
-    """Uses the tool once a turn: for what was named, or at times for something that is open."""
+    """Uses the tool at most once a turn: for the named items, or sometimes for an unlocked one."""
     if replies.LOOKUP not in {tool.name for tool in turn.tools} or _results(turn):
         return None
     listed = [found[0] for found in _listed(turn)]
@@ -194,14 +193,14 @@ def _to_topics(voice: _Voice, data: Mapping[str, Any], turn: ScriptedTurn) -> li
 
 
 def _leaning(turn: ScriptedTurn) -> list[str]:
-    """Where the juror stands, unless it has said so in these words."""
+    """A line about the juror's stance that it has not used yet."""
     side = _SIDES[_data(turn)["leaning"]]
     lines = _unsaid(turn, getattr(_voice(turn), side))
     return [lines[turn.draw(side, len(lines))]] if lines else []
 
 
 def _one(turn: ScriptedTurn, name: str, lines: Sequence[str]) -> str:
-    """A line not said yet, else the one that was said longest ago."""
+    """An unused line, otherwise the least recently used one."""
     fresh = _unsaid(turn, lines) or [min(lines, key=_said(turn).rfind)]
     return fresh[turn.draw(name, len(fresh))]
 
@@ -212,7 +211,7 @@ def _unsaid(turn: ScriptedTurn, lines: Sequence[str]) -> list[str]:
 
 
 def _said(turn: ScriptedTurn) -> str:
-    """What the juror remembers to have said to the overseer, the newest last."""
+    """The juror's own earlier replies, the latest last."""
     return " ".join(each["you"] for each in _data(turn).get("earlier", ()))
 
 
@@ -221,7 +220,7 @@ def _joined(turn: ScriptedTurn, parts: Sequence[str]) -> str:
 
 
 def _data(turn: ScriptedTurn) -> dict[str, Any]:
-    """The turn's JSON: the first thing the user says."""
+    """The JSON data of the turn: the first user message."""
     first = next(message.content for message in turn.request.messages if message.role == "user")
     data: dict[str, Any] = msgspec.json.decode(first)
     return data
@@ -236,7 +235,7 @@ def _listed(turn: ScriptedTurn) -> list[tuple[str, str, str]]:
 
 
 def _language(turn: ScriptedTurn) -> Language:
-    """That of the prompt's own words; a case's titles and roles may be in any."""
+    """The language of the prompt itself; titles and roles of a case may be in another."""
     system = turn.request.messages[0].content
     return next(language for language in get_args(Language) if prompts.written_in(system, language))
 

@@ -1,4 +1,4 @@
-"""What a juror's tools do: looking up the file, casting the vote."""
+"""The tools of a juror: look up evidence, cast the vote."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -13,16 +13,15 @@ from playmolt_jury.jurors import prompts
 from playmolt_jury.state import State, Turn
 
 AT_ONCE: Final = 8
-"""How many tool calls of one reply are carried out."""
+"""Tool calls of one reply that are executed."""
 LOGGED_AT_ONCE: Final = 64
-"""How many of one reply are events, carried out or not; whatever a model sends, an append stays small. The attempt
-holds them all."""
+"""Tool calls of one reply that become events, which bounds the size of an append. The attempt record has all calls."""
 _NAME_CHARS: Final = 64
 _RAW_CHARS: Final = 2000
 
 
 class Toolbox:
-    """The tools of one turn. `uses` is what was called and answered; `done` says that nothing more is to be asked."""
+    """The tools of one turn. `uses` are the calls with their results; `done` ends the turn."""
 
     def __init__(self, state: State, material: Material, turn: Turn) -> None:
         self.uses: list[ToolUse] = []
@@ -35,7 +34,7 @@ class Toolbox:
         return (replies.lookup_tool(self._phrases.lookup),)
 
     def results(self, calls: tuple[ToolCall, ...]) -> Iterator[Message]:
-        """Carries out the calls of one reply; the message that answers each."""
+        """Executes the calls of one reply; yields the message that answers each."""
         for place, call in enumerate(calls):
             use = self._carried_out(call) if place < AT_ONCE else self._left_out(call)
             if place < LOGGED_AT_ONCE:
@@ -77,8 +76,8 @@ class Toolbox:
 
 
 class BallotBox(Toolbox):
-    """The tools of a vote. A juror that votes against its own conclusion is told so once; then the rule's vote counts,
-    as it does where no vote comes. `diverged` says so."""
+    """The tools of a vote. A juror that votes against its own conclusion is corrected once; after that, or if it casts
+    no vote, the vote of the rules counts. `diverged` reports this."""
 
     def __init__(self, state: State, material: Material, turn: Turn) -> None:
         super().__init__(state, material, turn)

@@ -1,4 +1,4 @@
-"""What a text is about, by words alone: the first reading of the overseer's words, before a model's."""
+"""Classifies a text by word lists: the first classification of the overseer's texts, before the model's."""
 
 import re
 from collections.abc import Mapping
@@ -15,14 +15,14 @@ from playmolt_jury.replies import TOPICS_KEPT
 _LISTS_KEPT: Final = 64
 _TOUCHES: Final = 1
 _ASSERTS: Final = 3
-"""A phrase that takes a side tells more than a word that names the subject."""
+"""A phrase that takes a side has more weight than a word that names the topic."""
 _REACH: Final = {
     "en": r"(?:[^\w,.;:!?]+\w+){0,2}[^\w,.;:!?]+",
     "zh": r"[^，。；：！？,.;:!?]{0,2}",
     "ko": r"[^,.;:!?]{0,4}?",
 }
-"""How far from a phrase a negator turns it round, in the same clause: two words or two characters before it; in Korean,
-where negators follow, four characters behind it."""
+"""How far a negator may be from a phrase to negate it, in the same clause: two words or two characters before it; in
+Korean, where negators follow, four characters after it."""
 
 
 _NEAR: Final = 160
@@ -35,7 +35,7 @@ _RHETORICAL: Final = re.compile(
     r"|.*(?:지 않(?:습니까|나요|은가|는가|을까|았습니까|느냐)|아닙니까|아닌가|아닐까|아니겠습니까|아니냐).*",
     re.DOTALL,
 )
-"""A question that says no and means yes: "Isn't there a doubt?"."""
+"""A negative question that affirms: "Isn't there a doubt?"."""
 
 
 class _TopicPhrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,9 +56,9 @@ class _Patterns(msgspec.Struct, frozen=True):
 
 
 def classify(text: str, language: Language, words: bytes = b"") -> tuple[TopicImpact, ...]:
-    """At most three topics with their impacts, the weightiest first; none when no word is known.
+    """At most three topics with their impacts, by descending weight; empty if no word matches.
 
-    `words` is a case's own list of words, in the form of the shipped one, which reads where there is none.
+    `words` is a case's own word list in the format of the shipped one, which is the default.
     """
     negated, topics = _patterns(language, words)
     folded = text.casefold().replace("’", "'")
@@ -81,7 +81,7 @@ def _impact(gain: int, loss: int) -> Impact:
 
 
 def _sides(pattern: re.Pattern[str], text: str, negated: re.Pattern[str]) -> tuple[int, int]:
-    """How often something is said, and how often it is said under a negator."""
+    """The numbers of plain and of negated matches."""
     turned = [_turned(found, text, negated) for found in pattern.finditer(text)]
     return turned.count(False), turned.count(True)
 
@@ -94,7 +94,7 @@ def _turned(found: re.Match[str], text: str, negated: re.Pattern[str]) -> bool:
 
 
 def _sentence(text: str, start: int, end: int) -> str:
-    """The sentence that holds a place, with the mark that ends it; of a long one what lies near the place."""
+    """The sentence around a match with its final mark; a long sentence is cut near the match."""
     least, most = max(0, start - _NEAR), min(len(text), end + _NEAR)
     begun = max(least, *(text.rfind(mark, least, start) + 1 for mark in _MARKS))
     stops = _STOP.search(text, end, most)
@@ -102,7 +102,7 @@ def _sentence(text: str, start: int, end: int) -> str:
 
 
 def topics_of(words: bytes) -> tuple[str, ...]:
-    """The topics that a list names words for; ValueError when it has not the form of one."""
+    """The topics of a word list; ValueError if its format is invalid."""
     try:
         return tuple(msgspec.json.decode(text_of(words), type=_Lexicon).topics)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -128,11 +128,11 @@ def _any(phrases: tuple[str, ...], language: Language) -> str:
     if not phrases:
         return r"(?!)"
     spelt = (_word(phrase) if language == "en" else re.escape(phrase) for phrase in phrases)
-    # The longest first, so that the shorter one inside it does not hide it.
+    # The longest first, so that a shorter phrase does not hide a longer one.
     return f"(?:{'|'.join(sorted(spelt, key=len, reverse=True))})"
 
 
 def _word(phrase: str) -> str:
-    """Whole words; a star stands for any ending."""
+    """Matches whole words; a star matches any ending."""
     stem = phrase.removesuffix("*")
     return rf"\b{re.escape(stem)}" + (r"\w*" if stem != phrase else r"\b")

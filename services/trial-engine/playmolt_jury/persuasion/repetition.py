@@ -1,4 +1,4 @@
-"""What a juror has heard from the overseer before counts less (jury.md, rule 5)."""
+"""Repeated messages of the overseer count less (jury.md, rule 5)."""
 
 import re
 import unicodedata
@@ -11,9 +11,9 @@ import msgspec
 from playmolt_schemas.games.jury import TopicImpact
 
 WORN: Final = (Fraction(1), Fraction(1, 2), Fraction(0))
-"""What is left of an argument by how often it came before."""
+"""The share of an argument that counts, by the number of its earlier uses."""
 TAKEN_BACK_AT: Final = 2
-"""How many earlier messages one repeats that takes back what those have moved."""
+"""A message that repeats this many earlier ones takes back their effect."""
 
 _KEPT: Final = "LMN"
 """Letters, marks, digits, by the first character of their category."""
@@ -21,7 +21,7 @@ _DENSE: Final = re.compile(
     "[\u1100-\u11ff\u2e80-\u2fdf\u3005\u3007\u3021-\u3029\u3038-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf"
     "\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U0003ffff]+"
 )
-"""Runs of Han, kana and Hangul, of which one character tells as much as several letters."""
+"""Runs of Han, kana and Hangul: one of their characters carries as much as several letters."""
 _DENSE_SIZE: Final = 2
 _SPARSE_SIZE: Final = 3
 _SHARED: Final = Fraction(6, 10)
@@ -30,7 +30,7 @@ _TEXTS_KEPT: Final = 512
 
 
 class RememberedMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A chat, a note or a presented item as its juror remembers it.
+    """A chat, note or presented item that a juror has received.
 
     `moved` is how far rules 1 and 4 moved the juror by it; 0 once that is taken back.
     """
@@ -43,12 +43,12 @@ class RememberedMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Repetition(msgspec.Struct, frozen=True, kw_only=True):
-    """What a message repeats: the places of earlier ones, and what is left of each of its topics."""
+    """What a message repeats: the indices of earlier messages, and the factor of each of its topics."""
 
     earlier: tuple[int, ...] = ()
     factors: tuple[Fraction, ...] = ()
     taken_back: int | None = None
-    """How far the messages that it repeats have moved the juror, where it takes that back."""
+    """The total effect of the repeated messages, if this message takes it back."""
 
     @property
     def repeats(self) -> int:
@@ -56,7 +56,7 @@ class Repetition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def repetition(heard: Sequence[RememberedMessage], new: RememberedMessage) -> Repetition:
-    """What `new` repeats of what its juror has heard."""
+    """What `new` repeats of the earlier messages."""
     earlier = tuple(place for place, each in enumerate(heard) if _repeats(new, each))
     whole = _left(len(earlier))
     factors = tuple(min(whole, _left(_worn(heard, new, topic))) for topic in new.topics)
@@ -65,13 +65,13 @@ def repetition(heard: Sequence[RememberedMessage], new: RememberedMessage) -> Re
 
 
 def took_back(heard: Sequence[RememberedMessage]) -> tuple[RememberedMessage, ...]:
-    """What is remembered once the newest message has taken back what it repeats."""
+    """The messages after the latest one has taken back the effect of those that it repeats."""
     gone = repetition(heard[:-1], heard[-1]).earlier
     return tuple(msgspec.structs.replace(each, moved=0) if place in gone else each for place, each in enumerate(heard))
 
 
 def like(said: str, earlier: str) -> bool:
-    """Whether two texts are the same in nearly the same words, or the first is a part of the second."""
+    """Whether two texts use nearly the same words, or the second contains the first."""
     text, other = _plain(said), _plain(earlier)
     if not text or not other:
         return False
@@ -86,7 +86,7 @@ def _left(times: int) -> Fraction:
 
 
 def _worn(heard: Sequence[RememberedMessage], new: RememberedMessage, topic: TopicImpact) -> int:
-    """How many messages had a topic with the same impact. Items wear none and are not worn."""
+    """The number of earlier messages with the same topic and impact. Presented items neither count nor wear out."""
     return 0 if new.evidence_id else sum(topic in each.topics for each in heard if not each.evidence_id)
 
 

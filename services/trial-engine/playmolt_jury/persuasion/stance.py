@@ -18,7 +18,7 @@ MIDDLE: Final = 50
 MESSAGE_CAP: Final = 15
 WEAKNESS_POINTS: Final = 10
 EXTREMES: Final = (15, 85)
-"""Below the first and above the second a listener moves half as far."""
+"""A listener below the first or above the second moves half as far."""
 RESPONDERS: Final = 2
 SPEECHES: Final = 1 + RESPONDERS
 """Speeches of a deliberation round: the leader's, then the responders'."""
@@ -49,7 +49,7 @@ _BANDS: Final[tuple[tuple[int, Band], ...]] = (
 
 
 class ChangePart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one topic, the cap of a message, the weakness or repetition gave; `points` is a decimal string.
+    """The points from one topic, the cap of a message, the weakness or repetition; `points` is a decimal string.
 
     The parts of a change add up to it exactly, before it is rounded and clamped. `factor` is the share of the points
     that repetition leaves (rule 5); a part of rule "taken_back" has none.
@@ -70,12 +70,12 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def band(stance: int) -> Band:
-    """What the overseer sees of a stance."""
+    """The band of a stance, which the overseer sees."""
     return next(name for most, name in _BANDS if stance <= most)
 
 
 def votes_guilty(stance: int) -> bool:
-    """At 50 a juror does not vote guilty."""
+    """Above 50; a juror at 50 votes not guilty."""
     return stance > MIDDLE
 
 
@@ -90,7 +90,7 @@ def argued(
 ) -> Change:
     """Rule 1: the overseer's words or a presented item; `half` is rule 4, a secret note.
 
-    `factors` are those of rule 5, one a topic, `taken_back` how far what the message takes back has moved the juror.
+    `factors` are those of rule 5, one per topic; `taken_back` is the earlier effect that the message takes back.
     """
     scale = _HALF if half else Fraction(1)
     listed = tuple(topics)
@@ -107,7 +107,7 @@ def argued(
 
 
 def struck(before_message: int, now: int) -> Change:
-    """Rule 2, after rule 1: judged on the stance before the message, added to the present one."""
+    """Rule 2, after rule 1: the sign follows from the stance before the message; the points change the present one."""
     points = 0
     if before_message != MIDDLE:
         points = -WEAKNESS_POINTS if before_message > MIDDLE else WEAKNESS_POINTS
@@ -116,7 +116,7 @@ def struck(before_message: int, now: int) -> Change:
 
 
 def hits(text: str, keywords: Iterable[str]) -> bool:
-    """Whether a text holds one of the keywords, letter case aside."""
+    """Whether a text contains one of the keywords, ignoring case."""
     folded = text.casefold()
     return any(keyword.casefold() in folded for keyword in keywords)
 
@@ -167,7 +167,7 @@ def decimal_text(value: Fraction) -> str:
     """ValueError when the fraction has no finite decimal."""
     places = next((places for places in range(_MOST_PLACES) if 10**places % value.denominator == 0), None)
     if places is None:
-        raise ValueError(f"{value} is no decimal number of less than {_MOST_PLACES} places")
+        raise ValueError(f"{value} has no decimal form of less than {_MOST_PLACES} places")
     scaled = value * 10**places
     digits = str(abs(scaled.numerator)).rjust(places + 1, "0")
     sign = "-" if value < 0 else ""

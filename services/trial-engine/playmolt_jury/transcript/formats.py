@@ -1,4 +1,4 @@
-"""A transcript as HTML and as Markdown. Every text is escaped: nothing in it becomes markup of its own."""
+"""A transcript as HTML and as Markdown. Every text is escaped: none becomes markup."""
 
 import re
 from collections.abc import Iterator
@@ -36,14 +36,14 @@ def render_html(text: Transcript) -> str:
 
 
 def body_html(text: Transcript, *, check: str = "") -> str:
-    """What stands under the title; `check` stands below how the votes are checked."""
+    """The page below the title; `check` is added to the section on checking the votes."""
     say = transcript_texts(text.language)
     parts = "".join(
         f"<section><h2>{escape(part.title)}</h2>{''.join(map(_entry, part.entries))}</section>" for part in text.parts
     )
     ending = f"<h3>{escape(text.ending.who)}</h3>{_paragraphs(text.ending.text)}" if text.ending else ""
     return (
-        f'<section id="verdict"><p class="lead"><strong>{escape(text.told)}</strong></p>{ending}{_votes(text, say)}'
+        f'<section id="verdict"><p class="lead"><strong>{escape(text.result)}</strong></p>{ending}{_votes(text, say)}'
         f"</section>{_chain(text, say, check)}{parts}"
     )
 
@@ -66,7 +66,7 @@ def _vote(vote: TranscriptVote, text: Transcript) -> str:
 
 
 def _linked(value: str, text: Transcript, kind: str) -> str:
-    """What stands on the chain, with a link to its page where there is an explorer."""
+    """A value from the chain, linked to its page if a block explorer is set."""
     shown, page = f"<code>{escape(value)}</code>", _explored(value, text, kind)
     return f'<a href="{escape(page)}" rel="noreferrer">{shown}</a>' if page else shown
 
@@ -86,7 +86,7 @@ def _chain(text: Transcript, say: TranscriptTexts, check: str) -> str:
 
 
 def _facts(text: Transcript, say: TranscriptTexts) -> Iterator[tuple[str, str, str]]:
-    """Names and values, with the kind of an explorer's page of it, "" for none."""
+    """Names and values, with the kind of their page in an explorer, "" for none."""
     if verdict := text.verdict:
         yield say("contract"), verdict.contract, "address"
         yield say("deployed"), text.deployed, "tx"
@@ -107,7 +107,7 @@ def _paragraphs(text: str) -> str:
 
 def render_md(text: Transcript) -> str:
     say = transcript_texts(text.language)
-    lines = [f"# {_md(text.title)}", "", f"**{_md(text.told)}**"]
+    lines = [f"# {_md(text.title)}", "", f"**{_md(text.result)}**"]
     if text.ending:
         lines += ["", f"## {_md(say('ending'))}: {_md(text.ending.who)}", *_md_paragraphs(text.ending.text)]
     if text.votes:
@@ -142,6 +142,6 @@ def _md_paragraphs(text: str) -> Iterator[str]:
 
 
 def _md(text: str) -> str:
-    """One line that a reader of Markdown reads as it stands."""
+    """One line of escaped Markdown."""
     line = _SPECIAL.sub(r"\\\1", " ".join(text.split()))
     return _LEADING.sub(lambda found: f"\u200b{found[0]}" if found[0].isdigit() else f"\\{found[0]}", line)

@@ -1,4 +1,4 @@
-"""What a drawing of the jury shows of a moment: where each juror stands, who speaks with whom, how they voted."""
+"""The data of a drawing of the jury: each juror's band and vote, and who speaks to whom."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
@@ -50,7 +50,7 @@ def _juror(state: State, juror: str) -> dict[str, Any]:
 
 
 def _lines(state: State, material: Material, events: Iterable[Event]) -> list[dict[str, Any]]:
-    """The newest words, oldest first: who spoke (`overseer`, a juror, a witness), to whom, and what."""
+    """The latest lines in order: who spoke (`overseer`, a juror, a witness), to whom, and what."""
     said = [event for event in in_reading_order(events) if isinstance(event, _SAID)]
     return [line for event in said[-_LINES:] for line in _line(state, material, event)]
 
@@ -71,7 +71,7 @@ def _line(state: State, material: Material, event: Event) -> Iterator[dict[str, 
 
 
 def _moved(events: Sequence[Event]) -> dict[str, Any] | None:
-    """The last event's change of a stance, where it is one: who moved, from which band, and why."""
+    """The stance change in the last event, if any."""
     last = events[-1] if events else None
     if not isinstance(last, StanceChanged):
         return None

@@ -1,7 +1,7 @@
-"""The log of a session as it is shared: what the page shows stands open, secret notes and the owner are left out.
+"""The shared log of a session: it opens what the page shows and omits secret notes and the owner.
 
-The hash of a record that was stored in clear and lacks something cannot be computed again. Every other one can: of what
-is sealed the stored form stands beside, its key only where all of it is shown.
+The hash of every sealed record can be recomputed from its stored form, which is included; its key is included only if
+all of its data is shown. An unsealed record with omitted fields cannot be recomputed.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,13 +10,13 @@ from typing import Any, Final
 import msgspec
 from playmolt_schemas.records import OpenedRecord, Record
 
-_NOBODY: Final = ("", "host", "operator")
+_NO_PERSON: Final = ("", "host", "operator")
 _BLANK: Final[Mapping[str, Any]] = {"owner": "", "name": "", "text": "", "topics": [], "parts": [], "attempt": {}}
 _encode, _decode = msgspec.json.encode, msgspec.json.decode
 
 
 class SharedRecord(OpenedRecord, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """A record of a shared log; `withheld` names the fields that are empty in it and were not."""
+    """A record of a shared log; `withheld` names the fields that were blanked."""
 
     withheld: tuple[str, ...] = ()
 
@@ -46,7 +46,7 @@ def _secrets(kind: str, data: Mapping[str, Any], noted: set[str]) -> Sequence[st
 
 
 def _may_quote(turn: str, noted: set[str]) -> bool:
-    """Whether a model was shown a note: when it was read for its topics, and whatever its juror was asked since."""
+    """Whether the prompt may quote a note: classifications, and later prompts of the note's juror."""
     kind, _, juror = turn.partition(":")
     return bool(noted) if kind == "classify" else juror.partition(":")[0] in noted
 
@@ -54,7 +54,7 @@ def _may_quote(turn: str, noted: set[str]) -> bool:
 def _without(record: Record, data: dict[str, Any], secrets: Sequence[str]) -> SharedRecord:
     metadata: dict[str, Any] = _decode(record.metadata)
     withheld = [f"data.{name}" for name in secrets]
-    if metadata["actor"] not in _NOBODY:
+    if metadata["actor"] not in _NO_PERSON:
         withheld.append("metadata.actor")
         metadata["actor"] = ""
     data |= {name: _BLANK[name] for name in secrets}

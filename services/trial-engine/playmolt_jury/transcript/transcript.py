@@ -1,4 +1,4 @@
-"""A session that is over as a text: who said what, what it did to whom, how each voted. Secret notes stay sealed."""
+"""The transcript of a finished session: who said what, with what effect, and the votes. Secret notes are omitted."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -50,21 +50,21 @@ def transcript_texts(language: Language) -> TranscriptTexts:
 
 
 class TranscriptEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened, or, where `who` names somebody, what was said."""
+    """Something that happened or, if `who` is set, something that was said."""
 
     text: str
     who: str = ""
 
 
 class TranscriptPart(msgspec.Struct, frozen=True, kw_only=True):
-    """What belongs under one title."""
+    """A titled section."""
 
     title: str
     entries: tuple[TranscriptEntry, ...]
 
 
 class TranscriptVote(msgspec.Struct, frozen=True, kw_only=True):
-    """A juror's vote as it stands on the chain; `tx_hash` is "" where there is none."""
+    """A juror's vote on the chain; `tx_hash` is "" if there is none."""
 
     name: str
     vote: str
@@ -74,32 +74,32 @@ class TranscriptVote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Transcript(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole text; `deployed` is the transaction that opened the case on the chain."""
+    """The whole text; `deployed` is the transaction that deployed the contract."""
 
     session: str
     language: Language
     title: str
     parts: tuple[TranscriptPart, ...]
     verdict: VerdictView | None
-    told: str
+    result: str
     votes: tuple[TranscriptVote, ...]
     deployed: str
     ending: TranscriptEntry | None
 
 
 def transcript(state: State, material: Material, events: Sequence[Event], verdict: VerdictView | None) -> Transcript:
-    """The same session gives the same text. `verdict` as it is shown."""
+    """Deterministic for a session. `verdict` is the one to show."""
     say = transcript_texts(state.language)
-    teller = _EntryWriter(state, material, say)
-    told = say("unvoted") if verdict is None else verdict_text(verdict, say)
+    writer = _EntryWriter(state, material, say)
+    result = say("unvoted") if verdict is None else verdict_text(verdict, say)
     ending = next((each for each in material.endings if each.id == state.ending), None)
     return Transcript(
         session=state.game_id,
         language=state.language,
         title=material.dossier.title,
-        parts=(_case(material, say), *teller.parts(in_reading_order(events))),
+        parts=(_case(material, say), *writer.parts(in_reading_order(events))),
         verdict=verdict,
-        told=told,
+        result=result,
         votes=tuple(_votes(state, verdict, say)),
         deployed=next((event.tx_hash for event in events if isinstance(event, ContractDeployed)), ""),
         ending=TranscriptEntry(who=ending.title, text=ending.text) if ending else None,
@@ -112,7 +112,7 @@ def verdict_text(verdict: VerdictView, say: TranscriptTexts) -> str:
 
 
 def in_reading_order(events: Iterable[Event]) -> Iterator[Event]:
-    """Words, answer, reaction: the log has what words did to a juror before what it answered."""
+    """Moves the stance changes of a message behind the juror's answer; in the log they come before it."""
     waiting: list[StanceChanged] = []
     for event in events:
         if isinstance(event, StanceChanged) and event.cause in ("chat", "evidence", "weakness"):
@@ -143,7 +143,7 @@ def _votes(state: State, verdict: VerdictView | None, say: TranscriptTexts) -> I
 
 
 class _EntryWriter:
-    """Tells events in the words of a language."""
+    """Renders events as entries in one language."""
 
     def __init__(self, state: State, material: Material, say: TranscriptTexts) -> None:
         self.say = say
@@ -153,7 +153,7 @@ class _EntryWriter:
         self.witnesses = {witness.id: witness.name for witness in material.witnesses}
 
     def parts(self, events: Iterable[Event]) -> Iterator[TranscriptPart]:
-        """A part a phase and a round of the deliberation; one in which nothing was said is left out."""
+        """One part per phase and deliberation round, without empty ones."""
         title, entries = self.say("begins"), list[TranscriptEntry]()
         for event in events:
             heading = self._heading(event)
@@ -162,7 +162,7 @@ class _EntryWriter:
                     yield TranscriptPart(title=title, entries=tuple(entries))
                 title, entries = heading, []
             else:
-                entries += self._told(event)
+                entries += self._entries(event)
         if entries:
             yield TranscriptPart(title=title, entries=tuple(entries))
 
@@ -171,9 +171,9 @@ class _EntryWriter:
             return self.say(f"phase.{event.to}")
         return self.say("round", round=event.round) if isinstance(event, RoundStarted) else ""
 
-    def _told(self, event: Event) -> Iterable[TranscriptEntry]:
-        tell = _TELL.get(type(event))
-        return tell(self, event) if tell else ()
+    def _entries(self, event: Event) -> Iterable[TranscriptEntry]:
+        write = _WRITERS.get(type(event))
+        return write(self, event) if write else ()
 
     def _shown(self, evidence_id: str, key: str = "shows") -> TranscriptEntry:
         return TranscriptEntry(text=self.say(key, id=evidence_id, title=self.titles.get(evidence_id, "")))
@@ -230,7 +230,7 @@ class _EntryWriter:
         )
 
 
-_TELL: Final[Mapping[type[Event], Callable[[_EntryWriter, Any], Iterable[TranscriptEntry]]]] = {
+_WRITERS: Final[Mapping[type[Event], Callable[[_EntryWriter, Any], Iterable[TranscriptEntry]]]] = {
     WitnessTalked: _EntryWriter.talked,
     EvidenceUnlocked: _EntryWriter.unlocked,
     EvidenceRead: _EntryWriter.read,

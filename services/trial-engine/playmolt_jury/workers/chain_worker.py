@@ -1,4 +1,4 @@
-"""The worker of the chain: it opens the case, casts the votes and reads the verdict, asking the chain first."""
+"""The chain worker: deploys the contract, casts the votes and reads the verdict; it always reads the chain first."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,45 +16,52 @@ from playmolt_jury.effects import ChainTask
 from playmolt_jury.events import PhaseChanged
 
 _log = log("chain_worker")
-_AWAY_SECONDS: Final = 600.0
-"""How long a worker waits for a chain that is away; then the lease goes back, and whoever takes it tries on."""
+_UNAVAILABLE_SECONDS: Final = 600.0
+"""How long a worker waits for an unavailable chain before it returns the lease, so that another can continue."""
 _PAUSE_MOST: Final = 15.0
-_GONE_SECONDS: Final = 10.0
-"""How long a case is missed before its chain counts as another: a node may be behind the one that was asked before."""
-_GONE_PAUSE_MOST: Final = 2.0
+_MISSING_SECONDS: Final = 10.0
+"""How long a case must be missing before the chain counts as changed: a node may lag behind another."""
+_MISSING_PAUSE_MOST: Final = 2.0
 
 
 class ChainWorker:
-    """Carries out effects of kind `chain`. While the chain is away it tries again; nothing is ever made up."""
+    """Executes effects of kind `chain`; retries while the chain is unavailable."""
 
-    def __init__(self, connect: Callable[[], Awaitable[Chain]], event_log: EventLog) -> None:
+    def __init__(
+        self,
+        connect: Callable[[], Awaitable[Chain]],
+        event_log: EventLog,
+        *,
+        missing_seconds: float = _MISSING_SECONDS,
+    ) -> None:
+        self._missing_seconds = missing_seconds
         self._connect = connect
         self._log = event_log
         self._chain: Chain | None = None
 
     async def __call__(self, leased: LeasedEffect) -> None:
-        """Do the task and submit what stands on the chain then."""
+        """Does the task and submits the resulting state of the chain."""
         task: ChainTask = leased.payload
         hashed = task.log_hash or await self._log_hash(leased.stream)
         case = Case(session=leased.stream, log_hash=hashed, jurors=task.jurors, chain_id=task.chain_id)
         clock = asyncio.get_running_loop().time
-        end, pause, gone = clock() + _AWAY_SECONDS, 0.5, _MissingCaseClock(clock)
+        end, pause, missing = clock() + _UNAVAILABLE_SECONDS, 0.5, _MissingCaseClock(clock, self._missing_seconds)
         while not leased.stopping and clock() < end:
             try:
                 found = await self._done(leased.effect.id, task, case)
-            except (ChainUnavailable, ChainFault) as away:
-                event = "chain_away" if isinstance(away, ChainUnavailable) else "chain_refused"
-                _log.warning(event, stream=leased.stream, work=task.work, detail=str(away))
-                if gone.for_good(away):
+            except (ChainUnavailable, ChainFault) as fault:
+                event = "chain_away" if isinstance(fault, ChainUnavailable) else "chain_refused"
+                _log.warning(event, stream=leased.stream, work=task.work, detail=str(fault))
+                if missing.is_final(fault):
                     await leased.submit(
-                        commands.ChainLost(effect_id=leased.effect.id, detail=str(away), looks=gone.looks)
+                        commands.ChainLost(effect_id=leased.effect.id, detail=str(fault), looks=missing.looks)
                     )
                     return
             else:
                 await leased.submit(found)
                 return
             await asyncio.sleep(pause)
-            pause = min(2 * pause, _GONE_PAUSE_MOST if gone.looks else _PAUSE_MOST)
+            pause = min(2 * pause, _MISSING_PAUSE_MOST if missing.looks else _PAUSE_MOST)
 
     async def _done(self, effect_id: str, task: ChainTask, case: Case) -> Command:
         if self._chain is None:
@@ -71,7 +78,7 @@ class ChainWorker:
                 return await _found(self._chain, effect_id, case, task.cast)
 
     async def _log_hash(self, stream: str) -> str:
-        """The hash of the last record before the first vote: the one that began the vote."""
+        """The hash of the last record before the first vote: the phase change to `vote`."""
         stored = await self._log.load(stream)
         begun = [
             record.hash
@@ -82,21 +89,22 @@ class ChainWorker:
 
 
 class _MissingCaseClock:
-    """Whether a case is missed for good: at every look for some time, with nothing else in between."""
+    """Decides when a missing case is lost: it was missing in every read for some time."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], seconds: float) -> None:
         self._clock = clock
+        self._seconds = seconds
         self._since = 0.0
         self.looks = 0
 
-    def for_good(self, fault: Exception) -> bool:
+    def is_final(self, fault: Exception) -> bool:
         if not isinstance(fault, CaseMissing):
             self.looks = 0
             return False
         self.looks += 1
         if self.looks == 1:
             self._since = self._clock()
-        return self._clock() - self._since >= _GONE_SECONDS
+        return self._clock() - self._since >= self._seconds
 
 
 async def _opened(chain: Chain, effect_id: str, case: Case) -> Command:
@@ -112,11 +120,11 @@ async def _opened(chain: Chain, effect_id: str, case: Case) -> Command:
 
 async def _found(chain: Chain, effect_id: str, case: Case, cast: Sequence[tuple[str, bool]]) -> Command:
     verdict = await chain.verdict(case)
-    standing = {vote.juror_id for vote in verdict.votes if vote.guilty is not None}
-    gone = [(juror, guilty) for juror, guilty in cast if juror not in standing]
-    if gone and verdict.guilty is None:
-        # The chain went back behind them. The same keys cast them again, so that each counts once.
-        for juror, guilty in gone:
+    present = {vote.juror_id for vote in verdict.votes if vote.guilty is not None}
+    lost = [(juror, guilty) for juror, guilty in cast if juror not in present]
+    if lost and verdict.guilty is None:
+        # A reorganisation dropped them. The same keys cast them again, so that each counts once.
+        for juror, guilty in lost:
             await chain.vote(case, juror, guilty)
         verdict = await chain.verdict(case)
     if verdict.guilty is None:

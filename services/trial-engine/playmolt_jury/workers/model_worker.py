@@ -1,4 +1,4 @@
-"""The worker that has jurors think and speak: it asks the model whatever a turn asks next, until the turn is done."""
+"""The model worker of jurors: sends the requests of a turn to the model until the turn ends."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -18,9 +18,9 @@ from playmolt_jury.state import State, Turn
 
 
 class ModelWorker:
-    """Carries out effects of kind `llm_turn`. Every request is stored before the next one is made.
+    """Executes effects of kind `llm_turn`. Every request is stored before the next one is sent.
 
-    `begun` is called at each turn: somebody plays, and will vote in the end.
+    `begun` is called at the start of each turn.
     """
 
     def __init__(self, jury: Jury, models: Models, keep: KeepTexts, begun: Callable[[], None] = lambda: None) -> None:
@@ -30,7 +30,7 @@ class ModelWorker:
         self._begun = begun
 
     async def __call__(self, leased: LeasedEffect) -> None:
-        """Play a turn to its end: JurorTurn, or TurnLost when the model gave nothing usable."""
+        """Plays a turn and submits JurorTurn, or TurnLost if the model gave no usable answer."""
         self._begun()
         await leased.submit(await self._played(leased, leased.payload))
 
@@ -38,7 +38,7 @@ class ModelWorker:
         state: State = leased.snapshot.state
         model = self._models.get(state.model)
         if model is None:
-            detail = f"there is no model {state.model!r} any more; ask the operator"
+            detail = f"the model {state.model!r} is no longer available; ask the operator"
             return commands.TurnLost(effect_id=turn.id, code="model_unavailable", detail=detail, attempts=0)
         material = self._jury.material(state)
         record = recorder(leased, self._keep, lambda name, kind, attempt: _attempted(turn, name, kind, attempt))

@@ -1,4 +1,4 @@
-"""What is made of a session's whole log when somebody asks for it: transcript, drawing, shared page, shared log."""
+"""Documents rendered from the whole log of a session on request: transcript, drawing, shared page, shared log."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,7 @@ _Make = Callable[[State, Moments, ApiRequest], ApiReply]
 
 
 class SessionDocuments:
-    """Serves these routes once the api lets the caller have them. They are made beside the engine's loop."""
+    """Serves these routes after the API has granted access. Rendering runs in a thread."""
 
     def __init__(self, jury: Jury, log: EventLog) -> None:
         self._jury = jury
@@ -71,7 +71,7 @@ class SessionDocuments:
         return ApiReply(formats.render_md(text).encode(), content_type=TRANSCRIPT_MEDIA["md"])
 
     def _picture(self, state: State, moments: Moments, request: ApiRequest) -> ApiReply:
-        """Of the moment `at`, the last one where there is none of that number."""
+        """The drawing after event number `at`; the latest if that number does not exist."""
         at = request.query.get("at", 0)
         if 0 < at < len(moments):
             moments, state = moments[:at], self._jury.initial(request.stream)
@@ -101,7 +101,7 @@ def _events(moments: Moments) -> tuple[Event, ...]:
 def _description(text: Transcript) -> str:
     say, verdict = transcript_texts(text.language), text.verdict
     if verdict is None:
-        return text.told
+        return text.result
     return say(
         "description",
         verdict=say(f"verdict.{verdict.verdict}"),

@@ -1,4 +1,4 @@
-"""Cases that people bring: checked, offered, and brought into memory before rules ask for them."""
+"""Uploaded cases: checks them, offers them, and loads them into memory before the rules need them."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -25,13 +25,13 @@ from playmolt_jury.content.pack import Pack
 from playmolt_jury.state import State
 
 _log = log("brought_cases")
-_LOOK_AGAIN_SECONDS: Final = 15.0
+_POLL_SECONDS: Final = 15.0
 _BY_OPERATOR: Final = "operator"
 _about_of = msgspec.json.Decoder(CaseView).decode
 
 
 class PackStore(Protocol):
-    """What lies in Postgres; see `PgPacks`."""
+    """The packs in Postgres; see `PgPacks`."""
 
     async def files(self, digest: str) -> Files | None: ...
 
@@ -49,24 +49,25 @@ class PackStore(Protocol):
 
 
 class UploadedCases:
-    """Serves the routes about cases, and has packs in memory for the sessions that play them.
+    """Serves the routes for cases, and loads the packs of sessions into memory.
 
     Every method raises LogUnavailable.
     """
 
-    def __init__(self, cases: PackLibrary, packs: PackStore) -> None:
+    def __init__(self, cases: PackLibrary, packs: PackStore, *, poll_seconds: float = _POLL_SECONDS) -> None:
+        self._poll_seconds = poll_seconds
         self._cases = cases
         self._packs = packs
         self._missed: dict[str, asyncio.Task[None]] = {}
         self._checking = asyncio.Semaphore(1)
-        """A check takes long: sessions of others go on beside one, and would not beside many."""
+        """A check is slow; one at a time leaves processor time for other sessions."""
 
     def fetches(self) -> Mapping[str, Fetch]:
         return {CASES: self._list, BRING_CASE: self._bring, DROP_CASE: self._drop}
 
     async def complete(self, request: ApiRequest) -> Any | Refused:
-        """The body of a call that opens a session, with the cases that its caller may name. The pack of the one that it
-        names is in memory then, and kept for as long as the session."""
+        """The body of a request that opens a session, and the cases that its caller may name. Loads the pack that the
+        body names, and stores it for the session."""
         offers = {offer.id: offer for offer in await self._packs.offers(request.agent_id)}
         for each in self._cases.offered():
             offers.pop(each.id, None)
@@ -82,8 +83,8 @@ class UploadedCases:
         return OpeningBody(body=request.body, uploaded=uploaded)
 
     async def prepare(self, state: State) -> None:
-        """Have the pack of a session in memory. One that is nowhere is told in the log and by /readyz, and looked for
-        again from time to time: the session waits for it."""
+        """Loads the pack of a session into memory. A missing pack is reported in the log and by /readyz; the session
+        waits while it is polled for."""
         if not state.pack_digest:
             return
         found = await self._loaded(state.pack_digest)
@@ -93,8 +94,8 @@ class UploadedCases:
             await self._play(state.game_id, found)
 
     async def tidy(self, every: float) -> None:
-        """Delete from time to time what nobody offers and no session plays: an erased session leaves its pack behind,
-        and nobody may bring or delete a case for months."""
+        """Deletes unused packs periodically: an erased session leaves its pack behind, and months may pass without an
+        upload or a deletion."""
         while True:
             await asyncio.sleep(every)
             try:
@@ -103,7 +104,7 @@ class UploadedCases:
                 _log.warning("sweep_waits", detail=str(error)[:300])
 
     async def _play(self, stream: str, found: Pack) -> None:
-        """Keep a pack for a session; its files are sent where they do not lie in Postgres yet, as those of folders."""
+        """Stores a pack for a session; sends its files if Postgres does not have them, as for packs of folders."""
         if not await self._packs.play(stream, found.digest):
             await self._packs.play(stream, found.digest, found.files)
 
@@ -113,7 +114,7 @@ class UploadedCases:
         if files is None:
             return known
         try:
-            # What was checked when it was brought is not judged again: it is played as it was.
+            # Checked at the upload; not checked again.
             found = await asyncio.to_thread(pack.assembled, files)
         except (LookupError, TypeError, ValueError) as error:
             _log.exception("pack_unreadable", digest=digest, error=type(error).__name__)
@@ -125,11 +126,11 @@ class UploadedCases:
         _log.error("pack_missing", stream=state.game_id, digest=state.pack_digest)
         await self._packs.miss(state.pack_digest)
         if state.pack_digest not in self._missed:
-            self._missed[state.pack_digest] = asyncio.create_task(self._look_again(state.pack_digest, state.game_id))
+            self._missed[state.pack_digest] = asyncio.create_task(self._poll(state.pack_digest, state.game_id))
 
-    async def _look_again(self, digest: str, stream: str) -> None:
+    async def _poll(self, digest: str, stream: str) -> None:
         while True:
-            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+            await asyncio.sleep(self._poll_seconds)
             try:
                 found = await self._loaded(digest)
                 if found is not None:
@@ -155,12 +156,12 @@ class UploadedCases:
         return msgspec.structs.replace(_view(each), by=None if shipped else _BY_OPERATOR, shipped=shipped)
 
     async def _bring(self, _: Any, request: ApiRequest) -> ApiReply | Refused:
-        """Check what the gateway laid down, and offer it."""
+        """Checks the files that the gateway stored, and offers the case."""
         await self._packs.sweep()
         digest = request.body["digest"]
         files = await self._packs.files(digest)
         if files is None:
-            return Refused(Code.UNAVAILABLE, "The files are not there any more. Send them again.")
+            return Refused(Code.UNAVAILABLE, "The uploaded files have expired. Upload them again.")
         try:
             async with self._checking:
                 found = await asyncio.to_thread(pack.read, files)
@@ -180,8 +181,8 @@ class UploadedCases:
         if said == "taken":
             return _faulty((await asyncio.to_thread(pack.taken, found.files),))
         if said == "full":
-            told = f"A key may bring {CASES_PER_KEY} cases. Delete one, then send this again."
-            return Refused(Code.RATE_LIMITED, told)
+            detail = f"A key may upload {CASES_PER_KEY} cases. Delete one, then retry."
+            return Refused(Code.RATE_LIMITED, detail)
         languages = tuple(found.materials)
         body = CaseAdded(id=found.id, title=found.title, digest=found.digest, languages=languages)
         return ApiReply(body, 201 if said == "new" else 200)
@@ -189,7 +190,7 @@ class UploadedCases:
     async def _drop(self, _: Any, request: ApiRequest) -> ApiReply | Refused:
         owner = None if request.operator else request.agent_id
         if not await self._packs.withdraw(owner, request.params["case"]):
-            return Refused(Code.NOT_FOUND, "You have brought no such case. GET /api/jury/cases lists what there is.")
+            return Refused(Code.NOT_FOUND, "You have uploaded no such case. GET /api/jury/cases lists the cases.")
         await self._packs.sweep()
         return ApiReply(b"", 204)
 
@@ -204,6 +205,6 @@ def _view(each: Pack) -> CaseView:
 
 
 def _faulty(faults: Sequence[PackFault]) -> Refused:
-    told = "; ".join(map(str, faults[:5]))
+    listed = "; ".join(map(str, faults[:5]))
     errors = tuple(CaseFault(f"files.{each.file}", each.message, each.line, each.code) for each in faults)
-    return Refused(Code.INVALID_FORM, f"Mend the files and send them again: {told}.", errors)
+    return Refused(Code.INVALID_FORM, f"Fix the files and retry: {listed}.", errors)

@@ -144,7 +144,7 @@ class Began:
 
     def __init__(self, node: Node, chain: JsonRpcChain, session: Session) -> None:
         self.node, self.chain, self.session = node, chain, session
-        self.worker = ChainWorker(self._connect, MemoryLog())
+        self.worker = ChainWorker(self._connect, MemoryLog(), missing_seconds=1.0)
 
     async def _connect(self) -> JsonRpcChain:
         return self.chain
@@ -172,9 +172,7 @@ async def began(
     anvils: Callable[..., Node],
     chains: Callable[..., JsonRpcChain],
     sessions: Callable[[], str],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> Began:
-    monkeypatch.setattr("playmolt_jury.workers.chain_worker._GONE_SECONDS", 1.0)
     node = anvils()
     return await Began(node, chains(node), voting(sessions(), ())).opened()
 

@@ -262,9 +262,9 @@ def the_ending_of_more_found_out(session: Session) -> None:
     [
         (swap_two_voters, "place 2 is radical at .*02 by event 1 and the chain, and philosopher at .*02 in the verd"),
         (swap_two_seats_in_the_verdict, "place 4 is opportunist at"),
-        (name_a_seat_twice, "place 6 is nobody's by event 1"),
-        (another_stance_in_the_cast, "philosopher stands at 99 when cast, and stood at 0"),
-        (another_stance_in_the_verdict, "philosopher stands at 1 in the verdict, and stood at 0"),
+        (name_a_seat_twice, "place 6 is unassigned by event 1"),
+        (another_stance_in_the_cast, "the stance of philosopher is 99 when cast, but was 0"),
+        (another_stance_in_the_verdict, "the stance of philosopher is 1 in the verdict, but was 0"),
         (a_vote_that_no_stance_explains, "radical's vote is guilty in .* not follow from its stance 50"),
         (the_ending_of_another_verdict, "good_end is for not_guilty .* not for guilty with nothing"),
         (the_ending_of_more_found_out, "late_end is for guilty with something"),
@@ -299,21 +299,21 @@ def test_a_record_changed_after_it_was_stored_breaks_the_log(session: Session, v
     records[version - 1] = replace(records[version - 1], data=msgspec.Raw(canonical_json({**data, "more": 1})))
 
     assert compare(records, session.chain) == [
-        f"log: record {version} is not what was stored: its hash chain breaks there"
+        f"log: record {version} was changed: the hash chain breaks there"
     ]
 
 
 def test_a_record_that_is_missing_breaks_the_log(session: Session) -> None:
     records = records_of(session.entries)
 
-    assert "record 1 is not" in compare(records[1:], session.chain)[0]
+    assert "record 1 was changed" in compare(records[1:], session.chain)[0]
 
 
 def test_a_log_that_stops_before_its_ending_differs(session: Session) -> None:
     whole = records_of(session.entries)
     last = next(place for place, record in enumerate(whole) if record.type == "ended")
     assert compare(whole[:last], session.chain, ENDINGS) == [
-        "log: it stops before the ending: the last records are missing"
+        "log: it stops before the ending; the last records are missing"
     ]
 
 

@@ -28,7 +28,7 @@ class Break(NamedTuple):
 
 
 BREAKS: dict[str, Break] = {
-    "no TOML": Break(CASE, "[dossier]", "[dossier", "syntax", "this is no TOML"),
+    "no TOML": Break(CASE, "[dossier]", "[dossier", "syntax", "invalid TOML"),
     "an unknown key": Break(STRUCTURE, 'stem = "robin_statement"', 'sten = "x"\nstem = "y"', "unknown_key", "sten"),
     "a missing key": Break(
         STRUCTURE, "initial_stance = 78\n", "", "missing_key", "initial_stance", '[[jurors]]\nid = "radical"'
@@ -67,7 +67,7 @@ BREAKS: dict[str, Break] = {
         'id = "E2"\nstem = "robin_statement"',
         'id = "E2"\nstem = "system_log"',
         "bad_reference",
-        "system_log stands twice",
+        "system_log is used twice",
     ),
     "no topic": Break(
         STRUCTURE,
@@ -81,14 +81,14 @@ BREAKS: dict[str, Break] = {
         'topics = [{ topic = "human_responsibility", impact = "negative" }]',
         'topics = [{ topic = "weather", impact = "negative" }]',
         "bad_reference",
-        "weather is no topic",
+        "unknown topic weather",
     ),
     "a lock nobody opens": Break(
         STRUCTURE,
         'stem = "system_log"\n',
         'stem = "system_log"\nlocked = true\n',
         "never_opens",
-        "E1 is locked and no witness unlocks it",
+        "E1 is locked, but no witness unlocks it",
         '[[evidence]]\nid = "E1"',
     ),
     "a key without a lock": Break(
@@ -96,14 +96,14 @@ BREAKS: dict[str, Break] = {
         'stem = "stair_keypad"\nlocked = true\n',
         'stem = "stair_keypad"\n',
         "bad_reference",
-        "unlocks E9, which is no locked item",
+        "unlocks E9, which is not a locked item",
         'unlocks = ["E9", "E10", "E11"]',
     ),
     "a stance off the scale": Break(STRUCTURE, "initial_stance = 78", "initial_stance = 178", "out_of_bounds", "178"),
     "too much power": Break(STRUCTURE, 'speaker_power = "0.7"', 'speaker_power = "1.1"', "out_of_bounds", "'1.1'"),
     "too heavy": Break(STRUCTURE, "human_responsibility = -8", "human_responsibility = -11", "out_of_bounds", "-11"),
     "a weight on nothing": Break(STRUCTURE, "human_responsibility = -8", "weather = 8", "bad_reference", "weather"),
-    "no start": Break(STRUCTURE, 'start = "canteen"', 'start = "attic"', "bad_reference", "'attic', which is no node"),
+    "no start": Break(STRUCTURE, 'start = "canteen"', 'start = "attic"', "bad_reference", "'attic', which is not a node"),
     "a choice to nowhere": Break(
         STRUCTURE,
         '{ id = "night", goto = "alibi" },\n  { id = "robin"',
@@ -128,7 +128,7 @@ BREAKS: dict[str, Break] = {
         "threshold = 60",
         "threshold = 6000",
         "never_opens",
-        "E9 can never be opened",
+        "E9 can never be unlocked",
         '[[evidence]]\nid = "E9"',
     ),
     "more taken than given": Break(
@@ -136,7 +136,7 @@ BREAKS: dict[str, Break] = {
         '{ id = "leave", goto = "batch" }',
         '{ id = "leave", goto = "batch", pressure = -500 }',
         "lost_for_good",
-        "lin_xia can be lost for good",
+        "lin_xia can become unbreakable",
         '[[witnesses]]\nid = "lin_xia"',
     ),
     "an empty node": Break(
@@ -145,7 +145,7 @@ BREAKS: dict[str, Break] = {
         '  { id = "back", goto = "canteen" },\n]',
         "[witnesses.nodes.hours]\nchoices = []",
         "dead_end",
-        "node hours may leave nothing to say",
+        "node hours may offer no choice",
         "[witnesses.nodes.hours]",
     ),
     "an island": Break(
@@ -160,14 +160,14 @@ BREAKS: dict[str, Break] = {
         '{ id = "work", goto = "work" }',
         '{ id = "work", goto = "work", when = { cracked = ["lin_xia"] } }',
         "never_offered",
-        "choice work is never offered",
+        "choice work is never available",
     ),
     "an ending too few": Break(
         STRUCTURE,
         '[[endings]]\nid = "guilty_nothing"\nverdict = "guilty"\nwhen = "nothing"\n',
         "",
         "ending_missing",
-        "no ending for guilty and nothing",
+        "no ending has verdict guilty and when nothing",
         "[[endings]]",
     ),
     "an ending twice": Break(
@@ -175,7 +175,7 @@ BREAKS: dict[str, Break] = {
         'id = "guilty_nothing"\nverdict = "guilty"\nwhen = "nothing"',
         'id = "guilty_nothing"\nverdict = "guilty"\nwhen = "something"',
         "ending_twice",
-        "another ending for guilty",
+        "another ending has verdict guilty",
         '[[endings]]\nid = "guilty_nothing"',
     ),
     "too many rounds": Break(
@@ -186,7 +186,7 @@ BREAKS: dict[str, Break] = {
         "rounds is 21",
         "rounds = 21",
     ),
-    "an item without words": Break(EVIDENCE, "[E3]", "[E33]", "missing_text", "evidence E3 has no words", "#0"),
+    "an item without words": Break(EVIDENCE, "[E3]", "[E33]", "missing_text", "evidence E3 has no text", "#0"),
     "words without an item": Break(EVIDENCE, "[E3]", "[E33]", "extra_text", "evidence E33 is not in structure.toml"),
     "a choice without words": Break(
         OSEI,
@@ -196,7 +196,7 @@ BREAKS: dict[str, Break] = {
         "node bay, choice leave",
         "[nodes.bay.choices]",
     ),
-    "an empty text": Break(OSEI, 'back = "I see."', 'back = ""', "missing_text", "is empty; write it"),
+    "an empty text": Break(OSEI, 'back = "I see."', 'back = ""', "missing_text", "is empty; add a text"),
     "a title too long": Break(CASE, 'title = "What the Robin Knew"', f'title = "{"a" * 201}"', "out_of_bounds", "201"),
     "a keyword too short": Break(
         JURORS, '"scapegoat"', '"so"', "out_of_bounds", "'so' has 2", 'trigger_keywords = ["so"'
@@ -275,8 +275,8 @@ def test_all_faults_are_told_at_once(files: Files) -> None:
 def test_a_missing_file_stands_in_line_one(files: Files) -> None:
     fewer = {path: content for path, content in files.items() if path not in (JURORS, "pack.toml")}
     faults = pack.check(fewer)
-    assert PackFault(JURORS, 1, "missing_text", "en/jurors.toml is missing: write it") in faults
-    assert PackFault("pack.toml", 1, "missing_key", "pack.toml is missing: write it") in faults
+    assert PackFault(JURORS, 1, "missing_text", "en/jurors.toml is missing: add it") in faults
+    assert PackFault("pack.toml", 1, "missing_key", "pack.toml is missing: add it") in faults
 
 
 @pytest.mark.parametrize(

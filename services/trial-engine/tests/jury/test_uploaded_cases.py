@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
-import pytest
 from playmolt_core.db.content.packs import Offer, Offering
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.game.api import ApiReply, ApiRequest
@@ -15,7 +14,6 @@ from playmolt_jury.content import pack
 from playmolt_jury.content.cases import PackLibrary
 from playmolt_jury.content.pack import Pack
 from playmolt_jury.state import State
-from playmolt_jury.workers import uploaded_cases
 from playmolt_jury.workers.uploaded_cases import UploadedCases
 from playmolt_schemas.canonical import Files, files_digest
 from playmolt_schemas.codes import Code
@@ -73,7 +71,7 @@ class Uploaded:
     def __init__(self, packs: MemoryPacks | None = None) -> None:
         self.packs = packs or MemoryPacks()
         self.cases = PackLibrary(pack.shipped())
-        self.uploaded = UploadedCases(self.cases, self.packs)
+        self.uploaded = UploadedCases(self.cases, self.packs, poll_seconds=0.01)
 
     async def bring(self, files: Files, agent: str = "agent-1") -> ApiReply | Refused:
         digest = files_digest(files)
@@ -122,10 +120,7 @@ async def test_the_shipped_case_is_kept_as_it_was_when_a_session_opened_with_it(
     assert uploaded.packs.sent == 1, "its files are sent once"
 
 
-async def test_a_pack_that_is_nowhere_is_told_and_found_when_it_is_back(
-    ferry: Pack, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(uploaded_cases, "_LOOK_AGAIN_SECONDS", 0.01)
+async def test_a_missing_pack_is_reported_and_found_when_it_is_back(ferry: Pack) -> None:
     uploaded, state = Uploaded(), State(game_id="jury-1", version=1, pack_digest=ferry.digest)
     await uploaded.uploaded.prepare(state)
     await uploaded.uploaded.prepare(state)
