@@ -8,9 +8,9 @@ _UNUSED: Final = "eth.precompiles.bls12_381"
 
 
 class _Pairings(ModuleType):
-    """Stands for precompiles of a fork later than this chain's, Shanghai.
+    """Replaces precompiles of forks after Shanghai, the fork of this chain.
 
-    py-evm imports every fork at once, and these check their curves by a third of a second of arithmetic.
+    py-evm imports all forks, and these precompiles spend a third of a second checking their curves at import.
     """
 
     def __getattr__(self, name: str) -> object:

@@ -1,7 +1,7 @@
 """`python -m playmolt_devchain --folder DIR --port N --funded ADDRESS`: a node, by default on this machine alone.
 
-EVM_FOLDER, EVM_HOST, EVM_PORT and EVM_FUNDED say the same; EVM_FUNDED_KEY may hold the account's private key instead.
-It prints its URL and chain id once it listens; SIGTERM ends it.
+Alternatively set EVM_FOLDER, EVM_HOST, EVM_PORT and EVM_FUNDED, or the account's private key in EVM_FUNDED_KEY.
+Prints its URL and chain id when it listens; SIGTERM stops it.
 """
 
 import argparse
@@ -32,25 +32,29 @@ HOST = "127.0.0.1"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until told to stop. 2 for bad arguments, 1 when folder or port cannot be had."""
+    """Serve until SIGTERM or SIGINT. Returns 1 when folder or port are unavailable; exits with 2 for bad arguments."""
     parser = argparse.ArgumentParser(prog="python -m playmolt_devchain", description="An EVM node for one machine.")
-    parser.add_argument("--folder", default=os.environ.get("EVM_FOLDER", ""), help="where the chain is kept")
-    parser.add_argument("--host", default=os.environ.get("EVM_HOST", HOST), help="where it listens; :: is everywhere")
-    parser.add_argument("--port", type=int, default=os.environ.get("EVM_PORT", "0"), help="0 takes a free one")
-    parser.add_argument("--funded", default=os.environ.get("EVM_FUNDED", ""), help="the account that holds all money")
+    parser.add_argument("--folder", default=os.environ.get("EVM_FOLDER", ""), help="folder of the chain")
+    parser.add_argument("--host", default=os.environ.get("EVM_HOST", HOST), help="listening address; :: for all")
+    parser.add_argument("--port", type=int, default=os.environ.get("EVM_PORT", "0"), help="port; 0 for a free one")
+    parser.add_argument(
+        "--funded", default=os.environ.get("EVM_FUNDED", ""), help="the account that owns all funds of a new chain"
+    )
     given = parser.parse_args(arguments)
     if not given.folder:
-        parser.error("say where the chain is kept: --folder DIR or EVM_FOLDER")
+        parser.error("the folder is missing: use --folder DIR or EVM_FOLDER")
     funded = given.funded or _address_of(os.environ.get("EVM_FUNDED_KEY", ""))
     if not is_hex_address(funded):
-        parser.error("say whose the money is: --funded ADDRESS or EVM_FUNDED, 0x and 40 hex digits, or EVM_FUNDED_KEY")
+        parser.error(
+            "the funded account is missing or invalid: use --funded ADDRESS or EVM_FUNDED (0x and 40 hex digits), or EVM_FUNDED_KEY"
+        )
     if not 0 <= given.port <= 65535:
-        parser.error(f"{given.port} is no port: 0 to 65535")
+        parser.error(f"invalid port {given.port}: use 0 to 65535")
     try:
         with listening(given.host, given.port) as opened:
             return _serve(Path(given.folder), Address(to_bytes(hexstr=funded)), opened)
     except OSError as error:
-        return _say(f"the chain cannot be served: {error}")
+        return _say(f"cannot serve the chain: {error}")
 
 
 def _serve(folder: Path, funded: Address, opened: socket.socket) -> int:
@@ -61,7 +65,7 @@ def _serve(folder: Path, funded: Address, opened: socket.socket) -> int:
     host, port, *_ = opened.getsockname()
     sys.stdout.write(f"EVM chain {CHAIN_ID} on http://{_in_url(host)}:{port}, block {ledger.height}\n")
     sys.stdout.flush()
-    asyncio.run(_serve_until_told(App(Methods(ledger)), opened))
+    asyncio.run(_serve_until_signal(App(Methods(ledger)), opened))
     ledger.close()
     return 0
 
@@ -70,8 +74,8 @@ def _in_url(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-async def _serve_until_told(app: App, opened: socket.socket) -> None:
-    # It is asked by one engine, or from one machine: one address may have all.
+async def _serve_until_signal(app: App, opened: socket.socket) -> None:
+    # One engine or one machine uses it, so one address may have all connections.
     limiter = ConnectionLimiter(Bounds(total=MAX_CONNECTIONS, per_address=MAX_CONNECTIONS))
     config = uvicorn.Config(
         app,
@@ -89,7 +93,7 @@ async def _serve_until_told(app: App, opened: socket.socket) -> None:
 
 
 def _address_of(key: str) -> str:
-    # A key stands in the environment alone: anybody may read a command line.
+    # The key is read from the environment only: command lines are visible to other users.
     try:
         return PrivateKey(bytes.fromhex(key.removeprefix("0x"))).public_key.to_address()
     except (ValueError, ValidationError):

@@ -16,7 +16,7 @@ def data(raw: bytes) -> str:
 
 
 def header(found: BlockHeaderAPI) -> dict[str, Any]:
-    """What a header says of itself; one still to be mined has no hash."""
+    """A header without its hash, which pending blocks do not have."""
     return {
         "number": hex(found.block_number or 0),
         "parentHash": data(found.parent_hash),

@@ -29,7 +29,7 @@ from playmolt_devchain.store import Store
 
 CHAIN_ID = 20_557
 BLOCK_GAS = 6_000_000
-"""Also what a call may burn: a few seconds of one core."""
+"""Also the limit of a call: a few seconds of one core."""
 MAX_TRANSACTION = 128 * 1024
 TIP = 10**9
 _GENESIS_TIME = 1_767_225_600
@@ -38,11 +38,11 @@ _FILE = "chain.sqlite"
 
 
 class Rejected(Exception):
-    """A transaction or call that a node does not take; the text is what nodes say."""
+    """A rejected transaction or call, with the usual message of nodes."""
 
 
 class CallReverted(Exception):
-    """A call that its contract refused, with the bytes it gave as the reason."""
+    """A call reverted by its contract, with the returned bytes."""
 
     def __init__(self, output: bytes) -> None:
         super().__init__("execution reverted")
@@ -50,7 +50,7 @@ class CallReverted(Exception):
 
 
 class Mined(NamedTuple):
-    """A transaction with the block it alone makes up."""
+    """A transaction and its block, which has no other."""
 
     block: BlockAPI
     transaction: SignedTransactionAPI
@@ -58,7 +58,7 @@ class Mined(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call to try out. `to` "" creates a contract."""
+    """A simulated call. An empty `to` creates a contract."""
 
     sender: Address
     to: Address
@@ -72,14 +72,14 @@ class _Chain(MiningChain):
     vm_configuration = ((BlockNumber(0), ShanghaiVM),)
 
     def create_header_from_parent(self, parent_header: BlockHeaderAPI, **header_params: Any) -> BlockHeaderAPI:
-        # Else the limit drifts with use, and one day a contract no longer fits into a block.
+        # Otherwise the limit drifts with use until a contract no longer fits into a block.
         return super().create_header_from_parent(
             parent_header, **{**header_params, "gas_limit": parent_header.gas_limit}
         )
 
 
 class Ledger:
-    """A chain kept in a folder. `rich` holds all money of a new one. For one thread at a time."""
+    """A chain stored in a folder. `rich` owns all funds of a new chain. Not thread-safe."""
 
     def __init__(self, folder: Path, rich: Address, clock: Callable[[], float] = time.time) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ class Ledger:
         self._chain = self._opened(rich)
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Release the folder."""
         self._store.close()
 
     def _opened(self, rich: Address) -> _Chain:
@@ -106,11 +106,11 @@ class Ledger:
 
     @property
     def price(self) -> int:
-        """Wei per gas that the next block takes."""
+        """Wei per gas in the next block."""
         return (self._coming().base_fee_per_gas or 0) + TIP
 
     def send(self, raw: bytes) -> Hash32:
-        """Mine a signed transaction and give its hash; it is on the disk then. Rejected when no node would take it."""
+        """Mine a signed transaction and store it durably; returns its hash. Raises Rejected."""
         transaction = self._decoded(raw)
         self._check(transaction)
         header = self._coming()
@@ -121,43 +121,43 @@ class Ledger:
         except ValidationError as error:
             raise Rejected(str(error)) from None
         finally:
-            # The chain object remembers what it has read and may have read what was rolled back.
+            # The chain object caches reads, possibly of rolled back data.
             self._chain = _Chain(self._store)
         return transaction.hash
 
     def call(self, call: Call, block: int | None) -> bytes:
-        """What a call returns after a block (None: in the one to come). CallReverted, Rejected."""
+        """The result of a call after a block, or in the pending one (None). Raises CallReverted and Rejected."""
         return bytes(_good(self._tried(call, block, call.gas)).output)
 
     def estimate(self, call: Call, block: int | None) -> int:
-        """A gas limit that is enough for a call as things stand. CallReverted, Rejected."""
+        """A sufficient gas limit for a call in the current state. Raises CallReverted and Rejected."""
         computation = _good(self._tried(call, block, BLOCK_GAS))
         used = self._intrinsic(call) + computation.get_gas_used()
-        # A call inside gets 63/64 of what is left, so what is used may not be enough to be given.
+        # A nested call gets 63/64 of the remaining gas, so the used gas may not suffice as a limit.
         enough = min(used + used // 32 + 5_000, BLOCK_GAS)
         return BLOCK_GAS if self._tried(call, block, enough).is_error else enough
 
     def state(self, block: int | None) -> StateAPI:
-        """The accounts after a block; None as for `call`."""
+        """The accounts after a block, or in the pending one (None)."""
         return self._chain.get_vm(self._free(block)).state
 
     def header(self, number: int) -> BlockHeaderAPI:
-        """A block's header; Rejected when there is none."""
+        """A block's header. Raises Rejected if it does not exist."""
         try:
             return self._chain.get_canonical_block_header_by_number(BlockNumber(number))
         except (HeaderNotFound, ValidationError):
             raise Rejected(f"no block {number}: the newest is {self.height}") from None
 
     def block(self, number: int) -> BlockAPI:
-        """A block; Rejected when there is none."""
+        """A block. Raises Rejected if it does not exist."""
         return self._chain.get_block_by_header(self.header(number))
 
     def coming(self) -> BlockHeaderAPI:
-        """The header that a block mined now would begin with."""
+        """The header of the pending block."""
         return self._coming()
 
     def mined(self, transaction_hash: Hash32) -> Mined | None:
-        """A mined transaction; None when there is none."""
+        """A mined transaction, or None."""
         try:
             number, index = self._chain.get_canonical_transaction_index(transaction_hash)
         except TransactionNotFound:
@@ -187,7 +187,7 @@ class Ledger:
             transaction = self._chain.get_vm().get_transaction_builder().decode(raw)
             transaction.check_signature_validity()
         except (RLPException, ValidationError, UnrecognizedTransactionType, ValueError, TypeError) as error:
-            raise Rejected(f"this is no signed transaction: {str(error)[:200]}") from None
+            raise Rejected(f"invalid signed transaction: {str(error)[:200]}") from None
         return transaction
 
     def _check(self, transaction: SignedTransactionAPI) -> None:
@@ -221,7 +221,7 @@ class Ledger:
             data=call.data,
         )
         try:
-            return state.apply_transaction(SpoofTransaction(transaction, from_=call.sender))  # type: ignore[arg-type]  # stands in for a signed one
+            return state.apply_transaction(SpoofTransaction(transaction, from_=call.sender))  # type: ignore[arg-type]  # replaces a signed one
         except (ValidationError, PyEVMError) as error:
             raise Rejected(str(error)) from None
 

@@ -1,4 +1,4 @@
-"""The JSON-RPC methods that wallets and the jury need, over a ledger."""
+"""The JSON-RPC methods that wallets and the jury need."""
 
 import inspect
 import re
@@ -29,7 +29,7 @@ class RpcError(Exception):
 
 
 class Methods:
-    """Answers calls. For one thread at a time, like the ledger."""
+    """Answers calls. Not thread-safe, like the ledger."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -53,10 +53,10 @@ class Methods:
         }
 
     def answer(self, method: str, params: list[Any]) -> Any:
-        """A call's result; RpcError says what is wrong with it."""
+        """A call's result. Raises RpcError."""
         found = self._table.get(method)
         if found is None:
-            raise RpcError(-32601, f"{method} is not served; there are {', '.join(self._table)}")
+            raise RpcError(-32601, f"method {method} does not exist. Methods: {', '.join(self._table)}")
         try:
             inspect.signature(found).bind(*params)
         except TypeError:
@@ -102,10 +102,10 @@ class Methods:
 
     def _logs(self, wanted: Any) -> list[dict[str, Any]]:
         if not isinstance(wanted, dict) or wanted.keys() - {"fromBlock", "toBlock", "address", "topics"}:
-            raise RpcError(-32602, "the filter is an object of fromBlock, toBlock, address and topics")
+            raise RpcError(-32602, "the filter must be an object with fromBlock, toBlock, address and topics")
         first, last = (self._bound(wanted.get(end, "latest")) for end in ("fromBlock", "toBlock"))
         if last - first >= MAX_RANGE:
-            raise RpcError(-32005, f"{last - first + 1} blocks are too many: search at most {MAX_RANGE} at once")
+            raise RpcError(-32005, f"the range has {last - first + 1} blocks: search at most {MAX_RANGE} at once")
         matches = _matcher(wanted)
         return [
             entry for number in range(first, last + 1) for entry in self._logs_of(self._ledger.block(number), matches)
@@ -152,7 +152,7 @@ def _several(value: Any) -> list[Any]:
 
 def _called(call: Any) -> Call:
     if not isinstance(call, dict):
-        raise RpcError(-32602, "the call is an object of from, to, data, value and gas")
+        raise RpcError(-32602, "the call must be an object with from, to, data, value and gas")
     return Call(
         sender=_address(call.get("from") or "0x" + "00" * 20),
         to=_address(call["to"]) if call.get("to") else Address(b""),
@@ -164,25 +164,25 @@ def _called(call: Any) -> Call:
 
 def _data(text: Any) -> bytes:
     if not isinstance(text, str) or not _HEX.fullmatch(text):
-        raise RpcError(-32602, f"{str(text)[:80]!r} is not bytes: 0x and an even number of hex digits")
+        raise RpcError(-32602, f"{str(text)[:80]!r} is not bytes: use 0x and an even number of hex digits")
     return bytes.fromhex(text[2:])
 
 
 def _quantity(text: Any) -> int:
     if not isinstance(text, str) or not _QUANTITY.fullmatch(text):
-        raise RpcError(-32602, f"{str(text)[:80]!r} is not a quantity: 0x and 1 to 64 hex digits")
+        raise RpcError(-32602, f"{str(text)[:80]!r} is not a quantity: use 0x and 1 to 64 hex digits")
     return int(text, 16)
 
 
 def _address(text: Any) -> Address:
     raw = _data(text)
     if len(raw) != 20:
-        raise RpcError(-32602, f"{str(text)[:80]!r} is not an address: it is 0x and 40 hex digits")
+        raise RpcError(-32602, f"{str(text)[:80]!r} is not an address: use 0x and 40 hex digits")
     return Address(raw)
 
 
 def _hash(text: Any) -> Hash32:
     raw = _data(text)
     if len(raw) != 32:
-        raise RpcError(-32602, f"{str(text)[:80]!r} is not a hash: it is 0x and 64 hex digits")
+        raise RpcError(-32602, f"{str(text)[:80]!r} is not a hash: use 0x and 64 hex digits")
     return Hash32(raw)

@@ -1,4 +1,4 @@
-"""The node's HTTP: JSON-RPC on POST /, GET /healthz."""
+"""The HTTP server: JSON-RPC on POST /, GET /healthz."""
 
 import asyncio
 import json
@@ -17,11 +17,11 @@ _Message = MutableMapping[str, Any]
 
 
 class App:
-    """An ASGI application. Calls run one after the other, beside the loop, so that /healthz answers meanwhile."""
+    """The ASGI application. Calls run one at a time in a thread, so that /healthz is not blocked."""
 
     def __init__(self, methods: Methods) -> None:
         self._methods = methods
-        # py-evm raises Python's recursion limit tenfold: on a usual stack, a body of 100,000 brackets ends the process.
+        # py-evm raises the recursion limit tenfold: with the default stack a deeply nested body crashes the process.
         usual = threading.stack_size(_STACK)
         self._worker = ThreadPoolExecutor(1, "evm")
         self._worker.submit(int).result()
@@ -33,7 +33,6 @@ class App:
         receive: Callable[[], Awaitable[_Message]],
         send: Callable[[_Message], Awaitable[None]],
     ) -> None:
-        """Answer a request."""
         status, body = _refusal(scope) or await self._answer(scope["method"], scope["path"], receive)
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
         await send({"type": "http.response.start", "status": status, "headers": headers + _shared(scope)})
@@ -45,10 +44,13 @@ class App:
         if method == "OPTIONS" and path == "/":
             return 200, b"{}"
         if method != "POST" or path != "/":
-            return 404, b'{"code":"not_found","detail":"JSON-RPC is POST /, health is GET /healthz"}'
+            return (
+                404,
+                b'{"code":"not_found","detail":"Path does not exist. Use POST / for JSON-RPC and GET /healthz."}',
+            )
         body = await _body(receive)
         if body is None:
-            return 413, _error(None, RpcError(-32600, f"the body is longer than {MAX_BODY} bytes"))
+            return 413, _error(None, RpcError(-32600, f"the body is too large: send at most {MAX_BODY} bytes"))
         return 200, await asyncio.get_running_loop().run_in_executor(self._worker, self._called, body)
 
     def _called(self, body: bytes) -> bytes:
@@ -66,20 +68,22 @@ _OWN = re.compile(rb"http://(?:127\.0\.0\.1|localhost)(?::\d{1,5})?")
 
 
 def _refusal(scope: _Message) -> tuple[int, bytes] | None:
-    """Refuse what a page of elsewhere makes a browser on this machine send: it names its origin, and it may not send
-    JSON without asking first."""
+    """Refuse requests that a foreign web page makes a local browser send.
+
+    They carry a foreign origin, or cannot have a JSON content type without a preflight.
+    """
     headers = dict(scope["headers"])
     origin = headers.get(b"origin")
     if origin is not None and not _OWN.fullmatch(origin):
-        return 403, b'{"code":"foreign_origin","detail":"this node is for programs of this machine"}'
+        return 403, b'{"code":"foreign_origin","detail":"This node accepts requests from this machine only."}'
     kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     if (scope["method"], scope["path"]) == ("POST", "/") and kind != b"application/json":
-        return 415, b'{"code":"unsupported_media_type","detail":"send application/json"}'
+        return 415, b'{"code":"unsupported_media_type","detail":"Send Content-Type: application/json."}'
     return None
 
 
 def _shared(scope: _Message) -> list[tuple[bytes, bytes]]:
-    """Let pages of this machine read an answer: the page that checks a verdict asks the node itself."""
+    """CORS headers for pages of this machine; the page that checks a verdict calls the node."""
     origin = dict(scope["headers"]).get(b"origin", b"")
     if not _OWN.fullmatch(origin):
         return []
@@ -91,31 +95,30 @@ def _shared(scope: _Message) -> list[tuple[bytes, bytes]]:
 
 
 _BRACKETS = 200
-"""More than any call has. The EVM raises Python's recursion limit past what the stack holds, so that a body nested
-deeply would end the process instead of raising an error."""
+"""More than any valid call has. The raised recursion limit would let a deeply nested body overflow the stack."""
 
 
 def _call(body: bytes) -> dict[str, Any]:
     if body.count(b"[") + body.count(b"{") > _BRACKETS:
-        raise RpcError(-32700, f"the body has more than {_BRACKETS} brackets: no call needs them")
+        raise RpcError(-32700, f"the body has more than {_BRACKETS} brackets")
     try:
         call = json.loads(body)
     except (ValueError, RecursionError):
         raise RpcError(-32700, "the body is not JSON") from None
     if isinstance(call, list):
-        raise RpcError(-32600, "batches are not served: send one call a request")
+        raise RpcError(-32600, "batches are not supported: send one call per request")
     if not isinstance(call, dict) or not isinstance(call.get("method"), str):
-        raise RpcError(-32600, "a call is an object with a method and params")
+        raise RpcError(-32600, "a call must be an object with method and params")
     if not isinstance(call.get("params") or [], list):
-        raise RpcError(-32602, "params are a list")
+        raise RpcError(-32602, "params must be a list")
     return call
 
 
 def _error(call_id: Any, error: RpcError) -> bytes:
-    told: dict[str, Any] = {"code": error.code, "message": str(error)}
+    document: dict[str, Any] = {"code": error.code, "message": str(error)}
     if error.data is not None:
-        told["data"] = error.data
-    return json.dumps({"jsonrpc": "2.0", "id": call_id, "error": told}).encode()
+        document["data"] = error.data
+    return json.dumps({"jsonrpc": "2.0", "id": call_id, "error": document}).encode()
 
 
 async def _body(receive: Callable[[], Awaitable[_Message]]) -> bytes | None:

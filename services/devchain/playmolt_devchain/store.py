@@ -1,4 +1,4 @@
-"""The chain's database: keys and values in one SQLite file."""
+"""The chain's key-value store in one SQLite file."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -10,13 +10,13 @@ from eth.db.backends.base import BaseAtomicDB
 
 
 class StoreTaken(RuntimeError):
-    """Another process holds the file."""
+    """Another process has the file open."""
 
 
 class Store(BaseAtomicDB):
-    """Blocks, receipts and state. What a `unit` wrote is on the disk when it ends, or nothing of it is.
+    """Blocks, receipts and state. A `unit` is atomic and durable.
 
-    One process at a time: StoreTaken otherwise. For one thread at a time.
+    Raises StoreTaken if another process has the file open. Not thread-safe.
     """
 
     def __init__(self, path: Path) -> None:
@@ -28,11 +28,11 @@ class Store(BaseAtomicDB):
             self._sql.execute("CREATE TABLE IF NOT EXISTS pairs (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID")
         except sqlite3.OperationalError as error:
             self._sql.close()
-            raise StoreTaken(f"{path} cannot be had ({error}): does another process serve this chain?") from None
+            raise StoreTaken(f"cannot open {path} ({error}): does another process serve this chain?") from None
 
     @contextmanager
     def unit(self) -> Iterator[None]:
-        """Make everything written inside durable at the end, or nothing when it raises."""
+        """A transaction: commits at the end, rolls back on an exception."""
         self._sql.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -43,11 +43,11 @@ class Store(BaseAtomicDB):
 
     @contextmanager
     def atomic_batch(self) -> Iterator[AtomicWriteBatchAPI]:
-        """Part of the unit around it, so nothing of its own."""
+        """Joins the surrounding unit."""
         yield self  # type: ignore[misc]  # a batch is what takes keys and values, as this does
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._sql.close()
 
     def __getitem__(self, key: bytes) -> bytes:
@@ -59,7 +59,7 @@ class Store(BaseAtomicDB):
 
     def __setitem__(self, key: bytes, value: bytes) -> None:
         if not self._sql.in_transaction:
-            raise AssertionError("a write outside a unit would be half of something after a crash")
+            raise AssertionError("a write outside a unit is not atomic")
         self._sql.execute("INSERT OR REPLACE INTO pairs VALUES (?, ?)", (key, value))
 
     def __delitem__(self, key: bytes) -> None:

@@ -1,4 +1,4 @@
-"""The spectator service: `python -m playmolt_spectator`. Feeds out; no database, no secrets, no knowledge of games.
+"""The spectator service: `python -m playmolt_spectator`. It sends feeds; it has no database, secrets or game rules.
 
 `--fd N` serves a listening socket inherited from the parent process, so that several spectators share one port.
 """
@@ -28,7 +28,7 @@ _log = log("spectator")
 
 
 async def run(settings: Settings, fd: int | None) -> None:
-    """Serve until SIGTERM or SIGINT, then let the watchers go. Raises BusUnavailable when NATS is not there."""
+    """Serve until SIGTERM or SIGINT, then disconnect the watchers. Raises BusUnavailable."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -52,7 +52,7 @@ async def run(settings: Settings, fd: int | None) -> None:
     if shards.done():
         shards.result()
     for task in done:
-        task.result()  # a background task never ends by itself: what ended it ends the process, to be started anew
+        task.result()  # background tasks end only by an error: let it end the process, so that it is restarted
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Messages that did not come live: from NATS while it holds them, else from the game's engine."""
+"""Messages that were not received live: read from NATS while it has them, otherwise from the game's engine."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -14,15 +14,15 @@ from playmolt_spectator.port import Source
 PAGE_MESSAGES = 256
 _ENGINE_CALLS = 32
 _NATS_UP_TO = 1024
-"""NATS finds a version by reading the game from its start, so far into a game the engine is the cheaper one."""
+"""NATS finds a version by reading the game from the start; beyond this version the engine is cheaper."""
 
 
 class UnknownGame(LookupError):
-    """No game has this id."""
+    """The game does not exist."""
 
 
 class Page(msgspec.Struct, frozen=True):
-    """Messages in a row after a version. `head` and `closed` are the engine's word; 0 and False: it was not asked."""
+    """Consecutive messages after a version. `head` and `closed` come from the engine, or are 0 and False."""
 
     messages: Sequence[Message]
     head: int = 0
@@ -44,7 +44,7 @@ _read_version = msgspec.json.Decoder(_Versioned).decode
 
 
 def message(raw: bytes) -> Message:
-    """Read a message's version, nothing else of it; msgspec.DecodeError when it has none."""
+    """A message with its version; raises msgspec.DecodeError when it has none."""
     return Message(_read_version(raw).version, raw)
 
 
@@ -60,7 +60,7 @@ def _in_a_row(after: int, raws: Iterable[bytes]) -> list[Message]:
 
 
 def game_type(game_id: str) -> str:
-    """The type part of an id; raises UnknownGame for what is no id."""
+    """The game type of an id; raises UnknownGame for an invalid id."""
     kind = type_of(game_id)
     if kind is None:
         raise UnknownGame(game_id)
@@ -68,7 +68,7 @@ def game_type(game_id: str) -> str:
 
 
 class Backfill:
-    """Fetches pages. Watchers that need the same page at the same time share one answer."""
+    """Fetches pages. Concurrent requests for the same page share one answer."""
 
     def __init__(self, source: Source, metrics: Metrics, deadline: float) -> None:
         self._source = source
@@ -78,7 +78,7 @@ class Backfill:
         self._under_way: dict[tuple[str, int, str], asyncio.Task[Page]] = {}
 
     async def page(self, game_id: str, after: int, invite: str = "") -> Page:
-        """What follows a version, from wherever it is held. Raises BusUnavailable and UnknownGame."""
+        """The messages after a version, from NATS or the engine. Raises BusUnavailable and UnknownGame."""
         asked = (game_id, after, invite)
         task = self._under_way.get(asked)
         if task is None:
@@ -95,7 +95,7 @@ class Backfill:
         return await self.engine(game_id, after, invite)
 
     async def engine(self, game_id: str, after: int, invite: str = "") -> Page:
-        """Ask the engine, which knows the head and the end as well. Raises BusUnavailable and UnknownGame."""
+        """The messages after a version from the engine, with head and end. Raises BusUnavailable and UnknownGame."""
         body = msgspec.json.encode({"after": after, "limit": PAGE_MESSAGES})
         async with self._calls:
             answer = await self._source.submit(

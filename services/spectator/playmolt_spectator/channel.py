@@ -1,4 +1,4 @@
-"""An ordered feed in memory: its newest messages, its head, and the watchers at the head."""
+"""An ordered feed in memory: newest messages, head version, and live watchers."""
 
 from abc import ABC, abstractmethod
 from collections import deque
@@ -15,14 +15,14 @@ TAIL_BYTES = 256 * 1024
 
 
 class Tail:
-    """The newest messages of a feed without a hole, as many as fit."""
+    """The newest consecutive messages of a feed, up to TAIL_MESSAGES and TAIL_BYTES."""
 
     def __init__(self) -> None:
         self._messages: deque[Message] = deque()
         self._bytes = 0
 
     def extend(self, messages: Iterable[Message]) -> None:
-        """Add the messages that follow; the oldest make room."""
+        """Append messages and evict the oldest."""
         for message in messages:
             self._messages.append(message)
             self._bytes += len(message.raw)
@@ -30,32 +30,32 @@ class Tail:
             self._bytes -= len(self._messages.popleft().raw)
 
     def after(self, version: int) -> Sequence[Message] | None:
-        """What follows a version; None when it is no longer all there."""
+        """The messages after a version; None when some of them were evicted."""
         if not self._messages or version + 1 < self._messages[0].version:
             return None
         return list(islice(self._messages, version + 1 - self._messages[0].version, None))
 
 
 class Channel(ABC):
-    """Watchers and what they are sent. A subclass keeps the order and says where older messages come from."""
+    """Sends an ordered feed to its watchers. Subclasses order the messages and fetch older ones."""
 
     def __init__(self, metrics: Metrics, head: int = 0) -> None:
         self.head = head
         self.closed = False
-        """Whether nothing comes after the head."""
+        """Whether the head is the last message."""
         self.tail = Tail()
         self._metrics = metrics
         self._watchers: set[Watcher] = set()
-        # In the order they came: sockets written in the order of their making cost a tenth less than in a set's order.
+        # In order of arrival: writing to sockets in this order is 10 % cheaper than in a set's order.
         self._live: dict[Dialect, dict[Watcher, None]] = {}
         self._ahead: dict[Watcher, int] = {}
 
     @abstractmethod
     async def older(self, version: int) -> Sequence[Message]:
-        """Some messages that follow `version`, in order and at least one, from outside memory."""
+        """At least one message after `version`, in order, fetched from outside memory."""
 
     def join(self, watcher: Watcher) -> None:
-        """Count a watcher in: it gets heartbeats and the end."""
+        """Register a watcher for heartbeats and the end."""
         self._watchers.add(watcher)
 
     def leave(self, watcher: Watcher) -> None:
@@ -65,7 +65,7 @@ class Channel(ABC):
             watchers.pop(watcher, None)
 
     async def serve(self, watcher: Watcher, version: int) -> None:
-        """Bring a watcher that has everything up to `version` to the head and keep it there."""
+        """Send a watcher everything after `version`, then make it live."""
         while version < self.head:
             messages = self.tail.after(version) or await self.older(version)
             await watcher.deliver(messages)
@@ -93,7 +93,7 @@ class Channel(ABC):
         write_to_all(watchers, dialect, messages, self._metrics)
 
     def end(self) -> None:
-        """Nothing comes after the head: end everybody who is there; the others end when they arrive."""
+        """Close the feed: finish live watchers now and the others when they reach the head."""
         self.closed = True
         for watcher in (*self._ahead, *(watcher for watchers in self._live.values() for watcher in watchers)):
             watcher.finish(NORMAL)

@@ -1,7 +1,7 @@
-"""Where a watcher's frames are written, and what holds for slow ones (api.md, Feeds): bounded bytes, bounded time.
+"""Writing to watchers, with bounds in bytes and time for slow ones (api.md, Feeds).
 
-What the kernel does not take waits here, not in the transport, so that it can be counted and, when the watcher is
-dropped, thrown away: the close frame then follows the frame under way instead of a megabyte.
+Unsent data is queued here, not in the transport, so that it can be counted and discarded when the watcher is dropped:
+the close frame then follows the frame in flight instead of a megabyte.
 """
 
 import asyncio
@@ -23,10 +23,9 @@ _CHUNK = 64 * 1024
 
 
 def bound_kernel(connection: socket.socket) -> None:
-    """Bound what the kernel keeps for a watcher, and for how long.
+    """Bound the kernel's send buffer and its timeout for unacknowledged data.
 
-    Its own choice of megabytes would hide that a watcher takes nothing, and it waits a quarter of an hour for a machine
-    that is gone.
+    By default it buffers megabytes, which hides that a watcher reads nothing, and waits 15 minutes for a dead peer.
     """
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KERNEL_BYTES)
     if sys.platform == "linux":
@@ -34,7 +33,7 @@ def bound_kernel(connection: socket.socket) -> None:
 
 
 def chunked(dialect: Dialect, messages: Iterable[Message]) -> Iterable[tuple[bytes, int]]:
-    """Join frames into writes of about 64 KiB; gives each with its number of messages."""
+    """Join frames into chunks of about 64 KiB; yields each with its number of messages."""
     frames: list[bytes] = []
     size = 0
     for message in messages:
@@ -48,9 +47,9 @@ def chunked(dialect: Dialect, messages: Iterable[Message]) -> Iterable[tuple[byt
 
 
 class FrameWriter(asyncio.Protocol, ABC):
-    """Writes to one connection; a subclass says what it means to `drop` it."""
+    """Writes to one connection. Subclasses implement `drop`."""
 
-    # A fan-out touches every writer: small ones stay in the processor's cache.
+    # A fan-out touches every writer; small objects stay in the CPU cache.
     __slots__ = (
         "_close_when_flushed",
         "_ending",
@@ -86,10 +85,10 @@ class FrameWriter(asyncio.Protocol, ABC):
 
     @abstractmethod
     def drop(self) -> None:
-        """End a watcher that is too slow; it can resume. What waits for it is thrown away."""
+        """Disconnect a slow watcher, which can resume, and discard its queue."""
 
     def push(self, chunk: bytes, messages: int) -> None:
-        """Send now, or let it wait; a watcher with too much waiting is dropped."""
+        """Send or queue a chunk; drop the watcher if its queue is too long."""
         if not self.paused:
             self.write(chunk)
         elif not self._ending:
@@ -103,12 +102,12 @@ class FrameWriter(asyncio.Protocol, ABC):
                 self.drop()
 
     def beat(self, chunk: bytes) -> None:
-        """Send a heartbeat, unless the watcher has enough to read as it is."""
+        """Send a heartbeat unless data is queued."""
         if not self.paused:
             self.write(chunk)
 
     async def deliver(self, messages: Iterable[Message]) -> None:
-        """Send messages as fast as the watcher takes them; only a stall drops it here."""
+        """Send messages as fast as the watcher reads; only a stall drops it."""
         for chunk, count in chunked(self.dialect, messages):
             if self.paused:
                 self._flushed = self._loop.create_future()
@@ -117,7 +116,7 @@ class FrameWriter(asyncio.Protocol, ABC):
             self.write(chunk)
 
     def _last(self, chunk: bytes) -> None:
-        """Send after all that waits."""
+        """Send a chunk after the queue."""
         if self.paused:
             self._queue.append((chunk, 0))
         else:
@@ -142,7 +141,7 @@ class FrameWriter(asyncio.Protocol, ABC):
             self._stall = self._loop.call_later(self._timeouts.stall / 10, self._watch_stall, size, since)
 
     def resume_writing(self) -> None:
-        """Write what waited, in pieces, until the kernel takes no more."""
+        """Write the queue in pieces until the transport pauses again."""
         self.paused = False
         if self._stall:
             self._stall.cancel()
@@ -170,7 +169,7 @@ class FrameWriter(asyncio.Protocol, ABC):
 def write_to_all(
     writers: Sequence[FrameWriter], dialect: Dialect, messages: Sequence[Message], metrics: Metrics
 ) -> None:
-    """Build each frame once and write it to every writer of a dialect."""
+    """Build each chunk once and write it to all writers of a dialect."""
     for chunk, count in chunked(dialect, messages):
         for writer in writers:
             if writer.paused:

@@ -1,4 +1,4 @@
-"""The bytes on the wire: WebSocket text frames and server-sent events, built once and written to every watcher."""
+"""WebSocket text frames and server-sent events, built once for all watchers."""
 
 import struct
 from collections.abc import Callable
@@ -12,7 +12,7 @@ _PING = b"\x89\x00"  # FIN and opcode 9, empty
 
 
 class Message(NamedTuple):
-    """A public message as it was stored, byte for byte, and its version."""
+    """A public message, byte for byte as stored, and its version."""
 
     version: int
     raw: bytes
@@ -20,7 +20,7 @@ class Message(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Dialect:
-    """How a kind of watcher is spoken to."""
+    """The wire format of one transport."""
 
     name: str
     message: Callable[[Message], bytes]
@@ -28,7 +28,7 @@ class Dialect:
 
 
 def text_frame(payload: bytes) -> bytes:
-    """Frame a text as a server sends it: whole, unmasked, uncompressed (RFC 6455, 5.2)."""
+    """A server's text frame: unfragmented, unmasked, uncompressed (RFC 6455, 5.2)."""
     size = len(payload)
     if size < 126:
         return struct.pack("!BB", _TEXT, size) + payload
@@ -48,4 +48,4 @@ EVENTS = Dialect(
     lambda version: b": heartbeat %d\n\n" % version,
 )
 LOBBY_EVENTS = Dialect("sse", lambda message: b"data: %b\n\n" % escape_line_ends(message.raw), EVENTS.heartbeat)
-"""Lobby messages have no version, so no id that a watcher could resume from."""
+"""Lobby messages have no version, so the events have no id and cannot be resumed."""

@@ -1,4 +1,4 @@
-"""HTTP in: routes, refusals, and the step from a request to a watcher (api.md, Feeds)."""
+"""HTTP: routes, refusals, and the upgrade of a request to a watcher (api.md, Feeds)."""
 
 import asyncio
 import hashlib
@@ -44,11 +44,11 @@ from playmolt_spectator.watcher import BAD_REQUEST, GOING_AWAY, TRY_AGAIN, Event
 
 _log = log("http")
 REQUESTS = 1_000
-"""Connections that are kept free of watchers: requests that are still being answered."""
+"""Connections reserved for requests that are being answered."""
 _VERSION = re.compile(r"[0-9]{1,15}", re.ASCII)
 _CORS = {"Access-Control-Allow-Origin": "*"}
 _POSITIONS = ("lastEventId", "Last-Event-ID", "after")
-"""The query values that say what a watcher has, each going before those behind it: not every client sets headers."""
+"""Query values for the last received version, in order of precedence; some clients cannot set headers."""
 _PREFLIGHT = {
     **_CORS,
     "Access-Control-Allow-Methods": "GET, HEAD",
@@ -56,7 +56,7 @@ _PREFLIGHT = {
     "Access-Control-Max-Age": "86400",
     "Connection": "close",
 }
-_COME_BACK = b"retry: 2000\n: the source of this feed does not answer now; connect again\n\n"
+_COME_BACK = b"retry: 2000\n: the source of this feed is unavailable; reconnect\n\n"
 """An EventSource never connects again after a 503."""
 _EVENT_STREAM = {
     "Content-Type": "text/event-stream; charset=utf-8",
@@ -65,15 +65,15 @@ _EVENT_STREAM = {
     "Connection": "close",
     **_CORS,
 }
-_NO_REQUEST = "This is no HTTP/1.1 request: its first line or a header is malformed, too long or not for a feed."
+_NO_REQUEST = "Not a valid HTTP/1.1 request for a feed: the request line or a header is malformed or too long."
 _AFTER_HELP = (
-    "after (or Last-Event-ID, lastEventId) is the version you have: a whole number from 0, in digits. "
-    "Leave it out to start at 1."
+    "after (or Last-Event-ID, lastEventId) must be the last version you received, an integer from 0. "
+    "Omit it to start at 1."
 )
 
 
-class Refusal(Exception):
-    """An HTTP answer other than a feed."""
+class HttpError(Exception):
+    """An error response; the detail says what is wrong and what to do next."""
 
     def __init__(self, code: Code, detail: str, **headers: str) -> None:
         super().__init__(detail)
@@ -82,8 +82,8 @@ class Refusal(Exception):
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
-def _unavailable(detail: str) -> Refusal:
-    return Refusal(Code.UNAVAILABLE, detail, Retry_After="2")
+def _unavailable(detail: str) -> HttpError:
+    return HttpError(Code.UNAVAILABLE, detail, Retry_After="2")
 
 
 def head(status: int, headers: dict[str, str]) -> bytes:
@@ -92,45 +92,45 @@ def head(status: int, headers: dict[str, str]) -> bytes:
 
 
 def body(status: int, kind: str, content: bytes, headers: dict[str, str] | None = None) -> bytes:
-    """A whole response after which the connection ends."""
+    """A complete response that closes the connection."""
     length = {"Content-Type": kind, "Content-Length": str(len(content)), "Connection": "close"}
     return head(status, {**length, **_CORS, **(headers or {})}) + content
 
 
 def version(text: str | None) -> int | None:
-    """Read a version a watcher has; None for junk."""
+    """Parse a version, 0 for None; returns None if it is invalid."""
     if text is None:
         return 0
     return int(text) if _VERSION.fullmatch(text) else None
 
 
 def after_of(query: str) -> int | None:
-    """Read what a watcher has from a query; None for junk, also when it is given twice."""
+    """The last received version in a query; None if it is invalid or repeated."""
     given = parse_qs(query, keep_blank_values=True)
     values = next((given[name] for name in _POSITIONS if given.get(name, [""]) != [""]), given.get("after", []))
     return version(values[0] if values else None) if len(values) < 2 else None
 
 
 def invite_of(query: str) -> str:
-    """The hash of the invite in a query, "" for none; of several none counts."""
+    """The hash of the invite in a query; "" if it is missing or repeated."""
     given = parse_qs(query).get("invite", [])
     return hashlib.sha256(given[0].encode("utf-8", "surrogatepass")).hexdigest() if len(given) == 1 else ""
 
 
-_TOO_LARGE = Refusal(Code.HEADERS_TOO_LARGE, HEAD_TOO_LARGE)
-_REFUSED = {431: _TOO_LARGE, 501: Refusal(Code.UNSUPPORTED_CODING, _NO_REQUEST)}
+_TOO_LARGE = HttpError(Code.HEADERS_TOO_LARGE, HEAD_TOO_LARGE)
+_REFUSED = {431: _TOO_LARGE, 501: HttpError(Code.UNSUPPORTED_CODING, _NO_REQUEST)}
 
 
-def _head_fault(request: h11.Request) -> Refusal | None:
-    """Why a head is not taken; h11 bounds one only while it is not whole."""
+def _head_fault(request: h11.Request) -> HttpError | None:
+    """The refusal of a request head, if any; h11 limits only incomplete heads."""
     if request.http_version not in (b"1.1", b"1.0"):
-        return Refusal(Code.INVALID_REQUEST, _NO_REQUEST)
+        return HttpError(Code.INVALID_REQUEST, _NO_REQUEST)
     size = len(request.target) + sum(len(name) + len(value) + len(": \r\n") for name, value in request.headers)
     return _TOO_LARGE if size > HEAD_BYTES or len(request.headers) > HEADER_LINES else None
 
 
 class Server:
-    """What all connections share, and the way to stop."""
+    """State shared by all connections, and shutdown."""
 
     def __init__(
         self, source: Source, hub: Hub, lobby: Lobby, metrics: Metrics, timeouts: Timeouts, within: Bounds
@@ -151,14 +151,14 @@ class Server:
         self._listener: asyncio.Server | None = None
 
     async def listen(self, sock: socket.socket) -> int:
-        """Start to accept on a listening socket; gives its port."""
+        """Accept connections on a listening socket; returns its port."""
         self._listener = await asyncio.get_running_loop().create_server(
             lambda: Connection(self), sock=sock, backlog=BACKLOG
         )
         return int(sock.getsockname()[1])
 
     async def drain(self) -> None:
-        """Accept no more and tell every watcher to reconnect elsewhere; bounded."""
+        """Stop accepting and ask watchers to reconnect elsewhere, within the drain timeout."""
         self.draining = True
         if self._listener:
             self._listener.close()
@@ -173,12 +173,12 @@ class Server:
             connection.abort()
 
     def check_room(self) -> None:
-        """Raise Refusal when no watcher more can be taken."""
+        """Raise HttpError when the server is full or stopping."""
         if self.draining or len(self.watchers) >= self.limit:
-            raise _unavailable("This server takes no more watchers now; try again in a few seconds.")
+            raise _unavailable("This server is full or stopping. Retry in a few seconds.")
 
     def page(self, path: str) -> bytes | None:
-        """Answer what is no feed; None for an unknown path."""
+        """The answer to a probe path; None for other paths."""
         if path == "/healthz":
             return body(200, "application/json", b'{"status":"alive"}')
         if path == "/readyz":
@@ -193,7 +193,7 @@ class Server:
         return None
 
     def add(self, watcher: Watcher, held: ClientConnection | None, address: str) -> None:
-        """Count a watcher in until its connection is gone, and with it what `address` holds, if it is named."""
+        """Register a watcher until its connection is lost; then release its claims."""
 
         def gone() -> None:
             self.watchers.discard(watcher)
@@ -210,7 +210,7 @@ class Server:
 
 
 class Connection(asyncio.Protocol):
-    """A connection until its one request is answered or a watcher takes over."""
+    """A connection until its request is answered or handed over to a watcher."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -219,20 +219,20 @@ class Connection(asyncio.Protocol):
         self._held: ClientConnection | None = None
         self._begun = False
         self._head_alone = False
-        """Whether only an answer's head is asked for."""
+        """Whether the method is HEAD."""
         self._streams_of = ""
-        """The address whose event stream this one is."""
+        """The address whose quota this event stream counts against."""
         self._task: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Wait for a request, not for ever."""
+        """Admit the connection and wait for its request."""
         self._transport = cast("asyncio.Transport", transport)
         self._held = self._server.limiter.admit(transport)
         if self._held is None:
             self.abort()
         self._server.connections.add(self)
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- why it went changes nothing
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- the reason does not matter
         self._server.connections.discard(self)
         if self._streams_of:
             self._server.streams.give_back(self._streams_of)
@@ -254,7 +254,7 @@ class Connection(asyncio.Protocol):
             self._http.receive_data(data)
             event = self._http.next_event()
         except h11.RemoteProtocolError as error:
-            self._refuse(_REFUSED.get(error.error_status_hint) or Refusal(Code.INVALID_REQUEST, _NO_REQUEST))
+            self._refuse(_REFUSED.get(error.error_status_hint) or HttpError(Code.INVALID_REQUEST, _NO_REQUEST))
             return
         if isinstance(event, h11.Request):
             if refusal := _head_fault(event):
@@ -265,7 +265,7 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
             self._task = asyncio.create_task(self._answer(event))
 
-    def _refuse(self, refusal: Refusal) -> None:
+    def _refuse(self, refusal: HttpError) -> None:
         content = problem_bytes(refusal.code, refusal.detail)
         self._send(body(refusal.code.status, "application/problem+json", content, refusal.headers))
 
@@ -278,11 +278,13 @@ class Connection(asyncio.Protocol):
     async def _answer(self, request: h11.Request) -> None:
         try:
             await self._route(request)
-        except Refusal as refusal:
+        except HttpError as refusal:
             self._refuse(refusal)
         except UnknownGame:
-            self._refuse(Refusal(Code.NOT_FOUND, "No game has this id. GET /api/games at the gateway lists the games."))
-        except Exception as error:  # a connection without an answer would hang for ever
+            self._refuse(
+                HttpError(Code.NOT_FOUND, "Game does not exist. List games with GET /api/games on the gateway.")
+            )
+        except Exception as error:  # without an answer the connection would hang
             _log.error("request_failed", error=repr(error))
             self.abort()
 
@@ -291,17 +293,22 @@ class Connection(asyncio.Protocol):
         page = self._server.page(path)
         kind, game_id = self._feed(path)
         if page is None and kind is None:
-            raise Refusal(Code.NOT_FOUND, "Feeds are /ws/games/{id}, /ws/lobby, /sse/games/{id} and /sse/lobby.")
+            raise HttpError(
+                Code.NOT_FOUND,
+                "Path does not exist. Feeds are /ws/games/{id}, /ws/lobby, /sse/games/{id} and /sse/lobby.",
+            )
         if kind and request.method == b"OPTIONS":
             self._send(head(204, _PREFLIGHT))
             return
         allowed = ("GET",) if kind == "ws" else ("GET", "HEAD")
         if request.method.decode("ascii", "replace") not in allowed:
             allow = ", ".join((*allowed, "OPTIONS") if kind else allowed)
-            raise Refusal(Code.METHOD_NOT_ALLOWED, f"Only {allow} goes here; actions go to the gateway.", Allow=allow)
+            raise HttpError(
+                Code.METHOD_NOT_ALLOWED, f"Method not allowed. Use {allow}; send actions to the gateway.", Allow=allow
+            )
         if self._held and self._held.spare and page is None:
             raise _unavailable(
-                "This server has all the connections that it can take, in all or from your address. Try again soon."
+                "This server has reached its connection limit, in total or for your address. Retry later."
             )
         if page is not None:
             self._send(page)
@@ -314,7 +321,7 @@ class Connection(asyncio.Protocol):
 
     @staticmethod
     def _feed(path: str) -> tuple[str | None, str]:
-        """The kind of feed and the game id, "" for the lobby; None for no feed."""
+        """The transport and the game id ("" for the lobby); None if the path is not a feed."""
         match path.split("/"):
             case ["", "ws" | "sse" as kind, "lobby"]:
                 return kind, ""
@@ -333,7 +340,7 @@ class Connection(asyncio.Protocol):
         if last:
             after = version(last.decode("latin-1"))
         if after is None and game_id:
-            raise Refusal(Code.INVALID_REQUEST, _AFTER_HELP)
+            raise HttpError(Code.INVALID_REQUEST, _AFTER_HELP)
         dialect: Dialect = EVENTS if game_id else LOBBY_EVENTS
         self._count_stream(request)
 
@@ -342,7 +349,7 @@ class Connection(asyncio.Protocol):
             return EventStreamWatcher(self._transport, dialect, self._server.timeouts, self._server.metrics)
 
         def answered(feed: Feed | None) -> bool:
-            """Whether the request is answered without a watcher."""
+            """Whether the request was answered without a watcher."""
             if feed and after and feed.closed and after >= feed.head:
                 self._send(head(204, {**_CORS, "Connection": "close"}))
             elif self._head_alone:
@@ -357,12 +364,12 @@ class Connection(asyncio.Protocol):
             self._send(head(200, _EVENT_STREAM) + _COME_BACK)
 
     def _count_stream(self, request: h11.Request) -> None:
-        """Count an event stream of its address until its connection is gone. Raises Refusal."""
+        """Count an event stream against its address until the connection is lost. Raises HttpError."""
         peer = self._transport.get_extra_info("peername")
         address = bucket_of(address_of(peer[0] if peer else None, request.headers, self._server.trusted))
         if not self._server.streams.take(address):
-            detail = f"{self._server.streams.most} event streams are open from your address, and no more may be."
-            raise Refusal(Code.RATE_LIMITED, detail, Retry_After="5")
+            detail = f"Your address has {self._server.streams.most} open event streams, the maximum. Close one first."
+            raise HttpError(Code.RATE_LIMITED, detail, Retry_After="5")
         self._streams_of = address
 
     async def _open_socket(self, request: h11.Request, game_id: str, after: int | None, invite: str) -> None:
@@ -375,19 +382,19 @@ class Connection(asyncio.Protocol):
             return WebSocketWatcher(self._transport, self._server.timeouts, self._server.metrics, protocol)
 
         if after is None and game_id:
-            self._hand_over(take_over()).finish(BAD_REQUEST, "after is the version you have, in digits")
+            self._hand_over(take_over()).finish(BAD_REQUEST, "after must be the last version you received, in digits")
             return
         try:
             await self._open(game_id, after or 0, invite, take_over)
         except BusUnavailable:
-            self._hand_over(take_over()).finish(TRY_AGAIN, "the source of this feed does not answer now")
+            self._hand_over(take_over()).finish(TRY_AGAIN, "the source of this feed is unavailable")
 
     @staticmethod
     def _handshake(request: h11.Request) -> tuple[ServerProtocol, Response]:
         spoken = dict(request.headers).get(b"sec-websocket-version", b"13").strip()
         if spoken != b"13":
-            raise Refusal(
-                Code.UNSUPPORTED_VERSION, "WebSocket is spoken here in version 13.", Sec_WebSocket_Version="13"
+            raise HttpError(
+                Code.UNSUPPORTED_VERSION, "Unsupported WebSocket version. Use version 13.", Sec_WebSocket_Version="13"
             )
         lines = [b"GET %b HTTP/%b" % (request.target, request.http_version), *map(b": ".join, request.headers)]
         protocol = ServerProtocol(max_size=limits.BODY_BYTES)
@@ -395,8 +402,9 @@ class Connection(asyncio.Protocol):
         for event in protocol.events_received():
             if isinstance(event, Request) and (response := protocol.accept(event)).status_code == 101:
                 return protocol, response
-        raise Refusal(
-            Code.INVALID_REQUEST, "Connect with a WebSocket client (RFC 6455), or read the same feed under /sse/."
+        raise HttpError(
+            Code.INVALID_REQUEST,
+            "Not a WebSocket handshake. Use a WebSocket client (RFC 6455) or the same feed under /sse/.",
         )
 
     async def _open(
@@ -407,14 +415,14 @@ class Connection(asyncio.Protocol):
         take_over: Callable[[], Watcher],
         answered: Callable[[Feed | None], bool] = lambda _: False,
     ) -> None:
-        """Have a watcher take over, unless the request is answered once it is known what is watched."""
+        """Open the feed, then answer the request or hand it over to a watcher."""
         server = self._server
         if game_id:
             feed = await server.hub.hold(game_id, after, invite)
             try:
                 server.check_room()
                 done = answered(feed)
-            except Refusal:
+            except HttpError:
                 server.hub.release(feed)
                 raise
             if done:

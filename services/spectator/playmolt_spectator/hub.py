@@ -1,4 +1,4 @@
-"""Games being watched: one subscription a game, its messages put in order and its gaps filled, for all its watchers."""
+"""Watched games: one subscription per game, with ordering and gap repair, shared by all watchers."""
 
 import asyncio
 import time
@@ -26,11 +26,11 @@ _log = log("hub")
 
 
 Key = tuple[str, str]
-"""A game's id and the hash of the invite that its watchers have: the engine says whether it opens the game."""
+"""A game id and the hash of the watchers' invite, which the engine checks."""
 
 
 class Feed(Channel):
-    """One game's messages, 1, 2, 3 … without a hole, as they were stored."""
+    """One game's stored messages in order without gaps."""
 
     def __init__(
         self, key: Key, after: int, source: Source, backfill: Backfill, metrics: Metrics, timeouts: Timeouts
@@ -68,7 +68,7 @@ class Feed(Channel):
             self._follower.add_done_callback(self._followed)
 
     async def close(self) -> None:
-        """Unsubscribe and stop; an opening under way is waited for, so that its subscription is not forgotten."""
+        """Unsubscribe and stop. Waits for opening to finish, so that its subscription is closed too."""
         await asyncio.wait([self.opened])
         if self._follower:
             self._follower.cancel()
@@ -82,11 +82,11 @@ class Feed(Channel):
 
     @property
     def failed(self) -> bool:
-        """Whether nothing moves this feed any more although it is not closed: watchers have to start over."""
+        """Whether the follower died before the feed closed; watchers must reconnect."""
         return not self.closed and self._follower is not None and self._follower.done()
 
     async def older(self, version: int) -> Sequence[Message]:
-        """Fetch a page, as long as it takes: the watcher keeps its connection while engines are away."""
+        """Fetch a page, retrying until it succeeds: watchers stay connected while engines are unavailable."""
         pause = self._timeouts.retry_first
         while True:
             with suppress(BusUnavailable, UnknownGame):
@@ -113,7 +113,7 @@ class Feed(Channel):
                 retry_at = clock() + pause
             if self._final is not None and self.head >= self._final:
                 self.end()
-            await asyncio.sleep(0)  # sockets take what was written before more is: a burst makes nobody slow
+            await asyncio.sleep(0)  # let sockets drain, so that a burst does not make watchers appear slow
         await self._unsubscribe()
 
     @property
@@ -121,7 +121,7 @@ class Feed(Channel):
         return self._lost or bool(self._early)
 
     async def _heal(self) -> bool:
-        """Repair until nothing is known to be missing, or until a repair brings nothing; says which."""
+        """Repair until complete (True) or until a repair makes no progress (False)."""
         while self._broken:
             before = self.head
             if not await self._repair(everything=self._lost) and self.head == before:
@@ -129,13 +129,13 @@ class Feed(Channel):
         return True
 
     async def _take(self, watch: GameWatch, timeout: float) -> int:
-        """Publish what has come in, waiting at most `timeout` for the first; gives how much came."""
+        """Publish received messages, waiting up to `timeout` for the first; returns their number."""
         taken = 0
         while taken < _BATCH and (raw := await watch.next(0 if taken else timeout)) is not None:
             self._receive(raw)
             taken += 1
         self._publish_ready()
-        # The closing message is the last of its game; once nothing waits and nothing was lost, it has been heard.
+        # The closing message is the last one: if nothing is queued and nothing was lost, it has been received.
         if taken < _BATCH and watch.closed and not self._lost:
             self._final = max(self.head, *self._early, 0)
         return taken
@@ -145,7 +145,9 @@ class Feed(Channel):
             self._lost = True
             return
         if isinstance(raw, HeadedMessage) and raw.invite and raw.invite != self._invite:
-            _log.error("foreign_invite", game=self._id)  # no engine opens a feed to who has not the game's invite
+            _log.error(
+                "foreign_invite", game=self._id
+            )  # must not happen: the engine opens a feed only with the game's invite
             return
         try:
             self._stash([message(raw)])
@@ -183,9 +185,9 @@ class Feed(Channel):
                 tracing.record(found.raw.trace, "fan out", started, facts, SpanKind.CONSUMER)
 
     async def _repair(self, *, everything: bool) -> bool:
-        """Fetch what is missing: up to what came early, or up to the head with the engine's word on it.
+        """Fetch missing messages: up to those received early, or with `everything` up to the engine's head.
 
-        Says whether nothing is known to be missing any more.
+        Returns whether the feed is complete.
         """
         ask = self._backfill.engine if everything else self._backfill.page
         limit = None if everything else max(self._early)
@@ -194,7 +196,7 @@ class Feed(Channel):
         except (BusUnavailable, UnknownGame) as error:
             _log.warning("backfill_failed", game=self._id, error=repr(error))
             return False
-        # Beyond the gap the live messages decide: only they and the engine tell which one closes the game.
+        # Beyond the gap use live messages: only they and the engine show which message closes the game.
         self._stash([found for found in page.messages if limit is None or found.version <= limit])
         self._publish_ready()
         if page.closed:
@@ -224,7 +226,7 @@ class Hub:
         return len(self._feeds)
 
     async def hold(self, game_id: str, after: int, invite: str = "") -> Feed:
-        """A game's feed, kept until `release`. Raises UnknownGame and BusUnavailable."""
+        """A game's feed, held until `release`. Raises UnknownGame and BusUnavailable."""
         key = (game_id, invite)
         feed = self._feeds.get(key)
         if feed is None or feed.failed:
@@ -238,7 +240,7 @@ class Hub:
         return feed
 
     def release(self, feed: Feed) -> None:
-        """Let go of a feed; the last one out unsubscribes."""
+        """Release a feed; the last holder unsubscribes."""
         feed.holders -= 1
         if not feed.holders:
             if self._feeds.get(feed.key) is feed:
@@ -246,7 +248,7 @@ class Hub:
             self._spawn(feed.close())
 
     def attach(self, feed: Feed, watcher: Watcher, after: int) -> None:
-        """Let a watcher read from version `after` on; it takes over one hold on the feed."""
+        """Serve a watcher from version `after`; it takes over one hold on the feed."""
 
         def left() -> None:
             feed.leave(watcher)
@@ -264,7 +266,7 @@ class Hub:
                 await asyncio.sleep(0)
 
     async def close(self) -> None:
-        """Unsubscribe from everything; watchers have gone before."""
+        """Unsubscribe from everything; call after the watchers are gone."""
         for feed in self._feeds.values():
             self._spawn(feed.close())
         self._feeds.clear()

@@ -1,4 +1,4 @@
-"""The lobby: the games that wait or run, and what changes. The engines' lists repair what a live message lost."""
+"""The lobby: waiting and running games, and changes. Polling the engines' lists repairs lost live messages."""
 
 import asyncio
 from collections import OrderedDict
@@ -24,8 +24,8 @@ _RANK: Final = {"game_waiting": 0, "game_started": 1, "game_end": 2, "game_abort
 _log = log("lobby")
 
 
-class Line(msgspec.Struct, frozen=True):
-    """What the lobby needs of a line of an engine's list of games."""
+class ListedGame(msgspec.Struct, frozen=True):
+    """The fields the lobby needs from an engine's list of games."""
 
     game_id: str
     gameType: str  # noqa: N815 -- the wire's spelling
@@ -39,15 +39,15 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class _Lines(msgspec.Struct):
-    games: list[Line]
+    games: list[ListedGame]
 
 
 _read_lines = msgspec.json.Decoder(_Lines).decode
 _read_message = msgspec.json.Decoder(LobbyMessage).decode
 
 
-def shown(line: Line) -> LobbyMessage:
-    """The lobby message that shows a game as the list has it."""
+def shown(line: ListedGame) -> LobbyMessage:
+    """The lobby message for a listed game."""
     summary = GameSummary(line.phase, line.round, line.seated, line.needed, line.over)
     return LobbyMessage(
         type=lobby_type(summary),
@@ -62,24 +62,24 @@ def shown(line: Line) -> LobbyMessage:
 
 
 def _looks(message: LobbyMessage) -> tuple[str, int]:
-    """What makes a message news: seats count only while they fill."""
+    """The parts of a message whose change is published; seats count only while waiting."""
     return message.type, message.seated if message.type == "game_waiting" else 0
 
 
-class Present:
-    """The games that are open now, and which of what is heard is news."""
+class OpenGames:
+    """The open games, and the filter for messages that change them."""
 
     def __init__(self) -> None:
         self._open: dict[str, tuple[LobbyMessage, bytes]] = {}
         self._ended: OrderedDict[str, None] = OrderedDict()
 
     def take(self, message: LobbyMessage, raw: bytes) -> bool:
-        """Note a message; False when it repeats or is older than what is known."""
+        """Apply a message; False if it is outdated or changes nothing visible."""
         known, _ = self._open.get(message.game_id, (None, b""))
         if message.game_id in self._ended or (known and not self._newer(message, known)):
             return False
         if known and _looks(message) == _looks(known):
-            # A further phase is no news, but who comes later is shown the phase of now.
+            # A new phase is not published, but new watchers see the current one.
             self._open[message.game_id] = (message, raw)
             return False
         if _RANK[message.type] < 2:
@@ -96,7 +96,7 @@ class Present:
         return _RANK[message.type] >= _RANK[known.type] and message.at >= known.at
 
     def missing(self, game: str, listed: set[str]) -> set[str]:
-        """The open games of a type that a list does not hold."""
+        """The open games of a type that are missing from a list."""
         return {identifier for identifier, (known, _) in self._open.items() if known.gameType == game} - listed
 
     def forget(self, identifiers: set[str]) -> None:
@@ -108,18 +108,18 @@ class Present:
 
 
 class TooSlow(Exception):
-    """A watcher did not take the list before its sequel was forgotten."""
+    """A watcher did not read the list before later messages were evicted."""
 
 
 class Lobby(Channel):
-    """The lobby's watchers. Its versions only number what this replica sent; nobody outside sees them."""
+    """The lobby's watchers. Versions number the messages of this replica and are not visible outside."""
 
     def __init__(self, source: Source, metrics: Metrics, timeouts: Timeouts) -> None:
         super().__init__(metrics)
         self._ready = asyncio.Event()
         self._source = source
         self._timeouts = timeouts
-        self._present = Present()
+        self._present = OpenGames()
         self._refresh = asyncio.Event()
 
     @property
@@ -131,7 +131,7 @@ class Lobby(Channel):
         raise TooSlow(version)
 
     async def serve(self, watcher: Watcher, version: int = 0) -> None:  # noqa: ARG002 -- a lobby cannot be resumed
-        """Send the present list, then what changes."""
+        """Send the current list, then changes."""
         head = self.head
         try:
             await watcher.deliver([Message(0, raw) for raw in self._present.raws()])
@@ -140,12 +140,12 @@ class Lobby(Channel):
             watcher.drop()
 
     async def wait_ready(self) -> None:
-        """Wait for a list to show; raises BusUnavailable when no engine tells one in time."""
+        """Wait for the first list; raises BusUnavailable on timeout."""
         try:
             async with asyncio.timeout(self._timeouts.connect):
                 await self._ready.wait()
         except TimeoutError:
-            raise BusUnavailable("no engine told its list of games in time") from None
+            raise BusUnavailable("no engine sent its list of games in time") from None
 
     def attach(self, watcher: Watcher) -> None:
         self.join(watcher)
@@ -208,7 +208,7 @@ class Lobby(Channel):
                 continue
 
     async def _compare(self, game: str) -> None:
-        """Send what an engine's list shows and the lobby does not."""
+        """Publish the differences between an engine's list and the lobby."""
         lines = await self._list(game, {"open": True, "limit": PAGE_MAX})
         missing = self._present.missing(game, {line.game_id for line in lines})
         if missing:
@@ -222,7 +222,7 @@ class Lobby(Channel):
             self.publish([Message(self.head + number, raw) for number, raw in enumerate(news, 1)])
         self._ready.set()
 
-    async def _list(self, game: str, ask: dict[str, object]) -> list[Line]:
+    async def _list(self, game: str, ask: dict[str, object]) -> list[ListedGame]:
         answer = await self._source.submit(game, "games", "", msgspec.json.encode(ask), deadline=self._timeouts.connect)
         if answer.status != 200:
             raise BusUnavailable(f"the engine answered {answer.status} to a list of {game} games")

@@ -1,4 +1,4 @@
-"""What the spectator counts, as Prometheus reads it."""
+"""Prometheus metrics of the spectator."""
 
 import time
 from collections import Counter
@@ -17,7 +17,7 @@ _read_date = msgspec.json.Decoder(_Dated).decode
 
 
 class Metrics:
-    """Counters of one replica. A key is a name, with its labels in braces if it has any."""
+    """Counters of one replica; keys are metric names with optional labels."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter(
@@ -32,7 +32,7 @@ class Metrics:
         self.feed_lag = Histogram()
 
     def written(self, raw: bytes) -> None:
-        """Note how old a message is that has just been written to its watchers; one without a date says nothing."""
+        """Observe the age of a message written to its watchers, if it has a date."""
         try:
             at = _read_date(raw).at
         except msgspec.MsgspecError:
@@ -44,7 +44,7 @@ class Metrics:
         self.counts["bytes_sent_total"] += size
 
     def page(self, gauges: Mapping[str, int], *further: Sample) -> bytes:
-        """Render the counters and what is measured now (Prometheus text format 0.0.4)."""
+        """Render counters and gauges (Prometheus text format 0.0.4)."""
         named = ((*key.partition("{"), value) for key, value in {**gauges, **self.counts}.items())
         samples = [Sample(f"playmolt_spectator_{name}", value, rest[:-1]) for name, _, rest, value in named]
         return render([*samples, *further, Sample("playmolt_spectator_feed_lag_seconds", self.feed_lag)]).encode()

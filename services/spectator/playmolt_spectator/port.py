@@ -1,4 +1,4 @@
-"""What the spectator needs of the bus, so that a twin can stand in for it. `playmolt_core.bus` fits as it is."""
+"""The bus as the spectator needs it. `playmolt_core.bus` implements it; tests use a twin."""
 
 from asyncio import Future
 from collections.abc import Iterable
@@ -10,11 +10,11 @@ from playmolt_schemas.envelopes import Answer, Op
 
 
 class GameWatch(Watch, Protocol):
-    """A subscription to a game that also tells when nothing more comes."""
+    """A subscription to a game that knows when the game is closed."""
 
     @property
     def closed(self) -> bool:
-        """Whether the game's closing message has come in; `next` may still have to give it."""
+        """Whether the closing message was received; `next` may not have returned it yet."""
         ...
 
 
@@ -22,7 +22,7 @@ class Source(Protocol):
     def submit(
         self, game: str, op: Op, target: str, body: bytes = b"{}", *, invite: str = "", deadline: float | None = None
     ) -> "Future[Answer]":
-        """Ask an engine; the future gives its answer or BusUnavailable after `deadline` seconds."""
+        """Ask an engine; the future raises BusUnavailable after `deadline` seconds."""
         ...
 
     async def watch(self, game: str, identifier: str) -> GameWatch: ...
@@ -30,15 +30,15 @@ class Source(Protocol):
     async def watch_lobby(self) -> Watch: ...
 
     async def history(self, game: str, identifier: str, after: int, limit: int) -> list[bytes]:
-        """What NATS holds of a game after a version, in order; it may hold nothing or start later."""
+        """A game's messages in NATS after a version, in order; they may start later or be missing."""
         ...
 
     def present(self) -> frozenset[str]:
-        """The game types that some engine answers for now."""
+        """The game types with a running engine."""
         ...
 
     def connected(self) -> bool: ...
 
     def samples(self) -> Iterable[Sample]:
-        """What it counts."""
+        """Its metrics."""
         ...

@@ -1,4 +1,4 @@
-"""One watcher from the answer to its request until it is gone: served, told to go, or dropped as too slow."""
+"""One watcher, from the response head until it disconnects, is finished, or is dropped as too slow."""
 
 import asyncio
 import codecs
@@ -19,14 +19,14 @@ from playmolt_spectator.timeouts import Timeouts
 
 NORMAL, GOING_AWAY, BAD_TEXT, FAILED, TRY_AGAIN, BAD_REQUEST, SLOW = 1000, 1001, 1007, 1011, 1013, 4400, 4008
 UNANSWERED = 2
-"""A heartbeat carries a ping; who has answered none of so many at the next one is gone."""
+"""Heartbeats carry pings; a watcher that answered none of the last so many is disconnected."""
 
 _log = log("watcher")
 _utf8: Final = codecs.getincrementaldecoder("utf-8")
 
 
 class Watcher(FrameWriter):
-    """Takes over a connection once its request is answered. `left` is called once, when it takes nothing any more."""
+    """Owns a connection after its request was answered. `left` is called once, when sending ends."""
 
     __slots__ = ("_linger", "_task", "gone", "left")
 
@@ -38,7 +38,7 @@ class Watcher(FrameWriter):
         self._task: asyncio.Task[None] | None = None
 
     def feed(self, source: Coroutine[Any, Any, None]) -> None:
-        """Run what brings the watcher up to the head; it ends with the watcher."""
+        """Run the coroutine that serves the watcher; it is cancelled when the watcher ends."""
         self._task = asyncio.create_task(source)
         self._task.add_done_callback(self._fed)
 
@@ -48,14 +48,14 @@ class Watcher(FrameWriter):
             self.finish(FAILED)
 
     def drop(self) -> None:
-        """End a watcher that is too slow; it can resume. What waits for it is thrown away."""
+        """Disconnect a slow watcher, which can resume, and discard its queue."""
         if not self._ending:
             self._metrics.counts["readers_dropped_total"] += 1
             self._queue.clear()
-            self._end(SLOW, "too slow; reconnect with after= the last version you have")
+            self._end(SLOW, "too slow; reconnect with after= the last version you received")
 
     def finish(self, code: int, reason: str = "") -> None:
-        """Send what waits, then end."""
+        """Send the queue, then end."""
         if not self._ending:
             self._end(code, reason)
 
@@ -73,12 +73,12 @@ class Watcher(FrameWriter):
 
     @abstractmethod
     def _farewell(self, code: int, reason: str) -> None:
-        """Tell the other end why nothing more comes."""
+        """Send the reason for the end."""
 
     def abort(self) -> None:
         self._transport.abort()
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- why it went changes nothing
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- the reason does not matter
         self._ending = True
         for timer in (self._stall, self._linger):
             if timer:
@@ -88,11 +88,11 @@ class Watcher(FrameWriter):
 
 
 class EventStreamWatcher(Watcher):
-    """Reads server-sent events. What it sends is ignored."""
+    """A client of server-sent events. Its input is ignored."""
 
     __slots__ = ()
 
-    def _farewell(self, code: int, reason: str) -> None:  # noqa: ARG002 -- SSE has no words for it
+    def _farewell(self, code: int, reason: str) -> None:  # noqa: ARG002 -- SSE has no close frame
         if code == SLOW:
             self._transport.abort()
         else:
@@ -100,7 +100,7 @@ class EventStreamWatcher(Watcher):
 
 
 class WebSocketWatcher(Watcher):
-    """Reads WebSocket frames. Its texts are ignored; pings and close are answered."""
+    """A WebSocket client. Its texts are ignored; pings and close frames are answered."""
 
     __slots__ = ("_protocol", "_text", "_unanswered")
 
