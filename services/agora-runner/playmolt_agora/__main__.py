@@ -13,30 +13,30 @@ from playmolt_agora.calls.batched_calls import BatchedCalls, PromptStore
 from playmolt_agora.calls.experiment_status import ExperimentStatuses
 from playmolt_agora.calls.judge_calls import JudgeCalls
 from playmolt_agora.coding.judge_model import JudgeModel
-from playmolt_agora.coding.judging import Judging
+from playmolt_agora.coding.judge_worker import JudgeWorker
 from playmolt_agora.experiment import effects as experiment_effects
 from playmolt_agora.experiment.api import OPEN, PUT_FILE, ExperimentApi
 from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.run import effects as run_effects
 from playmolt_agora.run.rules import Agora
 from playmolt_agora.scripted import residents
-from playmolt_agora.workers.asking import Asking
 from playmolt_agora.workers.budget_reservations import BudgetReservations
-from playmolt_agora.workers.files import Files
+from playmolt_agora.workers.files import PlanFiles
 from playmolt_agora.workers.library import Library
 from playmolt_agora.workers.load_balancing import LoadBalancer
-from playmolt_agora.workers.looks import Looks
+from playmolt_agora.workers.look_worker import LookWorker
 from playmolt_agora.workers.model_worker import ModelWorker
-from playmolt_agora.workers.openings import Openings
-from playmolt_agora.workers.pauses import Pauses
-from playmolt_agora.workers.watch import Watch
+from playmolt_agora.workers.pause_worker import PauseWorker
+from playmolt_agora.workers.run_opener import RunOpener
+from playmolt_agora.workers.run_watcher import RunWatcher
+from playmolt_agora.workers.turn_model import TurnModel
 
 
 def runs(context: ServiceContext) -> HostedGame:
     """The experiments' engine is there by the time a worker is first asked."""
     cast, blobs = residents.cast(), PgBlobs(context.pool)
     models, statuses = context.models(cast), ExperimentStatuses(context.engines)
-    asking = Asking(
+    asking = TurnModel(
         models,
         cast,
         context.catalogue,
@@ -60,14 +60,14 @@ def runs(context: ServiceContext) -> HostedGame:
     workers: dict[str, Worker] = {
         run_effects.TURN: take_turns,
         run_effects.REPORT: take_turns,
-        run_effects.RESUME: Pauses(statuses),
+        run_effects.RESUME: PauseWorker(statuses),
     }
     return HostedGame(Agora(), None, workers)
 
 
 def experiment(context: ServiceContext) -> HostedGame:
     async def open_run(leased: LeasedEffect) -> None:
-        await Openings(context.log, context.engines["agora"].submit)(leased)
+        await RunOpener(context.log, context.engines["agora"].submit)(leased)
 
     blobs = PgBlobs(context.pool)
     models = context.models(residents.cast())
@@ -77,12 +77,12 @@ def experiment(context: ServiceContext) -> HostedGame:
     )
     workers: dict[str, Worker] = {
         experiment_effects.BATCHES: BatchWorker(batch_calls, models),
-        experiment_effects.JUDGE: Judging(context.log, judge),
+        experiment_effects.JUDGE: JudgeWorker(context.log, judge),
         experiment_effects.OPEN: open_run,
-        experiment_effects.LOOK: Looks(context.log),
-        experiment_effects.WATCH: Watch(context.log, context.engines),
+        experiment_effects.LOOK: LookWorker(context.log),
+        experiment_effects.WATCH: RunWatcher(context.log, context.engines),
     }
-    library, files = Library(), Files(blobs)
+    library, files = Library(), PlanFiles(blobs)
     fetches: dict[str, Fetch] = {
         "agora_report": library,
         "agora_bundle": library,

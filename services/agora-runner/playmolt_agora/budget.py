@@ -132,15 +132,15 @@ def limit_reached(budget: Budget, spent: Spent, spent_of_run: Spent, charge: Cha
 
 
 def raised(before: Budget, after: Budget) -> str:
-    """Why `after` is no raise of `before`; "" when every limit is as high or higher, or gone, and one is."""
+    """Why `after` does not raise `before`; "" if no limit falls and at least one rises or disappears."""
     pairs = [
         *((name, getattr(before, name), getattr(after, name)) for name in _LIMITS),
         *((f"per_run.{name}", getattr(before.per_run, name), getattr(after.per_run, name)) for name in _LIMITS),
     ]
     for name, old, new in pairs:
         if new is not None and (old is None or Decimal(new) < Decimal(old)):
-            return f"budget.{name} would go from {'no limit' if old is None else old} down to {new}; it is only raised"
-    return "" if any(old != new for _, old, new in pairs) else "the budget is the one that stands"
+            return f"budget.{name} would go from {'no limit' if old is None else old} down to {new}; it can only rise"
+    return "" if any(old != new for _, old, new in pairs) else "the budget already has these limits"
 
 
 _LIMITS: Final[tuple[LimitName, ...]] = ("money", "tokens", "calls")

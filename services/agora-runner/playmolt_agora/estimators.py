@@ -124,7 +124,9 @@ def _hypothesis(name: str, rows: Any, rng: np.random.Generator) -> dict[str, Tes
     one, other = (runs[f"{name}{part}"][~np.isnan(runs[f"{name}{part}"])] for part in "ab")
     tested = (
         permutation.sign_flips(one, rng),
-        permutation.sign_flips(other, rng) if name == "H1" else permutation.Test(hypotheses.level_p(other), None),
+        permutation.sign_flips(other, rng)
+        if name == "H1"
+        else permutation.PermutationTest(hypotheses.level_p(other), None),
     )
     ps = [each.p for each in tested]
     whole = None if None in ps else max(p for p in ps if p is not None)
@@ -149,15 +151,15 @@ def _windows(rows: Sequence[Mapping[str, Any]]) -> tuple[hypotheses.Design, Floa
     return hypotheses.Design(named), entropy, excess
 
 
-def _cell(stage1: ArrayLike, phase1: ArrayLike) -> divergences.Cell:
+def _cell(stage1: ArrayLike, phase1: ArrayLike) -> divergences.PcsCell:
     arms = []
     for rows in (stage1, phase1):
         counts = np.atleast_2d(np.asarray(rows, dtype=np.float64))
         kept = counts[counts.sum(axis=1) > 0]
         if not len(kept):
-            raise ValueError("an arm has no turn; give counts (runs, actions) of which at least one is above 0")
+            raise ValueError("an arm has no turns; give counts (runs, actions) with at least one above 0")
         arms.append(divergences.Arm(tuple(map(str, range(len(kept)))), kept))
-    return divergences.Cell("", "", *arms)
+    return divergences.PcsCell("", "", *arms)
 
 
 def _dicts(rows: Any) -> Sequence[Mapping[str, Any]]:

@@ -3,7 +3,7 @@
     python verify.py [BUNDLE] [--manifest SHA256]
 
 BUNDLE is a directory or a zip file; without it, the directory that this program lies in. Exit status 0: everything
-holds. 1: something does not, each fault on a line of its own, or there is no bundle to look at.
+holds. 1: something does not, each fault on a line of its own, or the bundle does not exist.
 
 What is checked: the hash of every file; the hash chain of every stream, with versions 1, 2, 3 … and no hole; that each
 prompt has the hash it is named by, and that every prompt of a turn or a judge is there; that `turns.jsonl` holds the
@@ -11,8 +11,8 @@ turns of the log, all of them and nothing else; that the files of the plan's fol
 lock is the first event of the experiment, holds the plan of the bundle, and came before the first event of every run;
 that every run belongs to the experiment and ended as the experiment says, and that judges coded turns of these runs.
 
-Whoever can write every file of a bundle can forge it whole. Compare the hash of `manifest.json`, which this program
-prints, with one that was published elsewhere (`--manifest` does it).
+A person who can write every file of a bundle can forge all of it. Compare the hash of `manifest.json`, which this
+program prints, with one that was published elsewhere (`--manifest` does it).
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def record_hash(record: dict[str, Any]) -> str:
 
 
 def turn_key(turn: dict[str, Any]) -> tuple[str, str]:
-    """Give what tells a turn from any other, and its name for people; short, because there are many."""
+    """A turn's identity and its display name; both short, because there are many turns."""
     name = f"turn {turn.get('turn')} of {turn.get('agent')} in {turn.get('run')}"
     return hashlib.sha256(canonical(turn).encode()).hexdigest(), name
 
@@ -273,7 +273,7 @@ class Verifier:
         if named and hashlib.sha256(canonical(locked["files"]).encode()).hexdigest() != locked["hash"]:
             self.fault(f"{experiment.name}: the hash of the plan's folder is not that of its files")
         for name in sorted(present - set(named)):
-            self.fault(f"{name}: is no file of the folder that was locked")
+            self.fault(f"{name}: is not a file of the locked folder")
         for name, file in sorted(named.items()):
             if name not in present:
                 self.fault(f"{name}: was locked with the plan, and is not in the bundle")

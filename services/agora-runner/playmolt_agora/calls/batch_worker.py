@@ -29,7 +29,7 @@ QUIET_SECONDS: Final = 2.0
 _log = log("batches")
 
 
-class _Rhythm(msgspec.Struct):
+class _PollInterval(msgspec.Struct):
     """When something is to be tried next; each time it is later."""
 
     due: float
@@ -55,7 +55,7 @@ class BatchWorker:
         self._models = models
         self._sleep = sleep
         self._clock = clock
-        self._rhythms: dict[str, _Rhythm] = {}
+        self._rhythms: dict[str, _PollInterval] = {}
 
     async def __call__(self, leased: LeasedEffect) -> None:
         while not leased.stopping:
@@ -68,7 +68,7 @@ class BatchWorker:
             await self._sleep(LOOK_SECONDS)
 
     async def _poll(self, leased: LeasedEffect, batch: OpenBatch) -> None:
-        rhythm = self._rhythms.setdefault(batch.batch, _Rhythm(self._clock() + POLL_SECONDS))
+        rhythm = self._rhythms.setdefault(batch.batch, _PollInterval(self._clock() + POLL_SECONDS))
         if self._clock() < rhythm.due:
             return
         answers = await self._answers(batch)
@@ -87,8 +87,8 @@ class BatchWorker:
         if model is None:
             return {}
         try:
-            told = await model.batches.poll(batch.batch)
-            return await model.batches.answers(told) if told.over else None
+            status = await model.batches.poll(batch.batch)
+            return await model.batches.answers(status) if status.over else None
         except BatchAway as away:
             _log.warning("batch_away", batch=batch.batch, detail=str(away))
             return None
@@ -97,7 +97,7 @@ class BatchWorker:
         waiting = await self._calls.waiting(leased.stream)
         under_way = {each.model: each for each in state.batches}
         for name, calls in _named(waiting):
-            if (batch := under_way.get(calls[0].alias)) is not None:  # killed before its calls were told of it
+            if (batch := under_way.get(calls[0].alias)) is not None:  # the process ended before its calls were assigned
                 await self._calls.submitted(leased.stream, name, batch.batch)
             else:
                 await self._send(leased, name, calls, again=True)
@@ -113,7 +113,7 @@ class BatchWorker:
         """Ask for a batch, or find the one that was asked for before a kill."""
         from playmolt_core.llm.openai.batches import BatchAway, BatchRefused  # noqa: PLC0415  # as above
 
-        rhythm = self._rhythms.setdefault(name, _Rhythm(self._clock()))
+        rhythm = self._rhythms.setdefault(name, _PollInterval(self._clock()))
         model = self._models.in_batches(calls[0].alias)
         if self._clock() < rhythm.due:
             return

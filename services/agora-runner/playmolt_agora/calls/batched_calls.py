@@ -1,6 +1,6 @@
 """Questions that wait for a batch: the side that asks.
 
-A run does so through `Asking`. Whoever asks otherwise, a judge say, puts its question under the key of its reply with
+A run does so through `TurnModel`. Other callers, such as a judge, put a question under the key of its reply with
 what it reserved for it, and reads what comes with `OpenAIModel.read`; what comes without an answer it asks plainly.
 """
 
@@ -39,7 +39,7 @@ class PromptStore:
         await asyncio.shield(self._next)
 
     async def _store(self) -> list[str]:
-        await asyncio.sleep(0)  # whoever asks in this turn of the loop comes along
+        await asyncio.sleep(0)  # collect the calls of this turn of the event loop
         texts, self._waiting, self._next = self._waiting, [], None
         return await self._blobs.put(texts)
 
@@ -91,7 +91,7 @@ class BatchedCalls:
         await self._calls.put(key, experiment, request.alias, line, held.tokens, money, at)
 
     async def answer(self, key: str, experiment: str) -> BatchedCall | Status:
-        """What came of a question, however long it takes; or how the experiment stands, once it does not go on."""
+        """What came of a question, however long it takes; or the experiment's status once it no longer runs."""
         while True:
             call = await self._calls.found(key)
             if call is None or call.answered:
@@ -104,7 +104,7 @@ class BatchedCalls:
     async def asked_plainly(self, key: str, call: BatchedCall, request: ModelRequest) -> None:
         """No batch answers a question: nothing is counted for it any more."""
         await self._calls.settled(key)
-        if call.tokens:  # not yet settled: nobody gives back twice
+        if call.tokens:  # not yet settled: never refund twice
             await corrected(self._models, request, call, None)
 
     async def took(self, call: BatchedCall, request: ModelRequest, attempt: Attempt) -> None:

@@ -21,7 +21,7 @@ _FORGET: Final = 1000
 
 
 class Status(msgspec.Struct, frozen=True):
-    """Whether the experiment goes on, and its budget as it stands now."""
+    """Whether the experiment continues, and its current budget."""
 
     budget: Budget
     halted: PauseCode | None

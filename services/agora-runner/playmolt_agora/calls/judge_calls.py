@@ -44,7 +44,7 @@ class JudgeCalls:
         goes_on: Callable[[], Awaitable[bool]],
     ) -> BatchedCall | None:
         """What came of a question, however long it takes; None once the judge does not go on. It waits on then, and
-        whoever goes on with the judge finds what came. Raises DaySpent."""
+        the process that resumes the judge finds the reply. Raises DaySpent."""
         if await self._calls.found(key) is None:
             at = await counted(self._models, request)
             line, money = model.line(request), Decimal(worst.cost or 0)
@@ -59,7 +59,7 @@ class JudgeCalls:
 
     async def asked_plainly(self, key: str, call: BatchedCall, request: ModelRequest) -> None:
         """No batch answers a question: nothing is counted for it any more."""
-        if call.tokens:  # not yet settled: nobody gives back twice
+        if call.tokens:  # not yet settled: never refund twice
             await self._calls.settled(key)
             await corrected(self._models, request, call, None)
 

@@ -19,7 +19,7 @@ from playmolt_agora.turn import prompts, texts
 from playmolt_agora.turn.prompts import Prompt
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.turn.texts import Library
-from playmolt_agora.world.state import Happening
+from playmolt_agora.world.state import Observation
 
 _PLACES: Final[Mapping[PhaseName, tuple[str, ...]]] = {
     "stage1": ("plaza", "market", "alley_a", "alley_b", "alley_c"),
@@ -39,8 +39,8 @@ _IDENTITY: Final = 3
 _HINT: Final = "make them alike or declare the difference in symmetry.toml"
 
 
-class Declared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A difference that was declared: where it stands, its words in both languages, the notions it touches, and why."""
+class PackagedDifference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A declared difference: its place, its words in both languages, the notions it touches, and the reason."""
 
     code: str
     text: str
@@ -60,7 +60,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     prompts: int
     pairs: int
     seed_events: int = 0
-    exceptions: tuple[Declared, ...]
+    exceptions: tuple[PackagedDifference, ...]
     faults: tuple[str, ...]
 
     @property
@@ -78,19 +78,19 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
         return (head, *declared, *(f"difference in {fault}" for fault in self.faults), end)
 
 
-class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _NotionWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ko: tuple[str, ...]
     en: tuple[str, ...]
 
 
 class _Knowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    notions: Mapping[str, _Words]
+    notions: Mapping[str, _NotionWords]
     absent: Mapping[PhaseName, tuple[str, ...]]
-    exceptions: tuple[Declared, ...]
+    exceptions: tuple[PackagedDifference, ...]
 
 
 class SeedText(msgspec.Struct, frozen=True):
-    """A text of a plan that agents of a phase are told at a turn: a seed event."""
+    """A seed event of a plan: a text that the agents of a phase see at a turn."""
 
     phase: PhaseName
     turn: int
@@ -110,7 +110,7 @@ class SeedText(msgspec.Struct, frozen=True):
 
 
 def check(library: Library | None = None, seed_texts: Sequence[SeedText] = ()) -> Certificate:
-    """Compare everything, and what a plan tells; `library` other than the package's own is for whoever tries texts."""
+    """Compare all texts, and those of a plan; `library` replaces the package's own texts, to try others."""
     checker = _Checker(library or texts.library())
     faults = (*checker.faults(), *(fault for each in seed_texts for fault in each.faults()))
     return Certificate(
@@ -159,7 +159,7 @@ class _Checker:
         korean, english = (dict(_flat(self._library[language])) for language in ("ko", "en"))
         for name in {**korean, **english}:
             if name not in korean or name not in english:
-                yield f"{name}: there is no {'Korean' if name not in korean else 'English'} text"
+                yield f"{name}: the {'Korean' if name not in korean else 'English'} text is missing"
                 continue
             yield from self._laid_beside(name, korean[name], english[name])
             yield from _tones(name, korean[name], english[name])
@@ -366,10 +366,10 @@ _NEUTRAL: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
 )
 
 
-def _happenings(phase: PhaseName) -> tuple[Happening, ...]:
+def _happenings(phase: PhaseName) -> tuple[Observation, ...]:
     more = {"stage1": (*_IN_SOCIETY, *_OF_SURVIVAL), "phase1": _IN_SOCIETY, "phase2": _NEUTRAL}[phase]
     kinds = (*_EVERYWHERE, *more)
-    return tuple(Happening(turn=6, kind=kind, importance=1, values=values) for kind, values in kinds)
+    return tuple(Observation(turn=6, kind=kind, importance=1, values=values) for kind, values in kinds)
 
 
 def _named(scene: Scene) -> str:
@@ -377,7 +377,7 @@ def _named(scene: Scene) -> str:
 
 
 def _parts(scene: Scene, prompt: Prompt) -> list[str]:
-    """Split a user message into its parts; where the agent stands is left open."""
+    """Split a user message into its parts; the agent's place is left out."""
     return _SECTION.split(re.sub(rf": {scene.place}$", ": {location}", prompt.user, count=1, flags=re.MULTILINE))
 
 

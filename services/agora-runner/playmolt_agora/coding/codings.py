@@ -7,23 +7,23 @@ from playmolt_schemas.agora.turn import TurnRecord
 
 from playmolt_agora.coding.thoughts import key_of
 from playmolt_agora.experiment.events import JudgeCoded, SheetCoded
-from playmolt_agora.measures.agreement import Coding, Place
+from playmolt_agora.measures.agreement import CodedThought, Place
 
 
-def codings(told: Sequence[Event], turns: Iterable[TurnRecord]) -> list[Coding]:
+def codings(recorded: Sequence[Event], turns: Iterable[TurnRecord]) -> list[CodedThought]:
     """The newest sheet of each coder counts, and keys of turns that are there."""
-    judged = [event for event in told if isinstance(event, JudgeCoded) and event.code is not None]
-    sheets = {event.coder: event for event in told if isinstance(event, SheetCoded)}
+    judged = [event for event in recorded if isinstance(event, JudgeCoded) and event.code is not None]
+    sheets = {event.coder: event for event in recorded if isinstance(event, SheetCoded)}
     places: dict[str, Place] = {
         key_of(turn.run, turn.agent, turn.turn): (turn.run, turn.agent, turn.turn) for turn in turns
     }
     return [
         *(
-            Coding(f"judge:{event.judge}", (event.run, event.agent, event.turn), event.survival, event.social)
+            CodedThought(f"judge:{event.judge}", (event.run, event.agent, event.turn), event.survival, event.social)
             for event in sorted(judged, key=lambda event: event.judge)
         ),
         *(
-            Coding(f"coder:{coder}", places[row.key], row.survival, row.social)
+            CodedThought(f"coder:{coder}", places[row.key], row.survival, row.social)
             for coder, sheet in sorted(sheets.items())
             for row in sheet.rows
             if row.key in places

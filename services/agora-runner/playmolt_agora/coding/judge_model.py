@@ -20,8 +20,8 @@ from playmolt_schemas.canonical import canonical_json
 from playmolt_agora.calls.batched_calls import PromptStore
 from playmolt_agora.calls.judge_calls import AT_ONCE, JudgeCalls
 from playmolt_agora.coding import judgement, scripted_judge
+from playmolt_agora.coding.judge_account import JudgeAccount, OverBudget
 from playmolt_agora.coding.judgement import Judgement
-from playmolt_agora.coding.spending import OverBudget, Spending
 from playmolt_agora.coding.thoughts import Thought
 from playmolt_agora.run.call_usage import held_by, lost_call
 from playmolt_agora.turn import prompts
@@ -35,20 +35,20 @@ Waits = Callable[[], Awaitable[bool]]
 """Whether a question that waits for a batch is to wait on."""
 
 
-class Halt(msgspec.Struct, frozen=True):
+class JudgeHalt(msgspec.Struct, frozen=True):
     """Why a judge cannot go on."""
 
     outcome: JudgingStatus
     detail: str
 
 
-class Heard(msgspec.Struct, frozen=True, kw_only=True):
+class JudgeReply(msgspec.Struct, frozen=True, kw_only=True):
     """What came of a question: its calls as they are stored, the judgement where there is one, and why to halt."""
 
     prompt_hash: str
     calls: tuple[dict[str, Any], ...] = ()
     judgement: Judgement | None = None
-    halt: Halt | None = None
+    halt: JudgeHalt | None = None
 
 
 class JudgeModel:
@@ -88,9 +88,9 @@ class JudgeModel:
         return lost_call(lost, _ASK) | {"alias": alias} if lost > 0 else None
 
     async def ask(
-        self, experiment: str, alias: str, plan: Plan, seed: str, thought: Thought, spending: Spending, logged: int,
+        self, experiment: str, alias: str, plan: Plan, seed: str, thought: Thought, spending: JudgeAccount, logged: int,
         waits: Waits | None = None,
-    ) -> Heard:  # fmt: skip
+    ) -> JudgeReply:  # fmt: skip
         """Ask about a thought, in a batch where it `waits` for one, or find the reply that came before.
 
         Raises LogUnavailable.
@@ -113,12 +113,12 @@ class JudgeModel:
                 return heard
         model = self._model(alias, seed)
         if model is None:
-            return Heard(prompt_hash=named, halt=Halt("away", f"there is no model {alias!r} in the catalogue"))
+            return JudgeReply(prompt_hash=named, halt=JudgeHalt("away", f"the catalogue has no model {alias!r}"))
         one = _Question(self._in_flight, spending, request, named, _mark(experiment, alias, thought), logged)
         try:
             answer = await one.put(model, marked=key is not None)
         except OverBudget as over:
-            return Heard(prompt_hash=named, calls=tuple(one.calls), halt=Halt("budget", str(over)))
+            return JudgeReply(prompt_hash=named, calls=tuple(one.calls), halt=JudgeHalt("budget", str(over)))
         await self._blobs.put(one.kept_apart)
         if key and one.calls and one.calls[-1]["status"] == _ANSWERED and one.answered:
             await self._in_flight.keep_reply(one.mark, key, msgspec.json.encode([answer, one.calls]).decode())
@@ -127,25 +127,25 @@ class JudgeModel:
         return _heard(named, answer, one.calls)
 
     async def _in_batch(
-        self, experiment: str, request: ModelRequest, key: str, named: str, spending: Spending, waits: Waits
-    ) -> Heard | None:
+        self, experiment: str, request: ModelRequest, key: str, named: str, spending: JudgeAccount, waits: Waits
+    ) -> JudgeReply | None:
         """What a batch answered; None where it did not, and the question is asked plainly. No calls: the judge does
-        not go on, and whoever does finds the question waiting."""
+        not continue; the process that resumes finds the question waiting."""
         model = self._batched.model(request.alias)
         if model is None:
             return None
         try:
             release = spending.reserve(*_size(request))
         except OverBudget as over:
-            return Heard(prompt_hash=named, halt=Halt("budget", str(over)))
+            return JudgeReply(prompt_hash=named, halt=JudgeHalt("budget", str(over)))
         try:
             found = await self._batched.answer(key, experiment, model, request, spending.worst(*_size(request)), waits)
         except DaySpent as spent:
-            return Heard(prompt_hash=named, halt=Halt("budget", str(spent)))
+            return JudgeReply(prompt_hash=named, halt=JudgeHalt("budget", str(spent)))
         finally:
             release()
         if found is None:
-            return Heard(prompt_hash=named)
+            return JudgeReply(prompt_hash=named)
         attempt, answer = (None, None) if found.answer is None else model.read(request, found.answer)
         if attempt is None or answer is None or attempt.outcome in port.TRANSPORT_FAULTS:
             await self._batched.asked_plainly(key, found, request)
@@ -183,7 +183,7 @@ class _Question:
     """The requests of one question while they are made; each is reserved, marked, and counted when it ends."""
 
     def __init__(
-        self, in_flight: PgInFlight, spending: Spending, request: ModelRequest, prompt: str, mark: str, logged: int
+        self, in_flight: PgInFlight, spending: JudgeAccount, request: ModelRequest, prompt: str, mark: str, logged: int
     ) -> None:
         self._in_flight = in_flight
         self._spending = spending
@@ -231,8 +231,8 @@ def _size(request: ModelRequest) -> tuple[int, int, int]:
     return sum(len(message.content.encode()) for message in request.messages), len(request.messages), request.max_tokens
 
 
-def _stored(fields: dict[str, Any], request: ModelRequest, prompt: str, spending: Spending) -> dict[str, Any]:
-    """A call as it is told: the prompt lies under its hash; what nobody can tell the cost of holds its worst case."""
+def _stored(fields: dict[str, Any], request: ModelRequest, prompt: str, spending: JudgeAccount) -> dict[str, Any]:
+    """The call as logged: prompt by hash; if its cost is unknown, the worst case is charged."""
     worst = spending.worst(*_size(request)).cost
     held = {"held": worst} if worst is not None and held_by(fields) else {}
     return fields | held | {"request": fields["request"] | {"messages": {"prompt": prompt, "added": []}}}
@@ -262,23 +262,25 @@ def _cached(found: str) -> tuple[Reply | Failed, list[dict[str, Any]]]:
     return answer, [call | {"cache_hit": True} for call in calls]
 
 
-def _heard(prompt: str, answer: Reply | Failed, calls: list[dict[str, Any]]) -> Heard:
+def _heard(prompt: str, answer: Reply | Failed, calls: list[dict[str, Any]]) -> JudgeReply:
     if isinstance(answer, Reply):
-        return Heard(prompt_hash=prompt, calls=tuple(calls), judgement=judgement.read(answer.text))
+        return JudgeReply(prompt_hash=prompt, calls=tuple(calls), judgement=judgement.read(answer.text))
     if answer.code in port.WITHOUT_REPLY:
         return _unheard(prompt, answer, calls)
     if answer.cut or answer.code == "refused":
-        return Heard(prompt_hash=prompt, calls=tuple(calls), judgement=Judgement("cut" if answer.cut else "refusal"))
-    return Heard(prompt_hash=prompt, calls=tuple(calls), judgement=judgement.read(answer.reply))
+        return JudgeReply(
+            prompt_hash=prompt, calls=tuple(calls), judgement=Judgement("cut" if answer.cut else "refusal")
+        )
+    return JudgeReply(prompt_hash=prompt, calls=tuple(calls), judgement=judgement.read(answer.reply))
 
 
-def _unheard(prompt: str, answer: Failed, calls: list[dict[str, Any]]) -> Heard:
+def _unheard(prompt: str, answer: Failed, calls: list[dict[str, Any]]) -> JudgeReply:
     outcomes = {call["outcome"] for call in calls}
     codes = [str(call.get("code") or call["status"]) for call in calls]
     if outcomes and outcomes == {"timeout"}:
-        return Heard(prompt_hash=prompt, calls=tuple(calls), judgement=Judgement("timeout"))
+        return JudgeReply(prompt_hash=prompt, calls=tuple(calls), judgement=Judgement("timeout"))
     if answer.code == "budget_spent":
-        return Heard(prompt_hash=prompt, calls=tuple(calls), halt=Halt("budget", answer.detail))
+        return JudgeReply(prompt_hash=prompt, calls=tuple(calls), halt=JudgeHalt("budget", answer.detail))
     refused = "rejected" in outcomes or port.NO_QUOTA in codes
-    halt = Halt("model" if refused else "away", answer.detail)
-    return Heard(prompt_hash=prompt, calls=tuple(calls), halt=halt)
+    halt = JudgeHalt("model" if refused else "away", answer.detail)
+    return JudgeReply(prompt_hash=prompt, calls=tuple(calls), halt=halt)

@@ -31,15 +31,15 @@ class Judgement(msgspec.Struct, frozen=True):
     social: bool | None = None
 
 
-class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _LabelWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     system: str
     user: str
 
 
 class _Prompts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     version: str
-    ko: _Words
-    en: _Words
+    ko: _LabelWords
+    en: _LabelWords
 
 
 def prompt(thought: str, language: Language) -> prompts.Prompt:
@@ -64,7 +64,7 @@ def thought_in(shown: str) -> str:
 
 
 def read(text: str) -> Judgement:
-    """The labels of a reply: one object with both and nothing else, or the only ones that stand in it."""
+    """The labels of a reply: one object with both and nothing else, or the only labels in it."""
     whole = trimmed(text.removeprefix("\ufeff"))
     exact = _decoded(whole, 0)
     if exact is not None and exact[1] == len(whole):
@@ -85,7 +85,7 @@ def _judgement(value: Any, code: JudgeCode) -> Judgement:
 
 
 def _labels(value: Any) -> tuple[bool, bool] | None:
-    """Both labels, however their names and values are spelt; None where one is missing or stands there twice."""
+    """Both labels, however their names and values are spelt; None if one is missing or occurs twice."""
     if not isinstance(value, dict):
         return None
     named = [(str(name).strip().lower(), each) for name, each in value.items()]
@@ -122,7 +122,7 @@ def _decoded(text: str, start: int) -> tuple[Any, int] | None:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({name for name, _ in pairs}) < len(pairs):
-        raise ValueError("a name stands in an object twice")
+        raise ValueError("an object has the same name twice")
     return dict(pairs)
 
 

@@ -48,7 +48,7 @@ def read(body: bytes, known: Collection[str]) -> tuple[tuple[SheetRow, ...], tup
         return (), (SheetFault(line, "is not UTF-8: save the sheet as CSV UTF-8"),)
     rows: list[SheetRow] = []
     faults: list[SheetFault] = []
-    reader = _Reader(known)
+    reader = _SheetReader(known)
     for line, cells in _lines(text):
         row = reader.row(line, cells)
         faults += reader.faults(line)
@@ -62,7 +62,7 @@ def read(body: bytes, known: Collection[str]) -> tuple[tuple[SheetRow, ...], tup
 
 def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
     """Each record with the line that it begins on."""
-    # A NUL is no line of a reader; it is told as a fault of its cell.
+    # csv.reader rejects NUL; report it as a fault of its cell instead.
     reader = csv.reader(io.StringIO(text.replace("\x00", "\ufffd"), newline=""))
     line = 1
     for cells in reader:
@@ -70,7 +70,7 @@ def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
         line = reader.line_num + 1
 
 
-class _Reader:
+class _SheetReader:
     """Reads line by line, the head first."""
 
     def __init__(self, known: Collection[str]) -> None:
@@ -109,9 +109,9 @@ class _Reader:
 
     def _key(self, line: int, key: str) -> str:
         if key not in self._known:
-            self._found.append(f"key {key[:40]!r} is no key of this experiment")
+            self._found.append(f"key {key[:40]!r} is not a key of this experiment")
         elif key in self._seen:
-            self._found.append(f"key {key} stands on line {self._seen[key]} already")
+            self._found.append(f"key {key} already appears on line {self._seen[key]}")
         self._seen.setdefault(key, line)
         return key
 

@@ -23,7 +23,7 @@ class Thought(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """What stands for it where a coder must not know whose it is: 16 hex digits."""
+        """An anonymous key of 16 hex digits, shown to coders instead of the author."""
         return key_of(self.run, self.agent, self.turn)
 
 

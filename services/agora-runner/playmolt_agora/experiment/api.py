@@ -115,7 +115,7 @@ class ExperimentApi(GameApi[State]):
         body = _body(ForkRequest, request.body)
         if isinstance(body, Refused):
             return body
-        return commands.Fork(
+        return commands.ForkRun(
             by=_OPERATOR, run=request.params["run"], version=body.at, change=body.set, catalogue=self._catalogue
         )
 
@@ -126,11 +126,11 @@ class ExperimentApi(GameApi[State]):
         judge = coding.pinned_judge(body.model, body.budget, self._catalogue, batch=body.batch)
         if isinstance(judge, Refused):
             return judge
-        return commands.StartJudging(by=_OPERATOR, judge=judge, turns=body.turns, budget=body.budget, batch=body.batch)
+        return commands.StartJudge(by=_OPERATOR, judge=judge, turns=body.turns, budget=body.budget, batch=body.batch)
 
     def _stop_judge(self, request: ApiRequest) -> Command | Refused:
         body = _body(JudgeStopRequest, request.body)
-        return body if isinstance(body, Refused) else commands.StopJudging(judge=body.model)
+        return body if isinstance(body, Refused) else commands.StopJudge(judge=body.model)
 
     def _sheet(self, request: ApiRequest) -> Command | Refused:
         body = _body(SheetRequest, request.body)
@@ -150,7 +150,7 @@ class ExperimentApi(GameApi[State]):
 
 
 def with_files(body: Any) -> tuple[Any, dict[str, Any]]:
-    """A plan's body and the files that come with it, path → what stands for it."""
+    """A plan's body and its files, path → reference."""
     if isinstance(body, Mapping) and "plan" in body and set(body) <= {"plan", "files"}:
         files = body.get("files")
         return body["plan"], dict(files) if isinstance(files, Mapping) else {}
@@ -166,10 +166,10 @@ def _shareable(state: State, request: ApiRequest) -> ApiReply | Refused:
 
 
 def _forked(state: State, request: ApiRequest) -> ApiReply:
-    """Tell of the newest fork of a run: the one that this call has made."""
+    """Describe the newest fork of a run: the one that this call made."""
     fork = next(run for run in reversed(state.runs) if run.parent and run.parent.run == request.params["run"])
     if fork.parent is None:
-        raise LookupError(f"{fork.run} is no fork")
+        raise LookupError(f"{fork.run} is not a fork")
     return ApiReply(Forked(run=fork.run, experiment=state.game_id, parent=fork.parent), 201)
 
 
@@ -180,8 +180,8 @@ def _body(kind: type[R], body: Any) -> R | Refused:
     except document.Unreadable as error:
         read = (FieldFault("", str(error)),)
     if isinstance(read, tuple):
-        told = "; ".join(f"{fault.field}: {fault.message}" for fault in read)
-        return Refused(Code.INVALID_REQUEST, f"Mend the body and send it again. {told}", read)
+        listed = "; ".join(f"{fault.field}: {fault.message}" for fault in read)
+        return Refused(Code.INVALID_REQUEST, f"Fix the request body and retry. {listed}", read)
     return read
 
 
@@ -194,4 +194,4 @@ def _operator_only() -> Refused:
 
 
 def _unknown() -> Refused:
-    return Refused(Code.NOT_FOUND, "There is no such experiment. GET /api/agora/experiments lists them.")
+    return Refused(Code.NOT_FOUND, "This experiment does not exist. GET /api/agora/experiments lists them.")

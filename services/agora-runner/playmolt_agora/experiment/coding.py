@@ -20,7 +20,7 @@ def pinned_judge(alias: str, budget: JudgeBudget, catalogue: Catalogue, *, batch
     batch that is asked for."""
     if not catalogue.knows(alias):
         known = ", ".join(catalogue.aliases)
-        return _refused("model", f"there is no model {alias[:60]!r} in the catalogue; there are {known}")
+        return _refused("model", f"the catalogue has no model {alias[:60]!r}; it has {known}")
     if budget.money is not None and not prices_of(alias, catalogue.models.get(alias)).known:
         return _refused("budget.money", f"{alias} has no price in the catalogue, so that money cannot be counted")
     entry = catalogue.models.get(alias)
@@ -29,7 +29,7 @@ def pinned_judge(alias: str, budget: JudgeBudget, catalogue: Catalogue, *, batch
     return pinned(alias, catalogue)
 
 
-def start_judging(state: State, command: commands.StartJudging) -> Decision:
+def start_judging(state: State, command: commands.StartJudge) -> Decision:
     if state.status == "aborted":
         return game_over(state)
     before = state.judge(command.judge.alias)
@@ -45,7 +45,7 @@ def start_judging(state: State, command: commands.StartJudging) -> Decision:
     return Accepted((started,))
 
 
-def stop_judging(state: State, command: commands.StopJudging) -> Decision:
+def stop_judging(state: State, command: commands.StopJudge) -> Decision:
     if state.status == "aborted":
         return game_over(state)
     judge = state.judge(command.judge)
@@ -83,7 +83,7 @@ def record_judgement(state: State, command: commands.RecordJudgement) -> Decisio
     )
 
 
-def end_judging(state: State, command: commands.EndJudging) -> Decision:
+def end_judging(state: State, command: commands.EndJudge) -> Decision:
     if state.status == "aborted":
         return game_over(state)
     judge = next((each for each in state.judges if each.number == command.number), None)
@@ -102,12 +102,12 @@ def take_sheet(state: State, command: commands.TakeSheet) -> Decision:
     ]
     keys = [row.key for row in command.rows]
     faults += [
-        FieldFault(f"rows[{number}].key", "stands in the sheet twice")
+        FieldFault(f"rows[{number}].key", "occurs twice in the sheet")
         for number, key in enumerate(keys)
         if key in keys[:number]
     ]
     if faults:
-        return Refused(Code.INVALID_REQUEST, "Mend the sheet and send it again.", tuple(faults))
+        return Refused(Code.INVALID_REQUEST, "Fix the sheet and retry.", tuple(faults))
     return Accepted((SheetCoded(coder=command.coder, rows=command.rows),))
 
 

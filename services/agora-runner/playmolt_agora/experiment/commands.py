@@ -24,19 +24,19 @@ class OpenExperiment(Command, frozen=True, kw_only=True):
     """Path → text of the files of the plan's folder."""
 
 
-class RunOpened(Command, frozen=True, kw_only=True):
+class ReportRunOpened(Command, frozen=True, kw_only=True):
     """A run's stream is there."""
 
     run: str
 
 
-class RunRefused(Command, frozen=True, kw_only=True):
+class ReportRunRefused(Command, frozen=True, kw_only=True):
     """A run can never be opened: its rules refuse it."""
 
     run: str
 
 
-class RunAborted(Command, frozen=True, kw_only=True):
+class ReportRunAborted(Command, frozen=True, kw_only=True):
     """The operator has ended a run; `version` and `hash` are those of the last record of its stream."""
 
     run: str
@@ -44,8 +44,8 @@ class RunAborted(Command, frozen=True, kw_only=True):
     hash: str
 
 
-class RunProgressed(Command, frozen=True, kw_only=True):
-    """An open run has taken this much in all; less than was told before changes nothing.
+class ReportRunProgress(Command, frozen=True, kw_only=True):
+    """Total usage of an open run; a report below an earlier one changes nothing.
 
     `acts` is action → valid turns.
     """
@@ -57,7 +57,7 @@ class RunProgressed(Command, frozen=True, kw_only=True):
     models: Mapping[str, Spent] = {}
 
 
-class RunFinished(Command, frozen=True, kw_only=True):
+class ReportRunFinished(Command, frozen=True, kw_only=True):
     """A run has ended; `version` and `hash` are those of the last record of its stream."""
 
     run: str
@@ -94,7 +94,7 @@ class Resume(Command, frozen=True, kw_only=True):
 
 
 class RaiseBudget(Command, frozen=True, kw_only=True):
-    """Raise the budget, and go on where it had stopped the experiment. The one that stands already only goes on."""
+    """Raise the budget, and resume an experiment that it had stopped. An unchanged budget only resumes."""
 
     by: str
     budget: Budget
@@ -102,8 +102,8 @@ class RaiseBudget(Command, frozen=True, kw_only=True):
 
 
 class Compare(Command, frozen=True, kw_only=True):
-    """Record what is otherwise than preregistered: texts, Stage 1 rules, models. What is recorded already is not told
-    again; a change of the measures is the report's to tell."""
+    """Record what is otherwise than preregistered: texts, Stage 1 rules, models. What is recorded already is skipped;
+    a change of the measures is reported by the report."""
 
     by: str
     pins: Pins
@@ -128,7 +128,7 @@ class SeePcs(Command, frozen=True, kw_only=True):
     by: str
 
 
-class StartJudging(Command, frozen=True, kw_only=True):
+class StartJudge(Command, frozen=True, kw_only=True):
     """Have a model code thoughts. Asked again while it does, it changes nothing but for a raised budget."""
 
     by: str
@@ -138,7 +138,7 @@ class StartJudging(Command, frozen=True, kw_only=True):
     batch: bool = False
 
 
-class StopJudging(Command, frozen=True, kw_only=True):
+class StopJudge(Command, frozen=True, kw_only=True):
     """Have a judge ask nothing more."""
 
     judge: str
@@ -161,8 +161,8 @@ class RecordJudgement(Command, frozen=True, kw_only=True):
     code: str | None = None
 
 
-class EndJudging(Command, frozen=True, kw_only=True):
-    """A judge has come to an end of it."""
+class EndJudge(Command, frozen=True, kw_only=True):
+    """A judge has finished."""
 
     number: int
     outcome: JudgingStatus
@@ -191,7 +191,7 @@ class TakeSheet(Command, frozen=True, kw_only=True):
     rows: tuple[SheetRow, ...]
 
 
-class Fork(Command, frozen=True, kw_only=True):
+class ForkRun(Command, frozen=True, kw_only=True):
     """Branch a run off another one after its event `version`, with one change as in `model=ALIAS`."""
 
     by: str

@@ -84,7 +84,7 @@ class Preregistered(Event, frozen=True, kw_only=True):
     rooms: tuple[LockedRoom, ...] = ()
 
 
-class RunOpened(Event, frozen=True, kw_only=True):
+class RunStarted(Event, frozen=True, kw_only=True):
     """A run's own stream was opened with its specification."""
 
     type: ClassVar[str] = "run_opened"
@@ -106,7 +106,7 @@ class RunProgressed(Event, frozen=True, kw_only=True):
 
 
 class ActsCounted(Event, frozen=True, kw_only=True):
-    """What the agents of a run that enters PCS did so far: action → valid turns. Nobody sees it but by a look."""
+    """What the agents of a run that enters PCS did so far: action → valid turns. Visible through a look only."""
 
     type: ClassVar[str] = "acts_counted"
     run: str
@@ -288,7 +288,7 @@ class BatchEnded(Event, frozen=True, kw_only=True):
 class ExperimentFinished(Event, frozen=True, kw_only=True):
     """All runs came to their end. It closes nothing: a fork opens the experiment again, and a look may follow.
 
-    It is told again when thoughts were coded since, so that it is the last."""
+    Stored again after later coding, so that it stays the last event."""
 
     type: ClassVar[str] = "experiment_finished"
     rests: ClassVar[bool] = True
@@ -306,7 +306,7 @@ class ExperimentAborted(Event, frozen=True, kw_only=True):
 
 EVENTS: Final = stored_types(
     Preregistered,
-    RunOpened,
+    RunStarted,
     RunProgressed,
     ActsCounted,
     RunFinished,

@@ -20,7 +20,7 @@ from playmolt_agora.scripted import residents
 _FORKS: Final = 200
 
 
-def fork(state: State, command: commands.Fork) -> Decision:
+def fork(state: State, command: commands.ForkRun) -> Decision:
     parent = state.run(command.run)
     if parent is None or state.plan is None:
         return no_run(command.run)
@@ -35,7 +35,7 @@ def fork(state: State, command: commands.Fork) -> Decision:
         return Refused(Code.INVALID_REQUEST, f"{error}.", (FieldFault("set", str(error)),))
     unknown = [model for model in branch.models_of(spec) if not _plays(model, state, command.catalogue)]
     if unknown:
-        message = f"{unknown[0][:64]} is no model here"
+        message = f"{unknown[0][:64]} is not a model of this plan or the catalogue"
         return Refused(Code.INVALID_REQUEST, f"{message}.", (FieldFault("set", message),))
     if found := opening.faults(spec):
         return Refused(
@@ -45,7 +45,7 @@ def fork(state: State, command: commands.Fork) -> Decision:
     return Accepted((Forked(by=command.by[:BY_CHARS], parent=origin, planned=preregistration.planned_run(spec)),))
 
 
-def _no_fork(state: State, parent: Run, command: commands.Fork) -> Refused | None:
+def _no_fork(state: State, parent: Run, command: commands.ForkRun) -> Refused | None:
     if state.status == "aborted":
         return game_over(state)
     if parent.status == "planned":

@@ -71,7 +71,7 @@ def _figure(stage1: Sequence[Counts], phase1: Sequence[Counts]) -> PcsSoFar:
     from playmolt_agora.measures import pcs  # noqa: PLC0415 -- numpy: only who looks has to wait for it
     from playmolt_agora.measures.inference.streams import stream  # noqa: PLC0415
 
-    cell = pcs.Cell("", "", pcs.counted_arm(stage1), pcs.counted_arm(phase1))
+    cell = pcs.PcsCell("", "", pcs.counted_arm(stage1), pcs.counted_arm(phase1))
     within = (pcs.floor_runs(arm, cell.alpha) for arm in (cell.stage1, cell.phase1))
     floors = [None if value is None else six_decimals(value) for value in within]
     _, floor = cell.test(stream("", "pcs_so_far"))

@@ -11,7 +11,7 @@ from playmolt_schemas.canonical import digest
 
 from playmolt_agora import budget
 from playmolt_agora.experiment.events import PinnedModel, PinnedTest, Pins, PlannedRun, Preregistered
-from playmolt_agora.folder.reading import FolderReading
+from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.measures.data import definitions
 from playmolt_agora.plan import matrix
 from playmolt_agora.plan import plan as plans
@@ -67,7 +67,7 @@ def preregistered(
     *,
     rules_version: int,
     content_version: str,
-    folder: FolderReading,
+    folder: PlanFolder,
 ) -> Preregistered:
     return Preregistered(
         operator=operator,

@@ -11,7 +11,7 @@ BY_CHARS: Final = 100
 
 
 def no_run(run: str) -> Refused:
-    return Refused(Code.NOT_FOUND, f"{run[:60]} is no run of this experiment. GET …/runs lists them.")
+    return Refused(Code.NOT_FOUND, f"{run[:60]} is not a run of this experiment. GET …/runs lists them.")
 
 
 def game_over(state: State) -> Refused:

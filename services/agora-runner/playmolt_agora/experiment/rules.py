@@ -49,7 +49,7 @@ from playmolt_agora.experiment.events import (
 from playmolt_agora.experiment.refusals import BY_CHARS, game_over
 from playmolt_agora.experiment.state import DEVIATIONS_MOST, FOLDS, State
 from playmolt_agora.folder import reading as folder_reading
-from playmolt_agora.folder.reading import FolderReading
+from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.folder.source import Source
 from playmolt_agora.plan import reading
 from playmolt_agora.plan.preview import examined
@@ -69,31 +69,31 @@ class Experiment(Game[State]):
     events = EVENTS
     folds = FOLDS
     opening = frozenset((commands.OpenExperiment,))
-    unknown = Refused(Code.NOT_FOUND, "There is no such experiment. POST /api/agora/experiments opens one.")
-    foreign = Refused(Code.INVALID_REQUEST, "An experiment takes a plan, stop, resume, fork; it is no bot game.")
+    unknown = Refused(Code.NOT_FOUND, "This experiment does not exist. POST /api/agora/experiments opens one.")
+    foreign = Refused(Code.INVALID_REQUEST, "Bots cannot play an experiment. Send a plan, stop, resume or fork.")
 
     def __init__(self) -> None:
         self.content_version = texts.version()
         super().__init__(
             {
                 commands.OpenExperiment: self._open,
-                commands.RunOpened: run_reports.run_opened,
-                commands.RunProgressed: run_reports.run_progressed,
-                commands.RunFinished: run_reports.run_finished,
+                commands.ReportRunOpened: run_reports.run_opened,
+                commands.ReportRunProgress: run_reports.run_progressed,
+                commands.ReportRunFinished: run_reports.run_finished,
                 commands.StopForBudget: run_reports.stop_for_budget,
                 commands.Stop: _stop,
                 commands.Resume: _resume,
-                commands.RunRefused: run_reports.run_refused,
-                commands.RunAborted: run_reports.run_aborted,
+                commands.ReportRunRefused: run_reports.run_refused,
+                commands.ReportRunAborted: run_reports.run_aborted,
                 commands.RaiseBudget: _raise_budget,
                 commands.Compare: _compare,
                 commands.Look: adaptive.look,
                 commands.SeePcs: interim_pcs.see,
-                commands.Fork: forking.fork,
-                commands.StartJudging: coding.start_judging,
-                commands.StopJudging: coding.stop_judging,
+                commands.ForkRun: forking.fork,
+                commands.StartJudge: coding.start_judging,
+                commands.StopJudge: coding.stop_judging,
                 commands.RecordJudgement: coding.record_judgement,
-                commands.EndJudging: coding.end_judging,
+                commands.EndJudge: coding.end_judging,
                 commands.TakeSheet: coding.take_sheet,
                 commands.SubmitBatch: _submit_batch,
                 commands.EndBatch: _end_batch,
@@ -152,19 +152,17 @@ class Experiment(Game[State]):
         )
         size = len(canonical_json(preregistered))
         if size > RECORD_BYTES - _METADATA_BYTES:
-            fault = FieldFault(
-                "phases", f"come to a lock of {size} bytes, which one record cannot hold: plan fewer runs"
-            )
+            fault = FieldFault("phases", f"need a lock of {size} bytes, more than one record can hold: plan fewer runs")
             return _invalid((fault,))
         return Accepted((preregistered,))
 
 
 def read_plan(
     body: Any, imported: Mapping[str, str], catalogue: Catalogue, files: Mapping[str, str]
-) -> tuple[str, Plan, Preview, FolderReading] | Refused:
+) -> tuple[str, Plan, Preview, PlanFolder] | Refused:
     """Read a plan (YAML or JSON text, or a JSON object) and work it out, or refuse it with every fault."""
     read = reading.reading(body, imported)
-    folder = folder_reading.read(read.plan, Source(files)) if read.plan else FolderReading()
+    folder = folder_reading.read(read.plan, Source(files)) if read.plan else PlanFolder()
     found = examined(read, catalogue, folder=folder)
     if found.faults or read.plan is None:
         return _invalid(found.faults)
@@ -172,9 +170,9 @@ def read_plan(
 
 
 def _invalid(faults: Sequence[FieldFault]) -> Refused:
-    told = "; ".join(f"{fault.field}: {fault.message}" if fault.field else fault.message for fault in faults[:5])
+    listed = "; ".join(f"{fault.field}: {fault.message}" if fault.field else fault.message for fault in faults[:5])
     more = f" (and {len(faults) - 5} more)" if len(faults) > 5 else ""
-    return Refused(Code.INVALID_REQUEST, f"Mend the plan and send it again. {told}{more}", tuple(faults))
+    return Refused(Code.INVALID_REQUEST, f"Fix the plan and retry. {listed}{more}", tuple(faults))
 
 
 def _complete(state: State) -> bool:
@@ -231,10 +229,10 @@ def _raise_budget(state: State, command: commands.RaiseBudget) -> Decision:
 def _compare(state: State, command: commands.Compare) -> Decision:
     if state.over or len(state.deviations) >= DEVIATIONS_MOST:
         return Accepted()
-    told = {line.field: line.after for line in state.deviations}
+    recorded = {line.field: line.after for line in state.deviations}
     found: list[Deviation] = []
     for field, preregistered, now in _compared(state, command):
-        before = told.get(field, preregistered)
+        before = recorded.get(field, preregistered)
         if now != before:
             number = len(state.deviations) + len(found) + 1
             found.append(

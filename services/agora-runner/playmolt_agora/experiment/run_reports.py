@@ -12,25 +12,25 @@ from playmolt_agora.experiment.events import (
     BudgetStopped,
     Deviation,
     RunFinished,
-    RunOpened,
     RunProgressed,
+    RunStarted,
 )
 from playmolt_agora.experiment.refusals import no_run
 from playmolt_agora.experiment.state import DEVIATIONS_MOST, Run, State
 
 ANSWERED: Final = "answered."
-"""What the field of a deviation begins with that tells of another model; the alias follows."""
+"""Prefix of the field of a deviation that reports another model; the alias follows."""
 _ANOTHER: Final = "another model answered than was asked"
 
 
-def run_opened(state: State, command: commands.RunOpened) -> Decision:
+def run_opened(state: State, command: commands.ReportRunOpened) -> Decision:
     run = state.run(command.run)
     if run is None:
         return no_run(command.run)
     return Accepted() if state.over or run.status != "planned" else Accepted((_opened(run),))
 
 
-def run_progressed(state: State, command: commands.RunProgressed) -> Decision:
+def run_progressed(state: State, command: commands.ReportRunProgress) -> Decision:
     run = state.run(command.run)
     if run is None:
         return no_run(command.run)
@@ -41,7 +41,7 @@ def run_progressed(state: State, command: commands.RunProgressed) -> Decision:
     return Accepted((*_first_opened(run), progressed, *counted, *_other_models(state, command.noticed)))
 
 
-def run_finished(state: State, command: commands.RunFinished) -> Decision:
+def run_finished(state: State, command: commands.ReportRunFinished) -> Decision:
     run = state.run(command.run)
     if run is None:
         return no_run(command.run)
@@ -60,11 +60,11 @@ def run_finished(state: State, command: commands.RunFinished) -> Decision:
     return Accepted((*_first_opened(run), *counted, *_other_models(state, command.noticed), finished))
 
 
-def run_refused(state: State, command: commands.RunRefused) -> Decision:
+def run_refused(state: State, command: commands.ReportRunRefused) -> Decision:
     return _without_result(state, command.run, "refused", 0, "")
 
 
-def run_aborted(state: State, command: commands.RunAborted) -> Decision:
+def run_aborted(state: State, command: commands.ReportRunAborted) -> Decision:
     return _without_result(state, command.run, "aborted", command.version, command.hash)
 
 
@@ -115,7 +115,7 @@ def _counted(state: State, run: Run, acts: Mapping[str, int]) -> tuple[ActsCount
 
 
 def _other_models(state: State, noticed: Noticed) -> tuple[Deviation, ...]:
-    """Another model answered than was asked: a deviation once, whose count is told with the runs."""
+    """Another model answered than was asked: a deviation once, counted with the runs."""
     known = {(line.field, line.after) for line in state.deviations}
     asked = {model.alias: model.model for model in state.models}
     found = [
@@ -131,13 +131,13 @@ def _other_models(state: State, noticed: Noticed) -> tuple[Deviation, ...]:
     )
 
 
-def _first_opened(run: Run) -> tuple[RunOpened, ...]:
-    """Who tells of a run's turns may have lost the word that it was opened."""
+def _first_opened(run: Run) -> tuple[RunStarted, ...]:
+    """A worker that reports turns may have lost the report that the run was opened."""
     return (_opened(run),) if run.status == "planned" else ()
 
 
-def _opened(run: Run) -> RunOpened:
-    return RunOpened(run=run.run, cell=run.cell, number=run.number, spec=run.spec)
+def _opened(run: Run) -> RunStarted:
+    return RunStarted(run=run.run, cell=run.cell, number=run.number, spec=run.spec)
 
 
 def _more(before: Spent, after: Spent) -> bool:

@@ -47,8 +47,8 @@ from playmolt_agora.experiment.events import (
     Resumed,
     RunAdded,
     RunFinished,
-    RunOpened,
     RunProgressed,
+    RunStarted,
     SheetCoded,
     Stopped,
 )
@@ -217,7 +217,7 @@ def _changed(state: State, run: str, **changes: Any) -> Changes:
     return {"runs": tuple(replace(each, **changes) if each.run == run else each for each in state.runs)}
 
 
-def _opened(state: State, event: RunOpened, _: datetime) -> Changes:
+def _opened(state: State, event: RunStarted, _: datetime) -> Changes:
     return _changed(state, event.run, status="open")
 
 
@@ -352,7 +352,7 @@ def _aborted(_: State, event: ExperimentAborted, __: datetime) -> Changes:
 
 FOLDS: Final[Mapping[type[Event], Fold]] = {
     Preregistered: _preregistered,
-    RunOpened: _opened,
+    RunStarted: _opened,
     RunProgressed: _progressed,
     ActsCounted: _acts_counted,
     RunFinished: _run_finished,

@@ -1,4 +1,4 @@
-"""What the operator sees of an experiment: the only source of its bytes. Nobody else sees any."""
+"""The operator's view of an experiment. Other viewers see none of it."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

@@ -8,7 +8,7 @@ from typing_extensions import override
 from playmolt_agora.folder.source import FILE_BYTES, FOLDERS, Source, checked, fault, too_large
 
 
-class Disk(Source):
+class DiskSource(Source):
     """A folder on a disk, listed at once and read by and by."""
 
     def __init__(self, root: Path) -> None:
@@ -29,10 +29,10 @@ class Disk(Source):
     @override
     def _text(self, path: str) -> str | PlanFault:
         if path not in self._found:
-            return fault(path, "there is no such file in the plan's folder", "missing_file")
+            return fault(path, "does not exist in the plan's folder", "missing_file")
         place = self._root / path
         if place.is_symlink() or not place.is_file():
-            return fault(path, "is no regular file; links are not followed", "unreadable")
+            return fault(path, "is not a regular file; links are not followed", "unreadable")
         size = place.stat().st_size
         if size > FILE_BYTES:
             return too_large(path, size)

@@ -7,7 +7,7 @@ from playmolt_schemas.agora.turn import Language
 
 from playmolt_agora.folder import toml_file
 from playmolt_agora.folder.source import Source
-from playmolt_agora.folder.toml_file import Toml
+from playmolt_agora.folder.toml_file import TomlFile
 from playmolt_agora.world.own_world import OwnEvent
 
 EVENTS_MOST: Final = 200
@@ -22,7 +22,7 @@ def read(source: Source, name: str, languages: Sequence[Language]) -> dict[int, 
     unknown = [key for key in found.values if key != "event"]
     source.faults += [found.at.fault(key, "no such key; there is [[event]]", "unknown_key") for key in unknown]
     if not isinstance(listed, list):
-        source.faults.append(found.at.fault("event", "is no list of tables: write [[event]]", "wrong_type"))
+        source.faults.append(found.at.fault("event", "must be a list of tables: write [[event]]", "wrong_type"))
         return {}
     if len(listed) > EVENTS_MOST:
         source.faults.append(found.at.fault("event", f"has {len(listed)} events; at most {EVENTS_MOST} are taken"))
@@ -34,15 +34,17 @@ def read(source: Source, name: str, languages: Sequence[Language]) -> dict[int, 
     return kept
 
 
-def _event(source: Source, file: Toml, number: int, values: object, languages: Sequence[Language]) -> OwnEvent | None:
+def _event(
+    source: Source, file: TomlFile, number: int, values: object, languages: Sequence[Language]
+) -> OwnEvent | None:
     field = f"event[{number}]"
     event = toml_file.converted(OwnEvent, values, file.at, field)
     if isinstance(event, list):
         source.faults += event
         return None
     source.faults += [
-        file.at.fault(f"{field}.{language}", f"has no text in {language}, which the plan speaks", "missing_text")
+        file.at.fault(f"{field}.{language}", f"has no text in {language}, a language of the plan", "missing_text")
         for language in languages
-        if not event.told(language).strip()
+        if not event.in_language(language).strip()
     ]
     return event

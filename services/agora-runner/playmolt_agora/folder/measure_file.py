@@ -19,7 +19,7 @@ _COLUMNS_MOST: Final = 100
 _NAME_CHARS: Final = 64
 
 
-class Declared(msgspec.Struct, frozen=True, kw_only=True):
+class MeasureDeclaration(msgspec.Struct, frozen=True, kw_only=True):
     """A measure: its columns in their order, those that are keys, and what it may take."""
 
     name: str
@@ -35,7 +35,7 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
         return f"measure_{self.name}"
 
 
-class _Wrong(Exception):
+class _DeclarationFault(Exception):
     """Why a file declares no measure."""
 
     def __init__(self, message: str, line: int | None = None, code: FaultCode = "measure_declaration") -> None:
@@ -43,14 +43,14 @@ class _Wrong(Exception):
         self.message, self.line, self.code = message, line, code
 
 
-def read(name: str, text: str) -> Declared | PlanFault:
+def read(name: str, text: str) -> MeasureDeclaration | PlanFault:
     """Read a measure's file: constants at its top level, and the function `measure`."""
     try:
         tree = _parsed(text)
         _function(tree)
         values, lines = _constants(tree)
         return _declared(name, text, values, lines)
-    except _Wrong as wrong:
+    except _DeclarationFault as wrong:
         return PlanFault("", wrong.message, wrong.code, file=f"measures/{name}.py", line=wrong.line)
 
 
@@ -58,20 +58,20 @@ def _parsed(text: str) -> ast.Module:
     try:
         return ast.parse(text)
     except SyntaxError as error:
-        raise _Wrong(f"is no Python: {error.msg}", error.lineno, "measure_syntax") from None
+        raise _DeclarationFault(f"is not valid Python: {error.msg}", error.lineno, "measure_syntax") from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise _Wrong(f"is no Python: {error}", None, "measure_syntax") from None
+        raise _DeclarationFault(f"is not valid Python: {error}", None, "measure_syntax") from None
 
 
 def _function(tree: ast.Module) -> None:
     found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "measure"]
     if not found:
-        raise _Wrong("defines no function measure(turns)", None, "measure_syntax")
+        raise _DeclarationFault("defines no function measure(turns)", None, "measure_syntax")
     arguments = found[-1].args
     needed = len(arguments.posonlyargs) + len(arguments.args)
     others = arguments.vararg or arguments.kwarg or arguments.kwonlyargs
     if needed != 1 or others:
-        raise _Wrong("measure takes one argument, the turns", found[-1].lineno, "measure_syntax")
+        raise _DeclarationFault("measure takes one argument, the turns", found[-1].lineno, "measure_syntax")
 
 
 def _constants(tree: ast.Module) -> tuple[dict[str, Any], dict[str, int]]:
@@ -84,7 +84,9 @@ def _constants(tree: ast.Module) -> tuple[dict[str, Any], dict[str, int]]:
                 try:
                     values[name] = ast.literal_eval(value)
                 except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-                    raise _Wrong(f"{name} is no literal: it is read without running the file", node.lineno) from None
+                    raise _DeclarationFault(
+                        f"{name} must be a literal: it is read without running the file", node.lineno
+                    ) from None
     return values, lines
 
 
@@ -104,14 +106,14 @@ def _assigned(node: ast.stmt) -> list[tuple[str, ast.expr]]:
     return found
 
 
-def _declared(name: str, text: str, values: Mapping[str, Any], lines: Mapping[str, int]) -> Declared:
+def _declared(name: str, text: str, values: Mapping[str, Any], lines: Mapping[str, int]) -> MeasureDeclaration:
     for needed in ("KEYS", "COLUMNS", "LABELS"):
         if needed not in values:
-            raise _Wrong(f"{needed} is missing at the top level")
+            raise _DeclarationFault(f"{needed} is missing at the top level")
     columns = _columns(values["COLUMNS"], lines["COLUMNS"])
     keys = _keys(values["KEYS"], columns, lines["KEYS"])
     labels = _labels(values["LABELS"], columns, keys, lines["LABELS"])
-    return Declared(
+    return MeasureDeclaration(
         name=name,
         text=text,
         keys=keys,
@@ -124,12 +126,14 @@ def _declared(name: str, text: str, values: Mapping[str, Any], lines: Mapping[st
 
 def _columns(found: Any, line: int) -> dict[str, Kind]:
     if not isinstance(found, dict) or not 0 < len(found) <= _COLUMNS_MOST:
-        raise _Wrong(f"COLUMNS is a dict of 1 to {_COLUMNS_MOST} columns, name to type", line)
+        raise _DeclarationFault(f"COLUMNS is a dict of 1 to {_COLUMNS_MOST} columns, name to type", line)
     for name, kind in found.items():
         if not _is_column(name):
-            raise _Wrong(f"COLUMNS: {name!r:.80} is no name for a column", line)
+            raise _DeclarationFault(f"COLUMNS: {name!r:.80} is not a column name", line)
         if kind not in _KINDS:
-            raise _Wrong(f"COLUMNS: {kind!r:.80} of {name} is no type; there are {', '.join(_KINDS)}", line)
+            raise _DeclarationFault(
+                f"COLUMNS: {kind!r:.80} of {name} is not a type; use one of {', '.join(_KINDS)}", line
+            )
     return dict(found)
 
 
@@ -139,23 +143,23 @@ def _is_column(name: Any) -> bool:
 
 def _keys(found: Any, columns: Mapping[str, Kind], line: int) -> tuple[str, ...]:
     if not isinstance(found, tuple | list) or not found or len(set(map(str, found))) != len(found):
-        raise _Wrong("KEYS is a tuple of the columns that make a row unique", line)
+        raise _DeclarationFault("KEYS is a tuple of the columns that make a row unique", line)
     for key in found:
         if key not in columns:
-            raise _Wrong(f"KEYS: {key!r:.80} is no column", line)
+            raise _DeclarationFault(f"KEYS: {key!r:.80} is not a column", line)
     return tuple(found)
 
 
 def _labels(found: Any, columns: Mapping[str, Kind], keys: tuple[str, ...], line: int) -> dict[str, dict[str, str]]:
     if not isinstance(found, dict):
-        raise _Wrong('LABELS is a dict, column to {"ko": …, "en": …}', line)
+        raise _DeclarationFault('LABELS is a dict, column to {"ko": …, "en": …}', line)
     for name in columns:
         label = found.get(name)
         if name not in keys and not _is_label(label):
-            raise _Wrong(f"LABELS: {name} needs a text in ko and en", line)
+            raise _DeclarationFault(f"LABELS: {name} needs a text in ko and en", line)
     for name in found:
         if name not in columns:
-            raise _Wrong(f"LABELS: {name!r:.80} is no column", line)
+            raise _DeclarationFault(f"LABELS: {name!r:.80} is not a column", line)
     return {name: dict(label) for name, label in found.items() if _is_label(label)}
 
 
@@ -167,5 +171,5 @@ def _is_label(label: Any) -> bool:
 def _whole(name: str, values: Mapping[str, Any], lines: Mapping[str, int], usual: int, most: int) -> int:
     value = values.get(name, usual)
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-        raise _Wrong(f"{name} must be a whole number from 1 to {most}", lines.get(name))
+        raise _DeclarationFault(f"{name} must be a whole number from 1 to {most}", lines.get(name))
     return value

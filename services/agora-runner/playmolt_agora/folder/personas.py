@@ -18,7 +18,7 @@ Text = Annotated[str, Meta(max_length=4000)]
 
 
 class OwnPersona(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A persona: what it is told, how strongly that instructs it, where it starts."""
+    """A persona: its text, how strongly that instructs the agent, where it starts."""
 
     title: Both = Both()
     ko: Text = ""
@@ -26,7 +26,7 @@ class OwnPersona(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     constraint_level: ConstraintLevel = "none"
     home: Name | None = None
 
-    def told(self, language: Language) -> str:
+    def in_language(self, language: Language) -> str:
         return (self.ko if language == "ko" else self.en).strip("\n")
 
 
@@ -42,14 +42,14 @@ def read(source: Source, name: str, languages: Sequence[Language]) -> OwnPersona
         return None
     wrong = {fault.field for fault in faults}
     source.faults += [
-        found.at.fault(language, f"has no text in {language}, which the plan speaks", "missing_text")
+        found.at.fault(language, f"has no text in {language}, a language of the plan", "missing_text")
         for language in languages
-        if not persona.told(language).strip() and language not in wrong
+        if not persona.in_language(language).strip() and language not in wrong
     ]
     source.faults += [
         found.at.fault(f"title.{language}", "has more than 60 characters")
         for language in languages
-        if len(persona.title.told(language)) > 60
+        if len(persona.title.in_language(language)) > 60
     ]
     return persona
 
@@ -63,8 +63,8 @@ def dressed(scene: Scene, texts: Mapping[str, str]) -> Scene:
     """A scene with the texts of its folder, path → text."""
     path = f"personas/{scene.persona}.toml"
     if path in texts:
-        told = of_text(texts[path]).told(scene.language)
-        scene = msgspec.structs.replace(scene, persona_text=told)
+        text = of_text(texts[path]).in_language(scene.language)
+        scene = msgspec.structs.replace(scene, persona_text=text)
     own = scene.own
     if own is None:
         return scene

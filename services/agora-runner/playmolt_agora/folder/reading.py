@@ -10,26 +10,26 @@ from playmolt_schemas.agora.turn import ConstraintLevel, Language
 
 from playmolt_agora.folder import happenings, personas, symmetry, texts, toml_file, world_checks, world_file
 from playmolt_agora.folder import measure_file as declaration
-from playmolt_agora.folder.measure_file import Declared
+from playmolt_agora.folder.measure_file import MeasureDeclaration
 from playmolt_agora.folder.personas import OwnPersona
 from playmolt_agora.folder.rooms import LockedRoom, LockedSeat
-from playmolt_agora.folder.source import Placed, Source, locked, of_whole, sha256
-from playmolt_agora.folder.symmetry import Compared
+from playmolt_agora.folder.source import KeyLines, Source, locked, of_whole, sha256
+from playmolt_agora.folder.symmetry import SymmetryResult
 from playmolt_agora.folder.world_file import World
 from playmolt_agora.measures.data.arms import ARMS
 from playmolt_agora.world import worlds
 from playmolt_agora.world.own_world import OwnEvent
 
-_NO_DIFFERENCE: Final = Compared(0, (), ())
+_NO_DIFFERENCE: Final = SymmetryResult(0, (), ())
 
 
-class FolderReading(msgspec.Struct, frozen=True, kw_only=True):
+class PlanFolder(msgspec.Struct, frozen=True, kw_only=True):
     """A folder as far as a plan uses it; rooms at fault are left out. `texts` is path → text of what was read."""
 
     rooms: tuple[LockedRoom, ...] = ()
-    measures: tuple[Declared, ...] = ()
+    measures: tuple[MeasureDeclaration, ...] = ()
     texts: Mapping[str, str] = {}
-    symmetry: Compared = _NO_DIFFERENCE
+    symmetry: SymmetryResult = _NO_DIFFERENCE
     faults: tuple[PlanFault, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -39,14 +39,14 @@ class FolderReading(msgspec.Struct, frozen=True, kw_only=True):
         return locked(self.texts) if self.texts else None
 
 
-def read(plan: Plan, source: Source) -> FolderReading:
+def read(plan: Plan, source: Source) -> PlanFolder:
     """Read what a plan uses of its folder; the plan's own faults carry no file."""
-    reader = _Reader(plan, source)
+    reader = _FolderReader(plan, source)
     rooms = tuple(room for each in plan.rooms or () if (room := reader.room(each)) is not None)
     measures = tuple(reader.measures())
     found = symmetry.compared(source, reader.pairs, tuple(dict.fromkeys(reader.names)))
     unused = sorted(source.names() - source.used.keys() - {fault.file for fault in source.faults})
-    return FolderReading(
+    return PlanFolder(
         rooms=rooms,
         measures=measures,
         texts=dict(sorted(source.used.items())),
@@ -56,7 +56,7 @@ def read(plan: Plan, source: Source) -> FolderReading:
     )
 
 
-class _Reader:
+class _FolderReader:
     def __init__(self, plan: Plan, source: Source) -> None:
         self._plan, self._source = plan, source
         self._worlds: dict[str, World | None] = {}
@@ -83,7 +83,7 @@ class _Reader:
         made = self._locked(room, at, world, events, languages)
         return made if len(self.faults) + len(self._source.faults) == before else None
 
-    def measures(self) -> Iterator[Declared]:
+    def measures(self) -> Iterator[MeasureDeclaration]:
         names = self._plan.measures
         if names is UNSET:
             names = tuple(
@@ -112,10 +112,10 @@ class _Reader:
             yield PlanFault(f"{at}.name", f"{room.name} is a phase's name", "name_taken")
         total = sum(seat.count for seat in room.seats)
         if total > SEATS:
-            yield PlanFault(f"{at}.seats", f"come to {total}; a room has at most {SEATS}", "too_many_seats")
+            yield PlanFault(f"{at}.seats", f"add up to {total}; a room has at most {SEATS}", "too_many_seats")
         for number, seat in enumerate(room.seats):
             if seat.model is not None and room.mix != "all":
-                yield PlanFault(f"{at}.seats[{number}].model", "stands only with mix: all")
+                yield PlanFault(f"{at}.seats[{number}].model", "is allowed only with mix: all")
         for name in ("models", "languages"):
             if getattr(room, name) == ():
                 yield PlanFault(f"{at}.{name}", "is empty")
@@ -174,13 +174,13 @@ class _Reader:
 
     def _pair(self, path: str, field: str, ko: str, en: str) -> list[symmetry.Pair]:
         """A pair of texts with its line; none where one of them is missing, which is a fault of its own."""
-        line = Placed(path, toml_file.lines(self._source.used[path])).line(field)
+        line = KeyLines(path, toml_file.lines(self._source.used[path])).line(field)
         return [symmetry.both(path, field, {"ko": ko, "en": en}, line)] if ko.strip() and en.strip() else []
 
     def _taken(self, path: str) -> None:
         if path in self._source.names():
             self._source.read(path)
-            fault = PlanFault("", "has the name of one that comes with the software", "name_taken", file=path)
+            fault = PlanFault("", "has the name of a packaged one", "name_taken", file=path)
             if fault not in self.faults:
                 self.faults.append(fault)
 
@@ -192,19 +192,20 @@ class _Reader:
         seats = tuple(self._seats(room, rules.places))
         turns = room.turns or (world.turns if world else rules.epochs)
         unknown = sorted({seat.home for seat in seats} - set(rules.places))
-        faults = [PlanFault(f"{at}.seats", f"{home} is no place of {room.world}") for home in unknown]
+        faults = [PlanFault(f"{at}.seats", f"{home} is not a place of {room.world}") for home in unknown]
         faults += [
-            PlanFault(f"{at}.events", f"turn {event.turn} is past the {turns} turns of the room")
+            PlanFault(f"{at}.events", f"turn {event.turn} exceeds the room's {turns} turns")
             for event in events
             if event.turn > turns
         ]
         named = {name for event in events for name in event.resources}
         known = own.resources if own else {}
         faults += [
-            PlanFault(f"{at}.events", f"{name} is no resource of {room.world}") for name in sorted(named - set(known))
+            PlanFault(f"{at}.events", f"{name} is not a resource of {room.world}")
+            for name in sorted(named - set(known))
         ]
         if own and world_checks.ends_at_once(own, len(seats)):
-            faults.append(PlanFault(f"{at}.seats", "a run would end with its first turn", "world_ends_at_once"))
+            faults.append(PlanFault(f"{at}.seats", "a run would end on its first turn", "world_ends_at_once"))
         self.faults += faults
         if faults:
             return None

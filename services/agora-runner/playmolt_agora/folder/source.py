@@ -49,20 +49,20 @@ class Source:
 
     def _text(self, path: str) -> str | PlanFault:
         if path not in self._texts:
-            return fault(path, "there is no such file in the plan's folder", "missing_file")
+            return fault(path, "does not exist in the plan's folder", "missing_file")
         return checked(path, self._texts[path].encode("utf-8", "surrogatepass"))
 
 
 def checked(path: str, body: bytes) -> str | PlanFault:
     """The text of a file's bytes, or why it is none that a plan may hold."""
     if not _PLACES.fullmatch(path):
-        return fault(path, "is no name that a file of a plan's folder has", "missing_file")
+        return fault(path, "is not a valid file name in a plan's folder", "missing_file")
     if len(body) > FILE_BYTES:
         return too_large(path, len(body))
     try:
         text = body.decode()
     except UnicodeDecodeError:
-        return fault(path, "is no text in UTF-8", "not_text")
+        return fault(path, "is not UTF-8 text", "not_text")
     if text.startswith("\ufeff"):
         return fault(path, "begins with a byte order mark", "not_text")
     return fault(path, "holds NUL or a lone surrogate", "not_text") if unstorable(text) else text
@@ -78,10 +78,10 @@ def of_whole(texts: Mapping[str, str]) -> list[PlanFault]:
     faults = []
     if len(texts) > FILES_MOST:
         faults.append(
-            PlanFault("", f"the folder holds {len(texts)} files; at most {FILES_MOST} are taken", "too_many_files")
+            PlanFault("", f"the folder holds {len(texts)} files; the limit is {FILES_MOST}", "too_many_files")
         )
     if size > FOLDER_BYTES:
-        message = f"the files of the folder come to {size:,} bytes; at most {FOLDER_BYTES:,} are taken"
+        message = f"the folder has {size:,} bytes; the limit is {FOLDER_BYTES:,}"
         faults.append(PlanFault("", message, "file_too_large"))
     return faults
 
@@ -102,8 +102,8 @@ def fault(path: str, message: str, code: FaultCode) -> PlanFault:
     return PlanFault("", message, code, file=path)
 
 
-class Placed(msgspec.Struct, frozen=True):
-    """Where a file's keys stand, for faults."""
+class KeyLines(msgspec.Struct, frozen=True):
+    """The lines of a file's keys, for faults."""
 
     path: str
     lines: Mapping[str, int]

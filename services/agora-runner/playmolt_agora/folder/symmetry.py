@@ -44,7 +44,7 @@ class Pair(msgspec.Struct, frozen=True):
     line: int | None = None
 
 
-class Compared(msgspec.Struct, frozen=True):
+class SymmetryResult(msgspec.Struct, frozen=True):
     """What the comparison came to: how many pairs, what was declared, what differs."""
 
     pairs: int
@@ -52,11 +52,11 @@ class Compared(msgspec.Struct, frozen=True):
     faults: tuple[PlanFault, ...]
 
 
-def compared(source: Source, pairs: Sequence[Pair], names: Sequence[str]) -> Compared:
+def compared(source: Source, pairs: Sequence[Pair], names: Sequence[str]) -> SymmetryResult:
     """Compare all pairs; `names` are those of actions and places, which both languages have to say."""
     declared = _declared(source) if PATH in source.names() else ()
     faults = [fault for pair in pairs for fault in _faults(pair, declared, names)]
-    return Compared(len(pairs), declared, tuple(faults))
+    return SymmetryResult(len(pairs), declared, tuple(faults))
 
 
 def _declared(source: Source) -> tuple[DeclaredDifference, ...]:
@@ -70,7 +70,7 @@ def _declared(source: Source) -> tuple[DeclaredDifference, ...]:
         if key != "declared"
     ]
     if not isinstance(listed, list):
-        source.faults.append(found.at.fault("declared", "is no list of tables: write [[declared]]", "wrong_type"))
+        source.faults.append(found.at.fault("declared", "must be a list of tables: write [[declared]]", "wrong_type"))
         return ()
     kept = []
     for number, values in enumerate(listed):

@@ -6,7 +6,7 @@ from typing import Final
 from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.agora.turn import Language
 
-from playmolt_agora.folder.source import Placed, Source
+from playmolt_agora.folder.source import KeyLines, Source
 from playmolt_agora.folder.symmetry import Pair, both
 from playmolt_agora.turn.own_prompts import SLOT, SLOTS
 from playmolt_agora.world.own_world import Both, OwnWorld
@@ -14,7 +14,7 @@ from playmolt_agora.world.own_world import Both, OwnWorld
 CHARS_MOST: Final = 20_000
 
 
-def of_world(source: Source, own: OwnWorld, at: Placed, languages: Sequence[Language]) -> list[Pair]:
+def of_world(source: Source, own: OwnWorld, at: KeyLines, languages: Sequence[Language]) -> list[Pair]:
     """The pairs of a world's texts; what is wrong with a file goes to the source."""
     # A text that is missing or no text is a fault of its own.
     faulty = tuple(fault.field for fault in source.faults if fault.file == at.path)
@@ -39,7 +39,7 @@ def of_world(source: Source, own: OwnWorld, at: Placed, languages: Sequence[Lang
 
 
 def _short(own: OwnWorld) -> Iterator[tuple[str, str, Both]]:
-    """The entry that a text stands in, its key there, and both languages of it."""
+    """The entry that holds a text, its key there, and the text in both languages."""
     yield "title", "", own.title
     for name, place in own.places.items():
         yield f"places.{name}", ".title", place.title
@@ -52,11 +52,13 @@ def _short(own: OwnWorld) -> Iterator[tuple[str, str, Both]]:
 
 def _faults(path: str, part: str, text: str) -> Iterator[PlanFault]:
     if len(text) > CHARS_MOST:
-        yield PlanFault("", f"has {len(text):,} characters; at most {CHARS_MOST:,} are taken", file=path)
+        yield PlanFault("", f"has {len(text):,} characters; the limit is {CHARS_MOST:,}", file=path)
     for number, line in enumerate(text.split("\n"), 1):
         for slot in SLOT.findall(line):
             if slot not in SLOTS:
-                message = f"{{{slot}}} is no slot; there are {', '.join(f'{{{name}}}' for name in SLOTS)}"
+                message = f"{{{slot}}} is not a slot; there are {', '.join(f'{{{name}}}' for name in SLOTS)}"
                 yield PlanFault("", message, "unknown_key", file=path, line=number)
     if part == "template" and "{actions}" not in text:
-        yield PlanFault("", "lacks the slot {actions}: nobody would know what to do", "missing_text", file=path)
+        yield PlanFault(
+            "", "lacks the slot {actions}: agents would not know what they can do", "missing_text", file=path
+        )

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar, get_args
 import msgspec
 from playmolt_schemas.agora.plan import FaultCode, PlanFault
 
-from playmolt_agora.folder.source import Placed, Source
+from playmolt_agora.folder.source import KeyLines, Source
 from playmolt_agora.world import worlds
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -18,14 +18,14 @@ _AT: Final = re.compile(r"(.*?)(?: - at `(?:key in )?\$(.*)`)?", re.DOTALL)
 _LINE: Final = re.compile(r"at line (\d+)")
 
 
-class Toml(msgspec.Struct, frozen=True):
-    """A file that was read: values, and where they stand."""
+class TomlFile(msgspec.Struct, frozen=True):
+    """A file that was read: values and their lines."""
 
     values: dict[str, Any]
-    at: Placed
+    at: KeyLines
 
 
-def read(source: Source, path: str) -> Toml | None:
+def read(source: Source, path: str) -> TomlFile | None:
     """Read a file; None where it cannot be, and then the source has the fault."""
     text = source.read(path)
     if text is None:
@@ -35,9 +35,9 @@ def read(source: Source, path: str) -> Toml | None:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         found = _LINE.search(str(error))
         line = int(found[1]) if found else None
-        source.faults.append(PlanFault("", f"is no TOML: {error}", "unreadable", file=path, line=line))
+        source.faults.append(PlanFault("", f"is not valid TOML: {error}", "unreadable", file=path, line=line))
         return None
-    return Toml(worlds.stored(values), Placed(path, lines(text)))
+    return TomlFile(worlds.stored(values), KeyLines(path, lines(text)))
 
 
 def lines(text: str) -> dict[str, int]:
@@ -58,16 +58,16 @@ def lines(text: str) -> dict[str, int]:
     return found
 
 
-def converted(kind: type[S], values: Any, at: Placed, field: str) -> S | list[PlanFault]:
+def converted(kind: type[S], values: Any, at: KeyLines, field: str) -> S | list[PlanFault]:
     """Values as a struct; else a fault for each key that is unknown, of another type or out of range."""
     found, faults = partly(kind, values, at, field)
     return found if found is not None and not faults else faults
 
 
-def partly(kind: type[S], values: Any, at: Placed, field: str) -> tuple[S | None, list[PlanFault]]:
+def partly(kind: type[S], values: Any, at: KeyLines, field: str) -> tuple[S | None, list[PlanFault]]:
     """As much of a struct as its keys are sound, and every fault; None where one that it needs is not."""
     if not isinstance(values, Mapping):
-        return None, [at.fault(field, "is no table", "wrong_type")]
+        return None, [at.fault(field, "must be a table", "wrong_type")]
     fields = {each.encode_name: each for each in msgspec.structs.fields(kind)}
     sound: dict[str, Any] = {}
     faults: list[PlanFault] = []
@@ -81,11 +81,11 @@ def partly(kind: type[S], values: Any, at: Placed, field: str) -> tuple[S | None
     try:
         return msgspec.convert(sound, kind), faults
     except msgspec.ValidationError as error:
-        # What it lacks may be what is at fault, or stand there under a name that is none.
+        # A missing key may be the faulty one, or be there under a wrong name.
         return None, faults or [_fault(error, at, field)]
 
 
-def _value(kind: Any, value: Any, at: Placed, field: str) -> tuple[tuple[Any, ...], list[PlanFault]]:
+def _value(kind: Any, value: Any, at: KeyLines, field: str) -> tuple[tuple[Any, ...], list[PlanFault]]:
     """The value in a tuple, nothing where there is none, and the faults."""
     parts = [part for part in (kind, *get_args(kind)) if isinstance(part, type) and issubclass(part, msgspec.Struct)]
     if parts and isinstance(value, Mapping):
@@ -98,7 +98,7 @@ def _value(kind: Any, value: Any, at: Placed, field: str) -> tuple[tuple[Any, ..
     return (value,), []
 
 
-def _fault(error: msgspec.ValidationError, at: Placed, field: str) -> PlanFault:
+def _fault(error: msgspec.ValidationError, at: KeyLines, field: str) -> PlanFault:
     match = _AT.fullmatch(str(error))
     message, place = match.groups() if match else (str(error), "")
     message = message[:1].lower() + message[1:]

@@ -7,7 +7,7 @@ from msgspec import UNSET
 from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.agora.turn import ACTIONS, Language
 
-from playmolt_agora.folder.source import Placed
+from playmolt_agora.folder.source import KeyLines
 from playmolt_agora.world import resources
 from playmolt_agora.world.own_world import Amounts, Both, OwnAction, OwnWorld
 from playmolt_agora.world.worlds import Rules
@@ -16,7 +16,7 @@ _RATE_MOST = 10
 _TITLE_CHARS = 60
 
 
-class Spoilt:
+class FaultyFields:
     """The keys of a world file with a fault: what rests on one of them cannot be worked out."""
 
     def __init__(self, faults: Iterable[PlanFault]) -> None:
@@ -48,20 +48,20 @@ class Spoilt:
         )
 
     def explains(self, fault: PlanFault) -> bool:
-        """Whether a fault follows from another: a text is missing that may stand there under a name that is none."""
+        """Whether a fault follows from another: a missing text may be there under a wrong name."""
         field = fault.field
         misspelt = any(field.startswith(f"{entry}.") for entry in self._misspelt if entry)
         return self.any(field) or (fault.code == "missing_text" and misspelt)
 
 
 def faults(
-    rules: Rules, at: Placed, languages: Sequence[Language], homes: frozenset[str], before: Iterable[PlanFault] = ()
+    rules: Rules, at: KeyLines, languages: Sequence[Language], homes: frozenset[str], before: Iterable[PlanFault] = ()
 ) -> list[PlanFault]:
     """What is wrong with a world beside the faults that its file was read with."""
     own = rules.own
     if own is UNSET:
         return []
-    spoilt = Spoilt(before)
+    spoilt = FaultyFields(before)
     found = [
         fault
         for fault in (
@@ -77,12 +77,12 @@ def faults(
     return [*found, *_payable(rules, own, at, spoilt), *_reachable(own, at, homes, spoilt), *_endless(own, at, spoilt)]
 
 
-def _named(own: OwnWorld, at: Placed, spoilt: Spoilt) -> Iterator[PlanFault]:
+def _named(own: OwnWorld, at: KeyLines, spoilt: FaultyFields) -> Iterator[PlanFault]:
     """What a file names and does not have."""
     if not own.places:
-        yield at.fault("places", "a world has at least one place: [places.NAME]")
+        yield at.fault("places", "a world needs at least one place: [places.NAME]")
     if not own.packaged and not own.actions:
-        yield at.fault("actions", "a world has at least one action: [actions.NAME]")
+        yield at.fault("actions", "a world needs at least one action: [actions.NAME]")
     known_places, known_resources = {*own.places, *spoilt.names("places")}, {*own.resources, *spoilt.names("resources")}
     if not spoilt.whole("places"):
         yield from _unknown_places(own, at, known_places)
@@ -92,7 +92,7 @@ def _named(own: OwnWorld, at: Placed, spoilt: Spoilt) -> Iterator[PlanFault]:
         yield from _unknown(at, "end.resource", own.end.resource, known_resources, "resource")
 
 
-def _unknown_places(own: OwnWorld, at: Placed, known: Iterable[str]) -> Iterator[PlanFault]:
+def _unknown_places(own: OwnWorld, at: KeyLines, known: Iterable[str]) -> Iterator[PlanFault]:
     for name, place in own.places.items():
         to = () if place.to is UNSET else place.to
         yield from _unknown(at, f"places.{name}.to", to, known, "place")
@@ -104,14 +104,14 @@ def _unknown_places(own: OwnWorld, at: Placed, known: Iterable[str]) -> Iterator
         yield from _unknown(at, f"resources.{name}.place", where, known, "place")
 
 
-def _unknown(at: Placed, field: str, names: Iterable[str], known: Iterable[str], what: str) -> Iterator[PlanFault]:
+def _unknown(at: KeyLines, field: str, names: Iterable[str], known: Iterable[str], what: str) -> Iterator[PlanFault]:
     there = sorted(known)
     for name in names:
         if name not in there:
-            yield at.fault(field, f"{name} is no {what} of this world; there are {', '.join(there) or 'none'}")
+            yield at.fault(field, f"{name} is not a {what} of this world; there are {', '.join(there) or 'none'}")
 
 
-def _numbers(rules: Rules, own: OwnWorld, at: Placed, spoilt: Spoilt) -> Iterator[PlanFault]:
+def _numbers(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyFields) -> Iterator[PlanFault]:
     unledgered = rules.energy.ledger == "none" and not spoilt.any("energy")
     for name, action in own.actions.items():
         field = f"actions.{name}"
@@ -121,18 +121,18 @@ def _numbers(rules: Rules, own: OwnWorld, at: Placed, spoilt: Spoilt) -> Iterato
             yield at.fault(field, "names `amount` without an amount = { min, max }")
         for part in ("cost", "gain", "give"):
             if unledgered and getattr(action, part).energy:
-                yield at.fault(f"{field}.{part}", "costs or gains energy, and energy.ledger is none")
+                yield at.fault(f"{field}.{part}", "costs or gains energy, but energy.ledger is none")
         if spoilt.any(f"{field}.target", f"{field}.does"):
             continue
         if _moves(action.give) and action.target != "agent":
             yield at.fault(f"{field}.give", 'needs target = "agent"')
         if action.does == "move" and action.target != "place":
-            yield at.fault(f"{field}.target", 'of what does = "move" is "place"')
+            yield at.fault(f"{field}.target", 'must be "place" when does = "move"')
         if action.does == "whisper" and action.target != "agent":
-            yield at.fault(f"{field}.target", 'of what does = "whisper" is "agent"')
+            yield at.fault(f"{field}.target", 'must be "agent" when does = "whisper"')
 
 
-def _stocks(own: OwnWorld, at: Placed) -> Iterator[PlanFault]:
+def _stocks(own: OwnWorld, at: KeyLines) -> Iterator[PlanFault]:
     for name, resource in own.resources.items():
         if resource.start > resource.max:
             yield at.fault(f"resources.{name}.start", "must not be above max")
@@ -149,7 +149,7 @@ def _moves(part: Amounts) -> bool:
     return bool(part.energy or part.influence)
 
 
-def _texts(own: OwnWorld, at: Placed, languages: Sequence[Language]) -> Iterator[PlanFault]:
+def _texts(own: OwnWorld, at: KeyLines, languages: Sequence[Language]) -> Iterator[PlanFault]:
     yield from _titled("title", own.title, at, languages, needed=False)
     for name, place in own.places.items():
         yield from _titled(f"places.{name}.title", place.title, at, languages, needed=not own.packaged)
@@ -161,21 +161,23 @@ def _texts(own: OwnWorld, at: Placed, languages: Sequence[Language]) -> Iterator
         for language in languages:
             if files and language not in files:
                 yield at.fault(
-                    f"{part}.{language}", f"there is none in {language}, which the plan speaks", "missing_text"
+                    f"{part}.{language}", f"is missing in {language}, a language of the plan", "missing_text"
                 )
 
 
-def _titled(field: str, text: Both, at: Placed, languages: Sequence[Language], *, needed: bool) -> Iterator[PlanFault]:
+def _titled(
+    field: str, text: Both, at: KeyLines, languages: Sequence[Language], *, needed: bool
+) -> Iterator[PlanFault]:
     for language in languages:
-        told = text.told(language)
-        if needed and not told.strip():
-            yield at.fault(f"{field}.{language}", f"has no text in {language}, which the plan speaks", "missing_text")
-        if len(told) > _TITLE_CHARS:
+        shown = text.in_language(language)
+        if needed and not shown.strip():
+            yield at.fault(f"{field}.{language}", f"has no text in {language}, a language of the plan", "missing_text")
+        if len(shown) > _TITLE_CHARS:
             yield at.fault(f"{field}.{language}", f"has more than {_TITLE_CHARS} characters")
 
 
-def _payable(rules: Rules, own: OwnWorld, at: Placed, spoilt: Spoilt) -> Iterator[PlanFault]:
-    """Actions that nobody can ever pay: the whole world where a newcomer can pay none, each whose take is too much."""
+def _payable(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyFields) -> Iterator[PlanFault]:
+    """Actions that no agent can ever pay: the whole world if a newcomer can pay none, and each that takes too much."""
     paid = False
     for name, action in own.actions.items():
         if spoilt.any("energy", f"actions.{name}", *(f"resources.{taken}" for taken in action.take)):
@@ -189,7 +191,7 @@ def _payable(rules: Rules, own: OwnWorld, at: Placed, spoilt: Spoilt) -> Iterato
     if not paid and not own.packaged and not spoilt.any("actions", "energy", "influence", "resources"):
         for name in own.actions:
             if name != "idle":
-                message = "no newcomer can ever pay it, and there is no other action that one could"
+                message = "no newcomer can ever pay it or any other action"
                 yield at.fault(f"actions.{name}", message, "world_unpayable")
 
 
@@ -200,7 +202,7 @@ def _beyond(rules: Rules, own: OwnWorld, action: OwnAction, least: int) -> str |
             return f"takes {wanted} of {name}, which holds at most {own.resources[name].max}"
     cost = _least(action.cost.energy, least)
     if rules.energy.ledger == "real" and cost > rules.energy.max:
-        return f"costs {cost} energy, and nobody can hold more than {rules.energy.max}"
+        return f"costs {cost} energy, but an agent holds at most {rules.energy.max}"
     return None
 
 
@@ -214,7 +216,7 @@ def _least(value: int | str, least: int) -> int:
     return least if value == "amount" else int(value)
 
 
-def _reachable(own: OwnWorld, at: Placed, homes: frozenset[str], spoilt: Spoilt) -> Iterator[PlanFault]:
+def _reachable(own: OwnWorld, at: KeyLines, homes: frozenset[str], spoilt: FaultyFields) -> Iterator[PlanFault]:
     if own.places and not spoilt.any("places", "actions"):
         yield from _entered(own, at, homes)
     for name, action in own.actions.items():
@@ -223,11 +225,11 @@ def _reachable(own: OwnWorld, at: Placed, homes: frozenset[str], spoilt: Spoilt)
         where = action.where or tuple(own.places)
         bound = {own.resources[taken].place for taken in action.take} - {None}
         if not any(bound <= {place} for place in where):
-            yield at.fault(f"actions.{name}", "there is no place where it could be done", "world_unreachable")
+            yield at.fault(f"actions.{name}", "it is not available at any place", "world_unreachable")
 
 
-def _entered(own: OwnWorld, at: Placed, homes: frozenset[str]) -> Iterator[PlanFault]:
-    """Places that nobody can stand in: somebody has to start there, or be able to move there."""
+def _entered(own: OwnWorld, at: KeyLines, homes: frozenset[str]) -> Iterator[PlanFault]:
+    """Places that no agent can enter: one must start there or be able to move there."""
     entered = {next(iter(own.places)), *homes.intersection(own.places)}
     moving = own.packaged or any(action.does == "move" for action in own.actions.values())
     waiting = list(entered) if moving else []
@@ -239,11 +241,11 @@ def _entered(own: OwnWorld, at: Placed, homes: frozenset[str]) -> Iterator[PlanF
     for name in own.places:
         if name not in entered:
             yield at.fault(
-                f"places.{name}", "nobody can enter it: no place that can be entered leads to it", "world_unreachable"
+                f"places.{name}", "no agent can enter it: no reachable place leads to it", "world_unreachable"
             )
 
 
-def _endless(own: OwnWorld, at: Placed, spoilt: Spoilt) -> Iterator[PlanFault]:
+def _endless(own: OwnWorld, at: KeyLines, spoilt: FaultyFields) -> Iterator[PlanFault]:
     held = {name: resource.start for name, resource in own.resources.items()}
     known = {name: least for name, least in own.end.resource.items() if not spoilt.any("end", f"resources.{name}")}
     below = [name for name, least in known.items() if held[name] <= least]

@@ -10,13 +10,13 @@ from playmolt_schemas.agora.turn import SKILLS, Language, PhaseName
 from playmolt_schemas.canonical import canonical_json
 
 from playmolt_agora.folder import toml_file, world_checks
-from playmolt_agora.folder.source import Placed, Source
+from playmolt_agora.folder.source import KeyLines, Source
 from playmolt_agora.world import worlds
 from playmolt_agora.world.own_world import (
     CONTEST,
     Both,
     End,
-    Hearing,
+    HearingRule,
     OwnAction,
     OwnRank,
     OwnWorld,
@@ -48,7 +48,7 @@ class World(msgspec.Struct, frozen=True):
     base: PhaseName
     rules: Rules
     turns: int
-    at: Placed
+    at: KeyLines
     sound: bool = True
 
 
@@ -62,7 +62,7 @@ class _Layers(msgspec.Struct):
     """A world file and those it is like, from the packaged one on."""
 
     base: PhaseName | None
-    files: list[toml_file.Toml]
+    files: list[toml_file.TomlFile]
 
 
 def read(source: Source, name: str, languages: Sequence[Language], homes: frozenset[str]) -> World | None:
@@ -81,13 +81,13 @@ def read(source: Source, name: str, languages: Sequence[Language], homes: frozen
     source.faults += world_checks.faults(rules, at, languages, homes, source.faults[before:])
     if len(canonical_json(rules)) > WORLD_BYTES:
         source.faults.append(
-            at.fault("", f"comes to more than {WORLD_BYTES} bytes with what it is like", "file_too_large")
+            at.fault("", f"exceeds {WORLD_BYTES} bytes together with the world it extends", "file_too_large")
         )
     return World(layers.base or "phase2", rules, turns, at, sound=len(source.faults) == before)
 
 
 def _layers(source: Source, name: str) -> _Layers | None:
-    files: list[toml_file.Toml] = []
+    files: list[toml_file.TomlFile] = []
     seen: list[str] = []
     while name not in PACKAGED:
         if name in seen:
@@ -103,7 +103,7 @@ def _layers(source: Source, name: str) -> _Layers | None:
         if like is None:
             return _Layers(None, files)
         if not isinstance(like, str):
-            source.faults.append(found.at.fault("like", "is no name of a world", "wrong_type"))
+            source.faults.append(found.at.fault("like", "is not a world's name", "wrong_type"))
             return None
         name = like
     return _Layers(name, files)  # type: ignore[arg-type]  # one of PACKAGED
@@ -144,7 +144,9 @@ def _empty() -> dict[str, Any]:
     return table
 
 
-def _applied(table: dict[str, Any], own: dict[str, Any], layer: toml_file.Toml, *, packaged: bool) -> list[PlanFault]:
+def _applied(
+    table: dict[str, Any], own: dict[str, Any], layer: toml_file.TomlFile, *, packaged: bool
+) -> list[PlanFault]:
     """Lay one file over what there is."""
     faults: list[PlanFault] = []
     left = dict(layer.values)
@@ -172,7 +174,9 @@ def _applied(table: dict[str, Any], own: dict[str, Any], layer: toml_file.Toml, 
         fault = worlds.override(table, name, value)
         if fault is not None:
             code = (
-                "unknown_key" if "is no rule" in fault.message or "is what makes" in fault.message else "out_of_range"
+                "unknown_key"
+                if "is not a rule" in fault.message or "defines the world" in fault.message
+                else "out_of_range"
             )
             faults.append(layer.at.fault(name, fault.message, code))  # type: ignore[arg-type]  # both are codes
     return faults
@@ -186,10 +190,10 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return whole
 
 
-def _energy(table: dict[str, Any], energy: Any, at: Placed) -> list[PlanFault]:
-    """`decay` and `death` stand with energy here; in stage1.md they are rules of their own."""
+def _energy(table: dict[str, Any], energy: Any, at: KeyLines) -> list[PlanFault]:
+    """`decay` and `death` belong to energy here; in stage1.md they are separate rules."""
     if not isinstance(energy, dict):
-        return [at.fault("energy", "is no table", "wrong_type")]
+        return [at.fault("energy", "must be a table", "wrong_type")]
     faults: list[PlanFault] = []
     for name, value in energy.items():
         if name == "decay":
@@ -212,12 +216,12 @@ def _energy(table: dict[str, Any], energy: Any, at: Placed) -> list[PlanFault]:
     return faults
 
 
-def _own_world(source: Source, own: dict[str, Any], table: Mapping[str, Any], at: Placed) -> OwnWorld | None:
-    """The own part as far as it is sound, every table read by itself, so that each fault is told."""
+def _own_world(source: Source, own: dict[str, Any], table: Mapping[str, Any], at: KeyLines) -> OwnWorld | None:
+    """The own part as far as it is sound, reading each table by itself to report every fault."""
     read: dict[str, Any] = {"packaged": own["packaged"]}
     for name, kind in _NAMED.items():
         read[name] = _tables(source, own.get(name, {}), kind, at, name)
-    for name, kind in (("title", Both), ("hearing", Hearing), ("end", End)):
+    for name, kind in (("title", Both), ("hearing", HearingRule), ("end", End)):
         if name in own:
             read |= _kept(source, name, toml_file.partly(kind, own[name], at, name))
     for name in ("shell", "template"):
@@ -243,18 +247,18 @@ def _packaged(name: str, place: Place, table: Mapping[str, Any]) -> Place:
     return msgspec.structs.replace(place, capacity=table["capacity"][kind])
 
 
-def _tables(source: Source, values: Any, kind: type[Strict], at: Placed, field: str) -> dict[str, Any]:
+def _tables(source: Source, values: Any, kind: type[Strict], at: KeyLines, field: str) -> dict[str, Any]:
     if not isinstance(values, dict):
-        source.faults.append(at.fault(field, f"is no table of tables: write [{field}.NAME]", "wrong_type"))
+        source.faults.append(at.fault(field, f"must be a table of tables: write [{field}.NAME]", "wrong_type"))
         return {}
     if len(values) > _MOST[field]:
-        source.faults.append(at.fault(field, f"has {len(values)} entries; at most {_MOST[field]} are taken"))
+        source.faults.append(at.fault(field, f"has {len(values)} entries; the limit is {_MOST[field]}"))
         return {}
     read: dict[str, Any] = {}
     for name, value in values.items():
         where = f"{field}.{name}"
         if not _is_name(name) or (field == "actions" and name in (*SKILLS, CONTEST)):
-            source.faults.append(at.fault(where, "is no name of one's own: a-z, then a-z, 0-9 and _, at most 32"))
+            source.faults.append(at.fault(where, "is not a valid name: a-z, then a-z, 0-9 and _, at most 32"))
             continue
         filled = {**_DOES.get(name, {}), **value} if field == "actions" and isinstance(value, dict) else value
         read |= _kept(source, name, toml_file.partly(kind, filled, at, where))
@@ -279,7 +283,7 @@ def _kept(source: Source, name: str, partly: tuple[Strict | None, list[PlanFault
     return {name: found}
 
 
-def _ranks(source: Source, values: Any, at: Placed) -> list[Any]:
+def _ranks(source: Source, values: Any, at: KeyLines) -> list[Any]:
     if not isinstance(values, list) or len(values) > 6:
         source.faults.append(at.fault("ranks", "is a list of at most 6: write [[ranks]]"))
         return []
@@ -292,7 +296,7 @@ def _ranks(source: Source, values: Any, at: Placed) -> list[Any]:
     return ranks
 
 
-def _files(source: Source, values: Any, at: Placed, field: str) -> dict[str, str]:
+def _files(source: Source, values: Any, at: KeyLines, field: str) -> dict[str, str]:
     if not isinstance(values, dict) or any(name not in ("ko", "en") for name in values):
         source.faults.append(
             at.fault(field, 'is a file for each language: { ko = "well_ko.md", en = "well_en.md" }', "wrong_type")

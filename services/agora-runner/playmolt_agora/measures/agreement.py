@@ -29,7 +29,7 @@ Place = tuple[str, str, int]
 """Run, agent and turn."""
 
 
-class Coding(msgspec.Struct, frozen=True):
+class CodedThought(msgspec.Struct, frozen=True):
     """What a coder says of the thought of a turn; None is not coded."""
 
     coder: str
@@ -38,15 +38,15 @@ class Coding(msgspec.Struct, frozen=True):
     social: bool | None
 
 
-def kappa(turns: Iterable[TurnRecord], codings: Iterable[Coding], seed: str) -> list[Result]:
-    """Agreement of every pair of coders beyond chance, over the turns that both coded; none where nobody coded.
+def kappa(turns: Iterable[TurnRecord], codings: Iterable[CodedThought], seed: str) -> list[Result]:
+    """Agreement of every pair of coders beyond chance, over the turns that both coded; none without codings.
 
     `turns` are those whose thoughts can be coded. Coders come in the order of their codings, the lexicon before them.
     The interval is the percentile bootstrap over runs, null below three.
     """
     known = {(turn.run, turn.agent, turn.turn): turn for turn in turns}
     labels: dict[str, dict[str, dict[Place, Any]]] = {name: {} for name in _SCALES}
-    lexicon = [Coding(LEXICON, place, turn.cue_s, turn.cue_o) for place, turn in known.items()]
+    lexicon = [CodedThought(LEXICON, place, turn.cue_s, turn.cue_o) for place, turn in known.items()]
     coded = [coding for coding in codings if coding.place in known]
     for coding in (*lexicon, *coded) if coded else ():
         for name, value in _labels(coding, known[coding.place]):
@@ -56,7 +56,7 @@ def kappa(turns: Iterable[TurnRecord], codings: Iterable[Coding], seed: str) -> 
     return list(_rows(labels, seed))
 
 
-def _labels(coding: Coding, turn: TurnRecord) -> Iterator[tuple[str, Any]]:
+def _labels(coding: CodedThought, turn: TurnRecord) -> Iterator[tuple[str, Any]]:
     yield "survival", coding.survival
     yield "social", coding.social
     if coding.survival is None or coding.social is None:

@@ -17,7 +17,7 @@ from playmolt_agora.measures.data import definitions, parse, treatments
 from playmolt_agora.measures.data.frame import Frame, frame
 from playmolt_agora.measures.data.results import Result, Table, table
 from playmolt_agora.measures.data.tables import BESIDE, PROVENANCE, TABLES
-from playmolt_agora.measures.gini import Holdings, Logged
+from playmolt_agora.measures.gini import Holdings, LoggedGini
 from playmolt_agora.measures.inference import confirmatory, contrasts, hypotheses
 
 Imported = Sequence[Mapping[str, Any]]
@@ -37,7 +37,7 @@ class Analysis:
     """What a study came to.
 
     `tables` are those of section 11 in their order; `beside` is shown with them; `unexcluded` holds the confirmatory
-    tables with the excluded models of runs in, under `unexcluded_NAME`, and is empty where nobody is; `excluded` names
+    tables with the excluded models of runs in, under `unexcluded_NAME`, empty if none is; `excluded` names
     them. `provenance` has a table parallel to each of all these, row by row, under its name.
     """
 
@@ -52,7 +52,7 @@ class Analysis:
 def analyse(
     records: Iterable[Mapping[str, Any] | TurnRecord],
     *,
-    ginis: Iterable[Logged | Holdings] = (),
+    ginis: Iterable[LoggedGini | Holdings] = (),
     seed: str = "",
     stage1_import: Imported = (),
 ) -> dict[str, Table]:
@@ -63,7 +63,7 @@ def analyse(
 def study(
     records: Iterable[Mapping[str, Any] | TurnRecord],
     *,
-    ginis: Iterable[Logged | Holdings] = (),
+    ginis: Iterable[LoggedGini | Holdings] = (),
     seed: str = "",
     stage1_import: Imported = (),
     events: Mapping[str, tuple[int, int]] | None = None,
@@ -169,7 +169,7 @@ def _pooled_rows(turns: Frame, seed: str) -> Found:
     }
 
 
-def _confirmatory(turns: Frame, cells: Sequence[pcs.Cell], seed: str, tested: Sequence[str]) -> Found:
+def _confirmatory(turns: Frame, cells: Sequence[pcs.PcsCell], seed: str, tested: Sequence[str]) -> Found:
     return {
         "pcs": [pcs.row(cell, seed) for cell in cells],
         "ri_ext": ritual.fading(turns, seed),
@@ -178,7 +178,7 @@ def _confirmatory(turns: Frame, cells: Sequence[pcs.Cell], seed: str, tested: Se
     }
 
 
-def _beside(turns: Frame, pooled: Frame, cells: Sequence[pcs.Cell], seed: str) -> Found:
+def _beside(turns: Frame, pooled: Frame, cells: Sequence[pcs.PcsCell], seed: str) -> Found:
     compared = [*contrasts.found(pooled), *contrasts.of_models(pooled)]
     spans, points = contrasts.intervals(compared, seed)
     return {

@@ -20,7 +20,7 @@ class Holdings(msgspec.Struct, frozen=True, kw_only=True):
     values: tuple[int, ...]
 
 
-class Logged(msgspec.Struct, frozen=True, kw_only=True):
+class LoggedGini(msgspec.Struct, frozen=True, kw_only=True):
     """The coefficient that a run logged at the start of an epoch, and how many agents lived then."""
 
     run: str
@@ -37,11 +37,11 @@ def gini(values: Sequence[int]) -> float:
     return float(exact_gini(values))
 
 
-def logged(held: Holdings) -> Logged:
-    return Logged(run=held.run, epoch=held.epoch, kind=held.kind, gini=gini(held.values), agents=len(held.values))
+def logged(held: Holdings) -> LoggedGini:
+    return LoggedGini(run=held.run, epoch=held.epoch, kind=held.kind, gini=gini(held.values), agents=len(held.values))
 
 
-def rows(found: Iterable[Logged | Holdings]) -> list[Result]:
+def rows(found: Iterable[LoggedGini | Holdings]) -> list[Result]:
     """One row per run, epoch and kind."""
     known = [logged(each) if isinstance(each, Holdings) else each for each in found]
     return [

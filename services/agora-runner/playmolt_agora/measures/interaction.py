@@ -1,4 +1,4 @@
-"""How often agents meet, how long Phase 2 is to last, and whether pilots stand idle (`measures.md`, section 8)."""
+"""How often agents meet, how long Phase 2 is to last, and whether pilots idle (`measures.md`, section 8)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -53,7 +53,7 @@ class Difference(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Cell:
+class PcsCell:
     """A model in a language: both arms."""
 
     model: str
@@ -63,7 +63,7 @@ class Cell:
 
     @property
     def empty(self) -> bool:
-        """Whether an arm has no valid turn, so that there is no divergence."""
+        """Whether an arm has no valid turn, hence no divergence."""
         return not (self.stage1.n and self.phase1.n)
 
     @property
@@ -96,12 +96,12 @@ class Cell:
         low, high = (None, None) if found is None else found.interval(0.0, 1.0)
         return Interval(low, high, fewest <= INDICATIVE_RUNS)
 
-    def test(self, generator: np.random.Generator) -> tuple[permutation.Test, float]:
+    def test(self, generator: np.random.Generator) -> tuple[permutation.PermutationTest, float]:
         """The exact permutation test of run labels, and the mean of its distribution: the floor at these very sizes."""
         values, complete = permutation.relabelled(self.stage1.counts, self.phase1.counts, self._divergence, generator)
         p = (permutation.exact_p if complete else permutation.drawn_p)(values, self.pcs or 0.0)
         count = permutation.labelings(len(self.stage1.runs), len(self.phase1.runs))
-        return permutation.Test(p, count), float(values.mean())
+        return permutation.PermutationTest(p, count), float(values.mean())
 
     def each_left_out(self) -> tuple[Floats, Floats] | None:
         """The divergence without each run of either arm; None below three runs an arm."""
@@ -123,7 +123,7 @@ def arm(turns: Frame) -> Arm:
 
 
 def counted_arm(rows: Sequence[Sequence[int]]) -> Arm:
-    """An arm of which only counts are known: a row a run, a column an action."""
+    """An arm known by its counts alone: a row per run, a column per action."""
     return Arm(tuple(str(number) for number in range(len(rows))), np.array(rows, dtype=np.float64))
 
 
@@ -136,22 +136,22 @@ def imported_arms(rows: Iterable[Mapping[str, Any]], k: int) -> dict[tuple[str, 
     return {cell: _imported_arm(runs, k) for cell, runs in found.items()}
 
 
-def cells(turns: Frame, imported: Sequence[Mapping[str, Any]] = ()) -> list[Cell]:
+def cells(turns: Frame, imported: Sequence[Mapping[str, Any]] = ()) -> list[PcsCell]:
     """The cells of Stage 1 and Phase 1 in the order of model and language; imported counts replace Stage 1."""
     arms = {name: _by_cell(turns, name) for name in ("stage1", "phase1")}
     if imported:
         arms["stage1"] = imported_arms(imported, turns.k)
     none = Arm((), np.zeros((0, turns.k)))
     keys = sorted(arms["stage1"].keys() | arms["phase1"].keys())
-    return [Cell(*key, arms["stage1"].get(key, none), arms["phase1"].get(key, none)) for key in keys]
+    return [PcsCell(*key, arms["stage1"].get(key, none), arms["phase1"].get(key, none)) for key in keys]
 
 
-def tested(all_cells: Iterable[Cell]) -> tuple[str, ...]:
+def tested(all_cells: Iterable[PcsCell]) -> tuple[str, ...]:
     """The models that a test of PCS was planned for: those with both arms in some language."""
     return tuple(sorted({cell.model for cell in all_cells if cell.both}))
 
 
-def row(cell: Cell, seed: str) -> Result:
+def row(cell: PcsCell, seed: str) -> Result:
     """A cell's row of the table `pcs`."""
     return Result(
         {"model": cell.model, "language": cell.language, **_figures(cell, seed)},
@@ -162,7 +162,7 @@ def row(cell: Cell, seed: str) -> Result:
     )
 
 
-def left_out_rows(all_cells: Sequence[Cell]) -> list[Result]:
+def left_out_rows(all_cells: Sequence[PcsCell]) -> list[Result]:
     """The divergence of every cell without each of its runs: the table `pcs_left_out`."""
     return [
         Result(
@@ -178,11 +178,11 @@ def left_out_rows(all_cells: Sequence[Cell]) -> list[Result]:
     ]
 
 
-def test(model_cells: Sequence[Cell], seed: str) -> tuple[float | None, permutation.Test]:
+def test(model_cells: Sequence[PcsCell], seed: str) -> tuple[float | None, permutation.PermutationTest]:
     """Test a model with its languages as strata; the statistic, given first, is the sum of their PCS under one α."""
     full = [cell for cell in model_cells if not cell.empty]
     if not full:
-        return None, permutation.Test(None, None)
+        return None, permutation.PermutationTest(None, None)
     alpha = max(cell.alpha for cell in full)
     generator = stream(seed, "pcs_test", full[0].model)
     statistic = sum(float(count_jsd(cell.stage1.pooled, cell.phase1.pooled, alpha)) for cell in full)
@@ -198,7 +198,7 @@ def floor_iid(n: int, m: int, k: int = len(ACTIONS)) -> float:
 def floor_runs(one: Arm, alpha: float) -> float | None:
     """Mean divergence between pairs of runs inside an arm; None below two runs.
 
-    It tells how much single runs differ and is no floor of a divergence of pooled arms, which are larger.
+    It measures how much single runs differ; it is not a floor for the divergence of pooled arms, which are larger.
     """
     pairs = [count_jsd(one.counts[a], one.counts[b], alpha) for a, b in combinations(range(len(one.runs)), 2)]
     return number(np.mean(pairs)) if pairs else None
@@ -210,7 +210,7 @@ def by_agent(stage1: Frame, phase1: Frame) -> float | None:
 
 
 def early(stage1: Frame, phase1: Frame) -> float | None:
-    """Divergence over epochs 1 to 10, when nobody who keeps to the six actions can have died."""
+    """Divergence over epochs 1 to 10, when no agent that uses only the six actions can have died."""
     first, second = (each.pooled(each.turn <= EARLY_EPOCHS) for each in (stage1, phase1))
     return divergence(first, second)
 
@@ -261,7 +261,7 @@ def pure(turns: Frame) -> list[Result]:
     ]
 
 
-def differences(all_cells: Sequence[Cell]) -> list[Result]:
+def differences(all_cells: Sequence[PcsCell]) -> list[Result]:
     """Compare models within a language by the difference of their PCS: the table `delta_pcs`, Holm over its pairs."""
     rows: list[Result] = []
     for language in sorted({cell.language for cell in all_cells}):
@@ -274,7 +274,7 @@ def differences(all_cells: Sequence[Cell]) -> list[Result]:
     return rows
 
 
-def difference(one: Cell, other: Cell) -> Difference:
+def difference(one: PcsCell, other: PcsCell) -> Difference:
     """What one model's PCS is above another's, with its interval and test; these are None below three runs an arm."""
     value = (one.pcs or 0.0) - (other.pcs or 0.0)
     mine, others = one.each_left_out(), other.each_left_out()
@@ -285,7 +285,7 @@ def difference(one: Cell, other: Cell) -> Difference:
     return Difference(value, *spread.interval(-1.0, 1.0), spread.p())
 
 
-def _difference(one: Cell, other: Cell) -> Result:
+def _difference(one: PcsCell, other: PcsCell) -> Result:
     arms = (one.stage1, one.phase1, other.stage1, other.phase1)
     found = difference(one, other)
     return Result(
@@ -316,7 +316,7 @@ def _by_cell(turns: Frame, name: str) -> dict[tuple[str, str], Arm]:
     return {key: arm(group) for key, group in groups.items()}
 
 
-def _figures(cell: Cell, seed: str) -> dict[str, Any]:
+def _figures(cell: PcsCell, seed: str) -> dict[str, Any]:
     one, two = cell.stage1, cell.phase1
     return {
         "alpha": None if cell.empty else cell.alpha,
@@ -335,7 +335,7 @@ def _figures(cell: Cell, seed: str) -> dict[str, Any]:
     }
 
 
-def _uncertainty(cell: Cell, seed: str) -> dict[str, Any]:
+def _uncertainty(cell: PcsCell, seed: str) -> dict[str, Any]:
     sizes = len(cell.stage1.runs), len(cell.phase1.runs)
     if cell.empty:
         names = ("ci_lo", "ci_hi", "indicative", "loro_min", "loro_max", "p_perm", "p_min", "labelings", "floor_null")
@@ -367,7 +367,7 @@ def _companions(stage1: Frame | None, phase1: Frame | None) -> dict[str, float |
     )
 
 
-def _contributions(cell: Cell) -> dict[str, float | None]:
+def _contributions(cell: PcsCell) -> dict[str, float | None]:
     if cell.empty:
         return {f"contrib_{action}": None for action in ACTIONS}
     sides = (shares(each.pooled, cell.alpha) for each in (cell.stage1, cell.phase1))

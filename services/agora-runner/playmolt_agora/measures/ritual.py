@@ -44,7 +44,7 @@ def fading(turns: Frame, seed: str) -> list[Result]:
     return [_fading(*key, group, seed) for key, group in groups.items()]
 
 
-def test(turns: Frame, group: Group, seed: str) -> tuple[float | None, permutation.Test, tuple[str, ...]]:
+def test(turns: Frame, group: Group, seed: str) -> tuple[float | None, permutation.PermutationTest, tuple[str, ...]]:
     """Test RI* of models or personas over the agents of Sets A and B: statistic, test, runs.
 
     Labels are exchanged among the agents of a run that share the other factor, which then stays as the design has it.
@@ -63,11 +63,11 @@ def test(turns: Frame, group: Group, seed: str) -> tuple[float | None, permutati
 
 def exchanged(
     agents: Sequence[Rate], group: Group, generator: np.random.Generator
-) -> tuple[float | None, permutation.Test]:
+) -> tuple[float | None, permutation.PermutationTest]:
     """The test of a factor over agents' RI*; None where there are not two groups."""
     exchange = exchange_of(agents, group)
     if exchange.empty:
-        return None, permutation.Test(None, None)
+        return None, permutation.PermutationTest(None, None)
     return exchange.test(np.array([agent.ri_star for agent in agents], dtype=np.float64), generator)
 
 

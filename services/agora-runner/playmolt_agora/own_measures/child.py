@@ -1,8 +1,8 @@
 """The process of one measure: it reads turns and a declaration, runs the function once, and writes what it gave.
 
-Started as `python -I child.py`, with nothing of the environment, in an empty folder. It talks to nobody: turns come as
-an Arrow stream on its standard input after one line of JSON, the answer goes to its standard output the same way. What
-the guard forbids is remembered, so that a measure which catches the error is told all the same.
+Started as `python -I child.py`, with nothing of the environment, in an empty folder. It has no connections: turns
+arrive as an Arrow stream on its standard input after one line of JSON, and the answer leaves on standard output. What
+the guard forbids is recorded, so that a measure that catches the error is reported too.
 """
 
 import json
@@ -20,12 +20,12 @@ _FORBIDDEN_EVENTS = (
     "os.utime", "shutil.", "tempfile.", "urllib.Request", "sqlite3.connect",
 )  # fmt: skip
 _REFUSED_WORDS = ("permission denied", "operation not permitted", "os error 1)", "os error 13", "file too large")
-"""How native code tells that the kernel refused it something."""
+"""Native code's message that the kernel denied a call."""
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 _OUT = os.fdopen(os.dup(1), "wb")
-# What a measure prints is no part of the answer.
+# What a measure prints is not part of the answer.
 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
@@ -146,9 +146,9 @@ def _run(task: dict[str, Any], turns: Any, guard: Guard) -> Any:
     if isinstance(found, polars.DataFrame):
         found = found.to_arrow()
     if isinstance(found, arrow.Table) and found.num_rows > task["rows"]:
-        raise TooManyRows(f"gave {found.num_rows:,} rows; at most {task['rows']:,} are taken")
+        raise TooManyRows(f"returned {found.num_rows:,} rows; the limit is {task['rows']:,}")
     if not isinstance(found, arrow.Table):
-        raise TypeError(f"measure gave {type(found).__name__}; it gives a LazyFrame, a DataFrame or an Arrow table")
+        raise TypeError(f"measure returned {type(found).__name__}; return a LazyFrame, a DataFrame or an Arrow table")
     return found
 
 

@@ -1,7 +1,7 @@
 """A filter of system calls for the process of a measure: no new file, no connection, no process, by the kernel's word.
 
 Native code of a library writes and connects without Python hearing of it. Where the kernel or the machine knows no such
-filter, the guard in Python and the limits stand alone.
+filter, only the guard in Python and the limits remain.
 """
 
 import ctypes
@@ -58,7 +58,7 @@ def _program(numbers: Mapping[str, Any]) -> list[Line]:
     for number in numbers["refused"]:
         lines += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | _EPERM)]
     for number in numbers["unknown"]:
-        # Whoever finds them missing takes the older call, whose arguments a filter can read.
+        # A caller that finds them missing falls back to the call whose arguments a filter can read.
         lines += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | _ENOSYS)]
     for number, flags in ((numbers["openat"], 2), (numbers["open"], 1)):
         if number is not None:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from playmolt_schemas.agora.plan import FaultCode, Folder
 
-from playmolt_agora.folder.measure_file import Declared
+from playmolt_agora.folder.measure_file import MeasureDeclaration
 from playmolt_agora.folder.rooms import LockedRoom
 
 
@@ -18,7 +18,7 @@ class OwnResult(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
     rows: int | None = None
     table: Any = None
-    declared: Declared | None = None
+    declared: MeasureDeclaration | None = None
 
     @property
     def line(self) -> dict[str, Any]:
@@ -26,7 +26,7 @@ class OwnResult(msgspec.Struct, frozen=True, kw_only=True):
         return {"name": self.name, "code": self.code, "detail": self.detail, "rows": self.rows}
 
 
-class Own(msgspec.Struct, frozen=True, kw_only=True):
+class OwnContent(msgspec.Struct, frozen=True, kw_only=True):
     """What of a study is the researcher's own: the locked folder, its rooms and texts, what its measures came to."""
 
     folder: Folder

@@ -21,7 +21,7 @@ from playmolt_agora.turn import prompts, reply_parser, scenes
 from playmolt_agora.turn.reply import TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.world.events import AgentActed, TurnFailed
-from playmolt_agora.world.state import State
+from playmolt_agora.world.state import RunState
 
 TURNS: Final = 3
 _AT: Final = datetime(2000, 1, 1, tzinfo=UTC)
@@ -53,7 +53,7 @@ def _played(spec: RunSpec, texts: Mapping[str, str]) -> Iterator[dict[str, Any]]
         commanded = commands.TakeTurn(effect_id=effects.effect_id(state) or "", reply=_reply(state, texts))
 
 
-def _reply(state: State, texts: Mapping[str, str]) -> TurnReply:
+def _reply(state: RunState, texts: Mapping[str, str]) -> TurnReply:
     scene = dressed(scenes.scene(state, str(state.next_agent)), texts)
     prompt = prompts.render(scene)
     said = _said(scene, prompt, state)
@@ -71,7 +71,7 @@ def _reply(state: State, texts: Mapping[str, str]) -> TurnReply:
     )
 
 
-def _said(scene: Scene, prompt: prompts.Prompt, state: State) -> str:
+def _said(scene: Scene, prompt: prompts.Prompt, state: RunState) -> str:
     messages = (Message("system", prompt.system), Message("user", prompt.user))
     turn = ScriptedTurn(ModelRequest(alias=_ALIAS, messages=messages, schema_name="turn"), state.run.seed)
     if scene.own is not None:

@@ -1,4 +1,4 @@
-"""What the measures of a locked folder come to at analysis: each by itself, so that one that fails costs no other."""
+"""Results of the measures of a locked folder at analysis; a failing measure does not affect the others."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
@@ -10,7 +10,7 @@ from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.agora.turn import TurnRecord
 
 from playmolt_agora.folder import measure_file as declaration
-from playmolt_agora.folder.measure_file import Declared
+from playmolt_agora.folder.measure_file import MeasureDeclaration
 from playmolt_agora.measures.data.tables import csv_text
 from playmolt_agora.measures.data.turns import table
 from playmolt_agora.own_measures.own import OwnResult
@@ -48,7 +48,7 @@ def _of(name: str, text: str, turns: Any) -> OwnResult:
     return OwnResult(name=name, rows=found.table.num_rows, table=found.table, declared=declared)
 
 
-def _written(declared: Declared, found: Any, out: Path) -> tuple[Path, Path]:
+def _written(declared: MeasureDeclaration, found: Any, out: Path) -> tuple[Path, Path]:
     comma, parquet = out / f"{declared.table}.csv", out / f"{declared.table}.parquet"
     comma.write_bytes(csv_text(found.to_pydict()).encode())
     with parquet.open("wb") as file:  # as with the packaged tables

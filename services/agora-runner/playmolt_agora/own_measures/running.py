@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 from playmolt_schemas.agora.plan import FaultCode
 
-from playmolt_agora.folder.measure_file import Declared, Kind
+from playmolt_agora.folder.measure_file import Kind, MeasureDeclaration
 
 ROWS_MOST: Final = 1_000_000
 START_SECONDS: Final = 60.0
@@ -23,7 +23,7 @@ _ENVIRONMENT: Final = {"POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1", "
 _SHOWN: Final = 500
 
 
-class Measured(msgspec.Struct, frozen=True, kw_only=True):
+class MeasureResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a measure came to: a table (Arrow), or a code with its detail."""
 
     table: Any = None
@@ -38,27 +38,27 @@ class _Head(msgspec.Struct, frozen=True):
     line: int | None = None
 
 
-def measured(declared: Declared, turns: Any, *, seconds: float | None = None) -> Measured:
+def measured(declared: MeasureDeclaration, turns: Any, *, seconds: float | None = None) -> MeasureResult:
     """Run a measure over an Arrow table of turns; `seconds` instead of those that it declares."""
     found = _Child(declared, turns).run(seconds or declared.seconds)
     if found.code is not None:
         return found
     reason = _unlike(declared, found.table)
     if reason is not None:
-        return Measured(code="measure_output", detail=reason)
-    return Measured(table=_laid_out(declared, found.table))
+        return MeasureResult(code="measure_output", detail=reason)
+    return MeasureResult(table=_laid_out(declared, found.table))
 
 
 class _Child:
     """One process, fed and read by threads, so that neither side waits for a full pipe."""
 
-    def __init__(self, declared: Declared, turns: Any) -> None:
+    def __init__(self, declared: MeasureDeclaration, turns: Any) -> None:
         self._declared, self._turns = declared, turns
         self._started, self._done = threading.Event(), threading.Event()
         self._said = b""
-        self._told = b""
+        self._output = b""
 
-    def run(self, seconds: float) -> Measured:
+    def run(self, seconds: float) -> MeasureResult:
         with tempfile.TemporaryDirectory(prefix="playmolt-measure-") as folder:
             process = subprocess.Popen(
                 [sys.executable, "-I", "-B", "-c", _program()], cwd=folder, env=_ENVIRONMENT,
@@ -81,27 +81,27 @@ class _Child:
                     if pipe is not None:
                         pipe.close()
 
-    def _waited(self, process: "subprocess.Popen[bytes]", seconds: float) -> Measured:
+    def _waited(self, process: "subprocess.Popen[bytes]", seconds: float) -> MeasureResult:
         if not self._started.wait(START_SECONDS):
-            return Measured(code="measure_failed", detail="its process did not begin in time")
+            return MeasureResult(code="measure_failed", detail="its process did not begin in time")
         if not self._done.wait(seconds):
-            return Measured(code="measure_timeout", detail=f"took more than {seconds:g} seconds")
+            return MeasureResult(code="measure_timeout", detail=f"took more than {seconds:g} seconds")
         process.wait()
         line, _, rest = self._said.partition(b"\n")
         if not line:
             return self._died(process.returncode)
         head = msgspec.json.decode(line, type=_Head)
         if head.code is not None:
-            return Measured(code=head.code, detail=head.detail, line=head.line)
-        return Measured(table=import_module("pyarrow").ipc.open_stream(rest).read_all())
+            return MeasureResult(code=head.code, detail=head.detail, line=head.line)
+        return MeasureResult(table=import_module("pyarrow").ipc.open_stream(rest).read_all())
 
-    def _died(self, status: int) -> Measured:
+    def _died(self, status: int) -> MeasureResult:
         """A process that ended without a word: native code does so where it gets no memory."""
-        told = self._told.decode(errors="replace").strip()[-_SHOWN:]
-        if "memory" in told.lower() or "alloc" in told.lower():
+        output = self._output.decode(errors="replace").strip()[-_SHOWN:]
+        if "memory" in output.lower() or "alloc" in output.lower():
             detail = f"took more than {self._declared.memory_mb} MB"
-            return Measured(code="measure_memory", detail=detail)
-        return Measured(code="measure_failed", detail=f"its process ended with status {status}. {told}".strip())
+            return MeasureResult(code="measure_memory", detail=detail)
+        return MeasureResult(code="measure_failed", detail=f"its process ended with status {status}. {output}".strip())
 
     def _feed(self, process: "subprocess.Popen[bytes]") -> None:
         pipe = process.stdin
@@ -131,7 +131,7 @@ class _Child:
 
     def _listen(self, process: "subprocess.Popen[bytes]") -> None:
         if process.stderr is not None:
-            self._told = process.stderr.read()[-4000:]
+            self._output = process.stderr.read()[-4000:]
 
 
 def _program() -> str:
@@ -140,7 +140,7 @@ def _program() -> str:
     return f"import sys, runpy; sys.path.insert(0, {beside}); runpy.run_path({child}, run_name='__main__')"
 
 
-def _unlike(declared: Declared, table: Any) -> str | None:
+def _unlike(declared: MeasureDeclaration, table: Any) -> str | None:
     """In what a table differs from what was declared."""
     if table.column_names != list(declared.columns):
         return f"gave the columns {', '.join(table.column_names)}; declared are {', '.join(declared.columns)}"
@@ -168,7 +168,7 @@ def _is_of(kind: Kind, found: Any) -> bool:
     return any(test(found) for test in tests[kind])
 
 
-def _laid_out(declared: Declared, table: Any) -> Any:
+def _laid_out(declared: MeasureDeclaration, table: Any) -> Any:
     """The table in its declared types, rows sorted by the keys, NaN as null."""
     arrow = import_module("pyarrow")
     compute = import_module("pyarrow.compute")

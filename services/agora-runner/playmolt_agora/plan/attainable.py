@@ -128,7 +128,7 @@ def _planned(test: str, found: Attainable, hypothesis: Hypothesis | None, *, exp
 
 
 def _corrected(found: Mapping[str, Attainable]) -> dict[str, float | None]:
-    """A model without both arms has no test of PCS and is no member of that family; H1 and H2 are always two."""
+    """A model without both arms has no PCS test and does not belong to that family; H1 and H2 are always two."""
     members = {test: each for test, each in found.items() if each.p is not None or families.family(test) == "H"}
     adjusted = families.corrected({test: None if each.p is None else float(each.p) for test, each in members.items()})
     return {test: adjusted.get(test) for test in found}

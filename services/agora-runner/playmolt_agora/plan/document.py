@@ -19,7 +19,7 @@ class Unreadable(ValueError):
 def load(text: str) -> Any:
     """Read a text into dicts, lists, texts, integers, booleans, None and Decimal. Raises Unreadable.
 
-    A key that stands twice, anchors and tags are refused: one reader would take the first value, the next the last.
+    Duplicate keys, anchors and tags are refused: one reader would take the first value, the next the last.
     """
     try:
         return json.loads(text, parse_float=_number, parse_constant=_constant, object_pairs_hook=_object)
@@ -63,7 +63,7 @@ def lines(text: str) -> dict[str, int]:
 
 
 def line_of(field: str, lines: Mapping[str, int]) -> int | None:
-    """The line of a field, or of the nearest one around it that stands in the text."""
+    """The line of a field, or of the nearest enclosing one in the text."""
     while field and field not in lines:
         field = field[: max(field.rfind("."), field.rfind("["), 0)]
     return lines.get(field)
@@ -95,14 +95,14 @@ def _number(text: str) -> Decimal | int:
 
 
 def _constant(name: str) -> Any:
-    raise Unreadable(f"{name} is no number that a plan may hold")
+    raise Unreadable(f"{name} is not a number that a plan may hold")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     read = dict(pairs)
     if len(read) < len(pairs):
         names = [name for name, _ in pairs]
-        raise Unreadable(f"{next(name for name in names if names.count(name) > 1)!r} stands twice in one object")
+        raise Unreadable(f"{next(name for name in names if names.count(name) > 1)!r} occurs twice in one object")
     return read
 
 
@@ -130,7 +130,7 @@ class _Loader(yaml.SafeLoader):
             if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:merge":
                 raise yaml.constructor.ConstructorError(None, None, "a name must be a plain text", key.start_mark)
             if key.value in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} stands twice", key.start_mark)
+                raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} occurs twice", key.start_mark)
             seen.add(key.value)
         return {str(key): value for key, value in super().construct_mapping(node, deep=deep).items()}
 
@@ -141,7 +141,7 @@ class _Loader(yaml.SafeLoader):
         except ArithmeticError:
             finite = False
         if not finite:
-            raise yaml.constructor.ConstructorError(None, None, f"{text} is no plain number", node.start_mark)
+            raise yaml.constructor.ConstructorError(None, None, f"{text} is not a plain number", node.start_mark)
         return _number(text)
 
     def text(self, node: yaml.ScalarNode) -> str:

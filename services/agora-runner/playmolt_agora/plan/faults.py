@@ -30,9 +30,9 @@ def faults_of(plan: Plan) -> Iterator[PlanFault]:
 
 def _name_faults(plan: Plan) -> Iterator[PlanFault]:
     if not trimmed(plan.name):
-        yield PlanFault("name", "must hold a character besides white space")
+        yield PlanFault("name", "must contain a character other than white space")
     if has_line_breaks_or_controls(plan.name):
-        yield PlanFault("name", "holds a control, line separator or bidi control character")
+        yield PlanFault("name", "contains a control, line separator or bidi control character")
     yield from _twice("models", plan.models)
     yield from _twice("languages", plan.languages)
 
@@ -62,7 +62,7 @@ def _phase_faults(plan: Plan) -> Iterator[PlanFault]:
     yield from _set_faults(plan)
     total = sum(_total(plan, phase) for phase in ARMS) + sum(_of_room(plan, room) for room in plan.rooms or ())
     if total > RUNS:
-        yield PlanFault("phases", f"come to {total} runs; an experiment has at most {RUNS}")
+        yield PlanFault("phases", f"add up to {total} runs; an experiment has at most {RUNS}")
 
 
 def _total(plan: Plan, phase: Arm) -> int:
@@ -99,10 +99,10 @@ def _hypothesis_faults(plan: Plan) -> Iterator[PlanFault]:
     known = plans.known_tests(plan)
     chosen = plans.hypotheses(plan)
     if any(not trimmed(claim) for claim in plans.claims(plan)):
-        yield PlanFault("hypotheses", "one names neither a test nor a claim")
+        yield PlanFault("hypotheses", "a hypothesis names neither a test nor a claim")
     for hypothesis in chosen:
         if hypothesis.test not in known:
-            message = f"{hypothesis.test} is no test; there are pcs, ri_star, {', '.join(known)}"
+            message = f"{hypothesis.test} is not a test; use pcs, ri_star, {', '.join(known)}"
             yield PlanFault("hypotheses", message, "unknown_test")
         if not 0 < float(hypothesis.alpha) < 1:
             yield PlanFault("hypotheses", f"{hypothesis.test}: alpha {hypothesis.alpha} must lie between 0 and 1")
@@ -115,7 +115,7 @@ def _sampling_faults(plan: Plan) -> Iterator[PlanFault]:
     for name, most in (("temperature", 2), ("top_p", 1)):
         value: str | None = getattr(plan.sampling, name)
         if value is not None and not (_DECIMAL.fullmatch(value) and float(value) <= most):
-            yield PlanFault(f"sampling.{name}", f"{value} is no decimal number from 0 to {most}")
+            yield PlanFault(f"sampling.{name}", f"{value} is not a decimal number from 0 to {most}")
     if not 1 <= plan.sampling.max_tokens <= _MOST_TOKENS:
         yield PlanFault("sampling.max_tokens", f"must be 1 to {_MOST_TOKENS}")
 
@@ -125,7 +125,7 @@ def _import_faults(plan: Plan) -> Iterator[PlanFault]:
     if not isinstance(found, Stage1Import):
         return
     if plans.phase_of(plan, "stage1"):
-        yield PlanFault("stage1_import", "stands instead of phases.stage1; leave one of them out")
+        yield PlanFault("stage1_import", "replaces phases.stage1; leave one of them out")
     for run in found.runs:
         if run.model not in plans.models(plan, "phase1"):
             yield PlanFault("stage1_import", f"{run.run}: {run.model} plays in no Phase 1 run of this plan")
@@ -133,7 +133,7 @@ def _import_faults(plan: Plan) -> Iterator[PlanFault]:
             yield PlanFault("stage1_import", stage1_import.empty(run.run, run.model, run.language))
     for (name, model, language), count in Counter((run.run, run.model, run.language) for run in found.runs).items():
         if count > 1:
-            yield PlanFault("stage1_import", f"{name}: stands {count} times for {model} in {language}")
+            yield PlanFault("stage1_import", f"{name}: occurs {count} times for {model} in {language}")
 
 
 def _adaptive_faults(plan: Plan) -> Iterator[PlanFault]:

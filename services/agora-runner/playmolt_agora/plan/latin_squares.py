@@ -146,7 +146,7 @@ def reasons_a(models: int, runs: int, pairs: Pairs = "neighbours") -> tuple[str,
     whole = len(offsets(models, pairs))
     if runs % whole:
         reasons.append(
-            f"{runs} runs are no multiple of {whole}: only whole squares give each persona each model equally often"
+            f"{runs} runs are not a multiple of {whole}: only whole squares give each persona each model equally often"
         )
     return tuple(reasons)
 
@@ -155,7 +155,7 @@ def reasons_b(runs: int) -> tuple[str, ...]:
     """Why a request of condition B cannot be balanced; nothing when it is."""
     if runs % len(PLACES) == 0:
         return ()
-    return (f"{runs} runs are no multiple of {len(PLACES)}: only then each model starts equally often in each place",)
+    return (f"{runs} runs are not a multiple of {len(PLACES)}: models do not start equally often in each place",)
 
 
 def margins_a(runs: Iterable[SquareRun]) -> Margins:

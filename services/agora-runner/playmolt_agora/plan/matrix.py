@@ -126,7 +126,7 @@ def spec(plan: Plan, experiment: str, cell: Cell, number: int) -> RunSpec:
 def _room_spec(
     plan: Plan, experiment: str, room: LockedRoom, cell: Cell, number: int, seats: tuple[Seat, ...]
 ) -> RunSpec:
-    """The specification of a room's run: all of its world stands in it."""
+    """The specification of a room's run: it contains the whole world."""
     return RunSpec(
         experiment=experiment,
         run=run_id(experiment, cell.name, number),

@@ -1,4 +1,4 @@
-"""What a plan comes to before anything runs: matrix, costs, squares, attainable p, warnings, and why it is refused."""
+"""Preview of a plan: matrix, costs, squares, attainable p, warnings, and reasons for refusal."""
 
 from collections.abc import Collection, Iterable, Iterator
 from decimal import Decimal
@@ -11,30 +11,30 @@ from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import FieldFault
 
 from playmolt_agora import budget
-from playmolt_agora.folder.reading import FolderReading
+from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.measures.data.arms import ARMS
 from playmolt_agora.plan import attainable, costs, latin_squares, matrix
 from playmolt_agora.plan import plan as plans
-from playmolt_agora.plan.reading import Reading
+from playmolt_agora.plan.reading import ParsedPlan
 from playmolt_agora.run import opening
 from playmolt_agora.scripted import residents
 from playmolt_agora.world import worlds
 
-_NO_FOLDER: Final = FolderReading()
+_NO_FOLDER: Final = PlanFolder()
 
 
 def preview(plan: Plan, catalogue: Catalogue, aliases: Collection[str] | None = None) -> Preview:
     """Work out a plan that reads without a fault."""
-    return examined(Reading(plan), catalogue, aliases)
+    return examined(ParsedPlan(plan), catalogue, aliases)
 
 
 def examined(
-    found: Reading,
+    found: ParsedPlan,
     catalogue: Catalogue,
     aliases: Collection[str] | None = None,
-    folder: FolderReading = _NO_FOLDER,
+    folder: PlanFolder = _NO_FOLDER,
 ) -> Preview:
-    """Work a plan out. `faults` names every reason why it would be refused; the rest is there all the same.
+    """Work a plan out. `faults` names every reason why it would be refused; the rest is filled in regardless.
 
     What follows from a field at fault is left out, no more. `catalogue` prices the models; `aliases` are the scripted
     models there are (those that come with the software). `folder` is what was made of the plan's folder.
@@ -42,7 +42,7 @@ def examined(
     plan = found.plan
     if plan is None:
         return _unknown(found.faults)
-    spoilt = Spoilt(found.faults)
+    spoilt = InvalidParts(found.faults)
     sized = not spoilt.any("models", "languages", "phases")
     projection = costs.project(plan, catalogue, folder.rooms) if sized and not spoilt.any("sampling", "reask") else None
     squared = () if spoilt.any(*_PHASE2) else latin_squares.squares(plan)
@@ -83,11 +83,11 @@ _PHASE2: Final = ("models", "languages", "phases.phase2", "pairs", "shuffle_labe
 _PCS: Final = ("models", "languages", "phases.stage1", "phases.phase1", "stage1_import")
 
 
-class Spoilt:
+class InvalidParts:
     """Which parts of a plan have a fault, so that nothing can be made of them."""
 
     def __init__(self, faults: Iterable[PlanFault]) -> None:
-        # A field or a test that nobody knows takes nothing from the others.
+        # An unknown field or test does not affect the others.
         self._fields = {fault.field for fault in faults if fault.code not in ("unknown_field", "unknown_test")}
 
     def any(self, *parts: str) -> bool:
@@ -95,7 +95,7 @@ class Spoilt:
         return any(_within(field, part) or _within(part, field) for field in self._fields for part in parts)
 
 
-def _placed(found: Reading, faults: Iterable[PlanFault]) -> Iterator[PlanFault]:
+def _placed(found: ParsedPlan, faults: Iterable[PlanFault]) -> Iterator[PlanFault]:
     """Faults of the folder name their file and line; those of the plan get theirs here."""
     for fault in faults:
         yield fault if fault.file else found.placed((fault,))[0]
@@ -113,7 +113,7 @@ def _unknown(faults: tuple[PlanFault, ...]) -> Preview:
     )  # fmt: skip
 
 
-def _tests(plan: Plan, spoilt: Spoilt) -> tuple[PlannedTest, ...]:
+def _tests(plan: Plan, spoilt: InvalidParts) -> tuple[PlannedTest, ...]:
     """The tests whose arms are without a fault, with their power."""
     found = attainable.tests(plan)
     kept = tuple(test for test in found if not spoilt.any(*(_PCS if test.family == "pcs" else _PHASE2)))
@@ -143,15 +143,15 @@ def _square_faults(squared: tuple[Square, ...]) -> Iterator[PlanFault]:
             yield PlanFault("phases.phase2", message, "unbalanced")
 
 
-def _opening_faults(plan: Plan, folder: FolderReading) -> Iterator[PlanFault]:
-    """What would keep a run from being opened, once for each phase: nobody could mend it once it is preregistered."""
-    told: set[tuple[str, FieldFault]] = set()
+def _opening_faults(plan: Plan, folder: PlanFolder) -> Iterator[PlanFault]:
+    """What would prevent a run from opening, once per phase: it could not be fixed after preregistration."""
+    seen: set[tuple[str, FieldFault]] = set()
     names = [room.name for room in plan.rooms or ()]
     for spec in matrix.specs(plan, "", folder.rooms):
         place = f"rooms[{names.index(spec.phase)}]" if spec.phase in names else f"phases.{spec.phase}"
         for fault in opening.faults(spec):
-            if (place, fault) not in told:
-                told.add((place, fault))
+            if (place, fault) not in seen:
+                seen.add((place, fault))
                 yield PlanFault(place, f"{fault.field} {fault.message}")
 
 
@@ -161,13 +161,13 @@ def _model_faults(plan: Plan, catalogue: Catalogue, aliases: Collection[str]) ->
         entry = catalogue.models.get(model)
         if entry is None and not (is_scripted(model) and model in aliases):
             known = ", ".join([*catalogue.models, *sorted(aliases)])
-            yield PlanFault("models", f"{model} is no model here; there are {known}", "unknown_model")
+            yield PlanFault("models", f"{model} is not in the catalogue; it has {known}", "unknown_model")
         elif money and not budget.prices_of(model, entry).known:
             message = f"{model} has no price: give it input_price and output_price, or limit tokens or calls"
             yield PlanFault("budget.money", message, "no_price")
         longest = entry.reply_tokens if entry else None
         if longest is not None and plan.sampling.max_tokens > longest:
-            yield PlanFault("sampling.max_tokens", f"{model} gives replies of at most {longest} tokens")
+            yield PlanFault("sampling.max_tokens", f"{model} replies with at most {longest} tokens")
 
 
 def _effect_faults(plan: Plan) -> Iterator[PlanFault]:

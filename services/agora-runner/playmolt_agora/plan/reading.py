@@ -18,13 +18,13 @@ from playmolt_agora.plan.plan import known_tests
 _PLANS: Final = files("playmolt_agora").joinpath("plans")
 
 
-class Reading(msgspec.Struct, frozen=True):
+class ParsedPlan(msgspec.Struct, frozen=True):
     """A plan as far as it reads; a field at fault has its default there. None where nothing can be worked out."""
 
     plan: Plan | None
     faults: tuple[PlanFault, ...] = ()
     lines: Mapping[str, int] = {}
-    """Where fields stand in the text."""
+    """The lines of fields in the text."""
 
     def placed(self, faults: Iterable[PlanFault]) -> tuple[PlanFault, ...]:
         return tuple(msgspec.structs.replace(fault, line=document.line_of(fault.field, self.lines)) for fault in faults)
@@ -34,7 +34,7 @@ def read(text: str, imported: Mapping[str, str] | None = None) -> Plan | Faults:
     """Read a plan from YAML or JSON; else give all its faults, each under the name of its field.
 
     `imported` is file name → text for the file that `stage1_import` may name. What is given holds no shorthand: short
-    names of hypotheses are written out, an imported file's counts stand in it.
+    names of hypotheses are written out, an imported file's counts are included.
     """
     return _sound(reading(text, imported))
 
@@ -44,7 +44,7 @@ def read_document(values: Any, imported: Mapping[str, str] | None = None) -> Pla
     return _sound(reading(values, imported))
 
 
-def reading(body: Any, imported: Mapping[str, str] | None = None) -> Reading:
+def reading(body: Any, imported: Mapping[str, str] | None = None) -> ParsedPlan:
     """Read as much of a plan, a text or a parsed one, as there is, with every fault of it."""
     try:
         values = document.plain(_loaded(body) if isinstance(body, str) else body)
@@ -53,7 +53,7 @@ def reading(body: Any, imported: Mapping[str, str] | None = None) -> Reading:
     lines = document.lines(body) if isinstance(body, str) else {}
     plan, faults = structs.partly(Plan, values)
     if plan is None:
-        return Reading(None, Reading(None, (), lines).placed(faults), lines)
+        return ParsedPlan(None, ParsedPlan(None, (), lines).placed(faults), lines)
     plan = msgspec.structs.replace(plan, hypotheses=tuple(_whole(plan)))
     if isinstance(plan.stage1_import, str):
         found = _imported(plan.stage1_import, imported or {})
@@ -67,10 +67,10 @@ def reading(body: Any, imported: Mapping[str, str] | None = None) -> Reading:
         if fault.field not in wrong
         and (fault.field == "hypotheses" or not any(each.startswith(f"{fault.field}[") for each in wrong))
     ]
-    return Reading(plan, Reading(plan, (), lines).placed(faults), lines)
+    return ParsedPlan(plan, ParsedPlan(plan, (), lines).placed(faults), lines)
 
 
-def _sound(found: Reading) -> Plan | Faults:
+def _sound(found: ParsedPlan) -> Plan | Faults:
     return found.plan if found.plan is not None and not found.faults else found.faults
 
 
@@ -82,8 +82,8 @@ def _loaded(text: str) -> Any:
     return document.load(text)
 
 
-def _unreadable(message: str) -> Reading:
-    return Reading(None, (PlanFault("", message, "unreadable"),))
+def _unreadable(message: str) -> ParsedPlan:
+    return ParsedPlan(None, (PlanFault("", message, "unreadable"),))
 
 
 def text_of(values: Any) -> str:
@@ -142,6 +142,6 @@ def _hypothesis(entry: str | Hypothesis) -> Hypothesis:
 
 def _imported(name: str, imported: Mapping[str, str]) -> Stage1Import | tuple[PlanFault, ...]:
     if name not in imported:
-        message = f"there is no file {name}; it is looked for beside the plan, and a body takes {{file, runs}} instead"
+        message = f"the file {name} does not exist beside the plan; a request body takes {{file, runs}} instead"
         return (PlanFault("stage1_import", message, "missing_file"),)
     return stage1_import.read(name, imported[name])

@@ -90,7 +90,7 @@ def _fault(error: msgspec.ValidationError, path: str) -> PlanFault:
 
 
 def _code(message: str) -> FaultCode:
-    """msgspec tells of types as in `Expected int, got str`."""
+    """msgspec reports types as `Expected int, got str`."""
     if "unknown field" in message:
         return "unknown_field"
     return "wrong_type" if ", got" in message or "missing required" in message else "out_of_range"

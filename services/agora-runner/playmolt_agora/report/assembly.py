@@ -19,15 +19,15 @@ from playmolt_agora.experiment.views import cost_lines
 from playmolt_agora.measures.agreement import COLUMNS, kappa
 from playmolt_agora.measures.analysis import Analysis, provenance_of
 from playmolt_agora.measures.data.results import Result, table
-from playmolt_agora.measures.gini import Logged
+from playmolt_agora.measures.gini import LoggedGini
 from playmolt_agora.report.study import (
-    Deviation,
+    DeviationNote,
     JudgeNote,
     Links,
     PlannedTest,
     Registered,
     RunNote,
-    Study,
+    StudyData,
     StudyFault,
     Table,
 )
@@ -39,22 +39,22 @@ Runs = Mapping[str, Sequence[Record]]
 
 def study_of(
     experiment: Sequence[Record], runs: Runs, analysis: Analysis, *, made_at: str, links: Links | None = None
-) -> Study:
+) -> StudyData:
     """The study of an experiment, from all records of its stream and of its runs', in the order of versions.
 
     `analysis` is what the measures made of `turns_of(runs)` and `ginis(runs)`. Raises StudyFault for an experiment
     without its preregistration and for a stream that does not begin with its first event.
     """
-    told = list(_read(experiment, events.EVENTS))
-    preregistered = told[0] if told else None
+    recorded = list(_read(experiment, events.EVENTS))
+    preregistered = recorded[0] if recorded else None
     if not isinstance(preregistered, events.Preregistered):
-        raise StudyFault("the experiment's first event is not its lock: there is nothing to report")
-    notes = tuple(run_note(records, _spent(told, run)) for run, records in runs.items())
+        raise StudyFault("the experiment's first event is not its lock: nothing to report")
+    notes = tuple(run_note(records, _spent(recorded, run)) for run, records in runs.items())
     turns = turns_of(runs)
-    agreement = agreement_of(told, notes, turns, preregistered.seed)
+    agreement = agreement_of(recorded, notes, turns, preregistered.seed)
     forks = tuple(f"{note.run}: fork" for note in notes if note.parent is not None)
     imported = preregistered.plan.stage1_import
-    return Study(
+    return StudyData(
         experiment=experiment[0].stream,
         name=preregistered.name,
         made_at=made_at,
@@ -79,10 +79,10 @@ def study_of(
             "kappa": provenance_of(agreement, preregistered.seed, forks, event_ranges(runs)),
         },
         treasury=treasuries(runs),
-        deviations=_deviations(experiment, told),
-        prompt_cut=_prompt_cut(told),
-        looks=sum(isinstance(event, events.Looked | events.PcsSeen) for event in told),
-        judges=judges_of(told),
+        deviations=_deviations(experiment, recorded),
+        prompt_cut=_prompt_cut(recorded),
+        looks=sum(isinstance(event, events.Looked | events.PcsSeen) for event in recorded),
+        judges=judges_of(recorded),
         links=links or Links(),
         plan=msgspec.to_builtins(preregistered.plan),
     )
@@ -111,10 +111,10 @@ def costs_of(runs: Runs) -> Table:
     return {name: [line[name] for line in lines] for name in CostRow.__struct_fields__}
 
 
-def judges_of(told: Sequence[Event]) -> tuple[JudgeNote, ...]:
+def judges_of(recorded: Sequence[Event]) -> tuple[JudgeNote, ...]:
     """Every model that judged thoughts, with what it took."""
     found: dict[str, JudgeNote] = {}
-    for event in told:
+    for event in recorded:
         if isinstance(event, events.JudgingStarted):
             before = found.get(event.judge.alias, JudgeNote(alias=event.judge.alias, model=event.judge.model))
             found[before.alias] = msgspec.structs.replace(before, model=event.judge.model)
@@ -131,16 +131,16 @@ def judges_of(told: Sequence[Event]) -> tuple[JudgeNote, ...]:
 
 def judges_prompts(experiment: Sequence[Record]) -> set[str]:
     """The hashes of what judges were shown."""
-    told = _read(experiment, events.EVENTS, events.JudgeCoded.type)
-    return {event.prompt_hash for event in told if isinstance(event, events.JudgeCoded)}
+    recorded = _read(experiment, events.EVENTS, events.JudgeCoded.type)
+    return {event.prompt_hash for event in recorded if isinstance(event, events.JudgeCoded)}
 
 
 def agreement_of(
-    told: Sequence[Event], notes: Sequence[RunNote], turns: Sequence[TurnRecord], seed: str
+    recorded: Sequence[Event], notes: Sequence[RunNote], turns: Sequence[TurnRecord], seed: str
 ) -> list[Result]:
     """How far those who coded thoughts agree."""
     thinking = codable(turns, (note.run for note in notes if note.parent is not None))
-    return kappa(thinking, codings(told, thinking), seed)
+    return kappa(thinking, codings(recorded, thinking), seed)
 
 
 def runs_table(notes: Sequence[RunNote], turns: Sequence[TurnRecord]) -> Table:
@@ -168,11 +168,12 @@ def event_ranges(runs: Runs) -> dict[str, tuple[int, int]]:
     return {run: (records[0].version, records[-1].version) for run, records in runs.items() if records}
 
 
-def ginis(runs: Runs) -> tuple[Logged, ...]:
+def ginis(runs: Runs) -> tuple[LoggedGini, ...]:
     """The coefficients that the runs logged at the start of each epoch, for `measures.study`."""
     return tuple(
         msgspec.convert(
-            {"run": run, "epoch": event.turn, "kind": kind, "gini": float(value), "agents": len(event.order)}, Logged
+            {"run": run, "epoch": event.turn, "kind": kind, "gini": float(value), "agents": len(event.order)},
+            LoggedGini,
         )
         for run, records in runs.items()
         for event in _read(records, run_events.EVENTS, "epoch_started")
@@ -265,24 +266,24 @@ def _models(preregistered: events.Preregistered, turns: Sequence[TurnRecord]) ->
     )
 
 
-def _deviations(records: Sequence[Record], told: Sequence[Event]) -> tuple[Deviation, ...]:
-    noticed = _noticed(told)
+def _deviations(records: Sequence[Record], recorded: Sequence[Event]) -> tuple[DeviationNote, ...]:
+    noticed = _noticed(recorded)
     return tuple(
-        Deviation(
+        DeviationNote(
             at=record.at,
             version=record.version,
             text=f"{event.field}: {event.before} → {event.after} "
             f"({event.reason}{_times(event, noticed)}; by {event.by})",
         )
-        for record, event in zip(records, told, strict=True)
+        for record, event in zip(records, recorded, strict=True)
         if isinstance(event, events.Deviation)
     )
 
 
-def _noticed(told: Sequence[Event]) -> Sequence[Noticed]:
+def _noticed(recorded: Sequence[Event]) -> Sequence[Noticed]:
     """What every run had noticed of its models when it was last heard of."""
     newest = {
-        event.run: event.noticed for event in told if isinstance(event, events.RunProgressed | events.RunFinished)
+        event.run: event.noticed for event in recorded if isinstance(event, events.RunProgressed | events.RunFinished)
     }
     return tuple(newest.values())
 
@@ -295,18 +296,18 @@ def _times(event: events.Deviation, noticed: Sequence[Noticed]) -> str:
     return f", {count} {'reply' if count == 1 else 'replies'}"
 
 
-def _prompt_cut(told: Sequence[Event]) -> dict[str, int]:
+def _prompt_cut(recorded: Sequence[Event]) -> dict[str, int]:
     counted: Counter[str] = Counter()
-    for each in _noticed(told):
+    for each in _noticed(recorded):
         counted.update(each.prompt_cut)
     return dict(counted)
 
 
-def _spent(told: Sequence[Event], run: str) -> Spent | None:
+def _spent(recorded: Sequence[Event], run: str) -> Spent | None:
     """What a run took when it was last counted."""
     spent = [
         event.spent
-        for event in told
+        for event in recorded
         if isinstance(event, events.RunFinished | events.RunProgressed) and event.run == run
     ]
     return spent[-1] if spent else None
@@ -318,7 +319,7 @@ def _read(records: Sequence[Record], known: Mapping[tuple[str, int], type[Event]
             continue
         reader = known.get((record.type, record.schema_version))
         if reader is None:
-            raise StudyFault(f"{record.stream}, version {record.version}: {record.type} is no event that can be read")
+            raise StudyFault(f"{record.stream}, version {record.version}: {record.type} is not a known event")
         yield msgspec.json.decode(record.data, type=reader)
 
 

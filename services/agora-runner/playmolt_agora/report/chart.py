@@ -20,7 +20,7 @@ SHAPES: Final = ("circle", "square", "triangle", "diamond")
 
 
 class Style(msgspec.Struct, frozen=True):
-    """How a series is told from others: by colour, by dash and by mark."""
+    """What distinguishes a series: colour, dash and mark."""
 
     hue: str
     dash: str
@@ -78,7 +78,7 @@ def _px(value: float) -> str:
     return text.removesuffix(".0")
 
 
-class Drawing:
+class ChartCanvas:
     """An SVG picture that grows by marks; coordinates in pixels from the upper left."""
 
     def __init__(self, width: float, height: float) -> None:
@@ -180,7 +180,7 @@ class Panel:
     """A framed part of a drawing with an x and a y axis."""
 
     def __init__(
-        self, drawing: Drawing, left: float, top: float, width: float, height: float, *,
+        self, drawing: ChartCanvas, left: float, top: float, width: float, height: float, *,
         x: tuple[float, float], y: tuple[float, float],
     ) -> None:  # fmt: skip
         self.drawing = drawing
@@ -239,7 +239,7 @@ class Panel:
 
 
 def legend(
-    drawing: Drawing, x: float, y: float, entries: Sequence[tuple[str, Style]], *, lines: bool, right: float
+    drawing: ChartCanvas, x: float, y: float, entries: Sequence[tuple[str, Style]], *, lines: bool, right: float
 ) -> float:
     """Write what the series are, in rows up to `right`; gives the y below."""
     at = x

@@ -25,12 +25,12 @@ from playmolt_agora.bundle.seal import Contents, packed, seal
 from playmolt_agora.experiment import events as experiment_events
 from playmolt_agora.measures.analysis import study as measured
 from playmolt_agora.own_measures import results
-from playmolt_agora.own_measures.own import Own
+from playmolt_agora.own_measures.own import OwnContent
 from playmolt_agora.plan import stage1_import
 from playmolt_agora.report import assembly, page
 from playmolt_agora.report.gallery import gallery
 from playmolt_agora.report.printing import files as printing
-from playmolt_agora.report.study import Links, Study
+from playmolt_agora.report.study import Links, StudyData
 from playmolt_agora.report.study_files import BUNDLE, REPORT, STUDY
 from playmolt_agora.report.tables_io import write_tables
 
@@ -38,10 +38,10 @@ _PROMPTS_AT_ONCE: Final = 500
 
 
 class UnknownExperiment(LookupError):
-    """There is no such experiment in this log."""
+    """The log does not contain this experiment."""
 
 
-class Gathered(msgspec.Struct, frozen=True):
+class StudyRecords(msgspec.Struct, frozen=True):
     """All records of an experiment and of its runs that were opened, as of one reading of each stream."""
 
     experiment: Sequence[Record]
@@ -52,11 +52,11 @@ class Gathered(msgspec.Struct, frozen=True):
         return msgspec.json.decode(self.experiment[0].data, type=experiment_events.Preregistered)
 
 
-async def gather(log: EventLog, experiment: str) -> Gathered:
+async def gather(log: EventLog, experiment: str) -> StudyRecords:
     """Read an experiment and its runs. Raises UnknownExperiment and LogUnavailable."""
     stored = await log.load(experiment)
     if stored is None or stored.records[0].type != experiment_events.Preregistered.type:
-        raise UnknownExperiment(f"there is no experiment {experiment} in this log")
+        raise UnknownExperiment(f"experiment {experiment} does not exist in this log")
     opened = dict.fromkeys(
         msgspec.json.decode(record.data)["run"] for record in stored.records if record.type == "run_opened"
     )
@@ -65,10 +65,10 @@ async def gather(log: EventLog, experiment: str) -> Gathered:
         found = await log.load(run)
         if found is not None:
             runs[run] = found.records
-    return Gathered(stored.records, runs)
+    return StudyRecords(stored.records, runs)
 
 
-async def folder_texts(gathered: Gathered, blobs: PgBlobs) -> dict[str, str]:
+async def folder_texts(gathered: StudyRecords, blobs: PgBlobs) -> dict[str, str]:
     """The locked files of the plan's folder, path → text. Raises LogUnavailable."""
     folder = gathered.preregistered.folder
     if not folder:
@@ -77,7 +77,7 @@ async def folder_texts(gathered: Gathered, blobs: PgBlobs) -> dict[str, str]:
     return {file.path: found[file.sha256] for file in folder.files if file.sha256 in found}
 
 
-def analysed(gathered: Gathered, links: Links | None = None, texts: Mapping[str, str] | None = None) -> Study:
+def analysed(gathered: StudyRecords, links: Links | None = None, texts: Mapping[str, str] | None = None) -> StudyData:
     """Measure the turns, by the plan's own measures, too; takes seconds of the processor.
 
     `texts` are those of the locked folder.
@@ -96,11 +96,11 @@ def analysed(gathered: Gathered, links: Links | None = None, texts: Mapping[str,
     return msgspec.structs.replace(found, own=_own(gathered, texts or {}, turns))
 
 
-def _own(gathered: Gathered, texts: Mapping[str, str], turns: Sequence[TurnRecord]) -> Own | None:
+def _own(gathered: StudyRecords, texts: Mapping[str, str], turns: Sequence[TurnRecord]) -> OwnContent | None:
     preregistered = gathered.preregistered
     if not preregistered.folder:
         return None
-    return Own(
+    return OwnContent(
         folder=preregistered.folder,
         rooms=preregistered.rooms,
         texts=texts,
@@ -108,7 +108,7 @@ def _own(gathered: Gathered, texts: Mapping[str, str], turns: Sequence[TurnRecor
     )
 
 
-def write(study: Study, out: Path, *, printed: bool = False) -> tuple[Path, ...]:
+def write(study: StudyData, out: Path, *, printed: bool = False) -> tuple[Path, ...]:
     """Write turns.jsonl, every table as CSV and Parquet, figures, study.json and report.html into a folder.
 
     With `printed` figures are written as PDF and PNG, too: that takes half a second each.
@@ -122,7 +122,7 @@ def write(study: Study, out: Path, *, printed: bool = False) -> tuple[Path, ...]
     return (*files, *own, *printing.write(study, gallery(study), out, printed=printed), described, report)
 
 
-async def export(gathered: Gathered, blobs: PgBlobs, out: Path) -> str:
+async def export(gathered: StudyRecords, blobs: PgBlobs, out: Path) -> str:
     """Write a sealed bundle into a folder; gives the hash of its manifest. Raises Unsealable and LogUnavailable."""
     texts = await folder_texts(gathered, blobs)
     study = await asyncio.to_thread(analysed, gathered, Links(place="bundle"), texts)

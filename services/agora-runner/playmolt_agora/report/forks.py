@@ -11,7 +11,7 @@ from playmolt_agora.measures import drift
 from playmolt_agora.measures.data.arms import is_valid
 from playmolt_agora.measures.data.definitions import SMOOTHING
 from playmolt_agora.measures.divergence import count_jsd
-from playmolt_agora.report.study import RunNote, Study
+from playmolt_agora.report.study import RunNote, StudyData
 
 
 class Fork(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ class Fork(msgspec.Struct, frozen=True, kw_only=True):
     money: str | None
 
 
-def forks(study: Study) -> tuple[Fork, ...]:
+def forks(study: StudyData) -> tuple[Fork, ...]:
     """The forks of a study whose parent is in it, too."""
     by_run: dict[str, list[TurnRecord]] = {}
     for turn in study.turns:
@@ -43,7 +43,7 @@ def forks(study: Study) -> tuple[Fork, ...]:
 
 def _fork(run: RunNote, parent: Sequence[TurnRecord], child: Sequence[TurnRecord]) -> Fork:
     if run.parent is None:
-        raise ValueError(f"{run.run} is no fork")
+        raise ValueError(f"{run.run} is not a fork")
     before = {(turn.turn, turn.agent): turn for turn in parent}
     ordered = sorted(child, key=lambda turn: (turn.turn, turn.order))
     pairs = ((before[turn.turn, turn.agent], turn) for turn in ordered if (turn.turn, turn.agent) in before)

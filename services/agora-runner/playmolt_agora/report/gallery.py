@@ -1,11 +1,11 @@
 """All figures that a study has the data for, by name: for the page, and as files of a bundle."""
 
 from playmolt_agora.report.plots import contrasts, counts, drift, pcs, ritual, society, time
-from playmolt_agora.report.plots.figure import Figure
-from playmolt_agora.report.study import Study, has_pcs, rows
+from playmolt_agora.report.plots.figure import Plot
+from playmolt_agora.report.study import StudyData, has_pcs, rows
 
 
-def gallery(study: Study) -> dict[str, Figure]:
+def gallery(study: StudyData) -> dict[str, Plot]:
     """Draw what can be drawn, in the order of the page."""
     makers = (
         (pcs.estimate_figure, has_pcs(study)),

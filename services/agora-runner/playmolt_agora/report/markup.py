@@ -53,7 +53,7 @@ def table(caption: str, columns: Sequence[str], lines: Iterable[Sequence[object]
 
 
 def _kind(cells: Sequence[str]) -> str:
-    """Numbers stand under each other; short words stay on one line."""
+    """Numbers are aligned; short words stay on one line."""
     if any(_NUMBER.fullmatch(cell) for cell in cells) and all(
         cell == NULL or _NUMBER.fullmatch(cell) for cell in cells
     ):
@@ -62,7 +62,7 @@ def _kind(cells: Sequence[str]) -> str:
 
 
 def worded(text: str) -> str:
-    """A sentence, escaped; what stands between backticks is code."""
+    """A sentence, escaped; text between backticks is code."""
     return _CODE.sub(r"<code>\1</code>", escaped(text))
 
 

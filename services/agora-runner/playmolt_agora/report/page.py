@@ -7,12 +7,12 @@ from playmolt_agora.report import markup, prose, provenance
 from playmolt_agora.report.chapters import confirmatory, exploratory, own
 from playmolt_agora.report.gallery import gallery
 from playmolt_agora.report.sections import Section
-from playmolt_agora.report.study import Study, has_stage1, rows
+from playmolt_agora.report.study import StudyData, has_stage1, rows
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
-def render(study: Study) -> str:
+def render(study: StudyData) -> str:
     """Equal studies give equal bytes; StudyFault when a table's columns differ in length."""
     drawn = gallery(study)
     confirming = (confirmatory.registration(study), confirmatory.results(study, drawn), confirmatory.exclusions(study))
@@ -43,7 +43,7 @@ def render(study: Study) -> str:
     )
 
 
-def _header(study: Study) -> str:
+def _header(study: StudyData) -> str:
     kind = "confirmatory and exploratory" if confirmatory.is_confirmatory(study) else "exploratory"
     turns = provenance.counted(len(study.turns), "turn")
     runs = provenance.counted(len(study.runs), "run")
@@ -56,7 +56,7 @@ def _header(study: Study) -> str:
     )
 
 
-def _scripted(study: Study) -> str:
+def _scripted(study: StudyData) -> str:
     marked = sum(run.scripted for run in study.runs)
     if not marked:
         return ""
@@ -80,7 +80,7 @@ def _section(section: Section, kind: str) -> str:
     )
 
 
-def _sources(study: Study) -> Section:
+def _sources(study: StudyData) -> Section:
     models = markup.table(
         "Models and prices (per million tokens)",
         ("alias", "model asked", "models that answered", "input price", "output price", "scripted"),

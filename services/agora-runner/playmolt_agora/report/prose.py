@@ -3,7 +3,7 @@
 from typing import Final
 
 STAGE1: Final = "Stage 1 = re-implementation `{stage1}`; comparisons are within this implementation."
-STAGE1_IMPORT: Final = "Stage 1 counts were imported from {file}; no Stage 1 run of this experiment stands behind them."
+STAGE1_IMPORT: Final = "Stage 1 counts were imported from {file}; this experiment has no Stage 1 runs."
 NO_PCS: Final = (
     "PCS compares Stage 1 with Phase 1 of the same model in the same language. No model has turns of both here, so "
     "there is none."
@@ -47,7 +47,7 @@ HOLM: Final = (
     "n counts runs."
 )
 DEFINITIONS_CHANGED: Final = (
-    "The definitions of the measures are not those that were locked. This is a deviation, whoever made it: read the"
+    "The definitions of the measures are not those that were locked. This is a deviation: read the"
     " differences before the results."
 )
 PROMPTS_CUT: Final = (
@@ -57,12 +57,10 @@ PROMPTS_CUT: Final = (
 NO_DEVIATION: Final = "No deviation: nothing was changed after the lock."
 NO_EXCLUSION: Final = "No (run, model) had more than 20 % failed turns; nothing was excluded."
 EXCLUSIONS: Final = (
-    "A (run, model) with more than 20 % failed turns leaves the confirmatory set. Both versions stand side by side:"
-    " with the exclusions (the registered analysis), and with nobody excluded."
+    "A (run, model) with more than 20 % failed turns leaves the confirmatory set. Both versions are shown side by side:"
+    " with the exclusions (the registered analysis), and without."
 )
-NULLS: Final = (
-    "A dash (–) stands for null: the denominator is empty. Logarithms are to base 2. “en” English, “ko” Korean."
-)
+NULLS: Final = "A dash (–) means null: the denominator is empty. Logarithms are to base 2. “en” English, “ko” Korean."
 INDICATIVE: Final = (
     "An interval marked indicative comes from an arm with three runs or fewer; all leave-one-run-out values are "
     "printed."
@@ -73,7 +71,7 @@ TURN_RULE: Final = (
     "turns: seed events are to be considered when it is above .80 in at least half of the pilot runs. A person decides."
 )
 STRONG: Final = (
-    "The strongly instructed personas (Archivist, Observer) stand apart, since their texts constrain them most."
+    "The strongly instructed personas (Archivist, Observer) are shown separately: their texts constrain them most."
 )
 TWO_CODES: Final = (
     "Two codes are computed and never mixed: fn_class, what an act is for (A instrumental, B communicative, C "
@@ -98,21 +96,21 @@ CAPTIONS: Final = {
     ),
     "occupancy": ("Shares of agent-turns by the place before acting; the alleys are read as one. All models together."),
     "pcs": (
-        "Dot: PCS. Line: 95 % interval (jackknife over runs, t quantiles; none below three runs an arm); it is no test "
-        "of PCS = 0, since PCS cannot be negative. Wide bar: range when one run is left out. Coloured strokes: the "
-        "floors, what PCS is when nothing differs: at these very sizes (floor_null), and if turns were independent "
-        "(floor_iid). floor_stage1 and floor_phase1 in the table tell how much single runs of an arm differ; they are "
-        "no floors. A hollow dot marks an interval that is only indicative (an arm has three runs or fewer)."
+        "Dot: PCS. Line: 95 % interval (jackknife over runs, t quantiles; none below three runs an arm); it is not a "
+        "test of PCS = 0, since PCS cannot be negative. Wide bar: range when one run is left out. Coloured strokes: "
+        "the floors, what PCS is when nothing differs: at these very sizes (floor_null), and if turns were independent "
+        "(floor_iid). floor_stage1 and floor_phase1 in the table show how much single runs of an arm differ; they are "
+        "not floors. A hollow dot marks an interval that is only indicative (an arm has three runs or fewer)."
     ),
     "pcs-parts": (
         "Each action's part of PCS; the parts sum to PCS. Line: 95 % interval of the sum. Strokes: the floors, in "
         "the colours of the figure before."
     ),
     "ri-star": (
-        "RI* = rituals per valid turn (successful acts of class A instrumental that changed nobody's energy or "
+        "RI* = rituals per valid turn (successful acts of class A instrumental that changed no agent's energy or "
         "influence), Phase 2. One mark a run, colour and shape by set, a stroke for the mean. The strongly "
-        "instructed personas stand apart on the right. The index ri_seed is 1 by construction in Phase 2 and is not"
-        " drawn."
+        "instructed personas are shown separately on the right. The index ri_seed is 1 by construction in Phase 2 and "
+        "is not drawn."
     ),
     "drift": (
         "Left: divergence from the first window (thin: runs, thick: mean) over the band of what a random order of "
@@ -127,7 +125,7 @@ CAPTIONS: Final = {
     ),
     "network": (
         "Successful {action}s between agents, summed over the runs of a phase and language. Width: how often; a "
-        "line leaves its sender and bends to the left of its way, so that both directions can be told apart; size "
+        "line leaves its sender and bends to the left of its way, to separate the two directions; size "
         "of a dot: how often an agent was the target."
     ),
     "gini": (
@@ -141,7 +139,7 @@ CAPTIONS: Final = {
     ),
     "parse-codes": (
         "Shares of all turns. The four shades of blue acted; parse_error, invalid_action, timeout, refusal and cut did "
-        "nothing, were seen by nobody, and are never counted as idle."
+        "nothing, were seen by no agent, and are never counted as idle."
     ),
     "dissoc": (
         "The code dissoc compares what a thought names with what was done; coherence = C / (A + C). It is not the "
@@ -154,7 +152,7 @@ CAPTIONS: Final = {
     ),
     "pcs-models": (
         "Differences of PCS between two models in one language, with 95 % intervals and p from the jackknife over the "
-        "runs of both cells; p by Holm over the pairs stands in the numbers."
+        "runs of both cells; the numbers give p by Holm over the pairs."
     ),
     "contrast-shares": (
         "Differences of the shares of actions: Korean less English, and with a persona less without. Lines: 95 % "

@@ -7,10 +7,10 @@ import msgspec
 from playmolt_schemas.agora.turn import ACTIONS
 
 from playmolt_agora.report.markup import escaped, folded
-from playmolt_agora.report.study import Links, RunNote, Study, rows
+from playmolt_agora.report.study import Links, RunNote, StudyData, rows
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True):
+class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     """What a figure was computed from: which measure in which version, further facts by name, and its runs."""
 
     measure: str
@@ -31,7 +31,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
         return "all" if marked == len(self.runs) else "some"
 
 
-def source(study: Study, measure: str, runs: Iterable[RunNote], table: str = "", **facts: str) -> Source:
+def source(study: StudyData, measure: str, runs: Iterable[RunNote], table: str = "", **facts: str) -> Provenance:
     """The source of a figure of this study.
 
     `runs` are those that it shows; where `table` has a provenance, that says which of them it was computed from, and
@@ -42,7 +42,7 @@ def source(study: Study, measure: str, runs: Iterable[RunNote], table: str = "",
     if stored:
         named = {run for row in stored for run in row["runs"]}
         kept = tuple(run for run in kept if run.run in named)
-    return Source(measure=measure, version=study.definitions, runs=kept, facts={**_stored(stored), **facts})
+    return Provenance(measure=measure, version=study.definitions, runs=kept, facts={**_stored(stored), **facts})
 
 
 def _stored(stored: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -57,7 +57,7 @@ def _distinct(stored: Sequence[Mapping[str, Any]], column: str) -> str:
     return ", ".join(sorted({f"{row[column]}" for row in stored if row[column] is not None}))
 
 
-def source_markup(origin: Source, links: Links) -> str:
+def source_markup(origin: Provenance, links: Links) -> str:
     """The line under a figure, and folded in it the runs with links to their events."""
     if not origin.runs:
         return '<p class="source">Source: no run.</p>'

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from playmolt_agora.report import markup, provenance
-from playmolt_agora.report.plots.figure import Figure
-from playmolt_agora.report.study import Study
+from playmolt_agora.report.plots.figure import Plot
+from playmolt_agora.report.study import StudyData
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -18,7 +18,7 @@ class Section(msgspec.Struct, frozen=True):
     body: str
 
 
-def _figure(study: Study, figure: Figure) -> str:
+def _figure(study: StudyData, figure: Plot) -> str:
     """A figure with its caption, its source, and the numbers behind it folded away."""
     origin = provenance.source(study, figure.measure, figure.runs, figure.table, seed=study.seed)
     data = ""
@@ -35,7 +35,7 @@ def _figure(study: Study, figure: Figure) -> str:
     )
 
 
-def figures_markup(study: Study, drawn: Mapping[str, Figure], *names: str) -> str:
+def figures_markup(study: StudyData, drawn: Mapping[str, Plot], *names: str) -> str:
     """The named figures, as far as there were data for them."""
     return "".join(_figure(study, drawn[name]) for name in names if name in drawn)
 

@@ -8,7 +8,7 @@ from playmolt_schemas.agora.plan import Spent
 from playmolt_schemas.agora.turn import Language, Parent, TurnRecord
 
 from playmolt_agora.bundle.seal import ModelNote
-from playmolt_agora.own_measures.own import Own
+from playmolt_agora.own_measures.own import OwnContent
 
 Table = Mapping[str, Sequence[Any]]
 """Ordered columns; all of one length. Null is None."""
@@ -60,7 +60,7 @@ class PlannedTest(msgspec.Struct, frozen=True, kw_only=True):
     p_min: str | None = None
 
 
-class Deviation(msgspec.Struct, frozen=True, kw_only=True):
+class DeviationNote(msgspec.Struct, frozen=True, kw_only=True):
     """A change after the preregistration."""
 
     at: str
@@ -107,11 +107,11 @@ class Links(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.base}/api/agora/runs/{run}/events?after={max(0, version - 1)}"
 
 
-class Study(msgspec.Struct, frozen=True, kw_only=True):
+class StudyData(msgspec.Struct, frozen=True, kw_only=True):
     """One experiment, ready to be reported.
 
     `tables` are those of measures.md section 11 with the registered exclusions; `unexcluded` those of the confirmatory
-    set with nobody excluded, as `unexcluded_NAME`, and empty where nobody was. `further` are the results that are shown
+    set without exclusions, as `unexcluded_NAME`, empty if there were none. `further` are the results that are shown
     beside them, and `provenance` a table parallel to each, as `measures.analysis` names them. `treasury` has the
     columns run, epoch, treasury.
     """
@@ -132,13 +132,13 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     further: Mapping[str, Table] = {}
     provenance: Mapping[str, Table] = {}
     treasury: Table | None = None
-    deviations: tuple[Deviation, ...] = ()
+    deviations: tuple[DeviationNote, ...] = ()
     prompt_cut: Mapping[str, int] = {}
     looks: int = 0
     judges: tuple[JudgeNote, ...] = ()
     links: Links = Links()
     plan: Mapping[str, Any] = {}
-    own: Own | None = None
+    own: OwnContent | None = None
     """What came with the plan, where it has a folder."""
 
     @property
@@ -158,18 +158,18 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-def _declared(own: Own | None) -> dict[str, Any]:
+def _declared(own: OwnContent | None) -> dict[str, Any]:
     """Keys and labels of the tables of one's own, for readers of the tables."""
     held = [each.declared for each in own.measures if each.declared and each.table is not None] if own else []
     return {each.table: {"keys": each.keys, "labels": each.labels} for each in held}
 
 
-def has_stage1(study: Study) -> bool:
+def has_stage1(study: StudyData) -> bool:
     """Whether anything rests on Stage 1, played or imported."""
     return study.stage1_import is not None or any(run.phase == "stage1" for run in study.runs)
 
 
-def has_pcs(study: Study) -> bool:
+def has_pcs(study: StudyData) -> bool:
     """Whether any model has both arms of PCS."""
     return any(row["pcs"] is not None for row in rows(study.tables.get("pcs")))
 

@@ -57,13 +57,13 @@ def turn_line(turn: TurnRecord) -> bytes:
 
 def _check(name: str, table: Table) -> None:
     if not name.isidentifier():
-        raise StudyFault(f"{name!r} is no name for a table: it becomes a file's name")
+        raise StudyFault(f"{name!r} is not a valid table name: it becomes a file name")
     lengths = {column: len(values) for column, values in table.items()}
     if len(set(lengths.values())) > 1:
         raise StudyFault(f"table {name}: columns of different length: {lengths}")
     for column, values in table.items():
         if any(isinstance(value, float) and not math.isfinite(value) for value in values):
-            raise StudyFault(f"table {name}, column {column}: a number that is not finite; null is written as None")
+            raise StudyFault(f"table {name}, column {column}: a number is not finite; write null as None")
 
 
 def _write_turns(turns: Iterable[TurnRecord], path: Path) -> Path:

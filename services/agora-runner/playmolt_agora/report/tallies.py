@@ -15,7 +15,7 @@ of its table."""
 
 
 class Mix(msgspec.Struct, frozen=True):
-    """Shares by piece of time: `counts[bin][name]`, with the turns it stands for."""
+    """Shares by piece of time: `counts[bin][name]`, with the turns it counts."""
 
     counts: tuple[Mapping[str, int], ...]
 

@@ -24,7 +24,7 @@ def forked(parent: RunSpec, run: str, version: int, change: str) -> RunSpec:
     kind, equals, value = change.partition("=")
     make = _CHANGES.get(kind)
     if not equals or not value or make is None:
-        raise InvalidChange(f"{change[:80]!r} is no change; there are {CHANGES}")
+        raise InvalidChange(f"{change[:80]!r} is not a change; use one of {CHANGES}")
     seats = make(parent, value)
     return replace(
         parent,
@@ -58,7 +58,9 @@ def _persona(parent: RunSpec, value: str) -> tuple[Seat, ...]:
     agent, _, name = value.partition(":")
     persona = next((known for known in _PERSONAS if known == name), None)
     if persona is None and name != "none":
-        raise InvalidChange(f"{name[:40]!r} is no persona; there are {', '.join(_PERSONAS)}, none, as in AGENT:PERSONA")
+        raise InvalidChange(
+            f"{name[:40]!r} is not a persona; there are {', '.join(_PERSONAS)}, none, as in AGENT:PERSONA"
+        )
     return _changed(parent, agent, lambda seat: replace(seat, persona=persona))
 
 

@@ -13,14 +13,14 @@ from playmolt_agora import budget
 LOST: Final = "lost"
 _REFUSED: Final = "rate_limited"
 _FAILED: Final = frozenset(("server_error", "connection", "timeout", "malformed", "rejected", LOST))
-_TOLD_ERRORS: Final = frozenset(("server_error", "rejected", _REFUSED))
+_REPORTED_ERRORS: Final = frozenset(("server_error", "rejected", _REFUSED))
 _ERRORS: Final = 400
 _UNSENT: Final = "ConnectError"
-"""How the client names that there was nobody to connect to."""
+"""The client's error when it could not connect."""
 
 
 def with_call(spent: Spent, call: dict[str, Any]) -> Spent:
-    """Add a call as it is stored. A 429 is none; lost ones count each, at a cost that nobody knows."""
+    """Add a call as it is stored. A 429 does not count; each lost call counts, at an unknown cost."""
     if not is_call(call):
         return replace(spent, refused_calls=spent.refused_calls + 1)
     usage = call.get("usage") or {}
@@ -40,7 +40,7 @@ def with_call(spent: Spent, call: dict[str, Any]) -> Spent:
 
 
 def cost_of(call: dict[str, Any]) -> str | None:
-    """What a call cost; None where nobody can tell. An error that was answered without usage cost nothing."""
+    """What a call cost; None if unknown. An error response without usage cost nothing."""
     if call.get("cost") is not None:
         return str(call["cost"])
     return "0" if not call.get("usage") and _took_nothing(call) else None
@@ -50,26 +50,26 @@ def held_by(call: dict[str, Any]) -> bool:
     """Whether a call may have cost its worst case: a reply was given, and not what it took."""
     answered = call.get("status") is not None and call["status"] < _ERRORS
     usage = call.get("usage") or {}
-    untold = usage.get("prompt_tokens") is None or usage.get("completion_tokens") is None
-    return answered and untold and cost_of(call) is None
+    unreported = usage.get("prompt_tokens") is None or usage.get("completion_tokens") is None
+    return answered and unreported and cost_of(call) is None
 
 
 def _took_nothing(call: dict[str, Any]) -> bool:
-    """An error, as a status or told in a 200, or nobody to connect to."""
+    """An error status, an error inside a 200, or a failed connection."""
     if call.get("status") is None:
         return call.get("outcome") == "connection" and _UNSENT in str(call.get("detail"))
-    return call["status"] >= _ERRORS or call.get("outcome") in _TOLD_ERRORS
+    return call["status"] >= _ERRORS or call.get("outcome") in _REPORTED_ERRORS
 
 
 def by_model(spent: Mapping[str, Spent], call: dict[str, Any]) -> dict[str, Spent]:
-    """Add a call to what its model took. A lost one names none where its process ended before it was told."""
+    """Add a call to what its model took. A lost call names no model if its process ended first."""
     alias = str(call.get("alias") or "")
     return {**spent, alias: with_call(spent.get(alias, Spent()), call)}
 
 
 def lost_call(lost: int, ask: int) -> dict[str, Any]:
     """Requests that went down with their process, as they are stored; `ask` is the question's place in the ladder."""
-    return {"outcome": LOST, "lost": lost, "ask": ask, "detail": "the process that asked ended before it could tell"}
+    return {"outcome": LOST, "lost": lost, "ask": ask, "detail": "the process ended before it recorded the reply"}
 
 
 def lost_of(calls: Iterable[dict[str, Any]]) -> int:

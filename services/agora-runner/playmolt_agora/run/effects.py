@@ -9,7 +9,7 @@ from playmolt_schemas.agora.feed import Outcome
 from playmolt_schemas.agora.turn import RunSpec
 from playmolt_schemas.canonical import digest
 
-from playmolt_agora.world.state import State
+from playmolt_agora.world.state import RunState
 
 TURN: Final = "agent_turn"
 RESUME: Final = "resume_run"
@@ -41,7 +41,7 @@ class RunReport(msgspec.Struct, frozen=True, gc=False):
 _KINDS: Final[dict[type, str]] = {AgentTurn: TURN, EndOfPause: RESUME, RunReport: REPORT}
 
 
-def effect(state: State) -> Effect | None:
+def effect(state: RunState) -> Effect | None:
     """All effects of a run go under one lease, so that one worker can take turn after turn."""
     identifier = effect_id(state)
     if identifier is None or state.due is None:
@@ -52,7 +52,7 @@ def effect(state: State) -> Effect | None:
     return Effect(id=identifier, kind=_KINDS[type(payload)], due=state.due, lease=state.game_id, payload=payload)
 
 
-def effect_id(state: State) -> str | None:
+def effect_id(state: RunState) -> str | None:
     """Name what the run waits for, paused or not: 32 hex digits, the same after a crash; None when for nothing."""
     if state.over:
         return None
@@ -62,12 +62,12 @@ def effect_id(state: State) -> str | None:
     return digest(["turn", state.game_id, state.turn, agent])[:32] if agent else None
 
 
-def outcome(state: State) -> Outcome:
+def outcome(state: RunState) -> Outcome:
     """How a run ends whose turns are all taken."""
     return "completed" if state.living else "died_out"
 
 
-def _payload(state: State) -> AgentTurn | EndOfPause | RunReport:
+def _payload(state: RunState) -> AgentTurn | EndOfPause | RunReport:
     if state.pause is not None:
         return EndOfPause(state.run.experiment, state.pause.until)
     if state.next_agent is not None:

@@ -32,10 +32,22 @@ from playmolt_agora.world.events import (
     WhisperLeaked,
 )
 from playmolt_agora.world.own_world import CONTEST
-from playmolt_agora.world.state import ACTS, Act, Agent, Billboard, Contestable, Owed, Pause, Stage, State, dying, shown
+from playmolt_agora.world.state import (
+    ACTS,
+    Act,
+    Agent,
+    Billboard,
+    Consequence,
+    Contestable,
+    Pause,
+    RunState,
+    Stage,
+    dying,
+    shown,
+)
 
 
-def evolve(state: State, event: Event, at: datetime) -> State:
+def evolve(state: RunState, event: Event, at: datetime) -> RunState:
     changes = _FOLDS[type(event)](state, event, at)
     witnessed = visibility.of(state, event)
     if witnessed:
@@ -47,8 +59,8 @@ def evolve(state: State, event: Event, at: datetime) -> State:
     return after if stage == after.stage else replace(after, stage=stage)
 
 
-def _stage(state: State) -> Stage:
-    """Where the epoch stands once what needs no event is passed over."""
+def _stage(state: RunState) -> Stage:
+    """The epoch's stage after skipping stages that need no event."""
     stage = state.stage
     if stage in ("morning", "evening") and dying(state) is not None:
         return stage
@@ -63,15 +75,15 @@ def _stage(state: State) -> Stage:
     return stage
 
 
-def _is_last(state: State) -> bool:
-    """Whether this turn was the last one: all are taken, nobody lives, or the world's end has come."""
+def _is_last(state: RunState) -> bool:
+    """Whether this turn was the last one: all are taken, no agent lives, or the world has ended."""
     own, living = state.rules.own, len(state.living)
     if not living or state.turn >= state.run.turns:
         return True
     return own is not UNSET and resources.exhausted(own, state.resources, living)
 
 
-def _opened(_: State, event: RunOpened, at: datetime) -> Changes:
+def _opened(_: RunState, event: RunOpened, at: datetime) -> Changes:
     rules = event.rules
     start = rules.energy.start * rules.unit
     own, influence = rules.own, rules.own.influence if rules.own else 0
@@ -96,7 +108,7 @@ def _opened(_: State, event: RunOpened, at: datetime) -> Changes:
     }
 
 
-def _epoch(state: State, event: EpochStarted, at: datetime) -> Changes:
+def _epoch(state: RunState, event: EpochStarted, at: datetime) -> Changes:
     return {
         "turn": event.turn,
         "order": event.order,
@@ -112,15 +124,15 @@ def _epoch(state: State, event: EpochStarted, at: datetime) -> Changes:
     }
 
 
-def _crisis(_: State, __: CrisisStarted, ___: datetime) -> Changes:
+def _crisis(_: RunState, __: CrisisStarted, ___: datetime) -> Changes:
     return {"stage": "morning"}
 
 
-def _called(_: State, __: CallMade, ___: datetime) -> Changes:
+def _called(_: RunState, __: CallMade, ___: datetime) -> Changes:
     return {}
 
 
-def _acted(state: State, event: AgentActed, at: datetime) -> Changes:
+def _acted(state: RunState, event: AgentActed, at: datetime) -> Changes:
     record = event.record
     agents = _affected(state.agents, record.effect_applied, record.effect_shadow)
     actor = agents[record.agent]
@@ -141,11 +153,11 @@ def _acted(state: State, event: AgentActed, at: datetime) -> Changes:
     return changes
 
 
-def _failed(state: State, event: TurnFailed, at: datetime) -> Changes:
+def _failed(state: RunState, event: TurnFailed, at: datetime) -> Changes:
     return _taken(state, event.record, at)
 
 
-def _taken(state: State, record: TurnRecord, at: datetime, *, private: bool = False) -> Changes:
+def _taken(state: RunState, record: TurnRecord, at: datetime, *, private: bool = False) -> Changes:
     valid = record.action is not None
     whispered = private or record.action == "whisper"
     act = Act(
@@ -167,7 +179,7 @@ def _taken(state: State, record: TurnRecord, at: datetime, *, private: bool = Fa
     }
 
 
-def _contestable(state: State, event: AgentActed) -> Changes:
+def _contestable(state: RunState, event: AgentActed) -> Changes:
     """A subsidy that may be contested, or one more who contests; tax and billboard are events of their own."""
     record = event.record
     if record.action == "grant_subsidy":
@@ -180,20 +192,20 @@ def _contestable(state: State, event: AgentActed) -> Changes:
     return {}
 
 
-def _held(state: State, effect: Effect) -> dict[str, int]:
+def _held(state: RunState, effect: Effect) -> dict[str, int]:
     return state.resources | {name: state.resources[name] + step for name, step in effect.resources.items()}
 
 
-def _owed(state: State, event: AgentActed) -> Owed | None:
+def _owed(state: RunState, event: AgentActed) -> Consequence | None:
     """What follows is kept in the state, so that a fork may branch off between an act and its consequence."""
     record, own = event.record, state.rules.own
     if event.heard_by and record.action == "whisper" and not (own and "whisper" in own.actions):
-        return Owed(kind="leak", agent=record.agent, target=str(record.target), heard_by=event.heard_by)
+        return Consequence(kind="leak", agent=record.agent, target=str(record.target), heard_by=event.heard_by)
     if record.success and record.action == "build_billboard":
         text = skills.text_of(record.target, record.content)
-        return Owed(kind="billboard", agent=record.agent, content=text or "")
+        return Consequence(kind="billboard", agent=record.agent, content=text or "")
     if record.success and record.action == "adjust_tax" and event.value is not None:
-        return Owed(kind="tax", agent=record.agent, value=event.value)
+        return Consequence(kind="tax", agent=record.agent, value=event.value)
     return None
 
 
@@ -216,11 +228,11 @@ def _affected(agents: Mapping[str, Agent], applied: Effect, shadow: Effect) -> d
     return after
 
 
-def _leaked(_: State, __: WhisperLeaked, ___: datetime) -> Changes:
+def _leaked(_: RunState, __: WhisperLeaked, ___: datetime) -> Changes:
     return {"owed": None}
 
 
-def _posted(state: State, event: BillboardPosted, _: datetime) -> Changes:
+def _posted(state: RunState, event: BillboardPosted, _: datetime) -> Changes:
     changes: Changes = {
         "owed": None,
         "billboard": Billboard(agent=event.agent, content=shown(event.content), until=event.until),
@@ -232,14 +244,14 @@ def _posted(state: State, event: BillboardPosted, _: datetime) -> Changes:
     return changes
 
 
-def _taxed(state: State, event: TaxChanged, _: datetime) -> Changes:
+def _taxed(state: RunState, event: TaxChanged, _: datetime) -> Changes:
     changes: Changes = {"owed": None, "tax_rate": event.rate}
     if ranks.act(state.rules):
         changes["contestable"] = Contestable(kind="tax", turn=event.turn, agent=event.agent, amount=event.before)
     return changes
 
 
-def _contested(state: State, event: ActContested, _: datetime) -> Changes:
+def _contested(state: RunState, event: ActContested, _: datetime) -> Changes:
     changes: Changes = {
         "contestable": None,
         "agents": _affected(state.agents, event.effect_applied, event.effect_shadow),
@@ -253,7 +265,7 @@ def _contested(state: State, event: ActContested, _: datetime) -> Changes:
     return changes
 
 
-def _resource(state: State, event: ResourceSettled, _: datetime) -> Changes:
+def _resource(state: RunState, event: ResourceSettled, _: datetime) -> Changes:
     return {
         "resources": state.resources | {event.name: event.after},
         "settled": state.settled + 1,
@@ -261,11 +273,11 @@ def _resource(state: State, event: ResourceSettled, _: datetime) -> Changes:
     }
 
 
-def _ranked(state: State, event: RankChanged, _: datetime) -> Changes:
+def _ranked(state: RunState, event: RankChanged, _: datetime) -> Changes:
     return {"agents": state.agents | {event.agent: replace(state.agents[event.agent], rank=event.rank)}}
 
 
-def _settled(state: State, event: MarketSettled, _: datetime) -> Changes:
+def _settled(state: RunState, event: MarketSettled, _: datetime) -> Changes:
     return {
         "agents": _affected(state.agents, event.effect_applied, event.effect_shadow),
         "treasury": event.treasury,
@@ -274,7 +286,7 @@ def _settled(state: State, event: MarketSettled, _: datetime) -> Changes:
     }
 
 
-def _died(state: State, event: AgentDied, _: datetime) -> Changes:
+def _died(state: RunState, event: AgentDied, _: datetime) -> Changes:
     dead = replace(state.agents[event.agent], alive=False, died=event.turn)
     return {
         "agents": state.agents | {event.agent: dead},
@@ -284,7 +296,7 @@ def _died(state: State, event: AgentDied, _: datetime) -> Changes:
     }
 
 
-def _paused(state: State, event: RunPaused, at: datetime) -> Changes:
+def _paused(state: RunState, event: RunPaused, at: datetime) -> Changes:
     until = at + timedelta(seconds=event.seconds) if event.seconds else None
     return {
         "phase": "paused",
@@ -293,15 +305,15 @@ def _paused(state: State, event: RunPaused, at: datetime) -> Changes:
     }
 
 
-def _resumed(_: State, __: RunResumed, at: datetime) -> Changes:
+def _resumed(_: RunState, __: RunResumed, at: datetime) -> Changes:
     return {"phase": "running", "pause": None, "due": at}
 
 
-def _ended(_: State, event: RunEnded, __: datetime) -> Changes:
+def _ended(_: RunState, event: RunEnded, __: datetime) -> Changes:
     return {"phase": "ended", "pause": None, "outcome": event.outcome}
 
 
-def _aborted(_: State, __: GameAborted, ___: datetime) -> Changes:
+def _aborted(_: RunState, __: GameAborted, ___: datetime) -> Changes:
     return {"phase": "aborted", "pause": None}
 
 

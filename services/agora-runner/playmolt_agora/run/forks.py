@@ -39,7 +39,7 @@ def faults(spec: RunSpec, events: Sequence[Event], content: str | None) -> Itera
 def taken_over(spec: RunSpec, events: Sequence[Event], content: str | None) -> tuple[Event, ...]:
     """The parent's events after its first as those of the fork.
 
-    `content` replaces what the last act said; what came after that act is left to follow anew.
+    `content` replaces what the last act said; what followed that act is played again.
     """
     kept = tuple(_own(spec, event) for event in events[1:] if not isinstance(event, _NOT_TAKEN))
     if content is None:

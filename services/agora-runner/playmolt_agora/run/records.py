@@ -7,13 +7,13 @@ from playmolt_agora.measures.data import coding
 from playmolt_agora.turn import scenes
 from playmolt_agora.turn.reply import Parsed, TurnReply
 from playmolt_agora.world import acts, contest, own_acts, places
-from playmolt_agora.world.acts import Deed, Try
+from playmolt_agora.world.acts import ActAttempt, Deed
 from playmolt_agora.world.own_world import CONTEST
-from playmolt_agora.world.state import State
+from playmolt_agora.world.state import RunState
 
 
-def parsed(state: State, agent: str, found: Parsed) -> Parsed:
-    """A reply as the world takes it: an action that is not the agent's is no act, whatever read it."""
+def parsed(state: RunState, agent: str, found: Parsed) -> Parsed:
+    """A reply as the world takes it: an action that the agent cannot take is not an act."""
     if found.code not in VALID_CODES:
         return Parsed(code=found.code)
     action = str(found.action)
@@ -24,7 +24,7 @@ def parsed(state: State, agent: str, found: Parsed) -> Parsed:
     return Parsed(code="invalid_action")
 
 
-def record(state: State, agent: str, reply: TurnReply, found: Parsed, deed: Deed | None) -> TurnRecord:
+def record(state: RunState, agent: str, reply: TurnReply, found: Parsed, deed: Deed | None) -> TurnRecord:
     """The record of an agent's turn; `deed` is None when the reply was no act."""
     spec, seat, place = state.run, state.seat(agent), state.agents[agent].place
     applied, shadow = acts.effects(state, deed) if deed else (Effect(), Effect())
@@ -85,7 +85,7 @@ def record(state: State, agent: str, reply: TurnReply, found: Parsed, deed: Deed
     )
 
 
-def base_of(state: State, action: str | None) -> str | None:
+def base_of(state: RunState, action: str | None) -> str | None:
     """An action as measures count it; None for what is none of theirs."""
     own = state.rules.own
     if action is None:
@@ -93,24 +93,24 @@ def base_of(state: State, action: str | None) -> str | None:
     return own_acts.base_of(own, action) if own else action if action in ACTIONS else None
 
 
-def _class_of(state: State, action: str | None) -> FnClass | None:
+def _class_of(state: RunState, action: str | None) -> FnClass | None:
     own = state.rules.own
     return own_acts.class_of(own, action) if own and action is not None else coding.fn_class(action)
 
 
-def _after(state: State, applied: Effect) -> dict[str, int] | UnsetType:
+def _after(state: RunState, applied: Effect) -> dict[str, int] | UnsetType:
     """What the resources hold after an act."""
     if not state.resources:
         return UNSET
     return {name: held + applied.resources.get(name, 0) for name, held in state.resources.items()}
 
 
-def judged(state: State, agent: str, found: Parsed) -> Deed | None:
-    """Judge what a reply attempts; None when it is no act."""
+def judged(state: RunState, agent: str, found: Parsed) -> Deed | None:
+    """Judge what a reply attempts; None if it is not an act."""
     if found.action is None:
         return None
-    return acts.judged(Try(state, agent, found.target, found.content), found.action)
+    return acts.judged(ActAttempt(state, agent, found.target, found.content), found.action)
 
 
-def _architect(state: State, agent: str) -> bool:
+def _architect(state: RunState, agent: str) -> bool:
     return state.rules.skills and state.seat(agent).persona == "architect"

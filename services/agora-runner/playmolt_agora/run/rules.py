@@ -44,7 +44,7 @@ from playmolt_agora.world.events import (
     TurnFailed,
 )
 from playmolt_agora.world.own_world import OwnWorld
-from playmolt_agora.world.state import State
+from playmolt_agora.world.state import RunState
 from playmolt_agora.world.worlds import Rules
 
 DETAIL_CHARS: Final = 2000
@@ -54,16 +54,16 @@ PAUSE_MOST_SECONDS: Final = 600
 _PHASES: Final[tuple[PhaseName, ...]] = ("stage1", "phase1", "phase2")
 
 
-class Agora(Game[State]):
-    """The decider of a run. Nobody owns one: while it runs all see the same."""
+class Agora(Game[RunState]):
+    """The decider of a run. A run has no owner: all viewers see the same."""
 
     game = "agora"
     rules_version = worlds.RULES_VERSION
     needed = 0
     events = EVENTS
     opening = frozenset((commands.OpenRun, commands.ReplayRun))
-    unknown = Refused(Code.NOT_FOUND, "There is no such run. GET /api/agora/runs lists them.")
-    foreign = Refused(Code.INVALID_REQUEST, "A run takes turns of its agents' models; it is no bot game.")
+    unknown = Refused(Code.NOT_FOUND, "This run does not exist. GET /api/agora/runs lists them.")
+    foreign = Refused(Code.INVALID_REQUEST, "Bots cannot play a run: its agents are models.")
 
     def __init__(self) -> None:
         self.content_version = digest([texts.version(), [worlds.preset(phase) for phase in _PHASES]])[:16]
@@ -81,28 +81,28 @@ class Agora(Game[State]):
         )
 
     @override
-    def initial(self, game_id: str) -> State:
-        return State(game_id=game_id)
+    def initial(self, game_id: str) -> RunState:
+        return RunState(game_id=game_id)
 
     @override
-    def follow(self, state: State, command: Command) -> Event | None:
+    def follow(self, state: RunState, command: Command) -> Event | None:
         return epoch.next_event(state)
 
     @override
-    def evolve(self, state: State, event: Event, at: datetime) -> State:
+    def evolve(self, state: RunState, event: Event, at: datetime) -> RunState:
         return evolve(state, event, at)
 
     @override
-    def public(self, state: State, event: Event, viewer: Viewer) -> PublicMessage:
+    def public(self, state: RunState, event: Event, viewer: Viewer) -> PublicMessage:
         return views.public(event)
 
     @override
-    def view(self, state: State, viewer: Viewer) -> RunView | views.Unopened:
+    def view(self, state: RunState, viewer: Viewer) -> RunView | views.Unopened:
         """The state as everybody sees it; for one of the run's agents with what it had before it."""
         return views.run(state, viewer.agent_id) if state.version else views.Unopened()
 
     @override
-    def operator_view(self, state: State) -> Mapping[str, Any]:
+    def operator_view(self, state: RunState) -> Mapping[str, Any]:
         """What pins the run: its spec with the seed, the rules as they hold, the versions."""
         if not state.version:
             return {}
@@ -117,29 +117,29 @@ class Agora(Game[State]):
         }
 
     @override
-    def summary(self, state: State) -> GameSummary:
+    def summary(self, state: RunState) -> GameSummary:
         """Its round is its turn."""
         return GameSummary(
             phase=state.phase, round=state.turn, seated=len(state.living), needed=len(state.seats), over=state.over
         )
 
     @override
-    def participants(self, state: State) -> Mapping[str, str]:
-        """Agent → model. None of them has a key, so nobody looks as one of them."""
+    def participants(self, state: RunState) -> Mapping[str, str]:
+        """Agent → model. Agents have no keys, so no viewer is one of them."""
         return {seat.agent: seat.model for seat in state.seats}
 
     @override
-    def effects(self, state: State) -> Sequence[Effect]:
+    def effects(self, state: RunState) -> Sequence[Effect]:
         owed = effects.effect(state)
         return () if owed is None else (owed,)
 
-    def _open(self, state: State, command: commands.OpenRun) -> Decision:
+    def _open(self, state: RunState, command: commands.OpenRun) -> Decision:
         if state.version:
             return _again(state, command.spec.run)
         opened = opening.opened(command.spec, self.content_version, texts.version())
         return Accepted((opened,)) if isinstance(opened, RunOpened) else _invalid(opened)
 
-    def _replay(self, state: State, command: commands.ReplayRun) -> Decision:
+    def _replay(self, state: RunState, command: commands.ReplayRun) -> Decision:
         if state.version:
             return _again(state, command.spec.run)
         found = tuple(forks.faults(command.spec, command.events, command.content))
@@ -155,24 +155,24 @@ def stage1_version(rules: Rules | None = None) -> str:
     return worlds.version("stage1", rules or worlds.preset("stage1"), texts.version())
 
 
-def _again(state: State, run: str) -> Decision:
+def _again(state: RunState, run: str) -> Decision:
     if state.run.run == run:
         return Accepted()
     return Refused(Code.ALREADY_STARTED, "Another run is open on this stream. Open it on a fresh one.")
 
 
 def _invalid(found: Sequence[FieldFault]) -> Refused:
-    told = "; ".join(f"{fault.field} {fault.message}" for fault in list(found)[:5])
-    return Refused(Code.INVALID_REQUEST, f"Mend the run's spec and open it again: {told}.", tuple(found))
+    listed = "; ".join(f"{fault.field} {fault.message}" for fault in list(found)[:5])
+    return Refused(Code.INVALID_REQUEST, f"Fix the run's spec and retry: {listed}.", tuple(found))
 
 
-def _recorded(state: State, command: commands.RecordCall) -> Decision:
+def _recorded(state: RunState, command: commands.RecordCall) -> Decision:
     if state.over:
         return Accepted()
     return Accepted((CallMade(turn=command.turn, agent=command.agent, call=command.call),))
 
 
-def _taken(state: State, command: commands.TakeTurn) -> Decision:
+def _taken(state: RunState, command: commands.TakeTurn) -> Decision:
     agent = state.next_agent
     if agent is None or state.over or command.effect_id != effects.effect_id(state):
         return Accepted()
@@ -193,17 +193,17 @@ def _taken(state: State, command: commands.TakeTurn) -> Decision:
     return Accepted((*calls, acted))
 
 
-def _whispers(state: State, action: str | None) -> bool:
+def _whispers(state: RunState, action: str | None) -> bool:
     """Whether an act of the world's own is a whisper; the packaged one is known by its name."""
     own = state.rules.own
     return own is not UNSET and action in own.actions and own.actions[action].does == "whisper"
 
 
-def _weighs(state: State) -> bool:
+def _weighs(state: RunState) -> bool:
     return bool(state.rules.own) or ranks.act(state.rules)
 
 
-def _heard_by(state: State, agent: str, found: Parsed, deed: Deed) -> tuple[str, ...]:
+def _heard_by(state: RunState, agent: str, found: Parsed, deed: Deed) -> tuple[str, ...]:
     """Draw whether a whisper leaks to the others there; one of them who is an Observer makes it likelier."""
     own = state.rules.own
     if own and deed.success and found.action in own.actions:
@@ -220,7 +220,7 @@ def _heard_by(state: State, agent: str, found: Parsed, deed: Deed) -> tuple[str,
     return others if chance.leaks(state.run, state.turn, agent, probability) else ()
 
 
-def _hearers(state: State, own: OwnWorld, agent: str, found: Parsed, deed: Deed) -> tuple[str, ...]:
+def _hearers(state: RunState, own: OwnWorld, agent: str, found: Parsed, deed: Deed) -> tuple[str, ...]:
     """The others who hear an act of the world's own."""
     action = own.actions[str(found.action)]
     if action.does == "whisper":
@@ -232,7 +232,7 @@ def _hearers(state: State, own: OwnWorld, agent: str, found: Parsed, deed: Deed)
     return hearing.hearers(own, tuple(state.agents), places_of, agent, frozenset((here, deed.place or here)))
 
 
-def _paused(state: State, command: commands.PauseRun) -> Decision:
+def _paused(state: RunState, command: commands.PauseRun) -> Decision:
     if state.over:
         return _over()
     if state.paused == command.code:
@@ -243,19 +243,19 @@ def _paused(state: State, command: commands.PauseRun) -> Decision:
     return Accepted((RunPaused(code=command.code, detail="" if unstorable(detail) else detail, seconds=away),))
 
 
-def _resumed(state: State, _: commands.ResumeRun) -> Decision:
+def _resumed(state: RunState, _: commands.ResumeRun) -> Decision:
     if state.over:
         return _over()
     return Accepted((RunResumed(),) if state.paused else ())
 
 
-def _ended(state: State, command: commands.EndRun) -> Decision:
+def _ended(state: RunState, command: commands.EndRun) -> Decision:
     if state.stage != "finished" or state.over or command.effect_id != effects.effect_id(state):
         return Accepted()
     return Accepted((RunEnded(outcome=effects.outcome(state), turns=state.turn),))
 
 
-def _aborted(state: State, command: EndGame) -> Decision:
+def _aborted(state: RunState, command: EndGame) -> Decision:
     if state.over:
         return _over()
     return ended(command, GameAborted)

@@ -52,22 +52,22 @@ from playmolt_agora.world.events import (
     TurnFailed,
     WhisperLeaked,
 )
-from playmolt_agora.world.state import Act, Happening, State
+from playmolt_agora.world.state import Act, Observation, RunState
 
 _UNHEARD: Final = "…"
 
 
 class Unopened(msgspec.Struct, frozen=True):
-    """A run of which nothing is stored yet."""
+    """A run without stored events."""
 
 
 def public(event: Event) -> PublicMessage:
-    """An event's message, the same for everybody; what has nothing to tell is progress."""
-    tell = _PUBLIC.get(type(event))
-    return tell(event) if tell else AgoraProgressMessage()
+    """An event's message, the same for every viewer; progress if the event has no message of its own."""
+    message = _PUBLIC.get(type(event))
+    return message(event) if message else AgoraProgressMessage()
 
 
-def run(state: State, seat: str | None = None) -> RunView:
+def run(state: RunState, seat: str | None = None) -> RunView:
     """The state as everybody sees it, with what one of its agents had before it; LookupError before it is open."""
     spec, rules = state.run, state.rules
     market = rules.market
@@ -107,13 +107,13 @@ def run(state: State, seat: str | None = None) -> RunView:
     )
 
 
-def _seat(state: State, agent_id: str) -> SeatView:
+def _seat(state: RunState, agent_id: str) -> SeatView:
     shown = scenes.scene(state, agent_id)
     events = tuple(_unheard(happening) for happening in shown.events)
     return SeatView(id=agent_id, here=shown.here, seen=prompts.seen(replace(shown, events=events)))
 
 
-def _unheard(happening: Happening) -> Happening:
+def _unheard(happening: Observation) -> Observation:
     """Leave out what a whisper said: that is the operator's, also of one's own."""
     return (
         replace(happening, values={**happening.values, "content": _UNHEARD})
@@ -122,7 +122,7 @@ def _unheard(happening: Happening) -> Happening:
     )
 
 
-def _agents(state: State) -> tuple[AgentView, ...]:
+def _agents(state: RunState) -> tuple[AgentView, ...]:
     rules = state.rules
     return tuple(
         AgentView(

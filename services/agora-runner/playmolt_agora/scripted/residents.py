@@ -1,7 +1,7 @@
 """Scripted models for Agora: distinct, seeded profiles that read the prompt and nothing else.
 
 Each is drawn to its persona, its place and what is at stake to a different degree, some lose their persona with time,
-all now and then answer in another form than asked. They stand in for models where there is no key; reports say so.
+all now and then answer in another form than asked. They replace models when no key is configured; reports say so.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,12 +23,12 @@ ALIASES: Final[tuple[str, ...]] = (
     "scripted-drifter",
     "scripted-wild",
 )
-"""The model aliases that stand for a profile."""
+"""The model aliases of a profile."""
 _HUNGRY: Final = 50
 _FIRST: Final = 2
 """Messages of a request that is the first of its turn."""
 _STRAY: Final = 2
-"""Of a weight of a hundred, what is left where the act cannot succeed: models try all the same."""
+"""Of a weight of a hundred, the part kept if the act cannot succeed: models try anyway."""
 _SKILL_PERCENT: Final = 8
 _MARKET: Final = "market"
 
@@ -42,7 +42,7 @@ class _Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     idle: int
 
 
-class _Slips(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _ErrorRates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fenced: int
     prose: int
     respelt: int
@@ -59,7 +59,7 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fade: int
     weights: _Weights
     calm: _Weights
-    slips: _Slips
+    slips: _ErrorRates
 
 
 class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -294,7 +294,7 @@ class _Player:
         return self._one("plain")
 
     def _fear(self) -> str:
-        """Whether survival comes to mind: always where it is at stake, half the time where costs are shown."""
+        """Whether the thought mentions survival: always if it is at stake, half the time if costs are shown."""
         odds = {"stage1": 100, "phase1": 50, "phase2": 5}[self._seen.phase]
         return "survival" if self._draw("fear", 100) < odds else "plain"
 

@@ -1,6 +1,6 @@
 """Scripted models in worlds of a plan's folder: they choose among what can be done at their place.
 
-A prompt there is written by a researcher, in whatever form; so they are told what it offers, and nothing else.
+A prompt there is written by a researcher, in whatever form; so they receive only what it offers.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _OUTSIDE: Final = 100
 
 
 def cast(known: Cast, alias: str, scene: Scene) -> Cast:
-    """A cast in which an alias plays a scene; nobody else does."""
+    """A cast in which an alias plays a scene; no other model does."""
     one = Cast()
     if known.knows(alias):
         one.add(partial(answer, alias, scene), alias=alias)

@@ -5,10 +5,10 @@ from importlib import import_module
 from pathlib import Path
 
 from playmolt_agora.measures.data.tables import csv_text
-from playmolt_agora.simulation.rows import COLUMNS, Row
+from playmolt_agora.simulation.rows import COLUMNS, SimulationRow
 
 
-def save(rows: Sequence[Row], out: Path) -> None:
+def save(rows: Sequence[SimulationRow], out: Path) -> None:
     """Write `simulation.csv` and `simulation.parquet` into a folder, which is made where it is missing."""
     table = {name: [getattr(row, name) for row in rows] for name in COLUMNS}
     out.mkdir(parents=True, exist_ok=True)

@@ -6,15 +6,15 @@ from math import sqrt
 from typing import Final
 
 from playmolt_agora.measures.data import definitions
-from playmolt_agora.simulation.rows import COLUMNS, Row
+from playmolt_agora.simulation.rows import COLUMNS, SimulationRow
 
 _BLOCK: Final = re.compile(r"(<!-- simulate:begin (\S+) -->\n)(.*?)(<!-- simulate:end \2 -->)", re.DOTALL)
 _APART: Final = 4.0
 """Standard errors between two estimates of one rate that are called different: one row in 15,000 by chance."""
 
 
-def written(page: str, rows: Sequence[Row]) -> str:
-    """The page with each test's table anew. Raises ValueError for a test that has no place in it."""
+def written(page: str, rows: Sequence[SimulationRow]) -> str:
+    """The page with each test's table replaced. Raises ValueError for a test without a place in it."""
     places = {match[2] for match in _BLOCK.finditer(page)}
     missing = sorted({row.test for row in rows} - places)
     if missing:
@@ -27,7 +27,7 @@ def written(page: str, rows: Sequence[Row]) -> str:
     return _BLOCK.sub(block, page)
 
 
-def differences(page: str, rows: Sequence[Row]) -> Iterator[str]:
+def differences(page: str, rows: Sequence[SimulationRow]) -> Iterator[str]:
     """What the page says otherwise: another version, other points, an estimate beyond the binomial error of both."""
     blocks = {match[2]: match[3] for match in _BLOCK.finditer(page)}
     for test in dict.fromkeys(row.test for row in rows):
@@ -38,7 +38,7 @@ def differences(page: str, rows: Sequence[Row]) -> Iterator[str]:
             yield f"{test}: the page is of other definitions than {definitions.version()}"
         there = _read(blocks[test])
         mine = {row.key: row for row in rows if row.test == test}
-        yield from (f"{' '.join(key)}: stands in the page alone" for key in there.keys() - mine.keys())
+        yield from (f"{' '.join(key)}: is in the page alone" for key in there.keys() - mine.keys())
         yield from (f"{' '.join(key)}: is not in the page" for key in mine.keys() - there.keys())
         for key in mine.keys() & there.keys():
             row, (estimate, draws) = mine[key], there[key]
@@ -48,13 +48,13 @@ def differences(page: str, rows: Sequence[Row]) -> Iterator[str]:
                 yield f"{' '.join(key)}: {row.estimate:.3f}, the page says {estimate:.3f}"
 
 
-def _table(rows: Sequence[Row]) -> str:
+def _table(rows: Sequence[SimulationRow]) -> str:
     head = f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}\n"
     lines = "".join(f"| {' | '.join(_cell(row, column) for column in COLUMNS)} |\n" for row in rows)
     return f"\nDefinitions `{definitions.version()}`.\n\n{head}{lines}\n"
 
 
-def _cell(row: Row, column: str) -> str:
+def _cell(row: SimulationRow, column: str) -> str:
     value = getattr(row, column)
     if value is None:
         return ""

@@ -25,7 +25,7 @@ _DRIFTING: Final = 0.04
 _RITUAL: Final = 0.15
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class SimulationRow(msgspec.Struct, frozen=True, kw_only=True):
     """One point. `lo` and `hi` bound the rate by Clopper and Pearson at 99 %.
 
     `ok` says that they meet what is promised; nothing is promised of power.
@@ -53,7 +53,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
-    """A point before its draws. Numbers are decimal texts, as they stand in the row."""
+    """A point before its draws. Numbers are decimal texts, as in the row."""
 
     test: str
     scenario: str
@@ -66,7 +66,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     promised: tuple[float, float] | None = None
 
 
-COLUMNS: Final = Row.__struct_fields__
+COLUMNS: Final = SimulationRow.__struct_fields__
 
 
 def points(test: str) -> Iterator[Point]:
@@ -85,8 +85,8 @@ def points(test: str) -> Iterator[Point]:
 
 
 def simulated(
-    tests: Sequence[str] = TESTS, *, draws: int, seed: str = "0", each: Callable[[Row], None] = lambda _: None
-) -> list[Row]:
+    tests: Sequence[str] = TESTS, *, draws: int, seed: str = "0", each: Callable[[SimulationRow], None] = lambda _: None
+) -> list[SimulationRow]:
     """Draw every point of these tests; `each` hears of a row as soon as there is one."""
     found = []
     for test in tests:
@@ -104,13 +104,13 @@ def bounds(hits: int, draws: int) -> tuple[float, float]:
     return low, 1.0 if hits == draws else float(betaincinv(hits + 1, draws - hits, 1 - tail))
 
 
-def _row(point: Point, draws: int, seed: str) -> Row:
+def _row(point: Point, draws: int, seed: str) -> SimulationRow:
     rng = stream(seed, "simulate", point.test, point.scenario, point.quantity, point.n, point.dispersion, point.effect)
     trial = point.trial()
     hits = sum(trial(rng) for _ in range(draws))
     low, high = bounds(hits, draws)
     promised = point.promised
-    return Row(
+    return SimulationRow(
         test=point.test,
         scenario=point.scenario,
         quantity=point.quantity,

@@ -1,1 +1,1 @@
-"""A finished experiment for whoever analyses it: typed tables, figures, and the measures over turns of their own."""
+"""A finished experiment for analysis: typed tables, figures, and the measures over turns of their own."""

@@ -37,7 +37,7 @@ def open(source: str | Path, key: str | None = None) -> Study:  # noqa: A001 -- 
     if (path / _MANIFEST).is_file():
         _check(path)
     if not (path / STUDY).is_file():
-        raise FileNotFoundError(f"{path} is no bundle and no folder of `playmolt agora analyze`")
+        raise FileNotFoundError(f"{path} is neither a bundle nor a folder of `playmolt agora analyze`")
     return Study(path)
 
 
@@ -46,10 +46,10 @@ def _check(bundle: Path) -> None:
     for name, entry in sorted(manifest["files"].items()):
         path = bundle / name
         if not path.is_file():
-            raise BundleBroken(f"{name}: is not there")
+            raise BundleBroken(f"{name}: is missing")
         with path.open("rb") as file:
             if file_digest(file, "sha256").hexdigest() != entry["sha256"]:
-                raise BundleBroken(f"{name}: is not the file that was sealed")
+                raise BundleBroken(f"{name}: differs from the sealed file")
 
 
 def _unpacked(archive: Path) -> Study:
@@ -77,8 +77,8 @@ def _fetched(address: str, key: str | None) -> Study:
                 shutil.copyfileobj(answer, file)
         except urllib.error.HTTPError as error:
             if error.code in _NO_ACCESS:
-                raise PermissionError(f"{address}: {error.code}, give the operator's key") from error
+                raise PermissionError(f"{address}: {error.code}: give the operator's key") from error
             if error.code == _NOT_FOUND:
-                raise FileNotFoundError(f"{address}: there is no such experiment") from error
+                raise FileNotFoundError(f"{address}: the experiment does not exist") from error
             raise
         return _unpacked(archive)

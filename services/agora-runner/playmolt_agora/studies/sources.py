@@ -15,16 +15,16 @@ from playmolt_agora.measures.agreement import COLUMNS
 from playmolt_agora.measures.analysis import study as measured
 from playmolt_agora.measures.data.results import table
 from playmolt_agora.report import assembly, experiment_study
-from playmolt_agora.report.experiment_study import Gathered
-from playmolt_agora.report.study import RunNote, Study, StudyFault
+from playmolt_agora.report.experiment_study import StudyRecords
+from playmolt_agora.report.study import RunNote, StudyData, StudyFault
 from playmolt_agora.studies.opening import open as opened
 
 _MANIFEST: Final = "manifest.json"
 _TURNS: Final = "turns.jsonl"
 
 
-def study_in(path: Path) -> Study:
-    """Measure anew what lies there. Raises BundleBroken, FileNotFoundError, StudyFault."""
+def study_in(path: Path) -> StudyData:
+    """Measure the study at a path. Raises BundleBroken, FileNotFoundError, StudyFault."""
     if path.suffix == ".jsonl":
         return of_turns(path, seed="0")
     found = opened(path)
@@ -33,18 +33,18 @@ def study_in(path: Path) -> Study:
     return experiment_study.analysed(_gathered(found.folder), texts=_folder(found.folder))
 
 
-def of_turns(path: Path, seed: str) -> Study:
+def of_turns(path: Path, seed: str) -> StudyData:
     """A study of turns alone: nothing is known of it that they do not say."""
     with path.open("rb") as lines:
         try:
             turns = [msgspec.json.decode(line, type=TurnRecord) for line in lines]
         except msgspec.DecodeError as error:
-            raise StudyFault(f"{path}: no turn records: {error}") from error
+            raise StudyFault(f"{path}: not turn records: {error}") from error
     if not turns:
-        raise StudyFault(f"{path}: holds no turn")
+        raise StudyFault(f"{path}: contains no turns")
     found = measured(turns, seed=seed)
     notes = _notes(turns)
-    return Study(
+    return StudyData(
         experiment=turns[0].experiment,
         name=path.name,
         made_at=rfc3339(datetime.now(UTC)),
@@ -98,11 +98,11 @@ def _folder(bundle: Path) -> dict[str, str]:
     return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in files}
 
 
-def _gathered(bundle: Path) -> Gathered:
+def _gathered(bundle: Path) -> StudyRecords:
     streams = msgspec.json.decode((bundle / _MANIFEST).read_bytes())["streams"]
     found = {stream["stream"]: _records(bundle / stream["file"]) for stream in streams}
     experiment = found.pop(streams[0]["stream"])
-    return Gathered(experiment, found)
+    return StudyRecords(experiment, found)
 
 
 def _records(path: Path) -> list[Record]:

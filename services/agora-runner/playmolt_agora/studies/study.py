@@ -18,7 +18,7 @@ _FIGURES: Final = "figures"
 _TURNS: Final = "turns.jsonl"
 
 
-class Named(Mapping[str, T]):
+class NamedCollection(Mapping[str, T]):
     """Things by name; a name that is not there is a KeyError that lists those that are."""
 
     def __init__(self, what: str, found: Mapping[str, T]) -> None:
@@ -51,11 +51,11 @@ class Study:
         self.models: list[dict[str, Any]] = described["models"]
         self.deviations: list[dict[str, Any]] = described["deviations"]
         own: dict[str, Any] = described.get("own_measures", {})
-        self.tables: Mapping[str, Table] = Named(
+        self.tables: Mapping[str, Table] = NamedCollection(
             "table",
             {path.stem: _table(path, own.get(path.stem, {})) for path in sorted(folder.glob("*.parquet"))},
         )
-        self.figures: Mapping[str, Figure] = Named("figure", dict(self._figures()))
+        self.figures: Mapping[str, Figure] = NamedCollection("figure", dict(self._figures()))
         self.turns = Table("turns", lambda: turns.read(folder / _TURNS))
 
     def __repr__(self) -> str:

@@ -14,7 +14,7 @@ class Numbers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
-    """An action of the place where the agent stands; `feasible`: it could succeed now."""
+    """An action available at the agent's place; `feasible`: it could succeed now."""
 
     name: str
     label: str = ""

@@ -19,7 +19,7 @@ SLOTS: Final = (
 SLOT: Final = re.compile(r"\{([a-z_]+)\}")
 
 
-class RoomTexts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RoomPhrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The words of one language (`rooms.toml`)."""
 
     shell: str
@@ -49,8 +49,8 @@ class RoomTexts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def words(language: Language) -> RoomTexts:
-    return msgspec.convert(texts.table("rooms.toml")[language], RoomTexts)
+def words(language: Language) -> RoomPhrases:
+    return msgspec.convert(texts.table("rooms.toml")[language], RoomPhrases)
 
 
 @cache
@@ -60,7 +60,7 @@ def version() -> str:
 
 
 def filled(text: str, slots: Mapping[str, object]) -> str:
-    """Fill the slots of a text in one pass; braces that are no slot stay."""
+    """Fill the slots of a text in one pass; other braces stay."""
     return SLOT.sub(lambda found: str(slots[found[1]]) if found[1] in slots else found[0], text)
 
 
@@ -90,12 +90,12 @@ def action_line(offer: Offer, language: Language) -> str:
     if offer.most is not None:
         head.append(filled(said.amount, {"least": offer.least, "most": offer.most}))
     label = offer.label or said.labels.get(offer.name, offer.name)
-    told = f"{label}. {offer.help}" if offer.help else label
+    text = f"{label}. {offer.help}" if offer.help else label
     notes = [*_notes(offer, said), *([f"({'/'.join(offer.goals)})"] if offer.goals else [])]
-    return f"{' '.join(head)}: {told}{' — ' + ', '.join(notes) if notes else ''}"
+    return f"{' '.join(head)}: {text}{' — ' + ', '.join(notes) if notes else ''}"
 
 
-def _notes(offer: Offer, said: RoomTexts) -> Iterator[str]:
+def _notes(offer: Offer, said: RoomPhrases) -> Iterator[str]:
     for line, numbers in ((said.cost, offer.cost), (said.gain, offer.gain), (said.give, offer.give)):
         what = ", ".join(_parts(numbers, said))
         if what:
@@ -104,13 +104,13 @@ def _notes(offer: Offer, said: RoomTexts) -> Iterator[str]:
         yield filled(said.take, {"what": f"{name} {_value(value, said)}"})
 
 
-def _parts(numbers: Numbers, said: RoomTexts) -> Iterator[str]:
+def _parts(numbers: Numbers, said: RoomPhrases) -> Iterator[str]:
     for line, value in ((said.energy, numbers.energy), (said.influence, numbers.influence)):
         if value:
             yield filled(line, {"value": _value(value, said)})
 
 
-def _value(value: Any, said: RoomTexts) -> str:
+def _value(value: Any, said: RoomPhrases) -> str:
     return said.named if value == "amount" else str(value)
 
 

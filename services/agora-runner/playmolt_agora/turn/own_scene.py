@@ -6,10 +6,10 @@ from playmolt_schemas.agora.turn import ACTIONS, FnClass, Language
 from playmolt_agora.turn.offers import Numbers, Offer, OwnScene
 from playmolt_agora.world import acts, contest, own_acts, places
 from playmolt_agora.world.own_world import CONTEST, OwnAction, OwnWorld
-from playmolt_agora.world.state import State
+from playmolt_agora.world.state import RunState
 
 
-def own_scene(state: State, agent: str) -> OwnScene | None:
+def own_scene(state: RunState, agent: str) -> OwnScene | None:
     """An agent's view of its world; None in a packaged one."""
     own = state.rules.own
     if not own:
@@ -23,10 +23,10 @@ def own_scene(state: State, agent: str) -> OwnScene | None:
     rank = own.rank(state.agents[agent].influence)
     return OwnScene(
         place_title=_title(own, place, language),
-        rank_title=rank.name.told(language) if rank else "",
+        rank_title=rank.name.in_language(language) if rank else "",
         resources=shown,
         offers=_offers(state, own, agent),
-        labels={name: action.label.told(language) or name for name, action in own.actions.items()},
+        labels={name: action.label.in_language(language) or name for name, action in own.actions.items()},
         titles={name: _title(own, name, language) for name in own.places},
         energy=state.rules.energy.ledger != "none",
         files=_files(state, agent),
@@ -34,10 +34,10 @@ def own_scene(state: State, agent: str) -> OwnScene | None:
 
 
 def _title(own: OwnWorld, place: str, language: Language) -> str:
-    return own.places[place].title.told(language) or place
+    return own.places[place].title.in_language(language) or place
 
 
-def _files(state: State, agent: str) -> dict[str, str]:
+def _files(state: RunState, agent: str) -> dict[str, str]:
     """What of the plan's folder its prompt is written with: shell, template, persona, by what they are."""
     own, language, seat = state.rules.own, state.run.language, state.seat(agent)
     files = state.run.files or {}
@@ -49,7 +49,7 @@ def _files(state: State, agent: str) -> dict[str, str]:
     return found
 
 
-def _offers(state: State, own: OwnWorld, agent: str) -> tuple[Offer, ...]:
+def _offers(state: RunState, own: OwnWorld, agent: str) -> tuple[Offer, ...]:
     """The actions of its place, those it could not pay for too."""
     place, language = state.agents[agent].place, state.run.language
     feasible = acts.feasible(state, agent)
@@ -72,8 +72,8 @@ def _offer(own: OwnWorld, name: str, action: OwnAction, place: str, language: La
     amount = action.amount
     return Offer(
         name=name,
-        label=action.label.told(language),
-        help=action.help.told(language),
+        label=action.label.in_language(language),
+        help=action.help.in_language(language),
         target=action.target,
         says=action.does in ("say", "whisper"),
         least=None if amount is None else amount.min,
@@ -97,7 +97,7 @@ def _goals(own: OwnWorld, action: OwnAction, place: str) -> tuple[str, ...]:
 _TARGETS = {"support": "agent", "whisper": "agent", "move": "place"}
 
 
-def _packaged(state: State, own: OwnWorld, name: str, place: str, *, possible: bool) -> Offer:
+def _packaged(state: RunState, own: OwnWorld, name: str, place: str, *, possible: bool) -> Offer:
     """One of the six as the packaged world has it."""
     costs, rewards = state.rules.costs, state.rules.rewards
     fn_class: FnClass | None = own_acts.class_of(own, name)

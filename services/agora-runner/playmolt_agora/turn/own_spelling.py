@@ -5,7 +5,7 @@ import unicodedata
 from typing import Final
 
 from playmolt_agora.turn.scene import Scene
-from playmolt_agora.turn.spelling import Named, spelling
+from playmolt_agora.turn.spelling import NamedAction, spelling
 from playmolt_agora.world.own_world import CONTEST
 
 _AROUND: Final = " \t\r\n\"'`*<>[](){}.,!?;:@“”‘’「」"
@@ -13,14 +13,14 @@ _SPACES: Final = re.compile(r"[\s_\-]+")
 _HEAD: Final = re.compile(r"\s*(?:->|[|:(,→])\s*|\s+")
 
 
-def action(spelt: str, scene: Scene) -> Named | None:
-    """The action that a text names, with its target or content where they stand behind it."""
+def action(spelt: str, scene: Scene) -> NamedAction | None:
+    """The action that a text names, with the target or content that follows it."""
     known = _actions(scene)
     if scene.own is None:
-        return Named(CONTEST) if _plain(spelt) == CONTEST else spelling().action(spelt, scene.agents)
+        return NamedAction(CONTEST) if _plain(spelt) == CONTEST else spelling().action(spelt, scene.agents)
     whole = known.get(_plain(spelt))
     if whole is not None:
-        return Named(whole)
+        return NamedAction(whole)
     found = _HEAD.search(spelt)
     head = known.get(_plain(spelt[: found.start()])) if found else None
     if found and head is not None:
@@ -38,13 +38,13 @@ def target(spelt: str, scene: Scene) -> str:
     return known.get(_plain(spelt)) or spelt
 
 
-def _with_rest(name: str, rest: str, scene: Scene) -> Named:
+def _with_rest(name: str, rest: str, scene: Scene) -> NamedAction:
     offer = next((each for each in scene.own.offers if each.name == name), None) if scene.own else None
     if not rest or offer is None:
-        return Named(name)
+        return NamedAction(name)
     if offer.target != "none":
-        return Named(name, rest)
-    return Named(name, content=rest)
+        return NamedAction(name, rest)
+    return NamedAction(name, content=rest)
 
 
 def _actions(scene: Scene) -> dict[str, str]:

@@ -15,7 +15,7 @@ _SECTION: Final = re.compile(r"^\[", re.MULTILINE)
 _NUMBER: Final = re.compile(r"\d+")
 _MARK: Final = {"ko": "[당신의 정체성]", "en": "[YOUR IDENTITY]"}
 _OPENING_CHARS: Final = 8
-"""So much of a persona's text tells it from the others in both languages."""
+"""This many characters of a persona's text are unique in both languages."""
 
 
 class ParsedPrompt(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ class ParsedPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_prompt(messages: Sequence[Message]) -> ParsedPrompt | None:
-    """Read a request's messages; None when they are no turn of Agora."""
+    """Read a request's messages; None if they are not a turn of Agora."""
     asked = [message.content for message in messages if message.role == "user"]
     language = _language(asked[0]) if asked else None
     if language is None:

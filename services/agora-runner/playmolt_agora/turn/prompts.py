@@ -18,10 +18,10 @@ from playmolt_schemas.canonical import canonical_json, digest
 from playmolt_agora.turn import own_prompts, texts
 from playmolt_agora.turn.offers import Offer, OwnScene
 from playmolt_agora.turn.scene import Scene
-from playmolt_agora.turn.texts import Texts
+from playmolt_agora.turn.texts import PromptTexts
 from playmolt_agora.world import worlds
 from playmolt_agora.world.own_world import CONTEST
-from playmolt_agora.world.state import Happening
+from playmolt_agora.world.state import Observation
 
 _SLOT: Final = re.compile(r"\{(\w+)\}")
 _BANDS: Final = (("critical", 20), ("danger", 30), ("low", 49), ("fair", 99))
@@ -46,14 +46,14 @@ class Prompt(msgspec.Struct, frozen=True):
     user: str
 
 
-def render(scene: Scene, words: Texts | None = None) -> Prompt:
-    """Put a scene into words; `words` other than those of its language are for whoever checks texts."""
+def render(scene: Scene, words: PromptTexts | None = None) -> Prompt:
+    """Put a scene into words; `words` replaces those of its language, for checks of texts."""
     writer = _Writer(scene, words or texts.of(scene.language))
     return Prompt(system=writer.system(), user=writer.user())
 
 
 def seen(scene: Scene) -> tuple[str, ...]:
-    """What the agent has just come to know, a line each, as its prompt has them."""
+    """What the agent has just learnt, one line each, as in its prompt."""
     return tuple(_Writer(scene, texts.of(scene.language)).lines(scene.events))
 
 
@@ -74,7 +74,7 @@ def one_line(value: object) -> str:
 
 @lru_cache(maxsize=4096)
 def _one_line(text: str) -> str:
-    """What one agent said stands in the prompts of all that heard it, for turns."""
+    """An utterance appears in the prompts of all its listeners for several turns."""
     text = " ".join(_SEPARATORS.sub(" ", text).split())
     return _MARKS.sub(lambda mark: mark[0].translate(_WIDE_MARKS), text)
 
@@ -99,7 +99,7 @@ def _preset(phase: PhaseName) -> Mapping[str, Any]:
 
 
 class _Writer:
-    def __init__(self, scene: Scene, words: Texts) -> None:
+    def __init__(self, scene: Scene, words: PromptTexts) -> None:
         self._scene, self._words, self._own = scene, words, words.own
         self._rules = {**_preset(scene.phase), **scene.rules}
 
@@ -181,8 +181,10 @@ class _Writer:
     def _counted(self, counts: Mapping[str, int]) -> str:
         lines = self._own.lines
         ranked = sorted(((agent, count) for agent, count in counts.items() if count), key=lambda pair: -pair[1])
-        told = [fill(lines["support_count"], {"agent": one_line(agent), "count": count}) for agent, count in ranked]
-        return ", ".join(told) or lines["nobody"]
+        supporters = [
+            fill(lines["support_count"], {"agent": one_line(agent), "count": count}) for agent, count in ranked
+        ]
+        return ", ".join(supporters) or lines["nobody"]
 
     def inequality(self) -> str:
         gini = Decimal(self._scene.gini or "0")
@@ -232,16 +234,16 @@ class _Writer:
             return self._own.lines["faint_history"]
         return self._told(self._scene.history) or self._own.lines["no_history"]
 
-    def _told(self, happenings: Iterable[Happening]) -> str:
+    def _told(self, happenings: Iterable[Observation]) -> str:
         return "\n".join(self.lines(happenings))
 
-    def lines(self, happenings: Iterable[Happening]) -> Iterator[str]:
+    def lines(self, happenings: Iterable[Observation]) -> Iterator[str]:
         unit = self._own.turn_words[self._scene.phase]
         line = self._own.lines["event"]
         for each in happenings:
             yield fill(line, {"unit": unit, "turn": each.turn, "text": self._happening(each)})
 
-    def _happening(self, each: Happening) -> str:
+    def _happening(self, each: Observation) -> str:
         if each.kind in own_prompts.EVENTS:
             plain = {name: one_line(value) if isinstance(value, str) else value for name, value in each.values.items()}
             own = own_prompts.event_line(each.kind, plain, self._scene.own, self._scene.language)

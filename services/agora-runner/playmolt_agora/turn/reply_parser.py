@@ -19,7 +19,7 @@ from playmolt_schemas.text import trimmed
 from playmolt_agora.turn import own_spelling, prompts, texts
 from playmolt_agora.turn.reply import Parsed
 from playmolt_agora.turn.scene import Scene
-from playmolt_agora.turn.spelling import AIMED, Named, spelling
+from playmolt_agora.turn.spelling import AIMED, NamedAction, spelling
 from playmolt_agora.world.own_world import CONTEST
 
 THOUGHT_CHARS: Final = 4000
@@ -48,7 +48,7 @@ class _Fault(Exception):
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """An object as its pairs, since a key may stand in it twice."""
+    """An object as pairs, since a key may occur twice."""
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -72,7 +72,7 @@ def read(
     cut: bool = False,
     reask: bool = False,
 ) -> Parsed:
-    """What a reply comes to for the agent of a scene. `reask`: it answers a second question.
+    """Parse a reply for the agent of a scene. `reask`: it answers a second question.
 
     Thought and content come trimmed, storable and cut at THOUGHT_CHARS and CONTENT_CHARS; the raw text is kept by
     whoever asked.
@@ -129,7 +129,7 @@ def _object(text: str) -> _Found:
     if exact is not None and exact[1] == len(whole) and isinstance(exact[0], _Pairs):
         inner = _unwrapped(exact[0])
         return _Found(inner, alone=inner is exact[0])
-    # Objects without an action are somebody's braces in prose; if there is no other, the first says what is missing.
+    # Objects without an action are braces in prose; without another object, the first shows what is missing.
     objects = [_unwrapped(pairs) for pairs in _objects(whole)]
     acting = [pairs for pairs in objects if _acts(pairs)]
     if not objects and _declines(whole):
@@ -174,13 +174,13 @@ def _decoded(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 _EXACT: Final = json.JSONDecoder(
     object_pairs_hook=_Pairs, parse_float=_Number, parse_int=_Number, parse_constant=_no_constant
 )
-# Line ends inside a string are no JSON, and what many models write.
+# Many models write line ends inside strings, which JSON forbids.
 _LENIENT: Final = json.JSONDecoder(
     object_pairs_hook=_Pairs, parse_float=_Number, parse_int=_Number, parse_constant=_no_constant, strict=False
 )
@@ -193,7 +193,7 @@ def _declines(text: str) -> bool:
 def _fields(pairs: Sequence[tuple[str, Any]]) -> tuple[Mapping[str, str | None], bool]:
     """The four fields as texts, and whether any had to be read into shape. Keys that mean nothing are left out.
 
-    A synonym stands for a field only where the field itself is missing.
+    A synonym counts only if the field itself is missing.
     """
     fields: dict[str, str | None] = {}
     respelt = False
@@ -235,8 +235,8 @@ def _act(fields: Mapping[str, str | None], scene: Scene) -> _Act:
     return _Act(action, target, content, changed=action != spelt or (target or "") != (fields["target"] or ""))
 
 
-def _joined(named: Named, fields: Mapping[str, str | None], scene: Scene) -> tuple[str | None, str | None]:
-    """Join what the fields say with what stood behind the action's name; two different targets are no target."""
+def _joined(named: NamedAction, fields: Mapping[str, str | None], scene: Scene) -> tuple[str | None, str | None]:
+    """Join the fields with what followed the action's name; two different targets give none."""
     target = _target(fields["target"], named.action, scene)
     behind = _target(named.target, named.action, scene)
     if target is not None and behind is not None and behind != target:

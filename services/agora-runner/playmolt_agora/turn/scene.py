@@ -6,7 +6,7 @@ import msgspec
 from playmolt_schemas.agora.turn import ConstraintLevel, Language, PersonaCondition, PhaseName
 
 from playmolt_agora.turn.offers import OwnScene
-from playmolt_agora.world.state import Happening
+from playmolt_agora.world.state import Observation
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,11 +43,11 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     billboard: str | None = None
     crisis: str | None = None
     context: str = "full"
-    events: tuple[Happening, ...] = ()
-    history: tuple[Happening, ...] = ()
+    events: tuple[Observation, ...] = ()
+    history: tuple[Observation, ...] = ()
     rules: dict[str, Any] = {}
     persona_text: str | None = None
-    """What a persona of the plan's folder is told."""
+    """The text of a persona of the plan's folder."""
     own: OwnScene | None = None
     """What a world of the plan's folder shows beside."""
     contests: bool = False

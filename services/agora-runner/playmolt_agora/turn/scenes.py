@@ -9,7 +9,7 @@ from playmolt_schemas.agora.turn import ConstraintLevel, RunSpec, Seat
 from playmolt_agora.turn.own_scene import own_scene
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.world import contest, places
-from playmolt_agora.world.state import Agent, Happening, State
+from playmolt_agora.world.state import Agent, Observation, RunState
 
 LEVELS: Final[dict[str, ConstraintLevel]] = {"archivist": "high", "merchant": "mid", "jester": "low"}
 """How strongly Phase 2 instructs each persona that it has a text for."""
@@ -29,7 +29,7 @@ MEDIUM: Final = Context("medium", events=5, history=5, importance=4)
 MINIMAL: Final = Context("minimal", events=2, history=0)
 
 
-def scene(state: State, agent_id: str) -> Scene:
+def scene(state: RunState, agent_id: str) -> Scene:
     """An agent's scene now; LookupError for an agent that is not in the run."""
     spec, rules, seat = state.run, state.rules, state.seat(agent_id)
     agent = state.agents[agent_id]
@@ -60,7 +60,7 @@ def scene(state: State, agent_id: str) -> Scene:
     return _with_society(state, agent, plain)
 
 
-def _weighed(recent: tuple[Happening, ...], shown: int) -> tuple[Happening, ...]:
+def _weighed(recent: tuple[Observation, ...], shown: int) -> tuple[Observation, ...]:
     """The events that are shown, newest last: each utterance counts as newer by its weight; of equals the newest."""
     ranked = sorted(range(len(recent)), key=lambda at: (at + recent[at].weight - 1, at))
     return tuple(recent[at] for at in sorted(ranked[-shown:]))
@@ -75,12 +75,12 @@ def constraint_level(spec: RunSpec, seat: Seat) -> ConstraintLevel | None:
     return LEVELS.get(seat.persona or "", "none") if spec.persona_condition == "with_persona" else "none"
 
 
-def shown_gini(state: State) -> str | None:
+def shown_gini(state: RunState) -> str | None:
     """The inequality of the epoch's start with two decimals."""
     return str(Decimal(state.gini).quantize(Decimal("0.01"), ROUND_HALF_UP)) if state.gini is not None else None
 
 
-def _with_society(state: State, agent: Agent, plain: Scene) -> Scene:
+def _with_society(state: RunState, agent: Agent, plain: Scene) -> Scene:
     """Add energy, influence and the market, where the world has them."""
     rules, replace = state.rules, msgspec.structs.replace
     if rules.energy.ledger != "none":
@@ -104,7 +104,7 @@ def _with_society(state: State, agent: Agent, plain: Scene) -> Scene:
     return plain
 
 
-def _context(state: State, agent: Agent) -> Context:
+def _context(state: RunState, agent: Agent) -> Context:
     rules = state.rules
     if not rules.context_by_energy or rules.energy.ledger != "real":
         return FULL
@@ -114,7 +114,9 @@ def _context(state: State, agent: Agent) -> Context:
     return MEDIUM if energy >= 50 else MINIMAL
 
 
-def _history(history: tuple[Happening, ...], events: tuple[Happening, ...], context: Context) -> tuple[Happening, ...]:
+def _history(
+    history: tuple[Observation, ...], events: tuple[Observation, ...], context: Context
+) -> tuple[Observation, ...]:
     """Take the weightiest, of equal weight the newest, that are not among the events; show them newest last."""
     older = [each for each in history if each.importance >= context.importance and each not in events]
     ranked = sorted(range(len(older)), key=lambda place: (-older[place].importance, -place))

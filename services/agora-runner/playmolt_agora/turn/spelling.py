@@ -24,7 +24,7 @@ AIMED: Final = frozenset(("support", "whisper", "move", "trade", "grant_subsidy"
 Entries = Mapping[str, Sequence[str]]
 
 
-class Named(msgspec.Struct, frozen=True):
+class NamedAction(msgspec.Struct, frozen=True):
     """An action as a text names it, with what else the text held."""
 
     action: str
@@ -41,7 +41,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     refusals: Entries
 
 
-class Spelling:
+class ActionNames:
     """Looks spellings up in the table of synonyms."""
 
     def __init__(self, table: _Table) -> None:
@@ -61,44 +61,44 @@ class Spelling:
         """Whether a key is a field's own name, give or take its case, and no synonym."""
         return _plain(spelt) == self.key(spelt)
 
-    def action(self, spelt: str, agents: Sequence[str]) -> Named | None:
+    def action(self, spelt: str, agents: Sequence[str]) -> NamedAction | None:
         """The action that a text names; None when it names none, or two, or says more than a target and words."""
         if spelt in _NAMES:
-            return Named(spelt)
+            return NamedAction(spelt)
         plain = _plain(spelt)
         if plain in self._actions:
-            return Named(self._actions[plain])
+            return NamedAction(self._actions[plain])
         head, marked, rest = _headed(unicodedata.normalize("NFKC", spelt).strip(_AROUND))
         action = self._actions.get(_plain(head))
         if action is None:
             return self._at_the_end(plain, agents)
-        # Behind a mark stand free words, of which only the first can be a second action; behind a space any can.
+        # After a mark, only the first word can be a second action; after a space any word can.
         words = [_headed(rest)[0]] if marked else rest.split()
         if any(self._actions.get(_plain(word), action) != action for word in words):
             return None
         return self._with(action, rest, agents, marked=marked)
 
-    def _with(self, action: str, rest: str, agents: Sequence[str], *, marked: bool) -> Named | None:
-        """Read what stands behind an action: words, or whom it is for and then words."""
+    def _with(self, action: str, rest: str, agents: Sequence[str], *, marked: bool) -> NamedAction | None:
+        """Read what follows an action: words, or a target and then words."""
         if action == "idle":
-            return Named(action)
+            return NamedAction(action)
         if action not in AIMED:
-            return Named(action, content=rest)
+            return NamedAction(action, content=rest)
         aim, _, words = _MARK.sub("|", rest, count=1).partition("|")
         if self._known(aim, agents):
-            return Named(action, aim, words)
+            return NamedAction(action, aim, words)
         first, _, more = rest.partition(" ")
         if self._known(first, agents):
-            return Named(action, first, more.strip())
-        return Named(action, aim, words) if marked else None
+            return NamedAction(action, first, more.strip())
+        return NamedAction(action, aim, words) if marked else None
 
-    def _at_the_end(self, plain: str, agents: Sequence[str]) -> Named | None:
+    def _at_the_end(self, plain: str, agents: Sequence[str]) -> NamedAction | None:
         """Read `시장으로 이동`: in Korean the verb comes last."""
         aim, _, verb = plain.rpartition(" ")
         action = self._actions.get(verb)
         if action is None or verb.isascii() or not self._known(aim, agents):
             return None
-        return Named(action, aim)
+        return NamedAction(action, aim)
 
     def target(self, spelt: str, agents: Sequence[str]) -> str:
         """The place or agent that a text means; a text that means neither stays as it is."""
@@ -130,12 +130,12 @@ class Spelling:
 
 
 @cache
-def spelling() -> Spelling:
-    return Spelling(msgspec.convert(texts.table("synonyms.toml"), _Table))
+def spelling() -> ActionNames:
+    return ActionNames(msgspec.convert(texts.table("synonyms.toml"), _Table))
 
 
 def _headed(spelt: str) -> tuple[str, bool, str]:
-    """Split a text at its first mark or space: what stands before it, whether it was a mark, what stands behind."""
+    """Split a text at its first mark or space: the part before, whether it was a mark, the part after."""
     found = _HEAD.search(spelt)
     if found is None:
         return spelt, False, ""

@@ -20,7 +20,7 @@ PHASES: Final[tuple[PhaseName, ...]] = ("stage1", "phase1", "phase2")
 Words = Mapping[str, str]
 
 
-class Own(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OwnTexts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The project's own words in one language (`texts.toml`)."""
 
     turn_words: Mapping[PhaseName, str]
@@ -42,7 +42,7 @@ class Own(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     faults: Words
 
 
-class Texts(msgspec.Struct, frozen=True, kw_only=True):
+class PromptTexts(msgspec.Struct, frozen=True, kw_only=True):
     """All texts of one language.
 
     `shells` and `turns` by phase, `survival` what Stage 1 adds to its shell, `personas` by phase (Stage 1 has those of
@@ -55,10 +55,10 @@ class Texts(msgspec.Struct, frozen=True, kw_only=True):
     personas: Mapping[PhaseName, Mapping[str, str]]
     nobody: str
     actions: Words
-    own: Own
+    own: OwnTexts
 
 
-Library = Mapping[Language, Texts]
+Library = Mapping[Language, PromptTexts]
 
 
 def data(name: str) -> str:
@@ -75,7 +75,7 @@ def library() -> Library:
     return {language: _read(language) for language in LANGUAGES}
 
 
-def of(language: Language) -> Texts:
+def of(language: Language) -> PromptTexts:
     return library()[language]
 
 
@@ -85,17 +85,17 @@ def version() -> str:
     return digest([library(), data("synonyms.toml")])[:16]
 
 
-def _read(language: Language) -> Texts:
+def _read(language: Language) -> PromptTexts:
     personas, actions = table("personas.toml"), table("actions.toml")
     by_phase = {phase: _in_language(personas[phase], language) for phase in ("phase1", "phase2")}
-    return Texts(
+    return PromptTexts(
         shells={phase: _block(f"shells/{phase}_{language}.md") for phase in PHASES},
         survival=_block(f"shells/survival_{language}.md"),
         turns={phase: _block(f"turns/{phase}_{language}.txt") for phase in PHASES},
         personas=msgspec.convert({"stage1": by_phase["phase1"], **by_phase}, dict[PhaseName, dict[str, str]]),
         nobody=personas["nobody"][language],
         actions=_in_language(actions, language),
-        own=msgspec.convert(table("texts.toml")[language], Own),
+        own=msgspec.convert(table("texts.toml")[language], OwnTexts),
     )
 
 

@@ -40,7 +40,7 @@ class BudgetReservations:
     async def settle(
         self, spec: RunSpec, limits: Budget, reserved: Charge, times: int, attempts: Sequence[dict[str, Any]]
     ) -> None:
-        """Correct what was reserved `times` over to what was taken; a reply that told no usage keeps its worst case."""
+        """Correct what was reserved `times` over to what was taken; a reply without usage keeps its worst case."""
         accounts = _accounts(spec, limits)
         if not accounts:
             return

@@ -15,7 +15,7 @@ from playmolt_agora.folder.source import FILE_BYTES, FILES_MOST, sha256
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 
-class Files:
+class PlanFiles:
     """Keeps files and reads them again."""
 
     def __init__(self, blobs: PgBlobs) -> None:
@@ -39,21 +39,21 @@ class Files:
         if not files:
             return request.body
         faults = [
-            FieldFault(f"files.{path}", "is no SHA-256 in hex")
+            FieldFault(f"files.{path}", "is not a SHA-256 in hex")
             for path, named in files.items()
             if not isinstance(named, str) or not _HASH.fullmatch(named)
         ]
         if len(files) > FILES_MOST:
             faults.append(FieldFault("files", f"has {len(files)} files; at most {FILES_MOST} are taken"))
         if faults:
-            return Refused(Code.INVALID_REQUEST, "Mend the files and send it again.", tuple(faults))
+            return Refused(Code.INVALID_REQUEST, "Fix the files and retry.", tuple(faults))
         texts = await self._blobs.texts(set(files.values()))
         missing = [path for path, named in files.items() if named not in texts]
         if missing:
-            told = tuple(
+            missing = tuple(
                 FieldFault(f"files.{path}", "put the text first: PUT /api/agora/files/HASH") for path in missing
             )
-            return Refused(Code.INVALID_REQUEST, "Some files were not put yet.", told)
+            return Refused(Code.INVALID_REQUEST, "Some files are not uploaded yet.", missing)
         return {"plan": plan, "files": {path: texts[named] for path, named in files.items()}}
 
 

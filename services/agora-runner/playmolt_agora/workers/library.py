@@ -29,17 +29,17 @@ _FILES: Final = {
 }
 
 
-class _Making(msgspec.Struct):
+class _StudyBuild(msgspec.Struct):
     folder: Path
     task: "asyncio.Task[bool]"
 
 
 class Library:
-    """Serves `agora_report` and `agora_bundle`. What an experiment has come to meanwhile is made anew."""
+    """Serves `agora_report` and `agora_bundle`. A study whose experiment has new events is rebuilt."""
 
     def __init__(self) -> None:
         self._room: tempfile.TemporaryDirectory[str] | None = None
-        self._made: OrderedDict[tuple[str, int], _Making] = OrderedDict()
+        self._made: OrderedDict[tuple[str, int], _StudyBuild] = OrderedDict()
         self._one = asyncio.Lock()
 
     async def __call__(self, state: State, request: ApiRequest) -> ApiReply | Refused:
@@ -71,16 +71,16 @@ class Library:
             return None
         if not making.task.result():
             del self._made[(state.game_id, state.version)]
-            return Refused(Code.UNAVAILABLE, "The study could not be made; the runner's log says why. Ask again.")
+            return Refused(Code.UNAVAILABLE, "The study could not be made; see the runner's log. Retry.")
         return await asyncio.to_thread((making.folder / name).read_bytes)
 
-    def _making(self, state: State) -> _Making:
+    def _making(self, state: State) -> _StudyBuild:
         key = (state.game_id, state.version)
         found = self._made.get(key)
         if found is None:
             self._room = self._room or tempfile.TemporaryDirectory(prefix="playmolt-agora-")
             folder = Path(self._room.name) / f"{state.game_id}-{state.version}"
-            found = self._made[key] = _Making(folder, asyncio.create_task(self._make(state.game_id, folder)))
+            found = self._made[key] = _StudyBuild(folder, asyncio.create_task(self._make(state.game_id, folder)))
             while len(self._made) > _KEPT:
                 self._made.popitem(last=False)
         return found

@@ -1,4 +1,4 @@
-"""How replicas share out the runs: whoever has more in hand waits longer before it takes another one."""
+"""How replicas share out the runs: a replica with more runs waits longer before it takes another."""
 
 import time
 from collections.abc import Callable, Iterator

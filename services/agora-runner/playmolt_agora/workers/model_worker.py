@@ -22,10 +22,10 @@ from playmolt_agora.run.call_usage import by_model, lost_call, lost_of, with_cal
 from playmolt_agora.run.effects import AgentTurn, RunReport
 from playmolt_agora.turn import scenes
 from playmolt_agora.turn.reply import TurnReply
-from playmolt_agora.workers.asking import Asking, Halt
 from playmolt_agora.workers.run_usage import Notices, acts_of, requests_recorded, spent_of
+from playmolt_agora.workers.turn_model import Halt, TurnModel
 from playmolt_agora.world.events import CallMade
-from playmolt_agora.world.state import State
+from playmolt_agora.world.state import RunState
 
 PROGRESS_SECONDS: Final = 3.0
 """How often an experiment hears of the progress of a run."""
@@ -37,7 +37,7 @@ class ModelWorker:
     def __init__(
         self,
         log: EventLog,
-        asking: Asking,
+        asking: TurnModel,
         statuses: ExperimentStatuses,
         submit_to_experiment: Submit,
         catalogue: Catalogue,
@@ -82,7 +82,7 @@ class ModelWorker:
                 reported = time.monotonic()
 
     async def _record_loss(self, leased: LeasedEffect, effect: Effect, logged: int) -> tuple[dict[str, Any], ...]:
-        """Record the calls of a turn that went down with their process; what they cost nobody knows."""
+        """Record the calls of a turn whose process ended; their cost is unknown."""
         turn: AgentTurn = effect.payload
         budget = (await self._statuses.of(turn.spec.experiment)).budget
         lost = await self._asking.lost(turn.spec, turn.turn, turn.agent, budget, logged)
@@ -95,8 +95,8 @@ class ModelWorker:
         await leased.submit(made, f"lost/at/{logged}", effect=effect)
         return (call,)
 
-    async def _reply(self, turn: AgentTurn, state: State, lost: int, logged: int) -> TurnReply | Halt:
-        """Ask for a turn, `lost` calls of which came to nothing."""
+    async def _reply(self, turn: AgentTurn, state: RunState, lost: int, logged: int) -> TurnReply | Halt:
+        """Ask for a turn, of which `lost` calls were lost."""
         status = await self._statuses.of(turn.spec.experiment)
         if status.halted is not None:
             return Halt(code=status.halted, detail=status.detail)
@@ -136,7 +136,7 @@ class ModelWorker:
 
     async def _progress(self, leased: LeasedEffect, effect: Effect, usage: "_Usage", step: str) -> None:
         turn: AgentTurn = effect.payload
-        progressed = experiments.RunProgressed(
+        progressed = experiments.ReportRunProgress(
             run=turn.spec.run, spent=usage.spent, acts=dict(usage.acts), noticed=usage.noticed, models=usage.models
         )
         await leased.submit(
@@ -144,9 +144,9 @@ class ModelWorker:
         )
 
     async def _report(self, leased: LeasedEffect, effect: Effect, snapshot: Snapshot, usage: "_Usage") -> None:
-        """Tell the experiment first: once the run has ended, nobody looks at it any more."""
+        """Report to the experiment first: an ended run is not polled again."""
         report: RunReport = effect.payload
-        finished = experiments.RunFinished(
+        finished = experiments.ReportRunFinished(
             run=report.spec.run,
             outcome=report.outcome,
             version=snapshot.version,
@@ -163,7 +163,7 @@ class ModelWorker:
 class _Usage:
     """What a run has taken and done so far: counted from its log once, then call by call and turn by turn."""
 
-    def __init__(self, events: list[Event], state: State) -> None:
+    def __init__(self, events: list[Event], state: RunState) -> None:
         self.spent = spent_of(events, state.replayed)
         self.acts: Counter[str] = acts_of(events)
         self._notices = Notices()
@@ -175,7 +175,7 @@ class _Usage:
 
     @property
     def noticed(self) -> Noticed:
-        return self._notices.told()
+        return self._notices.noticed()
 
     def add_calls(self, calls: Iterable[dict[str, Any]]) -> None:
         for call in calls:
@@ -183,7 +183,7 @@ class _Usage:
             self._notices.add(call)
             self.models = by_model(self.models, call)
 
-    def add_turn(self, state: State) -> None:
+    def add_turn(self, state: RunState) -> None:
         """Count the turn just taken; one that failed did nothing."""
         self.spent = replace(self.spent, turns=self.spent.turns + 1)
         action = state.acts[-1].action

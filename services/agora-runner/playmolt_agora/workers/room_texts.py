@@ -17,7 +17,7 @@ class MissingText(LookupError):
     """A locked text is not in the blob store."""
 
 
-class RoomTexts:
+class RoomTextLoader:
     """Gives scenes the texts that they name; what was read once is kept, up to a bound."""
 
     def __init__(self, blobs: PgBlobs) -> None:
@@ -39,7 +39,7 @@ class RoomTexts:
         try:
             found = {path: self._known[named] for path, named in files.items()}
         except KeyError as error:
-            raise MissingText(f"the text with the hash {error} is gone from the blob store") from None
+            raise MissingText(f"the text with the hash {error} is missing from the blob store") from None
         while len(self._known) > _KEPT:
             self._known.popitem(last=False)
         return found

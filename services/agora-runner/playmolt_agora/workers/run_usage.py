@@ -31,7 +31,7 @@ class Notices:
         if "prompt_cut" in call.get("warnings", ()):
             self._cut[alias] += 1
 
-    def told(self) -> Noticed:
+    def noticed(self) -> Noticed:
         return Noticed(
             answered={alias: dict(others) for alias, others in self._answered.items()}, prompt_cut=dict(self._cut)
         )

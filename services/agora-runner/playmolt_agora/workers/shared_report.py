@@ -68,8 +68,8 @@ def _lock(state: State, runs: str) -> str:
         ("Deviations from the plan", len(state.deviations)),
         ("Looks while it ran", len(state.looks)),
     )
-    told = "".join(f"<dt>{markup.escaped(name)}</dt><dd>{markup.escaped(value)}</dd>" for name, value in facts)
-    return f'<section id="lock"><h2>What was fixed before the first turn</h2><dl class="facts">{told}</dl></section>'
+    listed = "".join(f"<dt>{markup.escaped(name)}</dt><dd>{markup.escaped(value)}</dd>" for name, value in facts)
+    return f'<section id="lock"><h2>What was fixed before the first turn</h2><dl class="facts">{listed}</dl></section>'
 
 
 def _public(found: re.Match[str]) -> str:

@@ -11,9 +11,9 @@ import msgspec
 from playmolt_schemas.agora.turn import ACTIONS, Action, Effect
 
 from playmolt_agora.world import contest, ledger, market, own_acts, places, skills
-from playmolt_agora.world.own_acts import Attempted, OwnReason
+from playmolt_agora.world.own_acts import OwnAttempt, OwnReason
 from playmolt_agora.world.own_world import CONTEST, OwnAction, OwnWorld
-from playmolt_agora.world.state import State
+from playmolt_agora.world.state import RunState
 
 Reason = Literal[
     OwnReason,
@@ -43,10 +43,10 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
         return self.reason is None
 
 
-class Try(msgspec.Struct, frozen=True):
+class ActAttempt(msgspec.Struct, frozen=True):
     """An agent's attempt in a state of the world."""
 
-    state: State
+    state: RunState
     agent: str
     target: str | None = None
     content: str | None = None
@@ -60,7 +60,7 @@ class Try(msgspec.Struct, frozen=True):
         return places.beside(self.state.agents, self.agent)
 
 
-def judged(attempt: Try, action: str) -> Deed:
+def judged(attempt: ActAttempt, action: str) -> Deed:
     """Judge an attempt of an action, a skill or an act of the world's own; LookupError for any other."""
     own = attempt.state.rules.own
     if own and action in own.actions:
@@ -68,7 +68,7 @@ def judged(attempt: Try, action: str) -> Deed:
     return _DEEDS[action](attempt)
 
 
-def known(state: State, action: str) -> bool:
+def known(state: RunState, action: str) -> bool:
     """Whether an action is one of this world; skills are the architect's, a contest some ranks'."""
     own = state.rules.own
     if own and not own.packaged:
@@ -76,7 +76,7 @@ def known(state: State, action: str) -> bool:
     return action in ACTIONS or bool(own and action in own.actions)
 
 
-def effects(state: State, deed: Deed) -> tuple[Effect, Effect]:
+def effects(state: RunState, deed: Deed) -> tuple[Effect, Effect]:
     """What a deed did and what it would have done."""
     rules = state.rules
     if not deed.success:
@@ -91,8 +91,8 @@ def effects(state: State, deed: Deed) -> tuple[Effect, Effect]:
     return Effect(influence=influence, resources=deed.resources), Effect(energy=energy, treasury=deed.treasury)
 
 
-def null_effect(state: State, deed: Deed | None, applied: Effect) -> bool:
-    """Whether an act changed nobody's energy or influence (measures.md, 5).
+def null_effect(state: RunState, deed: Deed | None, applied: Effect) -> bool:
+    """Whether an act changed no agent's energy or influence (measures.md, 5).
 
     Who paid and got as much back, at the maximum, is where it was, and yet paid.
     """
@@ -102,9 +102,9 @@ def null_effect(state: State, deed: Deed | None, applied: Effect) -> bool:
     return not (real and deed and deed.success and any(step < 0 for _, step in deed.energy))
 
 
-def feasible(state: State, agent: str) -> tuple[str, ...]:
+def feasible(state: RunState, agent: str) -> tuple[str, ...]:
     """The actions that could have succeeded with the right target and amount (measures.md, 2)."""
-    attempt, own = Try(state, agent), state.rules.own
+    attempt, own = ActAttempt(state, agent), state.rules.own
     if not own:
         return tuple(action for action in ACTIONS if _possible(attempt, action))
     mine = _attempted(attempt)
@@ -115,11 +115,11 @@ def feasible(state: State, agent: str) -> tuple[str, ...]:
     )
 
 
-def _attempted(attempt: Try) -> Attempted:
+def _attempted(attempt: ActAttempt) -> OwnAttempt:
     """An attempt as the world's own acts are judged: whole energy where it is lived by."""
     state, agent = attempt.state, attempt.state.agents[attempt.agent]
     real = state.rules.energy.ledger == "real"
-    return Attempted(
+    return OwnAttempt(
         place=agent.place,
         beside=attempt.beside,
         energy=agent.energy // state.rules.unit if real else None,
@@ -131,7 +131,7 @@ def _attempted(attempt: Try) -> Attempted:
     )
 
 
-def _own(attempt: Try, own: OwnWorld, action: OwnAction) -> Deed:
+def _own(attempt: ActAttempt, own: OwnWorld, action: OwnAction) -> Deed:
     found = own_acts.judged(own, action, _attempted(attempt))
     if found.reason is not None:
         return Deed(reason=found.reason, amount=found.amount)
@@ -146,12 +146,12 @@ def _own(attempt: Try, own: OwnWorld, action: OwnAction) -> Deed:
     )
 
 
-def _contest(attempt: Try) -> Deed:
+def _contest(attempt: ActAttempt) -> Deed:
     is_open = contest.is_open(attempt.state, attempt.agent)
     return Deed() if is_open else Deed(reason="nothing_to_contest")
 
 
-def _possible(attempt: Try, action: Action) -> bool:
+def _possible(attempt: ActAttempt, action: Action) -> bool:
     if not _payable(attempt, action):
         return False
     match action:
@@ -166,14 +166,14 @@ def _possible(attempt: Try, action: Action) -> bool:
     return True
 
 
-def _speak(attempt: Try) -> Deed:
+def _speak(attempt: ActAttempt) -> Deed:
     if not _may_speak(attempt):
         return Deed(reason="wrong_place")
     reward = attempt.state.rules.rewards.speak_alley if places.is_alley(attempt.place) else 0
     return _paid(attempt, "speak", (attempt.agent, reward))
 
 
-def _trade(attempt: Try) -> Deed:
+def _trade(attempt: ActAttempt) -> Deed:
     if attempt.place != places.MARKET:
         return Deed(reason="wrong_place")
     rules, rate = attempt.state.rules, attempt.state.tax_rate
@@ -186,7 +186,7 @@ def _trade(attempt: Try) -> Deed:
     return msgspec.structs.replace(paid, energy=(*paid.energy, (attempt.agent, gained)), treasury=due)
 
 
-def _support(attempt: Try) -> Deed:
+def _support(attempt: ActAttempt) -> Deed:
     reason = _unmet(attempt)
     if reason:
         return Deed(reason=reason)
@@ -196,8 +196,8 @@ def _support(attempt: Try) -> Deed:
     return msgspec.structs.replace(paid, influence={target: influence}) if paid.success else paid
 
 
-def _support_given(attempt: Try) -> tuple[int, int]:
-    """An elder's factor is on the support itself, a crisis adds to what it comes to."""
+def _support_given(attempt: ActAttempt) -> tuple[int, int]:
+    """An elder's factor is on the support itself, a crisis adds to the result."""
     state, rules = attempt.state, attempt.state.rules
     factor = Fraction(rules.elder_factor) if state.agents[attempt.agent].rank == "elder" else 1
     energy, influence = int(rules.rewards.support_energy * factor), rules.rewards.support_influence
@@ -206,14 +206,14 @@ def _support_given(attempt: Try) -> tuple[int, int]:
     return energy + rules.crisis.support_energy, influence + rules.crisis.support_influence
 
 
-def _whisper(attempt: Try) -> Deed:
+def _whisper(attempt: ActAttempt) -> Deed:
     if not places.is_alley(attempt.place):
         return Deed(reason="wrong_place")
     reason = _unmet(attempt)
     return Deed(reason=reason) if reason else _paid(attempt, "whisper")
 
 
-def _move(attempt: Try) -> Deed:
+def _move(attempt: ActAttempt) -> Deed:
     state, goal = attempt.state, attempt.target
     if goal is None:
         return Deed(reason="no_target")
@@ -227,17 +227,17 @@ def _move(attempt: Try) -> Deed:
     return msgspec.structs.replace(paid, place=goal) if paid.success else paid
 
 
-def _idle(attempt: Try) -> Deed:
+def _idle(attempt: ActAttempt) -> Deed:
     return _paid(attempt, "idle")
 
 
-def _build_billboard(attempt: Try) -> Deed:
+def _build_billboard(attempt: ActAttempt) -> Deed:
     if skills.text_of(attempt.target, attempt.content) is None:
         return Deed(reason="bad_value")
     return _paid(attempt, "billboard")
 
 
-def _adjust_tax(attempt: Try) -> Deed:
+def _adjust_tax(attempt: ActAttempt) -> Deed:
     rate = skills.rate_of(attempt.target, attempt.content)
     if rate is None:
         return Deed(reason="bad_value")
@@ -245,7 +245,7 @@ def _adjust_tax(attempt: Try) -> Deed:
     return msgspec.structs.replace(paid, value=rate) if paid.success else paid
 
 
-def _grant_subsidy(attempt: Try) -> Deed:
+def _grant_subsidy(attempt: ActAttempt) -> Deed:
     target = attempt.target
     if target is None:
         return Deed(reason="no_target")
@@ -263,7 +263,7 @@ def _grant_subsidy(attempt: Try) -> Deed:
     return msgspec.structs.replace(paid, treasury=-amount * unit, value=amount)
 
 
-_DEEDS: Final[Mapping[str, Callable[[Try], Deed]]] = {
+_DEEDS: Final[Mapping[str, Callable[[ActAttempt], Deed]]] = {
     "speak": _speak,
     "trade": _trade,
     "support": _support,
@@ -277,29 +277,29 @@ _DEEDS: Final[Mapping[str, Callable[[Try], Deed]]] = {
 }
 
 
-def _may_speak(attempt: Try) -> bool:
+def _may_speak(attempt: ActAttempt) -> bool:
     return attempt.place != places.MARKET or attempt.state.rules.speak_in_market
 
 
-def _unmet(attempt: Try) -> Reason | None:
-    """Why nobody is met: an act between two needs another one who is here."""
+def _unmet(attempt: ActAttempt) -> Reason | None:
+    """Why there is no counterpart: an act between two needs another agent here."""
     if attempt.target is None or attempt.target == attempt.agent:
         return "no_target"
     return None if attempt.target in attempt.beside else "not_here"
 
 
-def _cost(attempt: Try, what: str) -> int:
+def _cost(attempt: ActAttempt, what: str) -> int:
     cost: int = getattr(attempt.state.rules.costs, what)
     return cost * attempt.state.rules.unit
 
 
-def _payable(attempt: Try, what: str) -> bool:
+def _payable(attempt: ActAttempt, what: str) -> bool:
     """Equal is enough. A cost that is only shown is never too much."""
     real = attempt.state.rules.energy.ledger == "real"
     return not real or attempt.state.agents[attempt.agent].energy >= _cost(attempt, what)
 
 
-def _paid(attempt: Try, what: str, *rewards: tuple[str, int]) -> Deed:
+def _paid(attempt: ActAttempt, what: str, *rewards: tuple[str, int]) -> Deed:
     """The deed of an act that may happen if it can be paid for; rewards are in whole energy."""
     if not _payable(attempt, what):
         return Deed(reason="not_enough_energy")

@@ -1,6 +1,6 @@
 """What chance decides in a run, each subject on a stream of its own: (seed, number of the run, subject, turn).
 
-The run's number stands for the run, not its id: the same seed then gives the same crises and orders in every cell, and
+Draws use the run's number, not its id: the same seed then gives the same crises and orders in every cell, and
 a fork goes on with the chance of its parent.
 """
 

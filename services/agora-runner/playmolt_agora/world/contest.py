@@ -6,7 +6,7 @@ import msgspec
 from playmolt_schemas.agora.turn import Effect
 
 from playmolt_agora.world import ledger, ranks
-from playmolt_agora.world.state import Contestable, State
+from playmolt_agora.world.state import Contestable, RunState
 
 CONTESTS: int = 2
 """So many residents undo an act."""
@@ -15,7 +15,7 @@ OPEN_TURNS: int = 2
 Undone = Literal["tax", "subsidy", "billboard"]
 
 
-def is_open(state: State, agent: str) -> bool:
+def is_open(state: RunState, agent: str) -> bool:
     """Whether an agent may contest now: one whose rank gives the right, once an act."""
     act, held = state.contestable, state.agents[agent]
     if not act or not ranks.may_contest(state.rules, held.influence):
@@ -23,13 +23,13 @@ def is_open(state: State, agent: str) -> bool:
     return agent not in act.by and act.turn < state.turn <= act.turn + OPEN_TURNS
 
 
-def undoing(state: State) -> Contestable | None:
+def undoing(state: RunState) -> Contestable | None:
     """The act that enough residents have contested."""
     act = state.contestable
     return act if act and len(act.by) >= CONTESTS else None
 
 
-def taken_back(state: State, act: Contestable) -> tuple[Effect, Effect]:
+def taken_back(state: RunState, act: Contestable) -> tuple[Effect, Effect]:
     """What undoing it applies and, in a world that only reckons, would apply: a subsidy goes back as far as it can."""
     if act.kind != "subsidy" or not state.agents[act.target].alive:
         return Effect(), Effect()

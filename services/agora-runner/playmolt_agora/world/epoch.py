@@ -21,11 +21,11 @@ from playmolt_agora.world.events import (
     WhisperLeaked,
 )
 from playmolt_agora.world.own_world import OwnEvent
-from playmolt_agora.world.state import Contestable, Owed, Stage, State, dying
+from playmolt_agora.world.state import Consequence, Contestable, RunState, Stage, dying
 from playmolt_agora.world.worlds import SeedEvent
 
 
-def next_event(state: State) -> Event | None:
+def next_event(state: RunState) -> Event | None:
     """The event that a state brings about by itself; None when it waits for an agent, or for its report."""
     if state.over:
         return None
@@ -36,21 +36,21 @@ def next_event(state: State) -> Event | None:
     return _ranked(state) or _STAGES.get(state.stage, _wait)(state)
 
 
-def decay(state: State, turn: int, crisis: str | None) -> int:
+def decay(state: RunState, turn: int, crisis: str | None) -> int:
     """What an epoch takes from everybody, in whole energy."""
     rules = state.rules
     steps = turn // rules.decay.every
     return int(rules.decay.base + Fraction(rules.decay.step) * steps) + (rules.crisis.extra if crisis else 0)
 
 
-def _epoch(state: State) -> EpochStarted:
+def _epoch(state: RunState) -> EpochStarted:
     rules, spec, turn = state.rules, state.run, state.turn + 1
     seeds = [each for each in rules.seed_events if each.turn == turn]
     crisis = chance.crisis(spec, turn, rules.crisis.p) if turn >= rules.crisis.from_ else None
     taken = decay(state, turn, crisis) if rules.energy.ledger == "real" else 0
     steps = [(name, -taken * rules.unit) for name in state.living]
     happening = [each for each in rules.own.events if each.turn == turn] if rules.own else []
-    told: tuple[SeedEvent | OwnEvent, ...] = (*seeds, *happening)
+    shown: tuple[SeedEvent | OwnEvent, ...] = (*seeds, *happening)
     return EpochStarted(
         turn=turn,
         order=tuple(name for name in chance.order(spec, turn) if state.agents[name].alive),
@@ -61,11 +61,11 @@ def _epoch(state: State) -> EpochStarted:
             resources=_given(state, happening),
         ),
         gini=_gini(state),
-        happenings=tuple(each.told(spec.language) for each in told),
+        happenings=tuple(each.in_language(spec.language) for each in shown),
     )
 
 
-def _given(state: State, happening: Sequence[OwnEvent]) -> dict[str, int]:
+def _given(state: RunState, happening: Sequence[OwnEvent]) -> dict[str, int]:
     """What the happenings of a turn do to resources, one after the other."""
     own, before = state.rules.own, state.resources
     if not own or not before:
@@ -77,8 +77,8 @@ def _given(state: State, happening: Sequence[OwnEvent]) -> dict[str, int]:
     return {name: value - before[name] for name, value in held.items() if value != before[name]}
 
 
-def _gini(state: State) -> dict[str, str]:
-    """What is to be told of inequality; a world without energy has none."""
+def _gini(state: RunState) -> dict[str, str]:
+    """What is to be shown of inequality; a world without energy has none."""
     rules, living = state.rules, [state.agents[name] for name in state.living]
     kinds: dict[str, list[int]] = {}
     if rules.energy.ledger != "none":
@@ -90,7 +90,7 @@ def _gini(state: State) -> dict[str, str]:
     return {kind: ledger.decimal(exact_gini(values)) for kind, values in kinds.items()}
 
 
-def _consequence(state: State, owed: Owed) -> WhisperLeaked | BillboardPosted | TaxChanged:
+def _consequence(state: RunState, owed: Consequence) -> WhisperLeaked | BillboardPosted | TaxChanged:
     if owed.kind == "leak":
         place = state.agents[owed.agent].place
         return WhisperLeaked(turn=state.turn, agent=owed.agent, target=owed.target, place=place, heard_by=owed.heard_by)
@@ -106,12 +106,12 @@ def _consequence(state: State, owed: Owed) -> WhisperLeaked | BillboardPosted | 
     )
 
 
-def _undone(state: State, act: Contestable) -> ActContested:
+def _undone(state: RunState, act: Contestable) -> ActContested:
     applied, shadow = contest.taken_back(state, act)
     return ActContested(turn=state.turn, by=act.by, undone=act.kind, effect_applied=applied, effect_shadow=shadow)
 
 
-def _regrown(state: State) -> ResourceSettled | None:
+def _regrown(state: RunState) -> ResourceSettled | None:
     """The next resource to grow again; None where all have."""
     own, held = state.rules.own, state.resources
     if not own or not held:
@@ -121,7 +121,7 @@ def _regrown(state: State) -> ResourceSettled | None:
     return ResourceSettled(turn=state.turn, name=name, before=held[name], regrown=grown, after=held[name] + grown)
 
 
-def _ranked(state: State) -> RankChanged | None:
+def _ranked(state: RunState) -> RankChanged | None:
     for name, agent in state.agents.items():
         rank = ranks.rank_of(state.rules, agent.influence)
         if agent.alive and rank != agent.rank:
@@ -129,19 +129,19 @@ def _ranked(state: State) -> RankChanged | None:
     return None
 
 
-def _crisis(state: State) -> CrisisStarted:
+def _crisis(state: RunState) -> CrisisStarted:
     return CrisisStarted(turn=state.turn, crisis=str(state.crisis), extra=state.rules.crisis.extra)
 
 
-def _death(state: State) -> AgentDied:
+def _death(state: RunState) -> AgentDied:
     return AgentDied(turn=state.turn, agent=str(dying(state)))
 
 
-def _wait(_: State) -> None:
+def _wait(_: RunState) -> None:
     return None
 
 
-_STAGES: Final[Mapping[Stage, Callable[[State], Event | None]]] = {
+_STAGES: Final[Mapping[Stage, Callable[[RunState], Event | None]]] = {
     "opening": _epoch,
     "crisis": _crisis,
     "morning": _death,

@@ -1,6 +1,6 @@
 """What the log of a run holds. Names and fields are stored for ever: change one, and add a version.
 
-Every change of energy, influence and treasury stands in an `effect_applied` (or, in a world that only reckons, an
+Every change of energy, influence and treasury is in an `effect_applied` (or, in a world that only reckons, an
 `effect_shadow`) of the event that made it, so that the log alone proves the balances.
 """
 
@@ -69,7 +69,7 @@ class AgentActed(Event, frozen=True, kw_only=True):
 
     `value` is the rate or amount of a skill; `heard_by` names those to whom a whisper leaked, and in a world that says
     who hears those who heard the act. `weight` is what the utterance weighs where ranks act; `private`: it was
-    whispered, whatever the world calls it, and what it said is nobody's but the operator's.
+    whispered, whatever the world calls it, and only the operator sees its content.
     """
 
     type: ClassVar[str] = "agent_acted"
@@ -81,7 +81,7 @@ class AgentActed(Event, frozen=True, kw_only=True):
 
 
 class TurnFailed(Event, frozen=True, kw_only=True):
-    """An agent's turn passed without a valid reply: it did nothing, and nobody saw anything."""
+    """An agent's turn passed without a valid reply: it did nothing, and no agent saw anything."""
 
     type: ClassVar[str] = "turn_failed"
     record: TurnRecord
@@ -203,7 +203,7 @@ class RunResumed(Event, frozen=True, kw_only=True):
 
 
 class RunEnded(Event, frozen=True, kw_only=True):
-    """The run is over: all turns were taken, or nobody lives."""
+    """The run is over: all turns were taken, or no agent lives."""
 
     type: ClassVar[str] = "run_ended"
     closes: ClassVar[bool] = True

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Final
 
-from playmolt_agora.world.state import Agent, State
+from playmolt_agora.world.state import Agent, RunState
 
 _DIGITS: Final = 12
 
 
-def balances(state: State) -> dict[str, int]:
+def balances(state: RunState) -> dict[str, int]:
     """The energy of the living by which the world reckons: the real one, or the shadow's."""
     shadow = state.rules.energy.ledger == "shadow"
     return {name: _held(agent, shadow=shadow) for name, agent in state.agents.items() if agent.alive}

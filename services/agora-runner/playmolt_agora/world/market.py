@@ -7,7 +7,7 @@ from playmolt_schemas.agora.turn import Effect
 
 from playmolt_agora.world import ledger, places
 from playmolt_agora.world.events import MarketSettled
-from playmolt_agora.world.state import State
+from playmolt_agora.world.state import RunState
 from playmolt_agora.world.worlds import Rules
 
 
@@ -36,7 +36,7 @@ def effective_tax(rules: Rules, rate: int) -> str:
 
 def shares(rules: Rules, pool: int, trades: dict[str, int], idle: tuple[str, ...]) -> Shares:
     """Share a pool out: first the minimum to each of `idle`, the rest by trades, in whole energy; the remainder is
-    lost, and so is the rest when nobody traded."""
+    lost, and so is the rest if no agent traded."""
     unit = rules.unit
     least = min(rules.non_trader_min, pool // unit // len(idle)) * unit if idle else 0
     paid = dict.fromkeys(idle, least)
@@ -46,7 +46,7 @@ def shares(rules: Rules, pool: int, trades: dict[str, int], idle: tuple[str, ...
     return Shares({agent: amount for agent, amount in paid.items() if amount}, pool - sum(paid.values()))
 
 
-def settled(state: State) -> MarketSettled:
+def settled(state: RunState) -> MarketSettled:
     """The end of an epoch at the market: pool, then treasury."""
     rules = state.rules
     trades = state.trades

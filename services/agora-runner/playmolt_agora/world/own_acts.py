@@ -19,8 +19,8 @@ REASONS: Final[tuple[OwnReason, ...]] = get_args(OwnReason)
 _WHOLE: Final = re.compile(r"\+?(\d{1,6})", re.ASCII)
 
 
-class Attempted(msgspec.Struct, frozen=True, kw_only=True):
-    """An act as it is tried: who stands where beside whom, with what; amounts of energy in whole energy."""
+class OwnAttempt(msgspec.Struct, frozen=True, kw_only=True):
+    """An attempted act: the agent, its place, who is there and what it holds; energy in whole units."""
 
     place: str
     beside: tuple[str, ...]
@@ -45,7 +45,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     goal: str | None = None
 
 
-def judged(world: OwnWorld, action: OwnAction, attempt: Attempted) -> Outcome:
+def judged(world: OwnWorld, action: OwnAction, attempt: OwnAttempt) -> Outcome:
     """Judge an act; the first of the conditions that fails is its reason."""
     amount = amount_of(action, attempt.content)
     reason = _refused(world, action, attempt, amount)
@@ -63,7 +63,7 @@ def judged(world: OwnWorld, action: OwnAction, attempt: Attempted) -> Outcome:
     )
 
 
-def _refused(world: OwnWorld, action: OwnAction, attempt: Attempted, amount: int | None) -> OwnReason | None:
+def _refused(world: OwnWorld, action: OwnAction, attempt: OwnAttempt, amount: int | None) -> OwnReason | None:
     if not _may_here(world, action, attempt.place):
         return "wrong_place"
     if (missing := _unmet(world, action, attempt)) is not None:
@@ -73,7 +73,7 @@ def _refused(world: OwnWorld, action: OwnAction, attempt: Attempted, amount: int
     return _unpaid(action, attempt, amount)
 
 
-def _unpaid(action: OwnAction, attempt: Attempted, amount: int | None) -> OwnReason | None:
+def _unpaid(action: OwnAction, attempt: OwnAttempt, amount: int | None) -> OwnReason | None:
     cost = _valued(action.cost, amount)
     if attempt.energy is not None and attempt.energy < cost["energy"]:
         return "not_enough_energy"
@@ -83,7 +83,7 @@ def _unpaid(action: OwnAction, attempt: Attempted, amount: int | None) -> OwnRea
     return "not_enough_resource" if short else None
 
 
-def possible(world: OwnWorld, action: OwnAction, attempt: Attempted) -> bool:
+def possible(world: OwnWorld, action: OwnAction, attempt: OwnAttempt) -> bool:
     """Whether it could succeed with the right target and the right amount."""
     target: str | None = None
     if action.target == "agent":
@@ -129,7 +129,7 @@ def _may_here(world: OwnWorld, action: OwnAction, place: str) -> bool:
     return place in (action.where or world.places) and all(where in (None, place) for where in bound)
 
 
-def _unmet(world: OwnWorld, action: OwnAction, attempt: Attempted) -> OwnReason | None:
+def _unmet(world: OwnWorld, action: OwnAction, attempt: OwnAttempt) -> OwnReason | None:
     if action.target == "agent":
         return None if attempt.target in attempt.beside else "no_target"
     if action.target == "place":

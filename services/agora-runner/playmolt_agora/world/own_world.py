@@ -25,7 +25,7 @@ class Both(Strict, frozen=True, kw_only=True):
     ko: str = ""
     en: str = ""
 
-    def told(self, language: Language) -> str:
+    def in_language(self, language: Language) -> str:
         return self.ko if language == "ko" else self.en
 
 
@@ -38,7 +38,7 @@ class Place(Strict, frozen=True, kw_only=True):
     hears: tuple[str, ...] = ()
 
 
-class Hearing(Strict, frozen=True, kw_only=True):
+class HearingRule(Strict, frozen=True, kw_only=True):
     """Who hears an act, and how many events a prompt shows."""
 
     who: Literal["place", "all", "ring", "groups"] = "place"
@@ -118,14 +118,14 @@ class End(Strict, frozen=True, kw_only=True):
 
 
 class OwnEvent(Strict, frozen=True, kw_only=True):
-    """A happening of a file of events: what everybody is told at a turn, and what it does to resources."""
+    """A happening of a file of events: what every agent sees at a turn, and its effect on resources."""
 
     turn: Turn
     ko: str = ""
     en: str = ""
     resources: dict[str, Annotated[int, Meta(ge=-1_000_000, le=1_000_000)]] = {}
 
-    def told(self, language: Language) -> str:
+    def in_language(self, language: Language) -> str:
         return self.ko if language == "ko" else self.en
 
 
@@ -139,7 +139,7 @@ class OwnWorld(Strict, frozen=True, kw_only=True):
     title: Both = Both()
     packaged: bool = False
     places: dict[str, Place]
-    hearing: Hearing | UnsetType = UNSET
+    hearing: HearingRule | UnsetType = UNSET
     actions: dict[str, OwnAction] = {}
     resources: dict[str, Resource] = {}
     influence: Annotated[int, Meta(ge=0, le=10_000)] = 0
@@ -161,4 +161,4 @@ class OwnWorld(Strict, frozen=True, kw_only=True):
     @property
     def shown(self) -> int:
         """How many events a prompt shows."""
-        return self.hearing.events if self.hearing is not UNSET else Hearing().events
+        return self.hearing.events if self.hearing is not UNSET else HearingRule().events

@@ -1,4 +1,4 @@
-"""A run as it stands: the fold of its events. Tuples and dicts in it are never changed in place.
+"""A run: the fold of its events. Tuples and dicts in it are never changed in place.
 
 What it holds of the past is bounded (an agent's newest and weightiest happenings, the newest acts), so that a turn
 costs the same however long the run.
@@ -15,7 +15,7 @@ from playmolt_agora.world import ranks
 from playmolt_agora.world.worlds import Rules, preset
 
 Stage = Literal["opening", "crisis", "morning", "acting", "market", "evening", "regrowth", "finished"]
-"""Where a run is in its epoch: about to begin one, a crisis to tell, deaths by decay, agents acting, the pool to
+"""Where a run is in its epoch: about to begin one, a crisis to announce, deaths by decay, agents acting, the pool to
 share out, deaths at the end, resources to grow again, all turns taken."""
 
 RECENT: Final = 10
@@ -26,7 +26,7 @@ SHOWN_CHARS: Final = 4000
 """More of what an agent says is in the log, not in the state: it would be hashed and prompted again and again."""
 
 
-class Happening(msgspec.Struct, frozen=True, kw_only=True):
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """Something that happened, as one agent may know it. `kind` names its line in the texts; `values` fills it.
 
     Kinds: spoke {agent, content, place}, traded {agent}, supported {agent, target}, whispered {agent, target, content},
@@ -60,8 +60,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     died: int | None = None
     supporters: dict[str, int] = {}
     supported: dict[str, int] = {}
-    recent: tuple[Happening, ...] = ()
-    history: tuple[Happening, ...] = ()
+    recent: tuple[Observation, ...] = ()
+    history: tuple[Observation, ...] = ()
 
 
 class Act(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,8 +77,8 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
     code: ParseCode | None = None
 
 
-class Owed(msgspec.Struct, frozen=True, kw_only=True):
-    """What follows from an act that succeeded and is not told yet."""
+class Consequence(msgspec.Struct, frozen=True, kw_only=True):
+    """The pending consequence of an act that succeeded."""
 
     kind: Literal["leak", "billboard", "tax"]
     agent: str
@@ -89,7 +89,7 @@ class Owed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Billboard(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands on the plaza, up to and in turn `until`."""
+    """The text on the plaza, shown up to and in turn `until`."""
 
     agent: str
     content: str
@@ -97,7 +97,7 @@ class Billboard(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Contestable(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest act of the architect that may be contested, with what stood before it; `by` have contested it."""
+    """The newest act of the architect that may be contested, with the state before it; `by` have contested it."""
 
     kind: Literal["tax", "subsidy", "billboard"]
     turn: int
@@ -116,7 +116,7 @@ class Pause(msgspec.Struct, frozen=True, gc=False):
     until: datetime | None
 
 
-class State(msgspec.Struct, frozen=True, kw_only=True):
+class RunState(msgspec.Struct, frozen=True, kw_only=True):
     """A run. `order` are the agents of the turn in the order they act, `acted` how many of them have."""
 
     game_id: str
@@ -141,7 +141,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     billboard: Billboard | None = None
     crisis: str | None = None
     gini: str | None = None
-    owed: Owed | None = None
+    owed: Consequence | None = None
     acts: tuple[Act, ...] = ()
     due: datetime | None = None
     """When the present effect arose."""
@@ -177,7 +177,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def next_agent(self) -> str | None:
-        """Whose turn it is; None while nobody is to act."""
+        """Whose turn it is; None while no agent is to act."""
         return self.order[self.acted] if self.stage == "acting" and self.acted < len(self.order) else None
 
     def seat(self, agent: str) -> Seat:
@@ -194,7 +194,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         return board.content if board and self.turn <= board.until else None
 
 
-def dying(state: State) -> str | None:
+def dying(state: RunState) -> str | None:
     """The first agent, in seat order, whose energy is used up."""
     if not state.rules.death:
         return None

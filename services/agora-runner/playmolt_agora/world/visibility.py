@@ -26,14 +26,14 @@ from playmolt_agora.world.events import (
 )
 from playmolt_agora.world.own_acts import hearing_is_own
 from playmolt_agora.world.own_world import CONTEST, OwnWorld
-from playmolt_agora.world.state import HISTORY, RECENT, Agent, Happening, State, shown
+from playmolt_agora.world.state import HISTORY, RECENT, Agent, Observation, RunState, shown
 from playmolt_agora.world.worlds import Rules
 
-Witnessed = tuple[Happening, tuple[str, ...]]
+Witnessed = tuple[Observation, tuple[str, ...]]
 """A happening and who sees it."""
 
 
-def of(state: State, event: Event) -> list[Witnessed]:
+def of(state: RunState, event: Event) -> list[Witnessed]:
     """The happenings of an event with those who see them; `state` is the one right before it."""
     happenings = _WITNESSED_BY.get(type(event))
     return happenings(state, event) if happenings else []
@@ -46,7 +46,7 @@ def kept(rules: Rules) -> int:
 
 
 def heard(agents: Mapping[str, Agent], witnessed: Iterable[Witnessed], kept: int = RECENT) -> dict[str, Agent]:
-    """The agents with what they have just come to know, the newest `kept`; the dead learn nothing."""
+    """The agents with what they have just learnt, the newest `kept`; the dead learn nothing."""
     after = dict(agents)
     for happening, audience in witnessed:
         for name in audience:
@@ -57,7 +57,7 @@ def heard(agents: Mapping[str, Agent], witnessed: Iterable[Witnessed], kept: int
     return after
 
 
-def _remembered(history: tuple[Happening, ...], happening: Happening) -> tuple[Happening, ...]:
+def _remembered(history: tuple[Observation, ...], happening: Observation) -> tuple[Observation, ...]:
     """Keep the weightiest, of equal weight the newest, in the order they happened."""
     after = (*history, happening)
     if len(after) <= HISTORY:
@@ -66,15 +66,15 @@ def _remembered(history: tuple[Happening, ...], happening: Happening) -> tuple[H
     return after[:least] + after[least + 1 :]
 
 
-def _acted(state: State, event: AgentActed) -> list[Witnessed]:
+def _acted(state: RunState, event: AgentActed) -> list[Witnessed]:
     record = event.record
     if not record.success:
         return [_witnessed(state, "failed", {"reason": record.reason}, (record.agent,))]
     own = state.rules.own
     if own and str(record.action) in own.actions:
         return _own_act(state, own, event)
-    tell = _ACTS.get(str(record.action))
-    return [_weighed(each, event) for each in tell(state, event)] if tell else []
+    witnessed = _ACTS.get(str(record.action))
+    return [_weighed(each, event) for each in witnessed(state, event)] if witnessed else []
 
 
 def _weighed(witnessed: Witnessed, event: AgentActed) -> Witnessed:
@@ -85,8 +85,8 @@ def _weighed(witnessed: Witnessed, event: AgentActed) -> Witnessed:
     return replace(happening, weight=event.weight), audience
 
 
-def _own_act(state: State, own: OwnWorld, event: AgentActed) -> list[Witnessed]:
-    """An act of the world's own: whoever heard it, and the actor."""
+def _own_act(state: RunState, own: OwnWorld, event: AgentActed) -> list[Witnessed]:
+    """An act of the world's own: its listeners and the actor."""
     record, action = event.record, own.actions[str(event.record.action)]
     audience = tuple(name for name in state.living if name == record.agent or name in event.heard_by)
     values: dict[str, Any] = {"agent": record.agent}
@@ -105,46 +105,46 @@ def _own_act(state: State, own: OwnWorld, event: AgentActed) -> list[Witnessed]:
 _SAID: Final = frozenset(("spoke", "whispered"))
 
 
-def _spoke(state: State, event: AgentActed) -> list[Witnessed]:
+def _spoke(state: RunState, event: AgentActed) -> list[Witnessed]:
     record = event.record
     values = {"agent": record.agent, "content": shown(record.content), "place": record.place_before}
     return [_witnessed(state, "spoke", values, _around(state, record))]
 
 
-def _whispered(state: State, event: AgentActed) -> list[Witnessed]:
+def _whispered(state: RunState, event: AgentActed) -> list[Witnessed]:
     record = event.record
     values = {"agent": record.agent, "target": record.target, "content": shown(record.content)}
     return [_witnessed(state, "whispered", values, (record.agent, str(record.target)))]
 
 
-def _moved(state: State, event: AgentActed) -> list[Witnessed]:
+def _moved(state: RunState, event: AgentActed) -> list[Witnessed]:
     record = event.record
     values = {"agent": record.agent, "place": record.place_after, "origin": record.place_before}
     return [_witnessed(state, "moved", values, _around(state, record))]
 
 
-def _traded(state: State, event: AgentActed) -> list[Witnessed]:
+def _traded(state: RunState, event: AgentActed) -> list[Witnessed]:
     return _answered(state, event.record, "traded", {"agent": event.record.agent})
 
 
-def _supported(state: State, event: AgentActed) -> list[Witnessed]:
+def _supported(state: RunState, event: AgentActed) -> list[Witnessed]:
     return _answered(state, event.record, "supported", {"agent": event.record.agent, "target": event.record.target})
 
 
-def _idled(state: State, event: AgentActed) -> list[Witnessed]:
+def _idled(state: RunState, event: AgentActed) -> list[Witnessed]:
     return [_witnessed(state, "idled", {"agent": event.record.agent}, _around(state, event.record))]
 
 
-def _granted(state: State, event: AgentActed) -> list[Witnessed]:
+def _granted(state: RunState, event: AgentActed) -> list[Witnessed]:
     values = {"agent": event.record.agent, "target": event.record.target, "amount": event.value}
     return [_public(state, "subsidy", values)]
 
 
-def _contested_it(state: State, event: AgentActed) -> list[Witnessed]:
+def _contested_it(state: RunState, event: AgentActed) -> list[Witnessed]:
     return [_public(state, "contested", {"agent": event.record.agent})]
 
 
-_ACTS: Final[Mapping[str, Callable[[State, AgentActed], list[Witnessed]]]] = {
+_ACTS: Final[Mapping[str, Callable[[RunState, AgentActed], list[Witnessed]]]] = {
     "speak": _spoke,
     "whisper": _whispered,
     "move": _moved,
@@ -156,7 +156,7 @@ _ACTS: Final[Mapping[str, Callable[[State, AgentActed], list[Witnessed]]]] = {
 }
 
 
-def _answered(state: State, record: TurnRecord, kind: str, values: dict[str, Any]) -> list[Witnessed]:
+def _answered(state: RunState, record: TurnRecord, kind: str, values: dict[str, Any]) -> list[Witnessed]:
     """In Phase 2 the actor is answered with the neutral sentence and nothing else; others see the act as ever."""
     around = _around(state, record)
     if state.run.packaged != "phase2":
@@ -168,7 +168,7 @@ def _answered(state: State, record: TurnRecord, kind: str, values: dict[str, Any
     ]
 
 
-def _settled(state: State, event: MarketSettled) -> list[Witnessed]:
+def _settled(state: RunState, event: MarketSettled) -> list[Witnessed]:
     unit = state.rules.unit
     witnessed = [_public(state, "market", {"pool": event.pool // unit, "traders": len(event.trades)})]
     if event.overflow:
@@ -176,8 +176,8 @@ def _settled(state: State, event: MarketSettled) -> list[Witnessed]:
     return witnessed
 
 
-def _around(state: State, record: TurnRecord) -> tuple[str, ...]:
-    """Everybody where an act is public, else those who stand where it happens."""
+def _around(state: RunState, record: TurnRecord) -> tuple[str, ...]:
+    """Every agent if an act is public, otherwise those at its place."""
     where = (record.place_before, record.place_after)
     own = state.rules.own
     if own and hearing_is_own(own):
@@ -189,59 +189,59 @@ def _around(state: State, record: TurnRecord) -> tuple[str, ...]:
     return tuple(name for name in state.living if state.agents[name].place in where)
 
 
-def others_hearing(state: State, own: OwnWorld, record: TurnRecord, where: tuple[str, str]) -> tuple[str, ...]:
+def others_hearing(state: RunState, own: OwnWorld, record: TurnRecord, where: tuple[str, str]) -> tuple[str, ...]:
     """Who beside the actor hears an act by the world's own rule."""
     seats = tuple(state.agents)
     standing = {name: state.agents[name].place for name in state.living}
     return hearing.hearers(own, seats, standing, record.agent, frozenset(where))
 
 
-def _undone(state: State, event: ActContested) -> list[Witnessed]:
+def _undone(state: RunState, event: ActContested) -> list[Witnessed]:
     return [_public(state, "undone", {"agents": event.by, "act": event.undone})]
 
 
-def _public(state: State, kind: str, values: dict[str, Any], turn: int | None = None) -> Witnessed:
+def _public(state: RunState, kind: str, values: dict[str, Any], turn: int | None = None) -> Witnessed:
     return _witnessed(state, kind, values, state.living, turn)
 
 
 def _witnessed(
-    state: State, kind: str, values: dict[str, Any], audience: tuple[str, ...], turn: int | None = None
+    state: RunState, kind: str, values: dict[str, Any], audience: tuple[str, ...], turn: int | None = None
 ) -> Witnessed:
-    happening = Happening(
+    happening = Observation(
         turn=state.turn if turn is None else turn, kind=kind, importance=state.rules.importance(kind), values=values
     )
     return happening, audience
 
 
-def _begun(state: State, event: EpochStarted) -> list[Witnessed]:
+def _begun(state: RunState, event: EpochStarted) -> list[Witnessed]:
     return [_public(state, "happening", {"text": text}, turn=event.turn) for text in event.happenings]
 
 
-def _crisis(state: State, event: CrisisStarted) -> list[Witnessed]:
+def _crisis(state: RunState, event: CrisisStarted) -> list[Witnessed]:
     return [_public(state, "crisis", {"crisis": event.crisis})]
 
 
-def _leaked(state: State, event: WhisperLeaked) -> list[Witnessed]:
+def _leaked(state: RunState, event: WhisperLeaked) -> list[Witnessed]:
     return [_witnessed(state, "leaked", {"agent": event.agent, "target": event.target}, event.heard_by)]
 
 
-def _posted(state: State, event: BillboardPosted) -> list[Witnessed]:
+def _posted(state: RunState, event: BillboardPosted) -> list[Witnessed]:
     return [_public(state, "billboard", {"agent": event.agent, "content": shown(event.content)})]
 
 
-def _taxed(state: State, event: TaxChanged) -> list[Witnessed]:
+def _taxed(state: RunState, event: TaxChanged) -> list[Witnessed]:
     return [_public(state, "tax", {"agent": event.agent, "rate": event.rate})]
 
 
-def _ranked(state: State, event: RankChanged) -> list[Witnessed]:
+def _ranked(state: RunState, event: RankChanged) -> list[Witnessed]:
     return [_public(state, "rank", {"agent": event.agent, "rank": event.rank})]
 
 
-def _died(state: State, event: AgentDied) -> list[Witnessed]:
+def _died(state: RunState, event: AgentDied) -> list[Witnessed]:
     return [_public(state, "death", {"agent": event.agent})]
 
 
-_WITNESSED_BY: Final[Mapping[type[Event], Callable[[State, Any], list[Witnessed]]]] = {
+_WITNESSED_BY: Final[Mapping[type[Event], Callable[[RunState, Any], list[Witnessed]]]] = {
     AgentActed: _acted,
     ActContested: _undone,
     EpochStarted: _begun,

@@ -15,7 +15,7 @@ from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.text import unstorable
 
-from playmolt_agora.world.own_world import OwnWorld
+from playmolt_agora.world.own_world import OwnWorld, Strict
 
 Whole = Annotated[int, Meta(ge=0, le=10_000)]
 Positive = Annotated[int, Meta(ge=1, le=10_000)]
@@ -27,15 +27,11 @@ _FILES: Final = files("playmolt_agora").joinpath("worlds")
 _LIKE: Final = "like"
 
 RULES_VERSION: Final = 2
-"""Raised whenever the same act in the same world comes to something else. 2: a trade's tax comes off its reward."""
-
-
-class Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of a world file."""
+"""Raised whenever the same act in the same world has another result."""
 
 
 class Energy(Strict, frozen=True, kw_only=True):
-    """What everybody starts with and can hold. `real` is lived by, `shadow` only reckoned, `none` is no energy."""
+    """Initial and maximum energy. `real` governs life, `shadow` is only computed, `none` disables energy."""
 
     start: Positive
     max: Positive
@@ -111,7 +107,7 @@ class History(Strict, frozen=True, kw_only=True):
     other: Importance
 
 
-class Texts(Strict, frozen=True, kw_only=True):
+class PromptSections(Strict, frozen=True, kw_only=True):
     """Which of the sections that speak of survival the prompts have."""
 
     status: bool
@@ -127,7 +123,7 @@ class SeedEvent(Strict, frozen=True, kw_only=True):
     ko: str
     en: str
 
-    def told(self, language: Language) -> str:
+    def in_language(self, language: Language) -> str:
         return self.ko if language == "ko" else self.en
 
 
@@ -166,7 +162,7 @@ class Rules(Strict, frozen=True, kw_only=True):
     capacity: Capacity
     ranks: Ranks
     history: History
-    texts: Texts
+    texts: PromptSections
     ranks_act: bool | UnsetType = UNSET
     """Whether ranks give speaking weight and let elders contest the architect, which the texts only say otherwise."""
     own: OwnWorld | UnsetType = UNSET
@@ -174,7 +170,7 @@ class Rules(Strict, frozen=True, kw_only=True):
 
     @property
     def unit(self) -> int:
-        """How many units one energy has: an exact tax is no whole energy, and what is stored is whole."""
+        """Stored units per energy: an exact tax is a fraction of energy, and stored amounts are whole."""
         return 100 if self.tax_rounding == "exact" else 1
 
     def importance(self, kind: str) -> int:
@@ -193,7 +189,7 @@ _WEIGHTS: Final[Mapping[str, str]] = {
 }
 _OPTIONAL: Final = frozenset(("ranks_act",))
 """Rules that no packaged world sets; a plan may."""
-_OWN: Final = "is what makes the world and not to be changed: its prompts speak of it"
+_OWN: Final = "defines the world and cannot be changed: its prompts mention it"
 _ELSEWHERE: Final[Mapping[str, str]] = {
     **dict.fromkeys(("places", "influence", "market", "skills"), _OWN),
     "sampling": "is a field of the plan, not of a world's rules: set `sampling` there",
@@ -268,7 +264,7 @@ def override(table: dict[str, Any], name: str, value: Any) -> FieldFault | None:
         return FieldFault(f"rules.{name}", _ELSEWHERE[head])
     known = isinstance(place, dict) and (last in place or name in _OPTIONAL)
     if not known or isinstance(place.get(last), dict):
-        return FieldFault(f"rules.{name}", "is no rule; the world files list all names")
+        return FieldFault(f"rules.{name}", "is not a rule; the world files list all names")
     before = dict(place)
     place[last] = value
     try:

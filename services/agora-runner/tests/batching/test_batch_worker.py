@@ -48,7 +48,7 @@ class Stream(Scenario[State]):
         super().__init__(Experiment(), ID)
         self.when(commands.OpenExperiment(operator="o", plan=PLAN))
         for run in self.state.runs:
-            self.when(commands.RunOpened(run=run.run))
+            self.when(commands.ReportRunOpened(run=run.run))
         self.stream, self.seconds, self.looks = ID, 0.0, 0
         self.calls = MemoryBatchCalls()
         self.killed: Callable[[Command], bool] = lambda _: False

@@ -18,7 +18,7 @@ from playmolt_agora.experiment.specs import registered_spec
 from playmolt_agora.measures import analysis
 from playmolt_agora.report import experiment_study
 from playmolt_agora.report.assembly import event_ranges, ginis, study_of, turns_of
-from playmolt_agora.report.study import Links, Study
+from playmolt_agora.report.study import Links, StudyData
 from playmolt_agora.run import commands
 from playmolt_agora.run.effects import effect_id
 from playmolt_agora.run.rules import Agora
@@ -26,7 +26,7 @@ from playmolt_agora.scripted import residents
 from playmolt_agora.turn import prompts, reply_parser
 from playmolt_agora.turn.reply import TurnReply
 from playmolt_agora.turn.scenes import scene
-from playmolt_agora.world.state import State
+from playmolt_agora.world.state import RunState
 from playmolt_core.game.decider import Accepted, Command, Decider
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.port import Message, ModelRequest
@@ -103,11 +103,11 @@ def play(plan: str) -> Played:
     for planned in state.runs:
         spec = registered_spec(state, planned.run)
         run = log.give(world, world.initial(spec.run), spec.run, commands.OpenRun(spec=spec))
-        state = give(state, command=experiment_commands.RunOpened(run=spec.run))
+        state = give(state, command=experiment_commands.ReportRunOpened(run=spec.run))
         while run.next_agent:
             run = log.give(world, run, spec.run, turn(run, shown))
         last = log.records[spec.run][-1]
-        ended = experiment_commands.RunFinished(
+        ended = experiment_commands.ReportRunFinished(
             run=spec.run, outcome="finished", version=last.version, hash=last.hash, spent=Spent()
         )
         state = give(state, command=ended)
@@ -121,7 +121,7 @@ def _code(give: Callable[..., Any], state: Any, log: Log, shown: dict[str, str])
     """Have every thought judged by one that sees survival in each, and the first two coded by a person."""
     found = thoughts.of_turns(turns_of({run: records for run, records in log.records.items() if run != EXPERIMENT}))
     judge = preregistration.pinned("scripted-wild", Catalogue())
-    state = give(state, command=experiment_commands.StartJudging(by="op", judge=judge, turns="all"))
+    state = give(state, command=experiment_commands.StartJudge(by="op", judge=judge, turns="all"))
     for thought in found:
         asked = judgement.prompt(thought.text, thought.language)
         shown[judgement.hash_of(thought)] = prompts.prompt_text(asked.system, asked.user)
@@ -131,12 +131,12 @@ def _code(give: Callable[..., Any], state: Any, log: Log, shown: dict[str, str])
             prompt_hash=judgement.hash_of(thought), calls=(call,), survival=True, social=thought.turn == 1, code="ok",
         )  # fmt: skip
         state = give(state, command=said)
-    state = give(state, command=experiment_commands.EndJudging(number=1, outcome="done"))
+    state = give(state, command=experiment_commands.EndJudge(number=1, outcome="done"))
     rows = tuple(SheetRow(key=thought.key, survival=True, social=False) for thought in found[:2])
     give(state, command=experiment_commands.TakeSheet(coder="kim", rows=rows))
 
 
-def turn(run: State, shown: dict[str, str]) -> commands.TakeTurn:
+def turn(run: RunState, shown: dict[str, str]) -> commands.TakeTurn:
     """Ask the scripted model of the next agent, and keep the prompt it was shown."""
     agent = str(run.next_agent)
     seen, alias = scene(run, agent), run.seat(agent).model
@@ -155,7 +155,7 @@ def turn(run: State, shown: dict[str, str]) -> commands.TakeTurn:
     return commands.TakeTurn(effect_id=str(effect_id(run)), reply=reply)
 
 
-def reported(played: Played, links: Links | None = None) -> tuple[Study, analysis.Analysis]:
+def reported(played: Played, links: Links | None = None) -> tuple[StudyData, analysis.Analysis]:
     made = analysis.study(turns_of(played.runs), ginis=ginis(played.runs), seed="3", events=event_ranges(played.runs))
     return study_of(played.experiment, played.runs, made, made_at="2026-01-03T00:00:00Z", links=links), made
 
@@ -185,7 +185,7 @@ def sealed(played: Played, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def study_played(played: Played) -> Study:
+def study_played(played: Played) -> StudyData:
     return reported(played)[0]
 
 

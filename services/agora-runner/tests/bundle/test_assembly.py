@@ -8,13 +8,13 @@ import msgspec
 import pytest
 from playmolt_agora.report import page
 from playmolt_agora.report.assembly import event_ranges, ginis, run_note, study_of, treasuries, turns_of
-from playmolt_agora.report.study import Study, StudyFault, rows
+from playmolt_agora.report.study import StudyData, StudyFault, rows
 from playmolt_schemas.records import Record
 
 from .conftest import Played, reported
 
 
-def test_what_was_locked_is_what_the_log_says(study_played: Study, played: Played) -> None:
+def test_what_was_locked_is_what_the_log_says(study_played: StudyData, played: Played) -> None:
     lock = msgspec.json.decode(played.experiment[0].data)
     registered = study_played.registered
     assert registered is not None
@@ -26,7 +26,7 @@ def test_what_was_locked_is_what_the_log_says(study_played: Study, played: Playe
     assert [model.answered for model in study_played.models] == [(model.alias,) for model in study_played.models]
 
 
-def test_a_run_is_told_by_its_first_and_last_event(study_played: Study, played: Played) -> None:
+def test_a_run_is_told_by_its_first_and_last_event(study_played: StudyData, played: Played) -> None:
     assert [note.run for note in study_played.runs] == list(played.runs)
     for note in study_played.runs:
         records = played.runs[note.run]
@@ -40,7 +40,7 @@ def test_turns_are_those_of_the_log_in_its_order(played: Played) -> None:
     assert [turn.run for turn in turns] == sorted((turn.run for turn in turns), key=list(played.runs).index)
 
 
-def test_ginis_and_treasuries_come_from_events(played: Played, study_played: Study) -> None:
+def test_ginis_and_treasuries_come_from_events(played: Played, study_played: StudyData) -> None:
     kinds = {(each.kind, each.run) for each in ginis(played.runs)}
     by_phase = {note.phase: {kind for kind, run in kinds if run == note.run} for note in study_played.runs}
     assert by_phase == {"stage1": {"energy", "influence"}, "phase1": {"energy", "influence", "shadow"}, "phase2": set()}
@@ -105,11 +105,11 @@ def test_a_run_without_its_beginning_is_a_fault(played: Played) -> None:
 
 def test_an_event_that_nobody_can_read_is_a_fault(played: Played) -> None:
     strange = [*played.experiment, _record(played.experiment, "dreamt", {})]
-    with pytest.raises(StudyFault, match="dreamt is no event that can be read"):
+    with pytest.raises(StudyFault, match="dreamt is not a known event"):
         study_of(strange, played.runs, reported(played)[1], made_at="")
 
 
-def test_the_measures_of_a_played_experiment_make_a_whole_page(study_played: Study) -> None:
+def test_the_measures_of_a_played_experiment_make_a_whole_page(study_played: StudyData) -> None:
     html = page.render(study_played)
     for name in ("pcs", "action-mix", "contrast-shares", "pcs-models", "network-support", "treasury"):
         assert f'<figure id="{name}">' in html

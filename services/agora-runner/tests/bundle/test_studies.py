@@ -181,5 +181,5 @@ def test_a_bundle_and_its_turns_are_measured_anew(sealed: Path, tmp_path: Path, 
             assert again.tables[name].to_arrow().to_pylist() == study.tables[name].to_arrow().to_pylist()
         assert again.runs.to_polars()["label"].to_list() == study.runs.to_polars()["label"].to_list()
     (tmp_path / "none.jsonl").write_text("{}\n")
-    with pytest.raises(StudyFault, match="no turn records"):
+    with pytest.raises(StudyFault, match="not turn records"):
         study_in(tmp_path / "none.jsonl")

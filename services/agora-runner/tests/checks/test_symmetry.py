@@ -7,16 +7,16 @@ from msgspec.structs import replace
 from playmolt_agora.checks import symmetry
 from playmolt_agora.checks.outline import outline
 from playmolt_agora.turn import texts
-from playmolt_agora.turn.texts import Library, Texts
+from playmolt_agora.turn.texts import Library, PromptTexts
 from playmolt_schemas.agora.turn import Language, PhaseName
 
 
-def broken(language: Language, change: Callable[[Texts], Texts]) -> Library:
+def broken(language: Language, change: Callable[[PromptTexts], PromptTexts]) -> Library:
     return {**texts.library(), language: change(texts.of(language))}
 
 
-def swapped(kind: str, key: str, old: str, new: str) -> Callable[[Texts], Texts]:
-    def change(words: Texts) -> Texts:
+def swapped(kind: str, key: str, old: str, new: str) -> Callable[[PromptTexts], PromptTexts]:
+    def change(words: PromptTexts) -> PromptTexts:
         whole = getattr(words, kind)
         assert old in whole[key]
         return replace(words, **{kind: {**whole, key: whole[key].replace(old, new, 1)}})
@@ -24,8 +24,8 @@ def swapped(kind: str, key: str, old: str, new: str) -> Callable[[Texts], Texts]
     return change
 
 
-def persona(phase: str, name: str, old: str, new: str) -> Callable[[Texts], Texts]:
-    def change(words: Texts) -> Texts:
+def persona(phase: str, name: str, old: str, new: str) -> Callable[[PromptTexts], PromptTexts]:
+    def change(words: PromptTexts) -> PromptTexts:
         personas = words.personas[phase]  # type: ignore[index]
         assert old in personas[name]  # type: ignore[index]
         return replace(
@@ -36,8 +36,8 @@ def persona(phase: str, name: str, old: str, new: str) -> Callable[[Texts], Text
     return change
 
 
-def own(group: str, key: str, text: str) -> Callable[[Texts], Texts]:
-    def change(words: Texts) -> Texts:
+def own(group: str, key: str, text: str) -> Callable[[PromptTexts], PromptTexts]:
+    def change(words: PromptTexts) -> PromptTexts:
         return replace(words, own=replace(words.own, **{group: {**getattr(words.own, group), key: text}}))
 
     return change
@@ -78,7 +78,7 @@ BREAKS = [
     ("en", own("events", "tax", "{agent}: tax is now at {rate}"), "own.events.tax", "{rate}"),
     ("en", own("events", "moved", "{agent}: moved ({place} ← {origin})"), "own.events.moved", "{place}"),
     ("ko", own("reminder", "usual", "한 줄\n둘째 줄: 3"), "own.reminder.usual", "3"),
-    ("ko", own("reasons", "brand_new", "아직"), "own.reasons.brand_new", "no English text"),
+    ("ko", own("reasons", "brand_new", "아직"), "own.reasons.brand_new", "the English text is missing"),
 ]
 
 
@@ -86,7 +86,7 @@ BREAKS = [
     ("language", "change", "where", "what"), BREAKS, ids=[f"{each[2]} {each[3]}" for each in BREAKS]
 )
 def test_an_undeclared_difference_of_the_languages_is_found(
-    language: Language, change: Callable[[Texts], Texts], where: str, what: str
+    language: Language, change: Callable[[PromptTexts], PromptTexts], where: str, what: str
 ) -> None:
     certificate = symmetry.check(broken(language, change))
     assert not certificate.ok
@@ -94,7 +94,7 @@ def test_an_undeclared_difference_of_the_languages_is_found(
     assert certificate.lines()[-1].endswith("undeclared differences")
 
 
-def both(korean: Callable[[Texts], Texts], english: Callable[[Texts], Texts]) -> Library:
+def both(korean: Callable[[PromptTexts], PromptTexts], english: Callable[[PromptTexts], PromptTexts]) -> Library:
     return {"ko": korean(texts.of("ko")), "en": english(texts.of("en"))}
 
 

@@ -10,13 +10,13 @@ import msgspec
 import pytest
 from playmolt_agora.calls.batched_calls import PromptStore
 from playmolt_agora.calls.judge_calls import JudgeCalls
-from playmolt_agora.coding import judging as working
+from playmolt_agora.coding import judge_worker as working
 from playmolt_agora.coding.judge_model import JudgeModel
-from playmolt_agora.coding.judging import Judging
+from playmolt_agora.coding.judge_worker import JudgeWorker
 from playmolt_agora.coding.thoughts import Thought
 from playmolt_agora.experiment import commands
 from playmolt_agora.experiment.coding import pinned_judge
-from playmolt_agora.experiment.commands import EndJudging, RecordJudgement
+from playmolt_agora.experiment.commands import EndJudge, RecordJudgement
 from playmolt_agora.experiment.events import PinnedModel
 from playmolt_agora.experiment.rules import Experiment
 from playmolt_agora.experiment.state import State
@@ -158,7 +158,7 @@ class Stream(Scenario[State]):
         super().__init__(Experiment(), ID)
         self.when(commands.OpenExperiment(operator="o", plan=PLAN))
         for planned in self.state.runs:
-            self.when(commands.RunOpened(run=planned.run))
+            self.when(commands.ReportRunOpened(run=planned.run))
         self.model, self.store, self.budget = model, store, budget
         self.batch = False
         self.calls = MemoryBatchCalls()
@@ -166,7 +166,7 @@ class Stream(Scenario[State]):
         self.payload: Any = None
 
     def begin(self) -> None:
-        self.when(commands.StartJudging(by="o", judge=JUDGE, turns="all", budget=self.budget, batch=self.batch))
+        self.when(commands.StartJudge(by="o", judge=JUDGE, turns="all", budget=self.budget, batch=self.batch))
         self.payload = next(effect.payload for effect in self.decider.effects(self.state) if effect.kind == "judge")
 
     @property
@@ -192,7 +192,7 @@ class Stream(Scenario[State]):
         catalogue = Catalogue({"fake": ENTRY})
         batched = JudgeCalls(cast("Any", self.model), self.calls, sleep=lambda _: asyncio.sleep(0))
         model = JudgeModel(cast("Any", self.model), catalogue, store, PromptStore(store), store, batched)
-        await Judging(cast("Any", self), model)(cast("Any", self))
+        await JudgeWorker(cast("Any", self), model)(cast("Any", self))
 
     async def facts(self, stream: str) -> Any:
         return None
@@ -217,12 +217,12 @@ def _thoughts(monkeypatch: pytest.MonkeyPatch) -> None:
     async def thoughts(*_: Any) -> list[Thought]:
         return list(THOUGHTS)
 
-    async def told(self: Judging, _: str) -> list[Event]:
+    async def told(self: JudgeWorker, _: str) -> list[Event]:
         stream = cast("Any", self)._log
         return [event for event, _, _ in stream.log]
 
-    monkeypatch.setattr(working.Judging, "_thoughts", thoughts)
-    monkeypatch.setattr(working.Judging, "_events", told)
+    monkeypatch.setattr(working.JudgeWorker, "_thoughts", thoughts)
+    monkeypatch.setattr(working.JudgeWorker, "_events", told)
 
 
 async def test_every_thought_is_asked_once_with_its_name() -> None:
@@ -362,14 +362,14 @@ async def test_a_stop_is_heeded_before_the_next_question() -> None:
     class Stopped(Model):
         async def ask(self, *arguments: Any, **more: Any) -> Reply | Failed:
             said = await super().ask(*arguments, **more)
-            stream.when(commands.StopJudging(judge="fake"))
+            stream.when(commands.StopJudge(judge="fake"))
             return said
 
     stream.model = Stopped()
     await stream.work()
     assert stream.line.status == "stopped"
     assert len(stream.model.asked) == ENTRY.concurrent == stream.line.coded
-    assert not [command for command in stream.steps.values() if isinstance(command, EndJudging)]
+    assert not [command for command in stream.steps.values() if isinstance(command, EndJudge)]
 
 
 def batching(store: Store | None = None) -> Stream:
@@ -426,7 +426,7 @@ async def test_a_judge_that_is_stopped_finds_its_questions_waiting() -> None:
     work = asyncio.create_task(stream.work())
     while len(await stream.calls.waiting(ID)) < 6:
         await asyncio.sleep(0)
-    stream.when(commands.StopJudging(judge="fake"))
+    stream.when(commands.StopJudge(judge="fake"))
     await asyncio.wait_for(work, 10)
     assert (stream.line.status, stream.told) == ("stopped", [])
     stream.begin()

@@ -87,7 +87,7 @@ class TestReading:
         _, faults = read(text)
         assert [fault.line for fault in faults] == [2, 2, 4, 5, 5]
         assert [fault.message.split(" ")[0] for fault in faults] == ["survival", "social", "key", "key", "note"]
-        assert "stands on line 2 already" in faults[3].message
+        assert "already appears on line 2" in faults[3].message
 
     def test_a_missing_column(self) -> None:
         assert read(f"key,social\n{KEYS[0]},1\n")[1] == (SheetFault(1, "has no column survival"),)

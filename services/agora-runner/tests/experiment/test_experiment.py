@@ -107,7 +107,7 @@ class Bench(Scenario[State]):
     def finish(self, place: int, **changes: Any) -> "Bench":
         spent = Spent(turns=36, calls=37, tokens=3700, cost="0.5", known="0.5")
         told: dict[str, Any] = {"outcome": "completed", "version": 90, "hash": "a" * 64, "spent": spent}
-        return self.when(commands.RunFinished(run=self.run(place), **{**told, **changes}))
+        return self.when(commands.ReportRunFinished(run=self.run(place), **{**told, **changes}))
 
     def effects(self) -> list[str]:
         return [effect.kind for effect in RULES.effects(self.state)]
@@ -177,13 +177,13 @@ class TestTheLock:
     def test_another_specification_than_the_locked_one_does_not_run(self, bench: Bench) -> None:
         other = msgspec.structs.replace(bench.state.runs[0], spec="0" * 64)
         state = msgspec.structs.replace(bench.state, runs=(other,))
-        with pytest.raises(ValueError, match="not the one that was locked"):
+        with pytest.raises(ValueError, match="differs from the locked one"):
             registered_spec(state, other.run)
 
     def test_nothing_happens_before_it(self) -> None:
         empty = Bench()
         assert RULES.effects(empty.state) == ()
-        for command in (commands.Stop(by="o"), commands.RunOpened(run="agora-1"), EndGame(reason="r")):
+        for command in (commands.Stop(by="o"), commands.ReportRunOpened(run="agora-1"), EndGame(reason="r")):
             empty.when(command).refused(Code.NOT_FOUND)
 
     def test_a_plan_with_faults_is_not_locked(self) -> None:
@@ -228,25 +228,25 @@ class TestRuns:
             assert registered_spec(bench.state, run.run).run == run.run
 
     def test_an_opened_run_is_not_asked_for_again(self, bench: Bench) -> None:
-        bench.when(commands.RunOpened(run=bench.run(0))).then(like(events.RunOpened))
+        bench.when(commands.ReportRunOpened(run=bench.run(0))).then(like(events.RunStarted))
         assert bench.effects() == ["open_run", "watch_runs"]
         opened, watched = (effect.payload for effect in RULES.effects(bench.state))
         assert (opened.run, watched.runs) == (bench.run(1), (bench.run(0),))
-        bench.when(commands.RunOpened(run=bench.run(0))).then()
-        bench.when(commands.RunOpened(run="agora-x")).refused(Code.NOT_FOUND)
+        bench.when(commands.ReportRunOpened(run=bench.run(0))).then()
+        bench.when(commands.ReportRunOpened(run="agora-x")).refused(Code.NOT_FOUND)
 
     def test_progress_is_counted_and_never_goes_back(self, bench: Bench) -> None:
-        bench.when(commands.RunOpened(run=bench.run(0)))
+        bench.when(commands.ReportRunOpened(run=bench.run(0)))
         some = Spent(turns=2, calls=3, tokens=300, cost="0.1", known="0.1")
-        bench.when(commands.RunProgressed(run=bench.run(0), spent=some)).then(like(events.RunProgressed))
+        bench.when(commands.ReportRunProgress(run=bench.run(0), spent=some)).then(like(events.RunProgressed))
         assert bench.state.spent == some
         for same_or_less in (some, Spent(turns=1, calls=9, tokens=900)):
-            bench.when(commands.RunProgressed(run=bench.run(0), spent=same_or_less)).then()
+            bench.when(commands.ReportRunProgress(run=bench.run(0), spent=same_or_less)).then()
 
     def test_the_last_one_to_end_finishes_the_experiment(self, bench: Bench) -> None:
-        bench.when(commands.RunOpened(run=bench.run(0))).finish(0).then(like(events.RunFinished))
+        bench.when(commands.ReportRunOpened(run=bench.run(0))).finish(0).then(like(events.RunFinished))
         bench.finish(0).then()
-        bench.finish(1).then(like(events.RunOpened), like(events.RunFinished), like(events.ExperimentFinished))
+        bench.finish(1).then(like(events.RunStarted), like(events.RunFinished), like(events.ExperimentFinished))
         assert (bench.state.status, bench.state.over, bench.effects()) == ("finished", True, [])
         assert bench.state.spent == Spent(turns=72, calls=74, tokens=7400, cost="1", known="1")
 
@@ -267,7 +267,7 @@ class TestStops:
     def test_a_run_that_ends_meanwhile_counts(self, bench: Bench) -> None:
         bench.when(commands.Stop(by="operator"))
         bench.finish(0).finish(1).then(
-            like(events.RunOpened), like(events.RunFinished), like(events.ExperimentFinished)
+            like(events.RunStarted), like(events.RunFinished), like(events.ExperimentFinished)
         )
 
     def test_a_spent_budget_stops_and_a_raised_one_goes_on(self) -> None:
@@ -291,11 +291,13 @@ class TestStops:
             bench.when(commands.RaiseBudget(by="o", budget=lower)).refused(Code.INVALID_REQUEST, "budget")
 
     def test_another_model_than_was_asked_is_a_deviation_once_with_its_count(self, bench: Bench) -> None:
-        def told(run: int, calls: int, *names: str) -> commands.RunProgressed:
+        def told(run: int, calls: int, *names: str) -> commands.ReportRunProgress:
             noticed = Noticed(answered={"fake": dict.fromkeys(names, calls)}, prompt_cut={"fake": 1})
-            return commands.RunProgressed(run=bench.run(run), spent=Spent(turns=calls, calls=calls), noticed=noticed)
+            return commands.ReportRunProgress(
+                run=bench.run(run), spent=Spent(turns=calls, calls=calls), noticed=noticed
+            )
 
-        opened, progressed, deviated = like(events.RunOpened), like(events.RunProgressed), like(events.Deviation)
+        opened, progressed, deviated = like(events.RunStarted), like(events.RunProgressed), like(events.Deviation)
         bench.when(told(0, 1, "mini-2")).then(opened, progressed, deviated)
         bench.when(told(0, 4, "mini-2")).then(progressed)
         bench.when(told(1, 2, "mini-2", "maxi")).then(opened, progressed, deviated)
@@ -318,7 +320,7 @@ class TestStops:
             commands.Stop(by="o"),
             commands.Resume(by="o"),
             commands.RaiseBudget(by="o", budget=Budget(calls=1)),
-            commands.Fork(by="o", run=bench.run(0), version=1, change="model=scripted"),
+            commands.ForkRun(by="o", run=bench.run(0), version=1, change="model=scripted"),
             EndGame(reason="again"),
         ):
             bench.when(command).refused(Code.GAME_OVER)
@@ -348,8 +350,8 @@ class TestRecords:
         bench.when(commands.SeePcs(by="operator")).then()
         stage1, phase1 = ({"trade": 8, "idle": 2, "build_billboard": 1}, {"trade": 1, "speak": 9})
         for place, acts in ((0, stage1), (1, phase1)):
-            told = commands.RunProgressed(run=bench.run(place), spent=Spent(turns=12, calls=12), acts=acts)
-            bench.when(told).then(like(events.RunOpened), like(events.RunProgressed), like(events.ActsCounted))
+            told = commands.ReportRunProgress(run=bench.run(place), spent=Spent(turns=12, calls=12), acts=acts)
+            bench.when(told).then(like(events.RunStarted), like(events.RunProgressed), like(events.ActsCounted))
         bench.when(commands.SeePcs(by="operator")).then(like(events.PcsSeen))
         bench.when(commands.SeePcs(by="operator")).then()
         bench.finish(0, acts=stage1 | {"trade": 20}).then(like(events.ActsCounted), like(events.RunFinished))
@@ -369,16 +371,16 @@ class TestRecords:
     def test_only_a_plan_with_pcs_counts_acts_and_is_looked_at(self, bench: Bench) -> None:
         for without in (SMALL, COMPARED | {"exploratory": True}):
             bench = Bench(without)
-            bench.finish(0, acts={"trade": 3}).then(like(events.RunOpened), like(events.RunFinished))
+            bench.finish(0, acts={"trade": 3}).then(like(events.RunStarted), like(events.RunFinished))
             bench.when(commands.SeePcs(by="o")).refused(Code.INVALID_REQUEST)
         bench = Bench(COMPARED).finish(0, acts={"trade": 3})
-        bench.when(commands.Fork(by="o", run=bench.run(0), version=2, change="model=scripted-wild"))
-        bench.finish(2, acts={"idle": 99}).then(like(events.RunOpened), like(events.RunFinished))
+        bench.when(commands.ForkRun(by="o", run=bench.run(0), version=2, change="model=scripted-wild"))
+        bench.finish(2, acts={"idle": 99}).then(like(events.RunStarted), like(events.RunFinished))
 
 
 class TestAnAbortedRun:
     def test_is_looked_for_as_long_as_a_run_is_open(self, bench: Bench) -> None:
-        bench.when(commands.RunOpened(run=bench.run(0))).when(commands.RunOpened(run=bench.run(1)))
+        bench.when(commands.ReportRunOpened(run=bench.run(0))).when(commands.ReportRunOpened(run=bench.run(1)))
         assert bench.effects() == ["watch_runs"]
         bench.when(commands.Stop(by="o"))
         assert bench.effects() == []
@@ -387,10 +389,10 @@ class TestAnAbortedRun:
         assert bench.finish(1).effects() == []
 
     def test_is_waited_for_no_more(self, bench: Bench) -> None:
-        bench.when(commands.RunOpened(run=bench.run(0))).finish(1)
+        bench.when(commands.ReportRunOpened(run=bench.run(0))).finish(1)
         spent = Spent(turns=3, calls=3, tokens=30, cost="0.1", known="0.1")
-        bench.when(commands.RunProgressed(run=bench.run(0), spent=spent))
-        aborted = commands.RunAborted(run=bench.run(0), version=9, hash="b" * 64)
+        bench.when(commands.ReportRunProgress(run=bench.run(0), spent=spent))
+        aborted = commands.ReportRunAborted(run=bench.run(0), version=9, hash="b" * 64)
         bench.when(aborted).then(like(events.RunFinished), like(events.ExperimentFinished))
         assert (bench.state.runs[0].outcome, bench.state.runs[0].spent) == ("aborted", spent)
         bench.when(aborted).then()
@@ -405,11 +407,11 @@ class TestAPlanWhoseRunsCannotBeOpened:
 
 class TestForks:
     def forked(self, bench: Bench, change: str, place: int = 0, version: int = 7) -> Bench:
-        fork = commands.Fork(by="o", run=bench.run(place), version=version, change=change, catalogue=CATALOGUE)
+        fork = commands.ForkRun(by="o", run=bench.run(place), version=version, change=change, catalogue=CATALOGUE)
         return bench.when(fork)
 
     def test_a_fork_is_an_exploratory_run_with_one_thing_changed(self, bench: Bench) -> None:
-        bench.when(commands.RunOpened(run=bench.run(0)))
+        bench.when(commands.ReportRunOpened(run=bench.run(0)))
         self.forked(bench, "model=citizen_01:paid").then(like(events.Forked))
         parent, fork = registered_spec(bench.state, bench.run(0)), registered_spec(bench.state, bench.run(2))
         assert fork
@@ -420,7 +422,7 @@ class TestForks:
         assert bench.effects() == ["open_run", "open_run", "watch_runs"]
 
     def test_changes_are_model_persona_and_content(self, bench: Bench) -> None:
-        bench.when(commands.RunOpened(run=bench.run(0)))
+        bench.when(commands.ReportRunOpened(run=bench.run(0)))
         for change, seats in (
             ("model=paid", {("paid", "citizen")}),
             ("persona=citizen_01:jester", {("scripted", "jester")}),
@@ -437,29 +439,29 @@ class TestForks:
          "persona=citizen_01:king", "persona=jester", "content=" + "x" * 3000],
     )  # fmt: skip
     def test_other_changes_say_what_there_is(self, bench: Bench, change: str) -> None:
-        bench.when(commands.RunOpened(run=bench.run(0)))
+        bench.when(commands.ReportRunOpened(run=bench.run(0)))
         self.forked(bench, change).refused(Code.INVALID_REQUEST, "set")
 
     @pytest.mark.parametrize("change", ["content=  ", "persona=agent_01:influencer"])
     def test_what_could_never_be_opened_is_refused(self, change: str) -> None:
         bench = Bench(SMALL | {"phases": {"phase2": {"runs": 2, "turns": 3, "sets": ["B"]}}, "allow_unbalanced": True})
-        bench.when(commands.RunOpened(run=bench.run(0)))
+        bench.when(commands.ReportRunOpened(run=bench.run(0)))
         self.forked(bench, change).refused(Code.INVALID_REQUEST, "set")
 
     def test_a_fork_that_its_events_do_not_allow_ends_without_result(self, bench: Bench) -> None:
         bench.finish(0).finish(1)
         self.forked(bench, "content=Hello").then(like(events.Forked))
-        bench.when(commands.RunRefused(run=bench.run(2))).then(
+        bench.when(commands.ReportRunRefused(run=bench.run(2))).then(
             like(events.RunFinished), like(events.ExperimentFinished)
         )
         assert (bench.state.runs[2].outcome, bench.effects()) == ("refused", [])
-        bench.when(commands.RunRefused(run=bench.run(2))).then()
+        bench.when(commands.ReportRunRefused(run=bench.run(2))).then()
         assert bench.folded() == bench.state
 
     def test_what_has_not_begun_cannot_be_forked(self, bench: Bench) -> None:
         self.forked(bench, "model=paid").refused(Code.NOT_STARTED)
-        bench.when(commands.Fork(by="o", run="agora-x", version=1, change="model=paid")).refused(Code.NOT_FOUND)
-        bench.when(commands.RunOpened(run=bench.run(0)))
+        bench.when(commands.ForkRun(by="o", run="agora-x", version=1, change="model=paid")).refused(Code.NOT_FOUND)
+        bench.when(commands.ReportRunOpened(run=bench.run(0)))
         self.forked(bench, "model=paid", version=0).refused(Code.INVALID_REQUEST)
 
     def test_a_finished_experiment_opens_again_for_a_fork(self, bench: Bench) -> None:
@@ -467,13 +469,13 @@ class TestForks:
         assert bench.state.over
         self.forked(bench, "model=paid").then(like(events.Forked))
         assert (bench.state.status, bench.effects()) == ("running", ["open_run"])
-        bench.finish(2).then(like(events.RunOpened), like(events.RunFinished), like(events.ExperimentFinished))
+        bench.finish(2).then(like(events.RunStarted), like(events.RunFinished), like(events.ExperimentFinished))
 
     def test_a_fork_of_a_fork_and_two_alike_are_runs_of_their_own(self, bench: Bench) -> None:
-        bench.when(commands.RunOpened(run=bench.run(0)))
+        bench.when(commands.ReportRunOpened(run=bench.run(0)))
         self.forked(bench, "model=paid")
         self.forked(bench, "model=paid")
-        bench.when(commands.RunOpened(run=bench.run(2)))
+        bench.when(commands.ReportRunOpened(run=bench.run(2)))
         self.forked(bench, "persona=citizen_01:jester", place=2).then(like(events.Forked))
         assert len({run.run for run in bench.state.runs}) == 5
         fork = registered_spec(bench.state, bench.run(4))
@@ -491,14 +493,14 @@ class TestAdaptiveLooks:
         )
 
     def test_wide_cells_grow_by_one_run_a_look_until_they_are_narrow(self) -> None:
-        bench = Bench(ADAPTIVE).finish(0).finish(1).then(like(events.RunOpened), like(events.RunFinished))
+        bench = Bench(ADAPTIVE).finish(0).finish(1).then(like(events.RunStarted), like(events.RunFinished))
         assert (bench.state.status, bench.effects()) == ("running", ["look"])
         self.look(bench, ("0.1", "0.3"), ("0.1", "0.2")).then(like(events.Looked), like(events.RunAdded))
         added = bench.caused[1]
         assert isinstance(added, RunAdded)
         assert (added.planned.cell, added.planned.number, added.look) == (self.CELLS[0], 2, 1)
         assert bench.effects() == ["open_run"]
-        bench.finish(2).then(like(events.RunOpened), like(events.RunFinished))
+        bench.finish(2).then(like(events.RunStarted), like(events.RunFinished))
         self.look(bench, ("0.1", "0.2"), ("0.1", "0.2")).then(like(events.Looked), like(events.ExperimentFinished))
         assert [line.n for line in bench.state.looks] == [1, 2]
 
@@ -536,9 +538,9 @@ class TestAdaptiveLooks:
 
 
 class TestCoding:
-    def begin(self, calls: int | None = None, **changes: Any) -> commands.StartJudging:
+    def begin(self, calls: int | None = None, **changes: Any) -> commands.StartJudge:
         values: dict[str, Any] = {"by": "operator", "judge": JUDGE, "turns": "sample"}
-        return commands.StartJudging(**(values | changes), budget=JudgeBudget(calls=calls))
+        return commands.StartJudge(**(values | changes), budget=JudgeBudget(calls=calls))
 
     def judging(self, bench: Bench) -> list[ThoughtsToCode]:
         return [effect.payload for effect in RULES.effects(bench.state) if effect.kind == "judge"]
@@ -570,7 +572,7 @@ class TestCoding:
             like(events.JudgeCoded, code="ok", survival=True, social=False, raw_reply=SAID["reply"], cost="0.002"),
         )
         bench.when(judgement(bench, turn=2, survival=None, social=None, code="parse_error"))
-        bench.when(commands.EndJudging(number=1, outcome="away", detail="503")).then(like(events.JudgingEnded))
+        bench.when(commands.EndJudge(number=1, outcome="away", detail="503")).then(like(events.JudgingEnded))
         bench.when(self.begin())
         line = views.codings(bench.state).judges[0]
         assert (line.status, line.coded, line.failed) == ("running", 1, 1)
@@ -587,14 +589,14 @@ class TestCoding:
         assert len(self.judging(bench)) == 2
 
     def test_a_stop_keeps_what_is_said_after_it(self, bench: Bench) -> None:
-        bench.when(self.begin()).when(commands.StopJudging(judge="paid")).then(
+        bench.when(self.begin()).when(commands.StopJudge(judge="paid")).then(
             like(events.JudgingEnded, outcome="stopped")
         )
         assert self.judging(bench) == []
-        bench.when(commands.StopJudging(judge="paid")).then()
-        bench.when(commands.EndJudging(number=1, outcome="done")).then()
+        bench.when(commands.StopJudge(judge="paid")).then()
+        bench.when(commands.EndJudge(number=1, outcome="done")).then()
         bench.when(judgement(bench)).then(like(events.JudgeCoded))
-        bench.when(commands.StopJudging(judge="nobody")).refused(Code.INVALID_REQUEST, "model")
+        bench.when(commands.StopJudge(judge="nobody")).refused(Code.INVALID_REQUEST, "model")
 
     def test_an_experiment_that_was_over_is_over_again(self) -> None:
         log = [event.type for event, _, _ in coded().log]
@@ -614,8 +616,8 @@ class TestCoding:
         bench.when(self.begin()).when(EndGame(reason="wrong"))
         assert self.judging(bench) == []
         for command in (
-            self.begin(), commands.StopJudging(judge="paid"), judgement(bench),
-            commands.EndJudging(number=1, outcome="done"), commands.TakeSheet(coder="kim", rows=()),
+            self.begin(), commands.StopJudge(judge="paid"), judgement(bench),
+            commands.EndJudge(number=1, outcome="done"), commands.TakeSheet(coder="kim", rows=()),
         ):  # fmt: skip
             bench.when(command).refused(Code.GAME_OVER)
 
@@ -749,8 +751,8 @@ class TestDesk:
         assert refused.errors
 
     def test_runs_are_listed_with_what_they_took(self, bench: Bench) -> None:
-        bench.when(commands.RunOpened(run=bench.run(0)))
-        bench.when(commands.Fork(by="o", run=bench.run(0), version=3, change="model=scripted-wild"))
+        bench.when(commands.ReportRunOpened(run=bench.run(0)))
+        bench.when(commands.ForkRun(by="o", run=bench.run(0), version=3, change="model=scripted-wild"))
         bench.finish(0)
         found = self.told(bench, "agora_runs")
         assert isinstance(found, ExperimentRuns)
@@ -795,19 +797,19 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
 
     @rule(place=st.integers(0, 9))
     def open_run(self, place: int) -> None:
-        self.told(commands.RunOpened(run=self.pick(place)))
+        self.told(commands.ReportRunOpened(run=self.pick(place)))
 
     @rule(place=st.integers(0, 9), turns=st.integers(0, 36), cost=st.sampled_from(["0", "0.25", None]))
     def progress(self, place: int, turns: int, cost: str | None) -> None:
         spent = Spent(turns=turns, calls=turns, tokens=turns * 9, cost=cost)
         acts = {"trade": turns // 2, "adjust_tax": 1}
-        self.told(commands.RunProgressed(run=self.pick(place), spent=spent, acts=acts))
+        self.told(commands.ReportRunProgress(run=self.pick(place), spent=spent, acts=acts))
 
     @rule(place=st.integers(0, 9))
     def finish(self, place: int) -> None:
         spent = Spent(turns=36, calls=40, tokens=400, cost="0.5", known="0.5")
         run = self.pick(place)
-        self.told(commands.RunFinished(run=run, outcome="completed", version=9, hash="b" * 64, spent=spent))
+        self.told(commands.ReportRunFinished(run=run, outcome="completed", version=9, hash="b" * 64, spent=spent))
 
     @rule(reason=st.text(max_size=5))
     def stop(self, reason: str) -> None:
@@ -844,13 +846,13 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
           change=st.sampled_from(["model=paid", "model=x", "content=hi", "persona=citizen_01:jester"]))  # fmt: skip
     def fork(self, place: int, version: int, change: str) -> None:
         run = self.pick(place)
-        self.told(commands.Fork(by="o", run=run, version=version, change=change, catalogue=CATALOGUE))
+        self.told(commands.ForkRun(by="o", run=run, version=version, change=change, catalogue=CATALOGUE))
 
     @rule(alias=st.sampled_from(["paid", "other"]), calls=st.none() | st.integers(0, 9))
     def begin_judging(self, alias: str, calls: int | None) -> None:
         judge = msgspec.structs.replace(JUDGE, alias=alias)
         budget = JudgeBudget(calls=calls)
-        self.told(commands.StartJudging(by="o", judge=judge, turns="all", budget=budget))
+        self.told(commands.StartJudge(by="o", judge=judge, turns="all", budget=budget))
 
     @rule(code=st.none() | st.sampled_from(["ok", "parse_error"]), turn=st.integers(1, 3))
     def judge(self, code: str | None, turn: int) -> None:
@@ -859,11 +861,11 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
 
     @rule(number=st.integers(1, 4), outcome=st.sampled_from(["done", "budget", "away"]))
     def end_judging(self, number: int, outcome: Any) -> None:
-        self.told(commands.EndJudging(number=number, outcome=outcome))
+        self.told(commands.EndJudge(number=number, outcome=outcome))
 
     @rule(alias=st.sampled_from(["paid", "nobody"]))
     def stop_judging(self, alias: str) -> None:
-        self.told(commands.StopJudging(judge=alias))
+        self.told(commands.StopJudge(judge=alias))
 
     @rule(coder=st.sampled_from(["kim", "lee"]), many=st.integers(0, 3))
     def take_sheet(self, coder: str, many: int) -> None:
@@ -961,24 +963,24 @@ def judgement(bench: Bench, *calls: dict[str, Any], turn: int = 1, **said: Any) 
 def coded() -> Bench:
     """An experiment whose thoughts a judge and a person coded when it was finished."""
     bench = Bench(SMALL).finish(0).finish(1)
-    bench.when(commands.StartJudging(by="operator", judge=JUDGE, turns="sample", budget=JudgeBudget(calls=10)))
+    bench.when(commands.StartJudge(by="operator", judge=JUDGE, turns="sample", budget=JudgeBudget(calls=10)))
     bench.when(judgement(bench))
-    bench.when(commands.EndJudging(number=1, outcome="done"))
+    bench.when(commands.EndJudge(number=1, outcome="done"))
     row = SheetRow(key="0123456789abcdef", survival=True, social=None, note="unclear")
     return bench.when(commands.TakeSheet(coder="kim", rows=(row,)))
 
 
 def every_event() -> list[Event]:
     grown = Bench(ADAPTIVE | {"budget": {"calls": 10, "per_run": {"tokens": 9000}}})
-    grown.when(commands.RunOpened(run=grown.run(0)))
+    grown.when(commands.ReportRunOpened(run=grown.run(0)))
     grown.when(
-        commands.RunProgressed(run=grown.run(0), spent=Spent(turns=3, calls=4, tokens=500, cost="0.1", known="0.1"))
+        commands.ReportRunProgress(run=grown.run(0), spent=Spent(turns=3, calls=4, tokens=500, cost="0.1", known="0.1"))
     )
     grown.when(commands.StopForBudget(run=grown.run(0), reached=REACHED))
     more = Budget(calls=90, per_run=Limits(tokens=9000))
     grown.when(commands.RaiseBudget(by="operator", budget=more, reason="grant"))
     grown.when(commands.Stop(by="operator", reason="lunch")).when(commands.Resume(by="operator"))
-    grown.when(commands.Fork(by="operator", run=grown.run(0), version=5, change="model=scripted-wild"))
+    grown.when(commands.ForkRun(by="operator", run=grown.run(0), version=5, change="model=scripted-wild"))
     grown.finish(0).finish(1).finish(2)
     for intervals in ({"phase1/scripted/ko": ("0.1", "0.4")}, {}):
         grown.when(
@@ -996,7 +998,7 @@ def every_event() -> list[Event]:
     seen = Bench(COMPARED)
     for place, acts in enumerate(({"trade": 30, "idle": 4}, {"speak": 30, "build_billboard": 2})):
         spent = Spent(turns=34, calls=34)
-        seen.when(commands.RunProgressed(run=seen.run(place), spent=spent, acts=acts))
+        seen.when(commands.ReportRunProgress(run=seen.run(place), spent=spent, acts=acts))
     seen.when(commands.SeePcs(by="operator"))
     batched = Bench(BATCHED).when(commands.SubmitBatch(batch="batch_1", model="paid", calls=12))
     batched.when(commands.EndBatch(batch="batch_1", done=11))
@@ -1013,9 +1015,9 @@ class TestBatches:
 
     def test_are_looked_after_while_a_judge_is_to_be_asked_in_them(self) -> None:
         bench = Bench(SMALL | {"batch": {"judge": True}}).finish(0).finish(1)
-        start = commands.StartJudging(by="operator", judge=JUDGE, turns="all")
+        start = commands.StartJudge(by="operator", judge=JUDGE, turns="all")
         assert "batches" in bench.when(start).effects()
-        assert "batches" not in bench.when(commands.EndJudging(number=1, outcome="done")).effects()
+        assert "batches" not in bench.when(commands.EndJudge(number=1, outcome="done")).effects()
 
     def test_one_is_open_from_its_submission_to_its_end(self) -> None:
         submit = commands.SubmitBatch(batch="batch_1", model="paid", calls=3)

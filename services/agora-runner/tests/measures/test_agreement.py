@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from playmolt_agora.measures.agreement import Coding, kappa
+from playmolt_agora.measures.agreement import CodedThought, kappa
 from playmolt_schemas.agora.turn import TurnRecord
 
 RUNS = tuple(f"run-{number}" for number in range(4))
@@ -28,13 +28,14 @@ def turns(cues: list[tuple[bool, bool]], runs: tuple[str, ...] = RUNS, **more: s
     return [Turn(runs[at % len(runs)], "a", at, s, o, **more) for at, (s, o) in enumerate(cues)]  # type: ignore[misc]
 
 
-def said(coder: str, known: list[TurnRecord], labels: list[tuple[bool | None, bool | None]]) -> list[Coding]:
+def said(coder: str, known: list[TurnRecord], labels: list[tuple[bool | None, bool | None]]) -> list[CodedThought]:
     return [
-        Coding(coder, (turn.run, turn.agent, turn.turn), *label) for turn, label in zip(known, labels, strict=False)
+        CodedThought(coder, (turn.run, turn.agent, turn.turn), *label)
+        for turn, label in zip(known, labels, strict=False)
     ]
 
 
-def found_by(known: list[TurnRecord], codings: list[Coding], seed: str) -> list[dict[str, Any]]:
+def found_by(known: list[TurnRecord], codings: list[CodedThought], seed: str) -> list[dict[str, Any]]:
     return [each.row for each in kappa(known, codings, seed)]
 
 
@@ -85,7 +86,7 @@ def test_code_reads_the_act_by_what_it_counts_as() -> None:
 def test_only_turns_that_both_coded_count() -> None:
     known = turns(drawn(1))
     half: list[tuple[bool | None, bool | None]] = [(None, False)] * 10 + [(True, None)] * 10 + [(True, False)] * 5
-    found = found_by(known, [*said("coder:a", known, half), Coding("coder:a", ("gone", "a", 1), True, True)], "7")
+    found = found_by(known, [*said("coder:a", known, half), CodedThought("coder:a", ("gone", "a", 1), True, True)], "7")
     assert [(row["label"], row["n"]) for row in found] == [("survival", 15), ("social", 15), ("code", 5)]
 
 

@@ -5,7 +5,7 @@ import pytest
 from playmolt_agora.measures.analysis import analyse, study
 from playmolt_agora.measures.data.definitions import hashes, version
 from playmolt_agora.measures.data.tables import PROVENANCE, TABLES
-from playmolt_agora.measures.gini import Holdings, Logged
+from playmolt_agora.measures.gini import Holdings, LoggedGini
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_provenance_is_of_the_tables_there_are(small, analysed):
 
 
 def test_a_logged_coefficient_stands_as_it_is_with_its_source(small):
-    logged = [Logged(run="r", epoch=2, kind="energy", gini=0.25, agents=11)]
+    logged = [LoggedGini(run="r", epoch=2, kind="energy", gini=0.25, agents=11)]
     found = study(small, ginis=logged, seed="s", events={"r": (1, 9)})
     assert rows(found.tables["gini"]) == [{"run": "r", "epoch": 2, "kind": "energy", "gini": 0.25}]
     (source,) = rows(found.provenance["gini"])

@@ -23,7 +23,7 @@ def arm(name, runs):
 
 @pytest.fixture
 def cell():
-    return pcs.Cell("E", "ko", arm("stage1", STAGE1), arm("phase1", PHASE1))
+    return pcs.PcsCell("E", "ko", arm("stage1", STAGE1), arm("phase1", PHASE1))
 
 
 @pytest.fixture
@@ -96,19 +96,19 @@ def test_the_interval_over_runs(cell):
 
 def test_an_interval_ends_where_a_divergence_can():
     same = [[30, 30, 1, 1, 1, 1], [20, 40, 1, 1, 1, 1], [45, 15, 1, 1, 1, 1]]
-    span = pcs.Cell("E", "ko", arm("s", same), arm("p", same[::-1])).interval()
+    span = pcs.PcsCell("E", "ko", arm("s", same), arm("p", same[::-1])).interval()
     assert span.low == 0.0
-    apart = pcs.Cell("E", "ko", arm("s", [[700, 0], [500, 0], [900, 0]]), arm("p", [[1, 650], [0, 700], [40, 900]]))
+    apart = pcs.PcsCell("E", "ko", arm("s", [[700, 0], [500, 0], [900, 0]]), arm("p", [[1, 650], [0, 700], [40, 900]]))
     assert apart.interval().high == 1.0
 
 
 def test_runs_that_are_all_alike_have_an_interval_without_width():
-    cell = pcs.Cell("E", "ko", arm("s", [[300, 300]] * 3), arm("p", [[150, 450]] * 3))
+    cell = pcs.PcsCell("E", "ko", arm("s", [[300, 300]] * 3), arm("p", [[150, 450]] * 3))
     assert cell.interval().low == cell.interval().high == pytest.approx(cell.pcs, abs=1e-12)
 
 
 def test_no_interval_below_three_runs_an_arm():
-    two = pcs.Cell("E", "ko", arm("s", STAGE1), arm("p", PHASE1[:2]))
+    two = pcs.PcsCell("E", "ko", arm("s", STAGE1), arm("p", PHASE1[:2]))
     assert two.interval() == bootstrap.Interval(None, None, True)
 
 
@@ -120,7 +120,7 @@ def test_the_floor_is_the_mean_over_all_labelings(cell):
     ]
     tested, floor = cell.test(np.random.default_rng(1))
     assert floor == pytest.approx(statistics.mean(null), abs=1e-12)
-    assert tested == permutation.Test(1 / 56, 56)
+    assert tested == permutation.PermutationTest(1 / 56, 56)
 
 
 def test_floors(cell):
@@ -151,7 +151,7 @@ def test_smallest_p_is_what_disjoint_arms_reach(strata, labelings, smallest):
     assert attainable_p.relabelled(strata)[1] == pytest.approx(smallest, abs=1e-12)
     rows = [(np.eye(6)[[0] * first] * 9, np.eye(6)[[1] * second] * 9) for first, second in strata]
     found = permutation.two_arms(rows, lambda p, q: count_jsd(p, q, 0.5), np.random.default_rng(1))
-    assert found == permutation.Test(pytest.approx(smallest, abs=1e-12), labelings)
+    assert found == permutation.PermutationTest(pytest.approx(smallest, abs=1e-12), labelings)
 
 
 def test_the_cells_row(study):
@@ -170,7 +170,7 @@ def test_languages_are_strata_of_a_models_test(study):
     records = study() + [{**record, "language": "en", "run": record["run"] + "/en"} for record in study()]
     statistic, tested = pcs.test(pcs.cells(frame(records)), "seed")
     assert statistic == pytest.approx(2 * 0.3548, abs=1e-4)
-    assert tested == permutation.Test(pytest.approx(1 / 3136, abs=1e-12), 3136)
+    assert tested == permutation.PermutationTest(pytest.approx(1 / 3136, abs=1e-12), 3136)
 
 
 def test_a_missing_arm_leaves_nothing_to_compare(study):
@@ -179,7 +179,7 @@ def test_a_missing_arm_leaves_nothing_to_compare(study):
     assert (row["n_phase1"], row["runs_stage1"]) == (100, 0)
     assert {row[name] for name in ("pcs", "alpha", "ci_lo", "p_perm", "pcs_agent", "contrib_idle")} == {None}
     assert row["floor_phase1"] == pytest.approx(0.0038, abs=5e-5)
-    assert pcs.test(pcs.cells(frame(alone)), "seed") == (None, permutation.Test(None, None))
+    assert pcs.test(pcs.cells(frame(alone)), "seed") == (None, permutation.PermutationTest(None, None))
 
 
 def test_one_run_an_arm_can_neither_be_left_out_nor_tested(turns):

@@ -164,7 +164,7 @@ def test_labels_are_exchanged_inside_strata(runs, p):
     observed, written, count = written_out([GOLDEN] * runs)
     assert written == pytest.approx(p, abs=1e-12)
     found = ritual.exchanged(agents([GOLDEN] * runs), "model", np.random.default_rng(1))
-    assert found == (pytest.approx(observed, abs=1e-9), permutation.Test(pytest.approx(p, abs=1e-12), count))
+    assert found == (pytest.approx(observed, abs=1e-9), permutation.PermutationTest(pytest.approx(p, abs=1e-12), count))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -179,7 +179,10 @@ def test_uneven_designs_agree_with_the_list_of_all_arrangements(seed):
     ]
     statistic, p, count = written_out(runs)
     found = ritual.exchanged(agents(runs), "model", np.random.default_rng(1))
-    assert found == (pytest.approx(statistic, abs=1e-9), permutation.Test(pytest.approx(p, abs=1e-12), count))
+    assert found == (
+        pytest.approx(statistic, abs=1e-9),
+        permutation.PermutationTest(pytest.approx(p, abs=1e-12), count),
+    )
 
 
 def test_six_runs_of_the_white_room_are_enumerated_and_seven_drawn():
@@ -202,8 +205,8 @@ def test_many_agents_of_one_label_are_one_arrangement():
 
 def test_one_group_has_nothing_to_differ_from():
     alone = ritual.exchanged(agents([[("x", "E", 1.0), ("y", "E", 2.0)]]), "model", np.random.default_rng(1))
-    assert alone == (None, permutation.Test(None, None))
-    assert ritual.exchanged([], "model", np.random.default_rng(1)) == (None, permutation.Test(None, None))
+    assert alone == (None, permutation.PermutationTest(None, None))
+    assert ritual.exchanged([], "model", np.random.default_rng(1)) == (None, permutation.PermutationTest(None, None))
 
 
 def test_models_and_personas_of_the_runs_of_sets_a_and_b(turn):
@@ -225,7 +228,7 @@ def test_models_and_personas_of_the_runs_of_sets_a_and_b(turn):
         statistic, p, count = written_out([rows] * 4)
         found, tested, runs = ritual.test(frame(records + others + unheard), factor, "seed")
         assert (found, tested) == (
-            pytest.approx(statistic, abs=1e-12), permutation.Test(pytest.approx(p, abs=1e-12), count),
+            pytest.approx(statistic, abs=1e-12), permutation.PermutationTest(pytest.approx(p, abs=1e-12), count),
         )  # fmt: skip
         assert runs == ("run-0", "run-1", "run-2", "run-3")
 

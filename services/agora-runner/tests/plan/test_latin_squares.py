@@ -133,7 +133,7 @@ class TestGeneralRuleA:
             (3, 3, "neighbours", None),
             (3, 6, "neighbours", None),
             (3, 3, "all", None),
-            (3, 4, "neighbours", "no multiple of 3"),
+            (3, 4, "neighbours", "not a multiple of 3"),
             (4, 4, "neighbours", "4 models over 3 personas"),
             (2, 2, "neighbours", "2 models over 3 personas"),
             (1, 1, "all", "1 models over 3 personas"),
@@ -173,4 +173,4 @@ class TestConditionB:
 
     def test_runs_come_in_threes(self) -> None:
         assert reasons_b(3) == reasons_b(6) == ()
-        assert "no multiple of 3" in reasons_b(4)[0]
+        assert "not a multiple of 3" in reasons_b(4)[0]

@@ -14,7 +14,7 @@ from playmolt_agora.run.opening import opened
 from playmolt_agora.turn import prompts
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.world import chance, worlds
-from playmolt_agora.world.state import Happening
+from playmolt_agora.world.state import Observation
 from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_schemas.agora.plan import Budget, Limits, Plan, Spent
 from playmolt_schemas.agora.turn import Language, PhaseName, RunSpec
@@ -179,7 +179,7 @@ class TestExpectedPrompts:
 
     def scene(self, phase: PhaseName, language: Language) -> Scene:
         said = {"agent": "merchant_02", "content": self.SAID[language], "place": "plaza"}
-        happenings = tuple(Happening(turn=n, kind="spoke", importance=1, values=said) for n in range(1, 11))
+        happenings = tuple(Observation(turn=n, kind="spoke", importance=1, values=said) for n in range(1, 11))
         energetic: dict[str, Any] = {
             "energy": 100, "energy_max": 200, "influence": 3, "rank": "commoner", "gini": "0.00", "tax_rate": 10,
             "treasury": 12, "history": happenings,
@@ -249,7 +249,7 @@ class TestBudget:
             (Budget(calls=5, tokens=5), Budget(calls=6, tokens=4), "budget.tokens"),
             (Budget(), Budget(calls=5), "budget.calls"),
             (Budget(per_run=Limits(money="2")), Budget(per_run=Limits(money="1.99")), "budget.per_run.money"),
-            (Budget(calls=5), Budget(calls=5), "the one that stands"),
+            (Budget(calls=5), Budget(calls=5), "already has these limits"),
         ],
     )
     def test_a_budget_is_only_raised(self, before: Budget, after: Budget, fault: str) -> None:

@@ -313,7 +313,7 @@ class TestStage1Import:
 
     def test_counts_in_the_plan_itself_are_runs_with_turns_each_once(self) -> None:
         run = {"run": "s1", "model": "scripted-steady", "language": "ko", "counts": {"trade": 5}}
-        for runs, said in (([run | {"counts": {"trade": 0}}], "s1 counts no turn"), ([run, run], "stands 2 times")):
+        for runs, said in (([run | {"counts": {"trade": 0}}], "s1 counts no turn"), ([run, run], "occurs 2 times")):
             found = reading.read(json.dumps(document(stage1_import={"file": "c", "runs": runs})))
             assert isinstance(found, tuple)
             assert [fault.field for fault in found] == ["stage1_import"]
@@ -344,7 +344,7 @@ class TestRefusals:
 
     def test_an_unknown_model_lists_the_known_ones(self) -> None:
         found = refused(models=["exaone", "scripted", "scripted-nobody"])
-        assert "scripted-nobody is no model" in found["models"]
+        assert "scripted-nobody is not in the catalogue" in found["models"]
         assert all(alias in found["models"] for alias in residents.ALIASES)
 
     def test_a_test_that_cannot_reach_its_alpha(self) -> None:
@@ -388,7 +388,7 @@ class TestRefusals:
         assert refused(**two, allow_unbalanced=True) == {}
         plan = read(**two, allow_unbalanced=True)
         assert any("2 models over 3 personas" in warning for warning in preview(plan, NONE).warnings)
-        assert "no multiple of 3" in refused(phases={"phase2": {"runs": 4, "sets": ["C"]}})["phases.phase2"]
+        assert "not a multiple of 3" in refused(phases={"phase2": {"runs": 4, "sets": ["C"]}})["phases.phase2"]
 
 
 class TestMoney:
@@ -500,7 +500,7 @@ def test_a_preview_prints_all_that_was_asked_for() -> None:
                  "persona × model", "warning: ", "scripted"):  # fmt: skip
         assert part in text
     refusing = preview(read(models=["nobody"]), NONE)
-    assert "models: nobody is no model here" in printout(refusing)
+    assert "models: nobody is not in the catalogue" in printout(refusing)
 
 
 def test_phase2_plans_keep_their_order_of_sets() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_agora.bundle.seal import ModelNote
-from playmolt_agora.report.study import Deviation, Links, PlannedTest, Registered, RunNote, Study
+from playmolt_agora.report.study import DeviationNote, Links, PlannedTest, Registered, RunNote, StudyData
 from playmolt_schemas.agora.turn import ACTIONS, Effect, Parent, SamplingSettings, Tokens, TurnRecord
 
 MODELS = ("scripted-steady", "scripted-trader", "scripted-wild")
@@ -169,10 +169,10 @@ def tables_of(runs: tuple[RunNote, ...]) -> dict[str, dict[str, list[Any]]]:
 
 
 @pytest.fixture(scope="session")
-def study() -> Study:
+def study() -> StudyData:
     runs = notes()
     tables = tables_of(runs)
-    return Study(
+    return StudyData(
         experiment=EXPERIMENT, name="Small room", made_at="2026-01-02T12:00:00Z", definitions="measures@0123456789ab",
         stage1="stage1@abcdef012345", seed="7", runs=runs, turns=turns_of(runs), tables=tables,
         unexcluded={f"unexcluded_{name}": tables[name] for name in ("pcs", "ri_ext", "tests")},
@@ -190,14 +190,14 @@ def study() -> Study:
                  "headline": table([{"figure": "pcs", "treatment": "idle", "value": 0.31}])},
         treasury=table([{"run": note.run, "epoch": epoch, "treasury": 5 * epoch} for note in runs
                         if note.phase != "phase2" for epoch in (1, 10, 20)]),
-        deviations=(Deviation(at="2026-01-01T10:00:00Z", text="budget raised <again>", version=9),), looks=2,
+        deviations=(DeviationNote(at="2026-01-01T10:00:00Z", text="budget raised <again>", version=9),), looks=2,
         links=Links(),
     )  # fmt: skip
 
 
 @pytest.fixture
-def changed(study: Study) -> Callable[..., Study]:
-    def change(**values: Any) -> Study:
+def changed(study: StudyData) -> Callable[..., StudyData]:
+    def change(**values: Any) -> StudyData:
         return msgspec.structs.replace(study, **values)
 
     return change

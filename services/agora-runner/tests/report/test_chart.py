@@ -5,7 +5,19 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playmolt_agora.report.chart import BAND, HUES, INK, SOFT, Drawing, Panel, Scale, legend, rounded_up, style, ticks
+from playmolt_agora.report.chart import (
+    BAND,
+    HUES,
+    INK,
+    SOFT,
+    ChartCanvas,
+    Panel,
+    Scale,
+    legend,
+    rounded_up,
+    style,
+    ticks,
+)
 from playmolt_agora.report.plots.figure import ACTION_STYLES, PLACE_STYLES
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -59,7 +71,7 @@ def test_actions_and_places_have_colours_of_their_own() -> None:
 
 
 def test_a_picture_is_xml_with_a_title_and_a_description() -> None:
-    drawing = Drawing(200, 100)
+    drawing = ChartCanvas(200, 100)
     panel = Panel(drawing, 20, 20, 150, 60, x=(0, 10), y=(0, 1))
     panel.axes(title="<b>&", note="n", x_label="x", y_label="y")
     panel.series([(0, 0), (10, 1)], style(0))
@@ -74,6 +86,6 @@ def test_a_picture_is_xml_with_a_title_and_a_description() -> None:
 
 
 def test_a_line_of_one_point_is_no_line() -> None:
-    drawing = Drawing(10, 10)
+    drawing = ChartCanvas(10, 10)
     drawing.path([(1, 1)], hue=INK)
     assert "polyline" not in drawing.svg("x", "x", "x")

@@ -9,7 +9,7 @@ import pytest
 from playmolt_agora.report import page
 from playmolt_agora.report.forks import forks
 from playmolt_agora.report.gallery import gallery
-from playmolt_agora.report.study import Links, Study, StudyFault
+from playmolt_agora.report.study import Links, StudyData, StudyFault
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -50,7 +50,7 @@ class Checked(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def html(study: Study) -> str:
+def html(study: StudyData) -> str:
     return page.render(study)
 
 
@@ -80,7 +80,7 @@ def test_it_has_a_language_landmarks_and_a_way_past_them(html: str) -> None:
     assert '<a class="skip" href="#content">' in html
 
 
-def test_every_picture_has_a_title_and_says_in_words_what_it_shows(html: str, study: Study) -> None:
+def test_every_picture_has_a_title_and_says_in_words_what_it_shows(html: str, study: StudyData) -> None:
     for name, figure in gallery(study).items():
         assert f'<figure id="{name}">' in html
         assert len(figure.alt) > 20, name
@@ -88,7 +88,7 @@ def test_every_picture_has_a_title_and_says_in_words_what_it_shows(html: str, st
         assert f'<desc id="fig-{name}-d">' in figure.svg
 
 
-def test_all_plots_are_there(study: Study) -> None:
+def test_all_plots_are_there(study: StudyData) -> None:
     assert list(gallery(study)) == [
         "pcs", "pcs-parts", "action-mix", "occupancy", "ri-star", "drift", "entropy", "washout", "network-support",
         "network-whisper", "gini", "treasury", "parse-codes", "dissoc", "contrasts",
@@ -104,7 +104,7 @@ def test_every_figure_names_its_definition_its_runs_and_leads_to_their_events(ht
         assert re.search(r'<a href="/api/agora/runs/agora-[\w-]+/events\?after=0">[^<]+</a>.*?events 1–\d+', figure)
 
 
-def test_in_a_bundle_events_are_lines_of_its_files(changed: Callable[..., Study]) -> None:
+def test_in_a_bundle_events_are_lines_of_its_files(changed: Callable[..., StudyData]) -> None:
     html = page.render(changed(links=Links(place="bundle")))
     assert 'href="events/agora-set-A-1.jsonl#1"' in html
     assert "/api/" not in html
@@ -124,7 +124,7 @@ def test_stage_1_is_named_as_a_re_implementation(html: str) -> None:
     assert notice in part(html, "confirmatory")
 
 
-def test_without_stage_1_there_is_no_pcs_and_no_notice(study: Study, changed: Callable[..., Study]) -> None:
+def test_without_stage_1_there_is_no_pcs_and_no_notice(study: StudyData, changed: Callable[..., StudyData]) -> None:
     pcs = study.tables["pcs"] | {"pcs": [None] * len(study.tables["pcs"]["pcs"])}
     runs = tuple(run for run in study.runs if run.phase != "stage1")
     html = page.render(changed(runs=runs, tables={**study.tables, "pcs": pcs}))
@@ -133,11 +133,11 @@ def test_without_stage_1_there_is_no_pcs_and_no_notice(study: Study, changed: Ca
     assert 'id="fig-pcs' not in html
 
 
-def test_imported_stage_1_counts_name_their_file(changed: Callable[..., Study]) -> None:
+def test_imported_stage_1_counts_name_their_file(changed: Callable[..., StudyData]) -> None:
     assert "imported from earlier.csv" in page.render(changed(stage1_import="earlier.csv"))
 
 
-def test_scripted_runs_are_marked_plainly(html: str, study: Study, changed: Callable[..., Study]) -> None:
+def test_scripted_runs_are_marked_plainly(html: str, study: StudyData, changed: Callable[..., StudyData]) -> None:
     assert "SCRIPTED RUNS. Every run" in html
     assert html.count('<span class="badge">scripted</span>') == len(gallery(study))
     live = tuple(msgspec.structs.replace(run, scripted=False) for run in study.runs)
@@ -173,12 +173,12 @@ def test_a_decision_follows_p_by_holm_and_the_registered_level(html: str) -> Non
     }  # fmt: skip
 
 
-def test_a_registered_test_without_a_result_is_named(study: Study, changed: Callable[..., Study]) -> None:
+def test_a_registered_test_without_a_result_is_named(study: StudyData, changed: Callable[..., StudyData]) -> None:
     without = {**study.tables, "tests": {name: values[:2] for name, values in study.tables["tests"].items()}}
     assert "Registered but without a result: H1, H1a, H1b, H2, H2a, H2b." in page.render(changed(tables=without))
 
 
-def test_pilots_and_forks_are_in_no_figure(study: Study) -> None:
+def test_pilots_and_forks_are_in_no_figure(study: StudyData) -> None:
     for figure in gallery(study).values():
         assert not {"agora-pilot", "agora-fork"} & {run.run for run in figure.runs}, figure.name
     shown = sum(line[5] for line in gallery(study)["action-mix"].lines)  # type: ignore[misc]
@@ -188,7 +188,7 @@ def test_pilots_and_forks_are_in_no_figure(study: Study) -> None:
 
 @pytest.mark.parametrize("change", ["unregistered", "no test", "pilots only"])
 def test_without_registration_or_registered_runs_everything_is_exploratory(
-    change: str, study: Study, changed: Callable[..., Study]
+    change: str, study: StudyData, changed: Callable[..., StudyData]
 ) -> None:
     pilots = tuple(msgspec.structs.replace(run, exploratory=True) for run in study.runs)
     changes = {
@@ -204,17 +204,17 @@ def test_without_registration_or_registered_runs_everything_is_exploratory(
     assert "PCS per model and language" in part(html, "exploratory-tests")
 
 
-def test_deviations_are_printed_and_their_absence_is_said(html: str, changed: Callable[..., Study]) -> None:
+def test_deviations_are_printed_and_their_absence_is_said(html: str, changed: Callable[..., StudyData]) -> None:
     assert "budget raised &lt;again&gt;" in part(html, "registration")
     assert "No deviation" in page.render(changed(deviations=()))
 
 
-def test_definitions_other_than_the_locked_ones_are_a_notice(changed: Callable[..., Study]) -> None:
+def test_definitions_other_than_the_locked_ones_are_a_notice(changed: Callable[..., StudyData]) -> None:
     html = page.render(changed(definitions="measures@ffffffffffff"))
     assert "not those that were locked" in part(html, "registration")
 
 
-def test_pilots_of_phase_2_are_pooled_and_forks_are_none(study: Study, changed: Callable[..., Study]) -> None:
+def test_pilots_of_phase_2_are_pooled_and_forks_are_none(study: StudyData, changed: Callable[..., StudyData]) -> None:
     pilots = [run for run in study.runs if run.exploratory]
     other = msgspec.structs.replace(pilots[0], run="agora-pilot-2")
     early = msgspec.structs.replace(pilots[0], run="agora-pilot-3", phase="phase1")
@@ -239,7 +239,7 @@ def test_the_plans_remarks_are_repeated(html: str) -> None:
 
 
 def test_excluded_runs_are_named_and_results_stand_both_ways(
-    html: str, study: Study, changed: Callable[..., Study]
+    html: str, study: StudyData, changed: Callable[..., StudyData]
 ) -> None:
     excluded = part(html, "exclusions")
     assert study.tables["parse"]["run"][0] in excluded
@@ -261,7 +261,7 @@ def test_the_three_treatments_of_failed_turns_are_shown(html: str) -> None:
     assert "0.3100" in part(html, "contrasts-section")
 
 
-def test_a_fork_is_shown_beside_its_parent(html: str, study: Study) -> None:
+def test_a_fork_is_shown_beside_its_parent(html: str, study: StudyData) -> None:
     fork = forks(study)[0]
     assert fork.first is not None
     assert (fork.first[0].turn, fork.first[0].agent) == (fork.first[1].turn, fork.first[1].agent)
@@ -272,7 +272,7 @@ def test_a_fork_is_shown_beside_its_parent(html: str, study: Study) -> None:
     assert "Cost of the fork: 0.125" in body
 
 
-def test_what_comes_from_outside_is_text(study: Study, changed: Callable[..., Study]) -> None:
+def test_what_comes_from_outside_is_text(study: StudyData, changed: Callable[..., StudyData]) -> None:
     evil = "<script>alert(1)</script>\"'\x00"
     pcs = {**study.tables["pcs"], "model": [evil] * len(study.tables["pcs"]["model"])}
     html = page.render(changed(name=evil, tables={**study.tables, "pcs": pcs}))
@@ -281,14 +281,14 @@ def test_what_comes_from_outside_is_text(study: Study, changed: Callable[..., St
     assert "\x00" not in html
 
 
-def test_an_experiment_without_turns_has_a_page(changed: Callable[..., Study]) -> None:
+def test_an_experiment_without_turns_has_a_page(changed: Callable[..., StudyData]) -> None:
     html = page.render(changed(runs=(), turns=(), tables={}, unexcluded={}, further={}, treasury=None, deviations=()))
     assert Checked(html).open == []
     assert "0 runs, 0 turns" in html
     assert "<figure" not in html
 
 
-def test_empty_cells_are_null_and_not_0(study: Study, changed: Callable[..., Study]) -> None:
+def test_empty_cells_are_null_and_not_0(study: StudyData, changed: Callable[..., StudyData]) -> None:
     pcs = {
         name: values if name in {"model", "language"} else [*values[:1], *[None] * (len(values) - 1)]
         for name, values in study.tables["pcs"].items()
@@ -298,16 +298,16 @@ def test_empty_cells_are_null_and_not_0(study: Study, changed: Callable[..., Stu
     assert ">0.0000<" not in part(html, "confirmatory").split("PCS and its companions")[1].split("</table>")[0]
 
 
-def test_a_table_that_is_none_is_a_fault(changed: Callable[..., Study]) -> None:
+def test_a_table_that_is_none_is_a_fault(changed: Callable[..., StudyData]) -> None:
     with pytest.raises(StudyFault, match="different length"):
         page.render(changed(tables={"pcs": {"model": ["a"], "language": []}}))
 
 
-def test_equal_studies_give_equal_bytes(html: str, study: Study) -> None:
+def test_equal_studies_give_equal_bytes(html: str, study: StudyData) -> None:
     assert page.render(study) == html
 
 
-def test_prompts_that_were_cut_are_told(html: str, changed: Callable[..., Study]) -> None:
+def test_prompts_that_were_cut_are_told(html: str, changed: Callable[..., StudyData]) -> None:
     assert "were cut by its server" not in html
     told = page.render(changed(prompt_cut={"fake": 7}))
     assert "Prompts of fake were cut by its server, at 7 replies" in told

@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as arrow
 import pytest
 from playmolt_agora.measures.data.tables import BESIDE, TABLES, csv_text, kind_of
-from playmolt_agora.report.study import Study, StudyFault
+from playmolt_agora.report.study import StudyData, StudyFault
 from playmolt_agora.report.tables_io import write_tables
 from playmolt_schemas.agora.turn import TurnRecord
 from pyarrow import parquet
@@ -24,14 +24,14 @@ MIXED = {
 }
 
 
-def test_each_table_becomes_a_csv_and_a_parquet_file_of_its_name(study: Study, tmp_path: Path) -> None:
+def test_each_table_becomes_a_csv_and_a_parquet_file_of_its_name(study: StudyData, tmp_path: Path) -> None:
     written = write_tables(study.tables, study.turns, tmp_path / "new")
     expected = ["turns.jsonl", *(f"{name}.{kind}" for name in study.tables for kind in ("csv", "parquet"))]
     assert [path.name for path in written] == expected
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == sorted(expected)
 
 
-def test_a_line_of_turns_is_the_turns_record(study: Study, tmp_path: Path) -> None:
+def test_a_line_of_turns_is_the_turns_record(study: StudyData, tmp_path: Path) -> None:
     write_tables({}, study.turns, tmp_path)
     lines = (tmp_path / "turns.jsonl").read_bytes().splitlines()
     assert tuple(msgspec.json.decode(line, type=TurnRecord) for line in lines) == tuple(study.turns)
@@ -61,7 +61,7 @@ def test_parquet_keeps_order_types_and_nulls(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [*TABLES, *BESIDE])
-def test_a_column_has_one_type_whatever_rows_there_are(name: str, study: Study) -> None:
+def test_a_column_has_one_type_whatever_rows_there_are(name: str, study: StudyData) -> None:
     """A table of an experiment without rows must have the types of one with rows, or they cannot be put together."""
     table = {**study.tables, **study.further}.get(name, {})
     for column, values in table.items():
@@ -77,7 +77,7 @@ def test_a_number_that_is_not_finite_is_refused_before_anything_is_written(value
 
 @pytest.mark.parametrize(
     ("tables", "fault"),
-    [({"pcs": {"a": [1], "b": []}}, "different length"), ({"../pcs": {"a": [1]}}, "no name for a table")],
+    [({"pcs": {"a": [1], "b": []}}, "different length"), ({"../pcs": {"a": [1]}}, "not a valid table name")],
 )
 def test_what_is_no_table_is_refused(tables: dict[str, Any], fault: str, tmp_path: Path) -> None:
     with pytest.raises(StudyFault, match=fault):

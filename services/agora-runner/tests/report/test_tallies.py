@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 from playmolt_agora.measures.data.arms import arm_of
-from playmolt_agora.report.study import Study
+from playmolt_agora.report.study import StudyData
 from playmolt_agora.report.tallies import BINS, action_mix, networks, occupancy, parse_codes, piece_of
 from playmolt_schemas.agora.turn import TurnRecord
 
@@ -14,7 +14,7 @@ Turn = Callable[..., TurnRecord]
 
 
 @pytest.fixture
-def turn(study: Study) -> Turn:
+def turn(study: StudyData) -> Turn:
     def make(**values: Any) -> TurnRecord:
         plain = {"phase": "phase2", "cell": "phase2/A", "persona_condition": "with_persona", "language": "ko",
                  "model": "m", "turn": 1, "turns_planned": 20, "parse_code": "ok", "action": "speak", "success": True,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from playmolt_agora.folder import reading as folder_reading
-from playmolt_agora.folder.disk import Disk
-from playmolt_agora.folder.reading import FolderReading
+from playmolt_agora.folder.disk import DiskSource
+from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.folder.source import Source
 from playmolt_agora.plan import reading
 from playmolt_schemas.agora.plan import Plan
@@ -27,15 +27,15 @@ def plan(commons: Path) -> Plan:
 
 
 @pytest.fixture(scope="session")
-def folder(plan: Plan, commons: Path) -> FolderReading:
-    return folder_reading.read(plan, Disk(commons))
+def folder(plan: Plan, commons: Path) -> PlanFolder:
+    return folder_reading.read(plan, DiskSource(commons))
 
 
 @pytest.fixture
-def changed(plan: Plan, folder: FolderReading) -> Callable[[str, str, str], FolderReading]:
+def changed(plan: Plan, folder: PlanFolder) -> Callable[[str, str, str], PlanFolder]:
     """Read the example with a part of one of its files replaced."""
 
-    def read(path: str, old: str, new: str) -> FolderReading:
+    def read(path: str, old: str, new: str) -> PlanFolder:
         text = folder.texts[path]
         assert old in text
         files: Mapping[str, str] = {**folder.texts, path: text.replace(old, new, 1)}

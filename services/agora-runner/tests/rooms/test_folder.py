@@ -10,24 +10,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from playmolt_agora.folder import reading as folder_reading
-from playmolt_agora.folder.disk import Disk
-from playmolt_agora.folder.reading import FolderReading
+from playmolt_agora.folder.disk import DiskSource
+from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.folder.source import FILE_BYTES, Source, sha256
 from playmolt_schemas.agora.plan import Plan
 
-Changed = Callable[[str, str, str], FolderReading]
+Changed = Callable[[str, str, str], PlanFolder]
 PASTURE, GRABBER = "worlds/pasture.toml", "personas/grabber.toml"
 
 
-def faults(found: FolderReading) -> list[tuple[str, int | None, str]]:
+def faults(found: PlanFolder) -> list[tuple[str, int | None, str]]:
     return [(fault.file, fault.line, fault.code) for fault in found.faults]
 
 
-def line_of(folder: FolderReading, path: str, part: str) -> int:
+def line_of(folder: PlanFolder, path: str, part: str) -> int:
     return folder.texts[path][: folder.texts[path].index(part)].count("\n") + 1
 
 
-def test_the_example_has_no_fault_and_all_of_it_is_locked(folder: FolderReading, commons: Path) -> None:
+def test_the_example_has_no_fault_and_all_of_it_is_locked(folder: PlanFolder, commons: Path) -> None:
     assert folder.faults == ()
     (room,) = folder.rooms
     assert (room.name, len(room.seats), room.turns) == ("pasture", 8, 12)
@@ -38,7 +38,7 @@ def test_the_example_has_no_fault_and_all_of_it_is_locked(folder: FolderReading,
         assert file.sha256 == sha256((commons / file.path).read_text("utf-8"))
 
 
-def test_another_byte_is_another_lock(folder: FolderReading, changed: Changed) -> None:
+def test_another_byte_is_another_lock(folder: PlanFolder, changed: Changed) -> None:
     again = changed(GRABBER, "Harvest while you can.", "Harvest whenever you can.")
     assert again.faults == ()
     assert again.folder is not None
@@ -66,20 +66,20 @@ def test_another_byte_is_another_lock(folder: FolderReading, changed: Changed) -
     ],
 )
 def test_a_fault_names_its_file_and_line(
-    folder: FolderReading, changed: Changed, path: str, old: str, new: str, code: str
+    folder: PlanFolder, changed: Changed, path: str, old: str, new: str, code: str
 ) -> None:
     found = faults(changed(path, old, new))
     assert (path, line_of(folder, path, old), code) in found, found
 
 
-def test_every_fault_is_told_at_once(plan: Plan, folder: FolderReading) -> None:
+def test_every_fault_is_told_at_once(plan: Plan, folder: PlanFolder) -> None:
     files = dict(folder.texts)
     files[PASTURE] = files[PASTURE].replace("turns = 40", "turns = 4000")
     files[GRABBER] = files[GRABBER].replace("home =", "house =")
     assert {fault.file for fault in folder_reading.read(plan, Source(files)).faults} >= {PASTURE, GRABBER}
 
 
-def test_a_world_in_which_nobody_can_pay_for_anything_is_refused(plan: Plan, folder: FolderReading) -> None:
+def test_a_world_in_which_nobody_can_pay_for_anything_is_refused(plan: Plan, folder: PlanFolder) -> None:
     text = folder.texts[PASTURE].replace('take = { grass = "amount" }', "take = { grass = 1000 }")
     found = folder_reading.read(plan, Source({**folder.texts, PASTURE: text}))
     (fault,) = (fault for fault in found.faults if fault.code == "world_unpayable")
@@ -94,7 +94,7 @@ def test_what_is_no_text_is_refused(plan: Plan, commons: Path, tmp_path: Path, c
     beside = tmp_path / "plan"
     copytree(commons, beside)
     (beside / PASTURE).write_bytes(content)
-    assert (PASTURE, None, code) in faults(folder_reading.read(plan, Disk(beside)))
+    assert (PASTURE, None, code) in faults(folder_reading.read(plan, DiskSource(beside)))
 
 
 def test_a_file_over_its_bound_is_refused_unread(plan: Plan, commons: Path, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_file_over_its_bound_is_refused_unread(plan: Plan, commons: Path, tmp_
     with (beside / GRABBER).open("wb") as file:
         file.truncate(10 * 1024**3)  # a hole: reading it would fill the memory
     began = time.process_time()
-    found = faults(folder_reading.read(plan, Disk(beside)))
+    found = faults(folder_reading.read(plan, DiskSource(beside)))
     assert (GRABBER, None, "file_too_large") in found
     assert time.process_time() - began < 5
     assert FILE_BYTES < 10 * 1024**3
@@ -114,21 +114,21 @@ def test_links_are_not_followed(plan: Plan, commons: Path, tmp_path: Path) -> No
     copytree(commons, beside)
     (beside / GRABBER).unlink()
     (beside / GRABBER).symlink_to(commons / GRABBER)
-    assert (GRABBER, None, "unreadable") in faults(folder_reading.read(plan, Disk(beside)))
+    assert (GRABBER, None, "unreadable") in faults(folder_reading.read(plan, DiskSource(beside)))
 
 
 def test_what_no_plan_uses_is_named_and_not_locked(plan: Plan, commons: Path, tmp_path: Path) -> None:
     beside = tmp_path / "plan"
     copytree(commons, beside)
     (beside / "worlds" / "other.toml").write_text("not = [even, toml")
-    found = folder_reading.read(plan, Disk(beside))
+    found = folder_reading.read(plan, DiskSource(beside))
     assert found.faults == ()
     assert "worlds/other.toml" not in found.texts
     assert any("worlds/other.toml" in warning for warning in found.warnings)
 
 
 @pytest.fixture(scope="session")
-def rich(folder: FolderReading) -> dict[str, str]:
+def rich(folder: PlanFolder) -> dict[str, str]:
     """The example's files with texts of its own, so that there is one of everything."""
     world = folder.texts[PASTURE] + '\n[places.barn]\ntitle = { ko = "헛간", en = "Barn" }\n'
     world = world.replace("turns = 40", f"turns = 40\n{TEMPLATES}")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from playmolt_agora.folder import reading as folder_reading
 from playmolt_agora.folder import toml_file
-from playmolt_agora.folder.reading import FolderReading
+from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.folder.source import Source
 from playmolt_agora.own_measures import rehearsal
 from playmolt_agora.plan import reading
@@ -159,7 +159,7 @@ def plan_of(seats: list[dict[str, Any]], languages: list[str], **more: Any) -> A
     return {"name": "made", "seed": "1", "models": ["scripted-wild"], "languages": languages, "rooms": [room]}
 
 
-def read(plan: Any, files: Mapping[str, str]) -> tuple[Plan, FolderReading, tuple[PlanFault, ...]]:
+def read(plan: Any, files: Mapping[str, str]) -> tuple[Plan, PlanFolder, tuple[PlanFault, ...]]:
     """What `plan` makes of it: the plan, the folder with its certificate, and every fault."""
     found = reading.reading(plan)
     assert found.plan is not None

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from playmolt_agora.folder import measure_file as declaration
-from playmolt_agora.folder.measure_file import Declared
-from playmolt_agora.folder.reading import FolderReading
+from playmolt_agora.folder.measure_file import MeasureDeclaration
+from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.measures.data.turns import table
 from playmolt_agora.own_measures import rehearsal, trial
 from playmolt_agora.own_measures.running import measured
@@ -26,18 +26,18 @@ def measure(turns):
 GOOD = '    return turns.group_by("run", "agent").agg(pl.len().cast(pl.Int64).alias("acts"))\n'
 
 
-def declared(body: str) -> Declared:
+def declared(body: str) -> MeasureDeclaration:
     found = declaration.read("mine", HEAD + body)
-    assert isinstance(found, Declared), found
+    assert isinstance(found, MeasureDeclaration), found
     return found
 
 
 @pytest.fixture(scope="module")
-def turns(plan: Plan, folder: FolderReading) -> Any:
+def turns(plan: Plan, folder: PlanFolder) -> Any:
     return table(rehearsal.records(plan, folder.rooms, folder.texts))
 
 
-def test_the_examples_shares_of_a_run_come_to_one(turns: Any, folder: FolderReading) -> None:
+def test_the_examples_shares_of_a_run_come_to_one(turns: Any, folder: PlanFolder) -> None:
     found = measured(folder.measures[0], turns)
     assert found.code is None, found.detail
     rows = found.table.to_pylist()
@@ -86,12 +86,12 @@ def test_a_fault_names_the_line_that_raised(turns: Any) -> None:
     assert (found.line, "of mine" in found.detail) == (HEAD.count("\n") + 2, True)
 
 
-def test_before_the_lock_each_is_tried_and_one_that_changes_is_refused(plan: Plan, folder: FolderReading) -> None:
+def test_before_the_lock_each_is_tried_and_one_that_changes_is_refused(plan: Plan, folder: PlanFolder) -> None:
     drawn = GOOD.replace("pl.len()", "pl.lit(__import__('os').getpid())")
     asked = trial.tried(plan, _with(folder, declared(drawn)))
     assert [(fault.file, fault.code) for fault in asked.faults] == [("measures/mine.py", "measure_unstable")]
     assert trial.tried(plan, _with(folder, declared(GOOD))).faults == ()
 
 
-def _with(folder: FolderReading, measure: Declared) -> FolderReading:
+def _with(folder: PlanFolder, measure: MeasureDeclaration) -> PlanFolder:
     return replace(folder, measures=(measure,))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from playmolt_agora.folder import reference, world_file
-from playmolt_agora.folder.reading import FolderReading
+from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.turn import texts
 from playmolt_agora.world import worlds
 
@@ -49,7 +49,7 @@ def test_every_key_of_a_world_is_there() -> None:
     ],
 )
 def test_the_bounds_of_keys_that_no_struct_declares(
-    changed: Callable[[str, str, str], FolderReading], old: str, new: str, code: str | None
+    changed: Callable[[str, str, str], PlanFolder], old: str, new: str, code: str | None
 ) -> None:
     found: list[Any] = [fault.code for fault in changed(PASTURE, old, new).faults]
     assert (found == []) if code is None else (code in found), found

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from playmolt_agora.world import hearing, resources
-from playmolt_agora.world.own_world import Hearing, OwnWorld, Place, Regrowth, Resource
+from playmolt_agora.world.own_world import HearingRule, OwnWorld, Place, Regrowth, Resource
 
 SEATS = ("a", "b", "c", "d", "e")
 HERE = dict.fromkeys(SEATS, "hall")
@@ -15,7 +15,9 @@ NUMBERS = st.integers(0, 1_000)
 
 def heard(actor: str = "a", places: dict[str, str] | None = None, **rule: Any) -> str:
     places = places or HERE
-    world = OwnWorld(hearing=Hearing(**rule), places={"hall": Place(), "yard": Place(hears=("hall",)), "barn": Place()})
+    world = OwnWorld(
+        hearing=HearingRule(**rule), places={"hall": Place(), "yard": Place(hears=("hall",)), "barn": Place()}
+    )
     return "".join(hearing.hearers(world, SEATS, places, actor, frozenset({places[actor]})))
 
 

@@ -5,19 +5,19 @@ from typing import Any
 
 import pytest
 from playmolt_agora.folder import reading as folder_reading
-from playmolt_agora.folder.reading import FolderReading
+from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.folder.source import FILES_MOST, FOLDER_BYTES, Source
 from playmolt_agora.plan import reading
 from playmolt_schemas.agora.plan import Plan
 
-Rooms = Callable[..., FolderReading]
+Rooms = Callable[..., PlanFolder]
 
 
 @pytest.fixture
-def rooms(plan: Plan, folder: FolderReading) -> Rooms:
+def rooms(plan: Plan, folder: PlanFolder) -> Rooms:
     """Read the example's folder with another list of rooms, or with more files."""
 
-    def read(*listed: dict[str, Any], files: dict[str, str] | None = None, **more: Any) -> FolderReading:
+    def read(*listed: dict[str, Any], files: dict[str, str] | None = None, **more: Any) -> PlanFolder:
         base = {"name": "pasture", "world": "pasture", "runs": 1, "seats": [{"persona": "steward", "count": 2}]}
         body = {"name": "n", "models": ["scripted-steady", "scripted-trader"], "measures": []} | more
         body["rooms"] = [base | each for each in listed or ({},)]
@@ -29,7 +29,7 @@ def rooms(plan: Plan, folder: FolderReading) -> Rooms:
     return read
 
 
-def codes(found: FolderReading) -> list[tuple[str, str, str]]:
+def codes(found: PlanFolder) -> list[tuple[str, str, str]]:
     return [(fault.file, fault.field, fault.code) for fault in found.faults]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from playmolt_agora.folder import reading as folder_reading
-from playmolt_agora.folder.reading import FolderReading
+from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.folder.source import Source
 from playmolt_agora.plan import matrix
 from playmolt_agora.run import commands
@@ -31,7 +31,7 @@ CONTENTS = (None, "1", "3", "6", "7", "0", "-1", "all", "말", "+2")
 class Room(Scenario[Any]):
     """A run of the example."""
 
-    def __init__(self, plan: Plan, folder: FolderReading, turns: int) -> None:
+    def __init__(self, plan: Plan, folder: PlanFolder, turns: int) -> None:
         spec = replace(matrix.spec(plan, "experiment-1", matrix.cells(plan, folder.rooms)[0], 1), turns=turns)
         super().__init__(RULES, spec.run)
         self.when(commands.OpenRun(spec=spec))
@@ -54,7 +54,7 @@ def anything(draw: random.Random, state: Any) -> tuple[str, str | None, str | No
     return draw.choice(ACTIONS), draw.choice(names), draw.choice(CONTENTS)
 
 
-def played(plan: Plan, folder: FolderReading, seed: int, turns: int = 9) -> Room:
+def played(plan: Plan, folder: PlanFolder, seed: int, turns: int = 9) -> Room:
     room, draw = Room(plan, folder, turns), random.Random(seed)
     while room.state.next_agent is not None:
         room.answer(*anything(draw, room.state))
@@ -64,9 +64,7 @@ def played(plan: Plan, folder: FolderReading, seed: int, turns: int = 9) -> Room
 
 @settings(max_examples=15)
 @given(st.integers(0, 10**6))
-def test_resources_stay_in_their_bounds_and_come_from_what_is_logged(
-    plan: Plan, folder: FolderReading, seed: int
-) -> None:
+def test_resources_stay_in_their_bounds_and_come_from_what_is_logged(plan: Plan, folder: PlanFolder, seed: int) -> None:
     room = played(plan, folder, seed)
     grass, held = 120, dict.fromkeys(room.state.agents, 0)
     for event, _, state in room.log:
@@ -84,7 +82,7 @@ def test_resources_stay_in_their_bounds_and_come_from_what_is_logged(
 
 @settings(max_examples=15)
 @given(st.integers(0, 10**6))
-def test_an_act_that_fails_changes_nothing_and_says_why(plan: Plan, folder: FolderReading, seed: int) -> None:
+def test_an_act_that_fails_changes_nothing_and_says_why(plan: Plan, folder: PlanFolder, seed: int) -> None:
     room = played(plan, folder, seed)
     records = [event.record for event, _, _ in room.log if event.type == "agent_acted"]
     for record in records:
@@ -103,7 +101,7 @@ def test_an_act_that_fails_changes_nothing_and_says_why(plan: Plan, folder: Fold
 
 @settings(max_examples=10)
 @given(st.integers(0, 10**6))
-def test_the_log_folds_to_the_same_state_and_the_end_comes(plan: Plan, folder: FolderReading, seed: int) -> None:
+def test_the_log_folds_to_the_same_state_and_the_end_comes(plan: Plan, folder: PlanFolder, seed: int) -> None:
     room = played(plan, folder, seed)
     assert room.log[-1][0].type == "run_ended"
     state = RULES.initial(room.state.game_id)
@@ -115,12 +113,12 @@ def test_the_log_folds_to_the_same_state_and_the_end_comes(plan: Plan, folder: F
         assert state_hash(state) == state_hash(after)
 
 
-def test_the_same_seed_is_the_same_run(plan: Plan, folder: FolderReading) -> None:
+def test_the_same_seed_is_the_same_run(plan: Plan, folder: PlanFolder) -> None:
     once, again = (played(plan, folder, 7) for _ in range(2))
     assert [canonical_json(event) for event, _, _ in once.log] == [canonical_json(event) for event, _, _ in again.log]
 
 
-def test_an_empty_pasture_ends_the_run(plan: Plan, folder: FolderReading) -> None:
+def test_an_empty_pasture_ends_the_run(plan: Plan, folder: PlanFolder) -> None:
     room = Room(plan, folder, 40)
     while room.state.next_agent is not None:
         grazes = room.state.agents[room.state.next_agent].place == "pasture"
@@ -132,9 +130,7 @@ def test_an_empty_pasture_ends_the_run(plan: Plan, folder: FolderReading) -> Non
 
 @settings(max_examples=10)
 @given(seed=st.integers(0, 10**6))
-def test_an_utterance_counts_as_newer_by_the_weight_of_its_speaker(
-    plan: Plan, folder: FolderReading, seed: int
-) -> None:
+def test_an_utterance_counts_as_newer_by_the_weight_of_its_speaker(plan: Plan, folder: PlanFolder, seed: int) -> None:
     def room(events: int) -> Room:
         path = "worlds/pasture.toml"
         text = folder.texts[path].replace("events = 12", f"events = {events}").replace("from = 15", "from = 6")

@@ -12,7 +12,7 @@ from playmolt_agora.measures.data import coding
 from playmolt_agora.scripted import residents as scripted
 from playmolt_agora.turn import parsed_prompt, prompts, reply_parser, texts
 from playmolt_agora.turn.scene import Scene
-from playmolt_agora.world.state import Happening
+from playmolt_agora.world.state import Observation
 from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, Reply, TurnHeader
 from playmolt_core.llm.scripted.model import Said, ScriptedModel, ScriptedTurn
 from playmolt_schemas.agora.turn import ACTIONS, Language
@@ -67,7 +67,7 @@ def test_the_same_turn_is_answered_alike_and_another_is_not(alias: str, scene_of
 @pytest.mark.parametrize("language", ["ko", "en"])
 @pytest.mark.parametrize("phase", ["stage1", "phase1", "phase2"])
 def test_a_parsed_prompt_is_what_the_prompt_says(phase: str, language: Language, scene_of: Scenes) -> None:
-    answer = (Happening(turn=3, kind="feedback", importance=1, values={"action": "trade"}),)
+    answer = (Observation(turn=3, kind="feedback", importance=1, values={"action": "trade"}),)
     scene = scene_of(phase, language, turn=31, residents=9, events=answer if phase == "phase2" else ())
     found = parsed_prompt.parse_prompt(request(scene, "scripted").messages)
     places = ("plaza", "market", "alley") if phase == "phase2" else ("plaza", "alley_a", "alley_b", "alley_c", "market")
@@ -141,7 +141,7 @@ def test_the_jester_is_freer_than_the_archivist(scene_of: Scenes) -> None:
 
 
 def test_neutral_answers_wear_off_trade(scene_of: Scenes) -> None:
-    answers = tuple(Happening(turn=1, kind="feedback", importance=1, values={"action": "trade"}) for _ in range(9))
+    answers = tuple(Observation(turn=1, kind="feedback", importance=1, values={"action": "trade"}) for _ in range(9))
     before, after = (shares(scene_of, "scripted-social", "phase2", events=events) for events in ((), answers))
     assert before["trade"] > 1.5 * after["trade"]
 

@@ -13,15 +13,15 @@ from playmolt_agora.turn.prompts import prompt_hash, prompt_text, render
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.world.acts import Reason
 from playmolt_agora.world.own_acts import OwnReason
-from playmolt_agora.world.state import Happening
+from playmolt_agora.world.state import Observation
 from playmolt_schemas.agora.turn import Language
 
 Scenes = Callable[..., Scene]
 LANGUAGES: tuple[Language, ...] = ("ko", "en")
 
 
-def told(kind: str, turn: int = 11, **values: Any) -> Happening:
-    return Happening(turn=turn, kind=kind, importance=1, values=values)
+def told(kind: str, turn: int = 11, **values: Any) -> Observation:
+    return Observation(turn=turn, kind=kind, importance=1, values=values)
 
 
 def filled(template: str, values: dict[str, str]) -> str:
@@ -113,7 +113,7 @@ def test_phase_2_shows_the_persona_only_to_those_who_have_one(persona: Any, scen
     )
 
 
-HAPPENINGS: list[tuple[Happening, str, str]] = [
+HAPPENINGS: list[tuple[Observation, str, str]] = [
     (told("traded", agent="a_01"), "a_01: 거래", "a_01: traded"),
     (told("supported", agent="a_01", target="b_02"), "a_01: b_02 지지", "a_01: supported b_02"),
     (
@@ -163,7 +163,7 @@ HAPPENINGS: list[tuple[Happening, str, str]] = [
 
 
 @pytest.mark.parametrize(("happening", "korean", "english"), HAPPENINGS, ids=lambda value: getattr(value, "kind", None))
-def test_every_happening_is_one_line(happening: Happening, korean: str, english: str, scene_of: Scenes) -> None:
+def test_every_happening_is_one_line(happening: Observation, korean: str, english: str, scene_of: Scenes) -> None:
     for language, line in (("ko", f"- 에폭 11 | {korean}"), ("en", f"- Epoch 11 | {english}")):
         prompt = render(scene_of("stage1", language, events=(happening,)))
         assert prompt.user.split("\n").count(line) == 1

@@ -11,8 +11,8 @@ from playmolt_agora.calls.batched_calls import PromptStore
 from playmolt_agora.scripted import residents
 from playmolt_agora.turn.reply import TurnReply
 from playmolt_agora.turn.scene import Scene
-from playmolt_agora.workers.asking import Asking, Halt, Lost
 from playmolt_agora.workers.budget_reservations import BudgetReservations
+from playmolt_agora.workers.turn_model import Halt, LostCalls, TurnModel
 from playmolt_core.db.blobs import InFlight
 from playmolt_core.db.budgets import ExhaustedAccount
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
@@ -160,10 +160,10 @@ def marks() -> Marks:
 
 
 @pytest.fixture
-def asking(model: Model, marks: Marks) -> Asking:
+def asking(model: Model, marks: Marks) -> TurnModel:
     blobs: Any = marks.blobs
     reservations = BudgetReservations(cast("Any", None), CATALOGUE)  # without a budget nobody counts
-    return Asking(
+    return TurnModel(
         cast("Any", model), residents.cast(), CATALOGUE, blobs, PromptStore(blobs), reservations, cast("Any", marks)
     )
 
@@ -180,14 +180,14 @@ def spec(**changes: Any) -> RunSpec:
     return RunSpec(**(values | changes))
 
 
-async def turn(asking: Asking, scene: Scene, lost: int = 0, logged: int = 0, **changes: Any) -> TurnReply:
+async def turn(asking: TurnModel, scene: Scene, lost: int = 0, logged: int = 0, **changes: Any) -> TurnReply:
     found = await asking.turn(spec(**changes), scene, Budget(), lost, logged)
     assert not isinstance(found, Halt), found
     return found
 
 
 async def test_a_reply_that_is_known_is_not_asked_for_again(
-    asking: Asking, model: Model, scene_of: Callable[..., Scene]
+    asking: TurnModel, model: Model, scene_of: Callable[..., Scene]
 ) -> None:
     first, second = [await turn(asking, scene_of()) for _ in range(2)]
     assert len(model.asked) == 1
@@ -209,7 +209,7 @@ async def test_a_reply_that_is_known_is_not_asked_for_again(
     ids=["turn", "agent", "run", "sampling", "decoding", "prompt"],
 )
 async def test_another_replicate_or_setting_is_another_call(
-    asking: Asking, model: Model, scene_of: Callable[..., Scene], scene: Any, changes: Any
+    asking: TurnModel, model: Model, scene_of: Callable[..., Scene], scene: Any, changes: Any
 ) -> None:
     await turn(asking, scene_of())
     other = await turn(asking, scene_of(**scene), **changes)
@@ -218,7 +218,7 @@ async def test_another_replicate_or_setting_is_another_call(
 
 @pytest.mark.parametrize("said", [Failed, "I'm sorry, but I cannot take part in this."])
 async def test_an_answer_is_kept_whatever_it_says(
-    asking: Asking, model: Model, scene_of: Callable[..., Scene], said: Any
+    asking: TurnModel, model: Model, scene_of: Callable[..., Scene], said: Any
 ) -> None:
     model.script = [said, ACT]
     first, second = [await turn(asking, scene_of()) for _ in range(2)]
@@ -226,7 +226,7 @@ async def test_an_answer_is_kept_whatever_it_says(
     assert second.cache_hit
 
 
-async def lost(asking: Asking, scene: Scene, logged: int = 0) -> Lost | None:
+async def lost(asking: TurnModel, scene: Scene, logged: int = 0) -> LostCalls | None:
     return await asking.lost(spec(), scene.turn, scene.agent, Budget(), logged)
 
 
@@ -234,28 +234,28 @@ class TestLost:
     """What a process that is killed leaves behind (agora.md, Resume)."""
 
     async def test_a_request_on_its_way_is_lost_once(
-        self, asking: Asking, model: Model, scene_of: Callable[..., Scene]
+        self, asking: TurnModel, model: Model, scene_of: Callable[..., Scene]
     ) -> None:
         model.script = [Killed, ACT]
         with pytest.raises(Killed):
             await turn(asking, scene_of())
-        assert await lost(asking, scene_of()) == Lost(calls=1, ask=1)
+        assert await lost(asking, scene_of()) == LostCalls(calls=1, ask=1)
         assert await lost(asking, scene_of(), logged=1) is None, "the log holds it"
         again = await turn(asking, scene_of(), 1, logged=1)
         assert (again.attempt, len(model.asked)) == (2, 2)
         assert await lost(asking, scene_of(), logged=1) is None, "its reply is kept"
 
     async def test_a_second_kill_is_one_more(
-        self, asking: Asking, model: Model, scene_of: Callable[..., Scene]
+        self, asking: TurnModel, model: Model, scene_of: Callable[..., Scene]
     ) -> None:
         model.script = [Killed, Killed, ACT]
         for logged in (0, 1):
             with pytest.raises(Killed):
                 await turn(asking, scene_of(), logged, logged=logged)
-        assert await lost(asking, scene_of(), logged=1) == Lost(calls=1, ask=1)
+        assert await lost(asking, scene_of(), logged=1) == LostCalls(calls=1, ask=1)
 
     async def test_who_waits_for_room_has_lost_nothing(
-        self, asking: Asking, model: Model, scene_of: Callable[..., Scene]
+        self, asking: TurnModel, model: Model, scene_of: Callable[..., Scene]
     ) -> None:
         async def killed_in_the_queue() -> None:
             raise Killed
@@ -266,7 +266,7 @@ class TestLost:
         assert await lost(asking, scene_of()) is None
 
     async def test_a_reply_that_was_kept_and_not_logged_is_taken_and_nothing_is_lost(
-        self, asking: Asking, model: Model, scene_of: Callable[..., Scene]
+        self, asking: TurnModel, model: Model, scene_of: Callable[..., Scene]
     ) -> None:
         await turn(asking, scene_of())
         assert await lost(asking, scene_of()) is None
@@ -274,26 +274,26 @@ class TestLost:
         assert (found.cache_hit, found.attempt, len(model.asked)) == (True, 4, 1)
 
     async def test_repeats_of_one_question_are_lost_together_and_a_429_is_none(
-        self, asking: Asking, model: Model, scene_of: Callable[..., Scene]
+        self, asking: TurnModel, model: Model, scene_of: Callable[..., Scene]
     ) -> None:
         model.script = [[("server_error", 500), ("rate_limited", 429)], Killed]
         with pytest.raises(Killed):
             await turn(asking, scene_of())
-        assert await lost(asking, scene_of()) == Lost(calls=2, ask=1)
+        assert await lost(asking, scene_of()) == LostCalls(calls=2, ask=1)
 
     async def test_a_kill_in_the_second_question_keeps_the_first_reply(
-        self, asking: Asking, model: Model, scene_of: Callable[..., Scene]
+        self, asking: TurnModel, model: Model, scene_of: Callable[..., Scene]
     ) -> None:
         model.script = ["no object at all", Killed, ACT]
         with pytest.raises(Killed):
             await turn(asking, scene_of())
-        assert await lost(asking, scene_of()) == Lost(calls=1, ask=2)
+        assert await lost(asking, scene_of()) == LostCalls(calls=1, ask=2)
         found = await turn(asking, scene_of(), 1, logged=1)
         assert (found.parsed.code, found.attempt, len(model.asked)) == ("reasked", 3, 3)
         assert [call.get("cache_hit", False) for call in found.attempts] == [True, False]
 
     async def test_another_turns_mark_is_nobodys_loss(
-        self, asking: Asking, model: Model, scene_of: Callable[..., Scene]
+        self, asking: TurnModel, model: Model, scene_of: Callable[..., Scene]
     ) -> None:
         model.script = [Killed]
         with pytest.raises(Killed):
@@ -302,7 +302,7 @@ class TestLost:
 
 
 async def test_a_second_question_shows_the_first_reply_and_is_a_call_of_its_own(
-    asking: Asking, model: Model, scene_of: Callable[..., Scene]
+    asking: TurnModel, model: Model, scene_of: Callable[..., Scene]
 ) -> None:
     model.script = ["no object at all", ACT]
     first, second = [await turn(asking, scene_of()) for _ in range(2)]
@@ -312,7 +312,7 @@ async def test_a_second_question_shows_the_first_reply_and_is_a_call_of_its_own(
     assert (first.tokens.prompt, first.tokens.completion, first.cost) == (20, 10, "1")
 
 
-async def test_scripted_models_are_never_kept(asking: Asking, model: Model, scene_of: Callable[..., Scene]) -> None:
+async def test_scripted_models_are_never_kept(asking: TurnModel, model: Model, scene_of: Callable[..., Scene]) -> None:
     seats = (Seat(agent="merchant_01", model="scripted-steady", persona="merchant", home="market"),)
     found = [await turn(asking, scene_of(), seats=seats) for _ in range(2)]
     assert [each.cache_hit for each in found] == [False, False]
@@ -321,7 +321,7 @@ async def test_scripted_models_are_never_kept(asking: Asking, model: Model, scen
 
 @pytest.mark.parametrize(("status", "access"), [(401, False), (402, False), (404, False), (400, True), (422, True)])
 async def test_a_refused_key_is_told_from_a_refused_setting(
-    asking: Asking, model: Model, scene_of: Callable[..., Scene], status: int, access: bool
+    asking: TurnModel, model: Model, scene_of: Callable[..., Scene], status: int, access: bool
 ) -> None:
     model.script = [("rejected", status)]
     halt = await asking.turn(spec(), scene_of(), Budget())
@@ -332,7 +332,7 @@ async def test_a_refused_key_is_told_from_a_refused_setting(
 
 
 async def test_a_reply_without_room_is_a_code_of_its_own_and_not_asked_for_again(
-    asking: Asking, model: Model, scene_of: Callable[..., Scene]
+    asking: TurnModel, model: Model, scene_of: Callable[..., Scene]
 ) -> None:
     model.script = [Cut]
     found = await turn(asking, scene_of(), reask=2)
@@ -345,7 +345,7 @@ async def test_429s_are_no_attempts_cost_nothing_and_need_no_budget_of_their_own
 ) -> None:
     room = OneCall()
     blobs: Any = marks.blobs
-    asking = Asking(
+    asking = TurnModel(
         cast("Any", model),
         residents.cast(),
         CATALOGUE,

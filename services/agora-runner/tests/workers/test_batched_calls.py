@@ -12,8 +12,8 @@ from playmolt_agora.calls.experiment_status import Status
 from playmolt_agora.scripted import residents
 from playmolt_agora.turn.reply import TurnReply
 from playmolt_agora.turn.scene import Scene
-from playmolt_agora.workers.asking import Asking, Halt
 from playmolt_agora.workers.budget_reservations import BudgetReservations
+from playmolt_agora.workers.turn_model import Halt, TurnModel
 from playmolt_core.db.budgets import ExhaustedAccount
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.day_budget import DayBudget, account_of
@@ -66,7 +66,7 @@ class Waiting:
         async def sleep(_: float) -> None:
             self.passes()
 
-        self.asking = Asking(
+        self.asking = TurnModel(
             self.models,
             residents.cast(),
             catalogue,

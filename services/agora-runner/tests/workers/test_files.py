@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 from playmolt_agora.folder.source import FILE_BYTES, FILES_MOST
-from playmolt_agora.workers.files import Files
+from playmolt_agora.workers.files import PlanFiles
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused
 from playmolt_schemas.codes import Code
@@ -38,21 +38,21 @@ def blobs() -> Blobs:
 
 
 @pytest.fixture
-def files(blobs: Blobs) -> Files:
-    return Files(cast("Any", blobs))
+def files(blobs: Blobs) -> PlanFiles:
+    return PlanFiles(cast("Any", blobs))
 
 
-async def put(files: Files, text: Any, named: str) -> ApiReply | Refused:
+async def put(files: PlanFiles, text: Any, named: str) -> ApiReply | Refused:
     return await files.put(None, ApiRequest(route="agora_put_file", stream="", params={"sha256": named}, body=text))
 
 
-async def opened(files: Files, body: Any) -> Any:
+async def opened(files: PlanFiles, body: Any) -> Any:
     return await files.complete(ApiRequest(route="agora_open", stream="", body=body))
 
 
 @pytest.mark.parametrize("text", ["turns = 4\n", "", "목초지", "x" * FILE_BYTES])
 async def test_a_text_is_kept_under_its_hash_also_when_it_is_there_already(
-    files: Files, blobs: Blobs, text: str
+    files: PlanFiles, blobs: Blobs, text: str
 ) -> None:
     for named in (sha256(text), sha256(text).upper()):
         found = await put(files, text, named)
@@ -75,7 +75,7 @@ async def test_a_text_is_kept_under_its_hash_also_when_it_is_there_already(
     ],
 )
 async def test_what_is_not_the_text_of_the_hash_is_refused_and_not_kept(
-    files: Files, blobs: Blobs, text: Any, named: str, field: str
+    files: PlanFiles, blobs: Blobs, text: Any, named: str, field: str
 ) -> None:
     found = await put(files, text, named)
     assert isinstance(found, Refused)
@@ -83,18 +83,18 @@ async def test_what_is_not_the_text_of_the_hash_is_refused_and_not_kept(
     assert blobs.kept == {}
 
 
-async def test_a_plan_is_opened_with_the_texts_in_place_of_their_hashes(files: Files) -> None:
+async def test_a_plan_is_opened_with_the_texts_in_place_of_their_hashes(files: PlanFiles) -> None:
     await put(files, "turns = 4\n", sha256("turns = 4\n"))
     body = {"plan": PLAN, "files": {"worlds/mine.toml": sha256("turns = 4\n")}}
     assert await opened(files, body) == {"plan": PLAN, "files": {"worlds/mine.toml": "turns = 4\n"}}
 
 
 @pytest.mark.parametrize("body", [PLAN, "name: n", {"plan": PLAN}, {"plan": PLAN, "files": {}}])
-async def test_a_plan_without_files_is_left_as_it_is(files: Files, body: Any) -> None:
+async def test_a_plan_without_files_is_left_as_it_is(files: PlanFiles, body: Any) -> None:
     assert await opened(files, body) == body
 
 
-async def test_every_file_that_is_missing_or_no_hash_is_named(files: Files) -> None:
+async def test_every_file_that_is_missing_or_no_hash_is_named(files: PlanFiles) -> None:
     await put(files, "a", sha256("a"))
     missing = {"worlds/a.toml": sha256("a"), "worlds/b.toml": sha256("b"), "texts/c.md": sha256("c")}
     found = await opened(files, {"plan": PLAN, "files": missing})
@@ -105,7 +105,7 @@ async def test_every_file_that_is_missing_or_no_hash_is_named(files: Files) -> N
     assert [fault.field for fault in found.errors] == ["files.worlds/a.toml", "files.worlds/b.toml"]
 
 
-async def test_too_many_files_are_refused(files: Files) -> None:
+async def test_too_many_files_are_refused(files: PlanFiles) -> None:
     many = {f"worlds/w{number}.toml": sha256("a") for number in range(FILES_MOST + 1)}
     found = await opened(files, {"plan": PLAN, "files": many})
     assert isinstance(found, Refused)

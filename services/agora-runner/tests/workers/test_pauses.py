@@ -7,8 +7,8 @@ import pytest
 from playmolt_agora.calls.experiment_status import ExperimentStatuses, Status
 from playmolt_agora.run import commands
 from playmolt_agora.run.effects import EndOfPause
-from playmolt_agora.workers import pauses
-from playmolt_agora.workers.pauses import Pauses
+from playmolt_agora.workers import pause_worker as pauses
+from playmolt_agora.workers.pause_worker import PauseWorker
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.game.decider import Command, EndGame
 from playmolt_schemas.agora.plan import Budget
@@ -58,6 +58,6 @@ ENDED = Status(Budget(), "stopped", "enough", ended=True)
 )
 async def test_a_pause_ends(until: datetime | None, now: datetime, status: Status, ends_in: Any) -> None:
     leased = Leased(until)
-    worker = Pauses(cast("ExperimentStatuses", Statuses(status)), clock=lambda: now)
+    worker = PauseWorker(cast("ExperimentStatuses", Statuses(status)), clock=lambda: now)
     await worker(cast("LeasedEffect", leased))
     assert [type(command) for command in leased.submitted] == ([ends_in] if ends_in else [])

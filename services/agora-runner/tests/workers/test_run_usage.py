@@ -37,13 +37,13 @@ def test_other_models_and_cut_prompts_are_counted_by_alias() -> None:
     for answered, warnings in (("mini", ()), ("mini-2", ()), ("mini-2", ("prompt_cut",)), (None, ())):
         notices.add({"alias": "a", "model_asked": "mini", "model_answered": answered, "warnings": warnings})
     notices.add({"outcome": "lost", "lost": 1})
-    assert notices.told() == Noticed(answered={"a": {"mini-2": 2}}, prompt_cut={"a": 1})
+    assert notices.noticed() == Noticed(answered={"a": {"mini-2": 2}}, prompt_cut={"a": 1})
 
 
 def test_a_server_that_makes_up_names_does_not_fill_the_log() -> None:
     notices = Notices()
     for number in range(1000):
         notices.add({"alias": "a", "model_asked": "mini", "model_answered": f"mini-{number}"})
-    told = notices.told().answered["a"]
+    told = notices.noticed().answered["a"]
     assert len(told) == 21
     assert sum(told.values()) == 1000

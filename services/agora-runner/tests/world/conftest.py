@@ -12,7 +12,7 @@ from playmolt_agora.turn import scenes
 from playmolt_agora.turn.reply import Parsed, TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.world.events import AgentActed, TurnFailed
-from playmolt_agora.world.state import State
+from playmolt_agora.world.state import RunState
 from playmolt_core.game.decider import PUBLIC, Accepted, Event
 from playmolt_schemas.agora.turn import RunSpec, Seat, Tokens, TurnRecord
 
@@ -79,7 +79,7 @@ def spec_of(
     )
 
 
-class Run(Scenario[State]):
+class Run(Scenario[RunState]):
     """A run by what its agents answer; `caused` are the events of the newest decision."""
 
     NAMES = NAMES
@@ -125,7 +125,7 @@ class Run(Scenario[State]):
         """The next agent's reply is no act."""
         return self.answer((None, None, None), code=code, thought=None)
 
-    def until(self, agent: str, choose: Callable[[State, str], Choice] | None = None) -> "Run":
+    def until(self, agent: str, choose: Callable[[RunState, str], Choice] | None = None) -> "Run":
         """Let the others act (idle) until it is an agent's turn."""
         while self.state.next_agent != agent:
             self.answer(choose(self.state, str(self.state.next_agent)) if choose else IDLE)
@@ -135,14 +135,14 @@ class Run(Scenario[State]):
         """Let an agent act at its next turn; give the record."""
         return self.until(agent).answer((action, target, content)).record
 
-    def epoch(self, choose: Callable[[State, str], Choice] | None = None) -> "Run":
+    def epoch(self, choose: Callable[[RunState, str], Choice] | None = None) -> "Run":
         """Let everybody act to the end of the present epoch."""
         turn = self.state.turn
         while self.state.next_agent is not None and self.state.turn == turn:
             self.answer(choose(self.state, self.state.next_agent) if choose else IDLE)
         return self
 
-    def play(self, choose: Callable[[State, str], Choice] | None = None) -> "Run":
+    def play(self, choose: Callable[[RunState, str], Choice] | None = None) -> "Run":
         """Let everybody act until no turn is owed, then report."""
         while self.state.next_agent is not None:
             self.answer(choose(self.state, self.state.next_agent) if choose else IDLE)

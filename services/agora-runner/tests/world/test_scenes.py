@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from playmolt_agora.world.state import SHOWN_CHARS, Happening
+from playmolt_agora.world.state import SHOWN_CHARS, Observation
 
 IDLE = ("idle", None, None)
 
@@ -127,6 +127,6 @@ def test_a_happening_carries_its_turn_and_importance(runs: Any) -> None:
     run = runs("phase1", turns=2)
     run.act("citizen_01", "support", "citizen_02")
     happening = next(each for each in run.scene("citizen_01").events if each.kind == "supported")
-    assert happening == Happening(
+    assert happening == Observation(
         turn=1, kind="supported", importance=2, values={"agent": "citizen_01", "target": "citizen_02"}
     )

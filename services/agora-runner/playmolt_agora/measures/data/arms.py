@@ -17,7 +17,7 @@ def arm_of(cell: str, phase: str) -> str:
 
 
 def rank_of(phase: str) -> tuple[int, str]:
-    """Where a phase stands in tables: the arms in their order, rooms behind them by name."""
+    """Sort key of a phase in tables: arms in their order, then rooms by name."""
     return (ARMS.index(phase), "") if phase in ARMS else (len(ARMS), phase)
 
 

@@ -38,7 +38,7 @@ class Cues(msgspec.Struct, frozen=True):
 
 
 class Lexicon(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The cues of one language; an English `*` stands for any ending of a word."""
+    """The cues of one language; an English `*` matches any ending of a word."""
 
     never: tuple[str, ...]
     survival: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""How replies were read, and which models of which runs are excluded for failing (`measures.md`, sections 0 and 11)."""
+"""How replies were read, and which (run, model) pairs are excluded (`measures.md`, sections 0 and 11)."""
 
 import numpy as np
 

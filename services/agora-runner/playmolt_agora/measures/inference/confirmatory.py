@@ -6,10 +6,10 @@ from playmolt_agora.measures import pcs, ritual
 from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result
 from playmolt_agora.measures.inference import families, hypotheses
-from playmolt_agora.measures.inference.permutation import Test
+from playmolt_agora.measures.inference.permutation import PermutationTest
 
 
-def rows(turns: Frame, cells: Sequence[pcs.Cell], seed: str, models: Sequence[str]) -> list[Result]:
+def rows(turns: Frame, cells: Sequence[pcs.PcsCell], seed: str, models: Sequence[str]) -> list[Result]:
     """A row per test: PCS of each model, the parts of H1 and H2 and the two, RI* by model and persona.
 
     `models` are those that PCS is tested for: one that left the confirmatory set altogether still counts for Holm.
@@ -17,7 +17,7 @@ def rows(turns: Frame, cells: Sequence[pcs.Cell], seed: str, models: Sequence[st
     return [*_pcs(cells, seed, models), *_hypotheses(turns, seed), *_rituals(turns, seed)]
 
 
-def _pcs(cells: Sequence[pcs.Cell], seed: str, planned: Sequence[str]) -> list[Result]:
+def _pcs(cells: Sequence[pcs.PcsCell], seed: str, planned: Sequence[str]) -> list[Result]:
     names = sorted({cell.model for cell in cells})
     models = {model: [cell for cell in cells if cell.model == model] for model in names}
     tested = {model: pcs.test(group, seed) for model, group in models.items()}
@@ -50,7 +50,7 @@ def _hypotheses(turns: Frame, seed: str) -> list[Result]:
             _row(
                 name,
                 None,
-                Test(p, None),
+                PermutationTest(p, None),
                 found.runs,
                 n=min(sizes[f"{name}a"], sizes[f"{name}b"]),
                 p_holm=adjusted[name],
@@ -77,7 +77,7 @@ def _larger(one: float | None, other: float | None) -> float | None:
 def _row(
     name: str,
     statistic: float | None,
-    test: Test,
+    test: PermutationTest,
     runs: tuple[str, ...],
     *,
     n: int | None = None,

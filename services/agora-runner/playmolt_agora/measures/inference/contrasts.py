@@ -43,7 +43,7 @@ class Contrast(msgspec.Struct, frozen=True):
 
 
 def found(turns: Frame) -> list[Contrast]:
-    """The language and persona contrasts of which both arms have a valid turn."""
+    """The language and persona contrasts with valid turns in both arms."""
     return [each for each in (*_languages(turns), *_personas(turns)) if each.first.n and each.second.n]
 
 

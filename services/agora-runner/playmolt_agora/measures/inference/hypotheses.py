@@ -13,7 +13,7 @@ from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result
 from playmolt_agora.measures.divergence import Floats, normed_entropy
 from playmolt_agora.measures.inference import permutation
-from playmolt_agora.measures.inference.permutation import Test
+from playmolt_agora.measures.inference.permutation import PermutationTest
 from playmolt_agora.measures.inference.streams import stream
 
 JESTER: Final = "jester"
@@ -56,7 +56,7 @@ def figures(turns: Frame, seed: str) -> Figures:
     return Figures(design.runs, _present(parts), _present(raw), rest)
 
 
-def parts(found: Figures, seed: str) -> dict[str, Test]:
+def parts(found: Figures, seed: str) -> dict[str, PermutationTest]:
     """Test the four parts: three by sign flips, H2b by equivalence with 0."""
     return _tests(found.parts, lambda part: stream(seed, part))
 
@@ -181,9 +181,9 @@ def _means(parts: Mapping[str, Floats]) -> dict[str, float | None]:
     return {part: float(values.mean()) if values.size else None for part, values in parts.items()}
 
 
-def _tests(parts: Mapping[str, Floats], generator: Callable[[str], np.random.Generator]) -> dict[str, Test]:
+def _tests(parts: Mapping[str, Floats], generator: Callable[[str], np.random.Generator]) -> dict[str, PermutationTest]:
     flips = {part: permutation.sign_flips(parts[part], generator(part)) for part in ("H1a", "H1b", "H2a")}
-    return {**flips, "H2b": Test(level_p(parts["H2b"]), None)}
+    return {**flips, "H2b": PermutationTest(level_p(parts["H2b"]), None)}
 
 
 def level_p(slopes: Sequence[float] | Floats) -> float | None:

@@ -43,7 +43,7 @@ def left_out(
 ) -> tuple[Floats, Floats] | None:
     """A statistic of two arms of runs (runs, K) without each run of the first, then of the second.
 
-    None below three runs an arm: there is no interval then.
+    None with fewer than three runs an arm.
     """
     if min(len(first), len(second)) < INTERVAL_RUNS:
         return None

@@ -18,7 +18,7 @@ from playmolt_agora.measures.divergence import Floats
 Relabeling = tuple[Floats, Floats]
 
 
-class Test(msgspec.Struct, frozen=True):
+class PermutationTest(msgspec.Struct, frozen=True):
     """A p with the number of arrangements there are."""
 
     p: float | None
@@ -65,13 +65,13 @@ def two_arms(
     strata: Sequence[tuple[Floats, Floats]],
     statistic: Callable[[Floats, Floats], Floats],
     generator: np.random.Generator,
-) -> Test:
+) -> PermutationTest:
     """Test the sum over strata of a statistic of two arms of runs by permuting run labels inside each stratum.
 
     A stratum is its arms' rows, (runs, K); the statistic takes the summed rows, (arrangements, K), of both arms.
     """
     if not strata or any(min(len(first), len(second)) == 0 for first, second in strata):
-        return Test(None, None)
+        return PermutationTest(None, None)
     count = prod(labelings(len(first), len(second)) for first, second in strata)
     observed = sum(float(statistic(first.sum(axis=0)[None], second.sum(axis=0)[None])[0]) for first, second in strata)
     parts: list[Floats] = []
@@ -81,21 +81,21 @@ def two_arms(
         parts.append(values)
         exact &= complete
     if exact:
-        return Test(_at_least_share(parts, observed), count)
+        return PermutationTest(_at_least_share(parts, observed), count)
     drawn = [part if part.size == DRAWS else generator.choice(part, DRAWS) for part in parts]
-    return Test(drawn_p(np.sum(drawn, axis=0), observed), count)
+    return PermutationTest(drawn_p(np.sum(drawn, axis=0), observed), count)
 
 
-def sign_flips(differences: Floats, generator: np.random.Generator) -> Test:
+def sign_flips(differences: Floats, generator: np.random.Generator) -> PermutationTest:
     """One-sided test that differences lie above 0: their signs are flipped in every way."""
     n = differences.size
     if n == 0:
-        return Test(None, None)
+        return PermutationTest(None, None)
     if 2**n <= EXACT_LIMIT:
         signs = np.array(list(product((1.0, -1.0), repeat=n)))
-        return Test(exact_p(signs @ differences / n, float(differences.mean())), 2**n)
+        return PermutationTest(exact_p(signs @ differences / n, float(differences.mean())), 2**n)
     signs = generator.choice((1.0, -1.0), size=(DRAWS, n))
-    return Test(drawn_p(signs @ differences / n, float(differences.mean())), 2**n)
+    return PermutationTest(drawn_p(signs @ differences / n, float(differences.mean())), 2**n)
 
 
 class Exchange:
@@ -128,14 +128,14 @@ class Exchange:
 
     @property
     def empty(self) -> bool:
-        """Whether there are not two groups to tell apart."""
+        """Whether there are fewer than two groups to compare."""
         return len(self._names) < 2
 
     def statistic(self, values: Floats) -> float:
         labels = self._own[None]
         return float(np.square(self._deviations(self._runs, labels) @ values).sum(axis=1)[0])
 
-    def test(self, values: Floats, generator: np.random.Generator) -> tuple[float, Test]:
+    def test(self, values: Floats, generator: np.random.Generator) -> tuple[float, PermutationTest]:
         """The statistic of agents' values and its p."""
         observed = self.statistic(values)
         if not self.complete:
@@ -143,13 +143,15 @@ class Exchange:
             drawn = np.zeros((DRAWS, len(self._names)))
             for run in self._runs:
                 drawn += self._drawn(run, labels, values)
-            return observed, Test(drawn_p(np.square(drawn @ self._deviation.T).sum(axis=1), observed), self.labelings)
+            return observed, PermutationTest(
+                drawn_p(np.square(drawn @ self._deviation.T).sum(axis=1), observed), self.labelings
+            )
         one, two = (half @ values for half in self._halves)
         # |a + b|² = |a|² + 2ab + |b|² of every pair, as one product.
         left = np.column_stack([2 * one, np.square(one).sum(axis=1), np.ones(len(one))])
         right = np.column_stack([two, np.ones(len(two)), np.square(two).sum(axis=1)])
         reached = np.count_nonzero(left @ right.T >= observed - TIE)
-        return observed, Test(reached / self.labelings, self.labelings)
+        return observed, PermutationTest(reached / self.labelings, self.labelings)
 
     def drawn(self, count: int, generator: np.random.Generator) -> Floats:
         """Deviations of groups by agents under the observed labels, then under `count` drawn ones."""
@@ -209,7 +211,7 @@ def _ways(labels: Integers) -> int:
 
 
 def _orders(labels: list[int]) -> Iterator[list[int]]:
-    """Every order of labels of which some may be equal, each once."""
+    """Every distinct order of labels, some of which may be equal."""
     if not labels:
         yield []
     for first in sorted(set(labels)):
@@ -251,11 +253,11 @@ def _drawn_sums(rows: Sequence[Floats], generator: np.random.Generator) -> Float
     return sums
 
 
-def page(ranked: Sequence[Floats], generator: np.random.Generator) -> tuple[float, Test]:
+def page(ranked: Sequence[Floats], generator: np.random.Generator) -> tuple[float, PermutationTest]:
     """Page's L of runs whose groups are ranked in the expected order, with its one-sided p under permuted ranks."""
     expected = np.arange(1, ranked[0].size + 1)
     observed = float(sum(ranked) @ expected)
     count = factorial(ranked[0].size) ** len(ranked)
     if count <= EXACT_LIMIT:
-        return observed, Test(exact_p(_all_sums(ranked) @ expected, observed), count)
-    return observed, Test(drawn_p(_drawn_sums(ranked, generator) @ expected, observed), count)
+        return observed, PermutationTest(exact_p(_all_sums(ranked) @ expected, observed), count)
+    return observed, PermutationTest(drawn_p(_drawn_sums(ranked, generator) @ expected, observed), count)

@@ -27,7 +27,7 @@ def intervals(
 ) -> dict[tuple[str, str], Interval | None]:
     """(model, language) → the 95 % interval of a measure over the runs so far; None where there is none.
 
-    `stage1_import` are the counts that stand instead of Stage 1 runs, as `analysis.study` takes them.
+    `stage1_import` are counts that replace Stage 1 runs, as `analysis.study` takes them.
     """
     turns = frame(records)
     found = _of_pcs(turns, stage1_import) if measure == "pcs" else _of_share(turns, measure.partition(":")[2], seed)

@@ -1,1 +1,1 @@
-"""The chapters of a report that its tables and figures stand in."""
+"""The chapters of a report, with its tables and figures."""

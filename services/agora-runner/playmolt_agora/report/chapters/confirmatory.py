@@ -4,31 +4,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from playmolt_agora.report import markup, prose, provenance
-from playmolt_agora.report.plots.figure import Figure, registered_runs
+from playmolt_agora.report.plots.figure import Plot, registered_runs
 from playmolt_agora.report.sections import Section, figures_markup, rows_markup
-from playmolt_agora.report.study import Study, has_pcs, rows
+from playmolt_agora.report.study import StudyData, has_pcs, rows
 
 PARTS: Final = {"H1": ("H1a", "H1b"), "H2": ("H2a", "H2b")}
 """The parts that a hypothesis is the conjunction of; registered with it."""
 
 
-def is_confirmatory(study: Study) -> bool:
+def is_confirmatory(study: StudyData) -> bool:
     """Whether anything here confirms: a test was registered, and a run that is not exploratory took place."""
     return study.registered is not None and bool(study.registered.tests) and bool(registered_runs(study))
 
 
-def registered_tests(study: Study) -> tuple[str, ...]:
+def registered_tests(study: StudyData) -> tuple[str, ...]:
     """The names of the tests that were registered, parts included; none where nothing confirms."""
     if study.registered is None or not is_confirmatory(study):
         return ()
     return tuple(name for test in study.registered.tests for name in (test.name, *PARTS.get(test.name, ())))
 
 
-def registration(study: Study) -> Section:
+def registration(study: StudyData) -> Section:
     return Section("registration", "Registration", _preregistered(study) + _deviations(study) + _prompts_cut(study))
 
 
-def _preregistered(study: Study) -> str:
+def _preregistered(study: StudyData) -> str:
     registered = study.registered
     if registered is None:
         return markup.paragraph(prose.NOT_REGISTERED, "notice")
@@ -74,14 +74,14 @@ def _facts(facts: Sequence[tuple[str, str]]) -> str:
     return f"<dl>{items}</dl>"
 
 
-def _deviations(study: Study) -> str:
+def _deviations(study: StudyData) -> str:
     if not study.deviations:
         return "<h3>Deviations</h3>" + markup.paragraph(prose.NO_DEVIATION)
     lines = [(deviation.at, deviation.version, deviation.text) for deviation in study.deviations]
     return "<h3>Deviations</h3>" + markup.table("Changes after the lock", ("at", "event", "what"), lines)
 
 
-def _prompts_cut(study: Study) -> str:
+def _prompts_cut(study: StudyData) -> str:
     """Servers that cut their prompts: what the model was asked is not what the log says."""
     return "".join(
         markup.paragraph(prose.PROMPTS_CUT.format(alias=alias, count=count), "notice")
@@ -89,7 +89,7 @@ def _prompts_cut(study: Study) -> str:
     )
 
 
-def results(study: Study, drawn: Mapping[str, Figure]) -> Section:
+def results(study: StudyData, drawn: Mapping[str, Plot]) -> Section:
     names = registered_tests(study)
     if not names:
         return Section("confirmatory", "Confirmatory results", markup.paragraph(prose.NOT_REGISTERED, "notice"))
@@ -106,7 +106,7 @@ def results(study: Study, drawn: Mapping[str, Figure]) -> Section:
     )
 
 
-def tests_markup(study: Study, caption: str, found: Sequence[dict[str, Any]]) -> str:
+def tests_markup(study: StudyData, caption: str, found: Sequence[dict[str, Any]]) -> str:
     """Rows of the table `tests` with the level each was registered at."""
     levels = {test.name: test.alpha for test in study.registered.tests} if study.registered else {}
     lines = [
@@ -135,7 +135,7 @@ def _verdict(row: dict[str, Any], alpha: str | None) -> str | None:
     return "holds" if p <= float(alpha) else "not shown"
 
 
-def pcs_markup(study: Study, drawn: Mapping[str, Figure]) -> str:
+def pcs_markup(study: StudyData, drawn: Mapping[str, Plot]) -> str:
     """PCS with its figures, companions and leave-one-run-out values, under the notice that Stage 1 asks for."""
     found = rows(study.tables.get("pcs"))
     if not has_pcs(study):
@@ -171,7 +171,7 @@ def _figure(name: str, value: Any) -> object:
     return markup.shown_p(value) if name in {"p_perm", "p_min"} else value
 
 
-def stage1_notice(study: Study) -> str:
+def stage1_notice(study: StudyData) -> str:
     """The sentence that every report with Stage 1 carries, and the file where counts were imported."""
     notice = prose.STAGE1.format(stage1=study.stage1)
     if study.stage1_import is not None:
@@ -179,8 +179,8 @@ def stage1_notice(study: Study) -> str:
     return markup.paragraph(notice, "notice")
 
 
-def exclusions(study: Study) -> Section:
-    """Print every headline figure with the registered exclusions and with nobody excluded."""
+def exclusions(study: StudyData) -> Section:
+    """Print every headline figure with the registered exclusions and with none."""
     excluded = [row for row in rows(study.tables.get("parse")) if row["excluded"]]
     if not excluded:
         return Section("exclusions", "Exclusions", markup.paragraph(prose.NO_EXCLUSION))
@@ -191,7 +191,7 @@ def exclusions(study: Study) -> Section:
     return Section("exclusions", "Exclusions", body + (_both_ways(study) if study.unexcluded else ""))
 
 
-def _both_ways(study: Study) -> str:
+def _both_ways(study: StudyData) -> str:
     return "".join(_beside(study, *each) for each in _BOTH_WAYS)
 
 
@@ -209,7 +209,7 @@ _BOTH_WAYS: Final = (
 """Each table of the confirmatory set: caption, name, key, and its figures by their headings."""
 
 
-def _beside(study: Study, caption: str, name: str, key: tuple[str, ...], figures: Mapping[str, str]) -> str:
+def _beside(study: StudyData, caption: str, name: str, key: tuple[str, ...], figures: Mapping[str, str]) -> str:
     kept, every = (
         {tuple(row[column] for column in key): row for row in rows(table)}
         for table in (study.tables.get(name), study.unexcluded.get(f"unexcluded_{name}"))

@@ -9,9 +9,9 @@ from playmolt_agora.report import markup, prose, provenance
 from playmolt_agora.report.chapters import confirmatory
 from playmolt_agora.report.forks import Fork, forks
 from playmolt_agora.report.plots import ritual
-from playmolt_agora.report.plots.figure import Figure, mean, shown_rows, shown_runs
+from playmolt_agora.report.plots.figure import Plot, mean, shown_rows, shown_runs
 from playmolt_agora.report.sections import Section, figures_markup, rows_markup
-from playmolt_agora.report.study import Study, rows
+from playmolt_agora.report.study import StudyData, rows
 
 _LONG: Final = 40
 _DRAWN: Final = frozenset(
@@ -27,7 +27,7 @@ _FURTHER: Final = {
 }
 
 
-def sections(study: Study, drawn: Mapping[str, Figure]) -> tuple[Section, ...]:
+def sections(study: StudyData, drawn: Mapping[str, Plot]) -> tuple[Section, ...]:
     made = (
         ("behaviour", "Behaviour over time", _behaviour),
         ("rates", "Rates per action", _rates),
@@ -45,11 +45,11 @@ def sections(study: Study, drawn: Mapping[str, Figure]) -> tuple[Section, ...]:
     return tuple(section for section in found if section.body)
 
 
-def _behaviour(study: Study, drawn: Mapping[str, Figure]) -> str:
+def _behaviour(study: StudyData, drawn: Mapping[str, Plot]) -> str:
     return figures_markup(study, drawn, "action-mix", "occupancy")
 
 
-def _rates(study: Study, _: Mapping[str, Figure]) -> str:
+def _rates(study: StudyData, _: Mapping[str, Plot]) -> str:
     found = sorted((row for row in rows(study.tables.get("shares")) if row["level"] == "cell"), key=_cell_order)
     if not found:
         return ""
@@ -70,7 +70,7 @@ def _cell_order(row: dict[str, Any]) -> tuple[tuple[int, str], str, str, str]:
     return rank_of(row["phase"]), row["set"] or "", row["model"], row["language"]
 
 
-def _tests(study: Study, drawn: Mapping[str, Figure]) -> str:
+def _tests(study: StudyData, drawn: Mapping[str, Plot]) -> str:
     names = confirmatory.registered_tests(study)
     found = [row for row in rows(study.tables.get("tests")) if row["test"] not in names and row["n"]]
     body = confirmatory.tests_markup(study, "Tests that were not registered", found) if found else ""
@@ -87,7 +87,7 @@ def _tests(study: Study, drawn: Mapping[str, Figure]) -> str:
     return body
 
 
-def _ritual(study: Study, drawn: Mapping[str, Figure]) -> str:
+def _ritual(study: StudyData, drawn: Mapping[str, Plot]) -> str:
     found = shown_rows(study, study.tables.get("ri"))
     if not found:
         return ""
@@ -127,24 +127,25 @@ def _strong(grouped: Sequence[dict[str, Any]]) -> str:
     return markup.paragraph(prose.STRONG) + markup.table("Strongly instructed personas apart, Phase 2", head, lines)
 
 
-def _drift(study: Study, drawn: Mapping[str, Figure]) -> str:
+def _drift(study: StudyData, drawn: Mapping[str, Plot]) -> str:
     return figures_markup(study, drawn, "drift", "entropy", "rolling", "washout")
 
 
-def _society(study: Study, drawn: Mapping[str, Figure]) -> str:
+def _society(study: StudyData, drawn: Mapping[str, Plot]) -> str:
     return figures_markup(study, drawn, "network-support", "network-whisper", "gini", "treasury")
 
 
-def _codes(study: Study, drawn: Mapping[str, Figure]) -> str:
+def _codes(study: StudyData, drawn: Mapping[str, Plot]) -> str:
     return markup.paragraph(prose.TWO_CODES) + figures_markup(study, drawn, "parse-codes", "dissoc")
 
 
-def _coding(study: Study, _: Mapping[str, Figure]) -> str:
+def _coding(study: StudyData, _: Mapping[str, Plot]) -> str:
     found = rows(study.tables.get("kappa"))
     if not found:
         return ""
     judges = [
-        (each.alias, each.model, each.coded, each.failed, each.spent.calls, each.spent.cost_text) for each in study.judges
+        (each.alias, each.model, each.coded, each.failed, each.spent.calls, each.spent.cost_text)
+        for each in study.judges
     ]
     head = ("judge", "model", "coded", "failed", "calls", "cost")
     origin = provenance.source(study, "kappa", study.runs, "kappa", seed=study.seed)
@@ -156,7 +157,7 @@ def _coding(study: Study, _: Mapping[str, Figure]) -> str:
     )
 
 
-def _contrasts(study: Study, drawn: Mapping[str, Figure]) -> str:
+def _contrasts(study: StudyData, drawn: Mapping[str, Plot]) -> str:
     body = figures_markup(study, drawn, "contrasts", "contrast-shares", "pcs-models")
     for name, table in study.further.items():
         note = markup.paragraph(prose.SENSITIVITY) if name == "headline" else ""
@@ -171,7 +172,7 @@ def _whole(caption: str, found: Sequence[dict[str, Any]]) -> str:
     return made if len(found) <= _LONG else markup.folded(f"{caption} ({len(found)} rows)", made)
 
 
-def _interaction(study: Study, _: Mapping[str, Figure]) -> str:
+def _interaction(study: StudyData, _: Mapping[str, Plot]) -> str:
     found = rows(study.tables.get("pint"))
     if not found:
         return ""
@@ -185,7 +186,7 @@ def _interaction(study: Study, _: Mapping[str, Figure]) -> str:
     )
 
 
-def _pilots(study: Study, found: Sequence[dict[str, Any]]) -> str:
+def _pilots(study: StudyData, found: Sequence[dict[str, Any]]) -> str:
     """Pool the pilots of Phase 2, whose length they set; a fork repeats turns that are counted already."""
     names = {run.run for run in study.runs if run.exploratory and run.phase == "phase2" and run.parent is None}
     mine = [row for row in found if row["run"] in names]
@@ -204,11 +205,11 @@ def _pilots(study: Study, found: Sequence[dict[str, Any]]) -> str:
     return markup.table("The pilots together", ("figure", "value"), lines)
 
 
-def _forks(study: Study, _: Mapping[str, Figure]) -> str:
+def _forks(study: StudyData, _: Mapping[str, Plot]) -> str:
     return "".join(_fork(study, fork) for fork in forks(study))
 
 
-def _fork(study: Study, fork: Fork) -> str:
+def _fork(study: StudyData, fork: Fork) -> str:
     run = fork.run
     head = (
         f"<h3>{markup.escaped(run.cell)} #{run.number}: {markup.escaped(fork.change)}</h3>"

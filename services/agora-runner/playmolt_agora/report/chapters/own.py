@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from playmolt_agora.own_measures.own import Own, OwnResult
+from playmolt_agora.own_measures.own import OwnContent, OwnResult
 from playmolt_agora.report import markup
 from playmolt_agora.report.sections import Section
 from playmolt_agora.world.worlds import Rules
@@ -15,17 +15,17 @@ _DIGITS = 12
 _ROWS = 200
 TITLE = "The researcher's own"
 _ABOUT = (
-    "What stands here came with the plan and is not part of the software: it was locked with the plan, by hash. Rooms "
-    "are descriptive; PCS, H1, H2 and RI* are tested on the packaged phases alone, and no test over a measure of one's "
-    "own is registered."
+    "This chapter shows what came with the plan; it is not part of the software and was locked with the plan, by "
+    "hash. Rooms are descriptive; PCS, H1, H2 and RI* are tested on the packaged phases alone, and no test over a "
+    "measure of one's own is registered."
 )
 
 
-def section(own: Own) -> Section:
+def section(own: OwnContent) -> Section:
     return Section("own", TITLE, "".join(_parts(own)))
 
 
-def _parts(own: Own) -> Iterator[str]:
+def _parts(own: OwnContent) -> Iterator[str]:
     yield markup.paragraph(_ABOUT)
     files = [(file.path, file.bytes, file.sha256[:_DIGITS]) for file in own.folder.files]
     yield markup.table("Files of the plan's folder", ("file", "bytes", "hash"), files)
@@ -36,7 +36,7 @@ def _parts(own: Own) -> Iterator[str]:
         yield _measure(result)
 
 
-def _worlds(own: Own) -> Iterator[str]:
+def _worlds(own: OwnContent) -> Iterator[str]:
     for room in {room.world: room for room in own.rooms}.values():
         if room.rules is not UNSET:
             rules = msgspec.to_builtins(msgspec.convert(room.rules, Rules))
@@ -44,7 +44,7 @@ def _worlds(own: Own) -> Iterator[str]:
             yield markup.folded(f"World {room.world}", markup.table(f"Rules of {room.world}", ("rule", "value"), lines))
 
 
-def _texts(own: Own, place: str, title: str) -> Iterator[str]:
+def _texts(own: OwnContent, place: str, title: str) -> Iterator[str]:
     paths = [path for path in own.texts if path.startswith(f"{place}/")]
     if paths:
         yield markup.table(title, ("file", "text"), [(path, own.texts[path]) for path in paths])

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from playmolt_schemas.agora.turn import ACTIONS
 
-from playmolt_agora.report.chart import SOFT, Drawing, Panel, Style, grid, legend, rounded_up, style, ticks
+from playmolt_agora.report.chart import SOFT, ChartCanvas, Panel, Style, grid, legend, rounded_up, style, ticks
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import CONDITIONS, WIDTH, Figure, drawn, in_order, phase_title, shown_runs
-from playmolt_agora.report.study import Study, rows
+from playmolt_agora.report.plots.figure import CONDITIONS, WIDTH, Plot, drawn, in_order, phase_title, shown_runs
+from playmolt_agora.report.study import StudyData, rows
 
 _LEFT: Final = 230.0
 _LINE: Final = 17.0
@@ -16,7 +16,7 @@ _LINE: Final = 17.0
 Line = Mapping[str, Any]
 
 
-def contrast_figure(study: Study) -> Figure:
+def contrast_figure(study: StudyData) -> Plot:
     """Draw the divergence of the two sides of each contrast, per model, with its interval where there is one."""
     found: Sequence[Line] = rows(study.further.get("contrast_intervals")) or rows(study.tables.get("contrasts"))
     models = in_order(row["model"] for row in found)
@@ -41,7 +41,7 @@ def contrast_figure(study: Study) -> Figure:
     )
 
 
-def model_figure(study: Study) -> Figure:
+def model_figure(study: StudyData) -> Plot:
     """Draw the differences of PCS between models, with their intervals."""
     found = [
         {
@@ -75,7 +75,7 @@ def model_figure(study: Study) -> Figure:
     )
 
 
-def point_figure(study: Study) -> Figure:
+def point_figure(study: StudyData) -> Plot:
     """Draw the differences of shares in percentage points, one panel a contrast, with intervals."""
     found: Sequence[Line] = [row for row in rows(study.further.get("contrast_shares")) if row["contrast"] != "model"]
     models = in_order(row["model"] for row in found)
@@ -84,7 +84,7 @@ def point_figure(study: Study) -> Figure:
     alt = _alt("Differences of shares in percentage points", groups, "points", key="action")
     count, columns = grid(len(groups), 3)
     height = 26.0 * len(ACTIONS)
-    drawing = Drawing(WIDTH, 50 + count * (height + 64))
+    drawing = ChartCanvas(WIDTH, 50 + count * (height + 64))
     legend(drawing, 10, 16, list(looks.items()), lines=True, right=WIDTH)
     width = (WIDTH - 70 - (columns - 1) * 20) / columns
     span = _span(found, "points")
@@ -116,9 +116,9 @@ def point_figure(study: Study) -> Figure:
 
 def _field(
     groups: Mapping[str, Sequence[Line]], looks: Mapping[str, Style], across: tuple[float, float], label: str
-) -> tuple[Drawing, Panel]:
+) -> tuple[ChartCanvas, Panel]:
     count = sum(len(lines) + 1 for lines in groups.values())
-    drawing = Drawing(WIDTH, 120 + _LINE * count + 17 * (len(looks) // 4))
+    drawing = ChartCanvas(WIDTH, 120 + _LINE * count + 17 * (len(looks) // 4))
     top = legend(drawing, 10, 16, list(looks.items()), lines=True, right=WIDTH) + 12
     panel = Panel(drawing, _LEFT, top, WIDTH - _LEFT - 20, _LINE * count, x=across, y=(max(1, count), 0))
     panel.axes(x_label=label, y_ticks=())

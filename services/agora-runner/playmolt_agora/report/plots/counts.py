@@ -7,10 +7,10 @@ from playmolt_schemas.agora.turn import VALID_CODES, ParseCode
 
 from playmolt_agora.measures.data.arms import rank_of
 from playmolt_agora.report import prose
-from playmolt_agora.report.chart import HUES, Drawing, Panel, Style, legend
+from playmolt_agora.report.chart import HUES, ChartCanvas, Panel, Style, legend
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import WIDTH, Figure, percent, phase_title, shown_runs, shown_turns
-from playmolt_agora.report.study import Study, rows
+from playmolt_agora.report.plots.figure import WIDTH, Plot, percent, phase_title, shown_runs, shown_turns
+from playmolt_agora.report.study import StudyData, rows
 from playmolt_agora.report.tallies import parse_codes
 
 CODES: Final[tuple[ParseCode, ...]] = get_args(ParseCode)
@@ -19,12 +19,12 @@ _DISSOC: Final = (
     ("dissoc_a", "A: thinks of survival, acts otherwise", HUES[1]),
     ("dissoc_b", "B: thinks socially, acts to gain", HUES[3]),
     ("dissoc_c", "C: thought and act agree", HUES[2]),
-    ("dissoc_u", "U: cannot be told", "#c3c9d0"),
+    ("dissoc_u", "U: undecidable", "#c3c9d0"),
 )
 _LEFT: Final = 210.0
 
 
-def parse_figure(study: Study) -> Figure:
+def parse_figure(study: StudyData) -> Plot:
     """Draw how replies were read, by model and language."""
     counts = parse_codes(shown_turns(study))
     bars = {
@@ -33,7 +33,7 @@ def parse_figure(study: Study) -> Figure:
     looks: dict[str, Style] = {code: Style(hue, "", "square") for code, hue in zip(CODES, _CODE_HUES, strict=True)}
     said = [f"{name}: {percent(_failed(dict(parts)))} failed" for name, parts in bars.items()]
     alt = f"Stacked bars. {'; '.join(said)}." if said else "No turns."
-    return Figure(
+    return Plot(
         name="parse-codes",
         title="Parse codes by model and language",
         caption=prose.CAPTIONS["parse-codes"],
@@ -54,7 +54,7 @@ def _failed(found: Mapping[str, int]) -> float | None:
     return sum(times for code, times in found.items() if code not in VALID_CODES) / total if total else None
 
 
-def dissoc_figure(study: Study) -> Figure:
+def dissoc_figure(study: StudyData) -> Plot:
     """Draw whether thoughts and acts agree, by phase, model and language."""
     found = sorted(rows(study.tables.get("dissoc")), key=_order)
     bars = {
@@ -67,7 +67,7 @@ def dissoc_figure(study: Study) -> Figure:
     said = [f"{name}: coherence {shown(row['coherence'])}" for name, row in zip(bars, found, strict=True)]
     alt = f"Stacked bars of the code dissoc. {'; '.join(said)}." if said else "No turns."
     columns = ("phase", "model", "language", *(name for name, _, _ in _DISSOC), "coherence")
-    return Figure(
+    return Plot(
         name="dissoc",
         title="Thought and act (code dissoc)",
         caption=prose.CAPTIONS["dissoc"],
@@ -90,7 +90,7 @@ def _bars(
     words: Mapping[str, str], alt: str,
 ) -> str:  # fmt: skip
     height = 26.0 * len(bars)
-    drawing = Drawing(WIDTH, 104 + height)
+    drawing = ChartCanvas(WIDTH, 104 + height)
     legend(drawing, 10, 16, [(words[each], looks[each]) for each in looks], lines=False, right=WIDTH)
     panel = Panel(drawing, _LEFT, 56, WIDTH - _LEFT - 20, height, x=(0, 100), y=(len(bars), 0))
     panel.axes(x_label="% of turns", y_ticks=())

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from playmolt_agora.report.chart import HUES, Drawing, Panel, Style, grid, legend, rounded_up, style
+from playmolt_agora.report.chart import HUES, ChartCanvas, Panel, Style, grid, legend, rounded_up, style
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import WIDTH, Figure, drawn, in_order, mean, shown_rows, shown_runs
-from playmolt_agora.report.study import Study, rows
+from playmolt_agora.report.plots.figure import WIDTH, Plot, drawn, in_order, mean, shown_rows, shown_runs
+from playmolt_agora.report.study import StudyData, rows
 
 _RAW = Style(HUES[1], "", "circle")
 _EXCESS = Style(HUES[0], "", "square")
@@ -16,12 +16,12 @@ _ROW = 176.0
 Line = dict[str, Any]
 
 
-def drift_figure(study: Study) -> Figure:
+def drift_figure(study: StudyData) -> Plot:
     """Draw raw drift above the range of its permutation null, and the excess over it."""
     found = shown_rows(study, study.tables.get("drift"))
     groups = _by_persona(found)
     alt = _alt("Instruction Drift", groups, "id_excess")
-    drawing = Drawing(WIDTH, 44 + _ROW * len(groups))
+    drawing = ChartCanvas(WIDTH, 44 + _ROW * len(groups))
     legend(drawing, 48, 16, [("raw (mean)", _RAW), ("excess (mean)", _EXCESS)], lines=True, right=WIDTH)
     drawing.rect(300, 6, 14, 12, hue="#c9d1da")
     drawing.text(320, 16, "permutation null, range over runs", size=11)
@@ -54,13 +54,13 @@ def drift_figure(study: Study) -> Figure:
 _DRIFT = ("run", "language", "persona", "condition", "window", "n", "h_norm", "id_raw", "id_null", "id_excess")
 
 
-def entropy_figure(study: Study) -> Figure:
+def entropy_figure(study: StudyData) -> Plot:
     """Draw the normalised entropy by window, which H1a and H2 are about."""
     found = shown_rows(study, study.tables.get("drift"))
     groups = _by_persona(found)
     alt = _alt("Normalised entropy", groups, "h_norm")
     count, columns = grid(len(groups), 3)
-    drawing = Drawing(WIDTH, 20 + _ROW * count)
+    drawing = ChartCanvas(WIDTH, 20 + _ROW * count)
     width = (WIDTH - 48 - (columns - 1) * 30) / columns
     for number, (name, lines) in enumerate(groups.items()):
         row, column = divmod(number, columns)
@@ -81,18 +81,18 @@ def entropy_figure(study: Study) -> Figure:
     )
 
 
-def rolls(study: Study) -> bool:
+def rolls(study: StudyData) -> bool:
     """Whether runs are long enough for two rolling windows, so that there is a line to draw."""
     return len({line["first_turn"] for line in shown_rows(study, study.further.get("rolling"))}) > 1
 
 
-def rolling_figure(study: Study) -> Figure:
+def rolling_figure(study: StudyData) -> Plot:
     """Draw entropy over rolling windows, as a picture beside the windows that count."""
     found = shown_rows(study, study.further.get("rolling"))
     groups = _by_persona(found)
     alt = f"Normalised entropy over rolling windows of 20 turns, {len(groups)} panels by persona."
     count, columns = grid(len(groups), 3)
-    drawing = Drawing(WIDTH, 20 + _ROW * count)
+    drawing = ChartCanvas(WIDTH, 20 + _ROW * count)
     width = (WIDTH - 48 - (columns - 1) * 30) / columns
     for number, (name, lines) in enumerate(groups.items()):
         row, column = divmod(number, columns)
@@ -122,7 +122,7 @@ def _points(lines: Sequence[Line]) -> list[tuple[float, float]]:
     return [(start, value) for start, value in means if value is not None]
 
 
-def washout_figure(study: Study) -> Figure:
+def washout_figure(study: StudyData) -> Plot:
     """Draw how far actions with a persona exceed those of the same model without, by window."""
     found = rows(study.tables.get("washout"))
     models = in_order(line["model"] for line in found)
@@ -132,7 +132,7 @@ def washout_figure(study: Study) -> Figure:
         groups.setdefault(f"{line['persona']} · {line['language']}", []).append(line)
     alt = _alt("Persona washout", groups, "pw_excess")
     count, columns = grid(len(groups), 2)
-    drawing = Drawing(WIDTH, 44 + _ROW * count)
+    drawing = ChartCanvas(WIDTH, 44 + _ROW * count)
     legend(drawing, 48, 16, [(model, looks[model]) for model in models], lines=True, right=WIDTH)
     low, high = _span([line["pw_excess"] for line in found])
     width = (WIDTH - 58 - (columns - 1) * 34) / columns

@@ -8,8 +8,8 @@ from playmolt_schemas.agora.turn import ACTIONS, TurnRecord
 
 from playmolt_agora.measures.data.arms import COSTS_REAL, arm_of
 from playmolt_agora.report import prose
-from playmolt_agora.report.chart import HUES, Drawing, Style, style
-from playmolt_agora.report.study import RunNote, Study, Table, rows
+from playmolt_agora.report.chart import HUES, ChartCanvas, Style, style
+from playmolt_agora.report.study import RunNote, StudyData, Table, rows
 
 WIDTH: Final = 760.0
 """Fits a printed page and a narrow column of a browser."""
@@ -28,7 +28,7 @@ PLACE_STYLES: Final = {
 }
 
 
-class Figure(msgspec.Struct, frozen=True, kw_only=True):
+class Plot(msgspec.Struct, frozen=True, kw_only=True):
     """One figure of the report. `name` is its anchor and file name, `measure` the definition it is an instance of.
 
     `table` names the table that it was drawn from, whose provenance then says which runs these were; `alt` says in
@@ -55,7 +55,7 @@ def phase_title(phase: str) -> str:
 def drawn(
     name: str,
     title: str,
-    drawing: Drawing,
+    drawing: ChartCanvas,
     alt: str,
     *,
     measure: str,
@@ -63,9 +63,9 @@ def drawn(
     table: str = "",
     columns: tuple[str, ...] = (),
     of: Iterable[Mapping[str, object]] = (),
-) -> Figure:
+) -> Plot:
     """A finished drawing as a figure. The numbers behind it are the `columns` of the rows `of` which it is."""
-    return Figure(
+    return Plot(
         name=name,
         title=title,
         caption=prose.CAPTIONS[name],
@@ -79,12 +79,12 @@ def drawn(
     )
 
 
-def registered_runs(study: Study) -> tuple[RunNote, ...]:
+def registered_runs(study: StudyData) -> tuple[RunNote, ...]:
     """The runs that may confirm something: neither exploratory nor a fork."""
     return tuple(run for run in study.runs if not run.exploratory and run.parent is None)
 
 
-def shown_runs(study: Study, *arms: str) -> tuple[RunNote, ...]:
+def shown_runs(study: StudyData, *arms: str) -> tuple[RunNote, ...]:
     """The runs that figures are of, of the named arms or of all.
 
     The registered ones. Where there are none (pilots only), all but forks, whose first turns are their parents'.
@@ -93,12 +93,12 @@ def shown_runs(study: Study, *arms: str) -> tuple[RunNote, ...]:
     return tuple(run for run in kept if not arms or arm_of(run.cell, run.phase) in arms)
 
 
-def shown_turns(study: Study) -> list[TurnRecord]:
+def shown_turns(study: StudyData) -> list[TurnRecord]:
     kept = {run.run for run in shown_runs(study)}
     return [turn for turn in study.turns if turn.run in kept]
 
 
-def shown_rows(study: Study, table: Table | None) -> list[dict[str, Any]]:
+def shown_rows(study: StudyData, table: Table | None) -> list[dict[str, Any]]:
     """The rows of a table with a row a run, of the runs that figures are of."""
     kept = {run.run for run in shown_runs(study)}
     return [row for row in rows(table) if row["run"] in kept]

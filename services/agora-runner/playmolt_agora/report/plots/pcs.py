@@ -5,21 +5,21 @@ from typing import Any
 from playmolt_schemas.agora.turn import ACTIONS
 
 from playmolt_agora.report import prose
-from playmolt_agora.report.chart import HUES, SOFT, Drawing, Panel, legend, rounded_up, style
+from playmolt_agora.report.chart import HUES, SOFT, ChartCanvas, Panel, legend, rounded_up, style
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import ACTION_STYLES, WIDTH, Figure, drawn, shown_runs
-from playmolt_agora.report.study import Study, rows
+from playmolt_agora.report.plots.figure import ACTION_STYLES, WIDTH, Plot, drawn, shown_runs
+from playmolt_agora.report.study import StudyData, rows
 
 _LEFT = 190.0
 _FLOORS = (("floor_null", HUES[1], "what PCS is at these sizes when nothing differs"),
            ("floor_iid", HUES[3], "the same for independent turns"))  # fmt: skip
 
 
-def estimate_figure(study: Study) -> Figure:
+def estimate_figure(study: StudyData) -> Plot:
     """Draw PCS per model and language with interval, leave-one-run-out range and floors."""
     cells = rows(study.tables.get("pcs"))
     alt = _estimates(cells)
-    drawing = Drawing(WIDTH, 96 + 34 * len(cells))
+    drawing = ChartCanvas(WIDTH, 96 + 34 * len(cells))
     _key(drawing)
     panel = Panel(drawing, _LEFT, 52, WIDTH - _LEFT - 20, 34 * len(cells), x=(0, _end(cells)), y=(len(cells), 0))
     panel.axes(x_label="PCS, bits (Jensen–Shannon divergence of Stage 1 and Phase 1)", y_ticks=())
@@ -44,7 +44,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def _key(drawing: Drawing) -> None:
+def _key(drawing: ChartCanvas) -> None:
     at = 20.0
     for _, hue, words in _FLOORS:
         drawing.mark("bar", at, 16, hue=hue, size=4)
@@ -88,12 +88,12 @@ def _estimates(cells: list[dict[str, Any]]) -> str:
     return f"Dot plot. {'; '.join(said)}." if said else "No cell has both a Stage 1 and a Phase 1 arm."
 
 
-def parts_figure(study: Study) -> Figure:
+def parts_figure(study: StudyData) -> Plot:
     """Draw how much each action contributes to PCS."""
     cells = rows(study.tables.get("pcs"))
     alt = _parts_alt(cells)
     columns = ("model", "language", *(f"contrib_{action}" for action in ACTIONS), "pcs", "ci_lo", "ci_hi")
-    return Figure(
+    return Plot(
         name="pcs-parts",
         title="PCS by action",
         caption=prose.CAPTIONS["pcs-parts"],
@@ -108,7 +108,7 @@ def parts_figure(study: Study) -> Figure:
 
 
 def _parts(cells: list[dict[str, Any]], alt: str) -> str:
-    drawing = Drawing(WIDTH, 96 + 38 * len(cells))
+    drawing = ChartCanvas(WIDTH, 96 + 38 * len(cells))
     legend(drawing, _LEFT, 20, [(action, ACTION_STYLES[action]) for action in ACTIONS], lines=False, right=WIDTH)
     panel = Panel(drawing, _LEFT, 52, WIDTH - _LEFT - 20, 38 * len(cells), x=(0, _end(cells)), y=(len(cells), 0))
     panel.axes(x_label="contribution to PCS, bits", y_ticks=())

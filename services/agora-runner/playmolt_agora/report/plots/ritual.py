@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from playmolt_agora.report.chart import HUES, INK, Drawing, Panel, rounded_up
+from playmolt_agora.report.chart import HUES, INK, ChartCanvas, Panel, rounded_up
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import WIDTH, Figure, drawn, in_order, mean, shown_rows, shown_runs
-from playmolt_agora.report.study import Study
+from playmolt_agora.report.plots.figure import WIDTH, Plot, drawn, in_order, mean, shown_rows, shown_runs
+from playmolt_agora.report.study import StudyData
 
 STRONG: Final = ("archivist", "observer")
 """The strongly instructed personas, shown apart (agora.md, L19)."""
@@ -18,14 +18,14 @@ _SETS: Final = (
 )
 
 
-def ritual_figure(study: Study) -> Figure:
+def ritual_figure(study: StudyData) -> Plot:
     """Draw RI* per run by model, and by persona with the strongly instructed ones apart."""
     found = [row for row in shown_rows(study, study.tables.get("ri")) if row.get("phase") == "phase2"]
     by_model = [row for row in found if row["level"] == "run_model"]
     by_persona = [row for row in found if row["level"] == "run_persona" and row.get("persona")]
     models, personas = in_order(row["model"] for row in by_model), _personas(by_persona)
     alt = f"RI* by run. {_alt(by_model, 'model', models)} {_alt(by_persona, 'persona', personas)}"
-    drawing = Drawing(WIDTH, 300)
+    drawing = ChartCanvas(WIDTH, 300)
     _key(drawing, in_order(row["set"] for row in found))
     top = min(1.0, rounded_up(max((row["ri_star"] or 0.0 for row in found), default=0.0)))
     width = (WIDTH - 110) / 2
@@ -56,7 +56,7 @@ def _personas(lines: Sequence[dict[str, Any]]) -> list[str]:
     return sorted(in_order(row["persona"] for row in lines), key=lambda name: (name in STRONG, name))
 
 
-def _key(drawing: Drawing, sets: Sequence[str]) -> None:
+def _key(drawing: ChartCanvas, sets: Sequence[str]) -> None:
     at = 48.0
     for name, hue, shape in _SETS:
         if name in sets:

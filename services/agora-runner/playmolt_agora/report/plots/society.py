@@ -6,10 +6,10 @@ from typing import Any
 
 from playmolt_agora.measures.data.arms import COSTS_REAL, arm_of, rank_of
 from playmolt_agora.report import prose
-from playmolt_agora.report.chart import HUES, INK, SOFT, Drawing, Panel, Style, grid, legend, rounded_up
+from playmolt_agora.report.chart import HUES, INK, SOFT, ChartCanvas, Panel, Style, grid, legend, rounded_up
 from playmolt_agora.report.markup import shown
-from playmolt_agora.report.plots.figure import WIDTH, Figure, mean, phase_title, shown_runs, shown_turns
-from playmolt_agora.report.study import RunNote, Study, rows
+from playmolt_agora.report.plots.figure import WIDTH, Plot, mean, phase_title, shown_runs, shown_turns
+from playmolt_agora.report.study import RunNote, StudyData, rows
 from playmolt_agora.report.tallies import Network, networks
 
 _LANGUAGES = {"ko": Style(HUES[0], "", "circle"), "en": Style(HUES[1], "6 3", "square")}
@@ -20,20 +20,20 @@ _THRESHOLD = 0.02
 _CELL = 14.0
 
 
-def support_figure(study: Study) -> Figure:
+def support_figure(study: StudyData) -> Plot:
     return _network(study, "support")
 
 
-def whisper_figure(study: Study) -> Figure:
+def whisper_figure(study: StudyData) -> Plot:
     return _network(study, "whisper")
 
 
-def _network(study: Study, action: str) -> Figure:
+def _network(study: StudyData, action: str) -> Plot:
     found = {key: tie for key, tie in networks(shown_turns(study)).items() if key[2] == action}
     title = f"Network of {action}s"
     said = [f"{phase_title(phase)} {language}: {_busiest(tie)}" for (phase, language, _), tie in found.items()]
     alt = f"Circle diagrams and matrices of successful {action}s. {'; '.join(said)}." if said else "No turns."
-    drawing = Drawing(WIDTH, 20 + (_CIRCLE + 60) * max(1, len(found)))
+    drawing = ChartCanvas(WIDTH, 20 + (_CIRCLE + 60) * max(1, len(found)))
     for number, ((phase, language, _), tie) in enumerate(found.items()):
         top = 8 + number * (_CIRCLE + 60)
         total = sum(tie.ties.values())
@@ -44,7 +44,7 @@ def _network(study: Study, action: str) -> Figure:
         drawing.text(10, top + 14, heading, size=11, bold=True)
         _circle(drawing, tie, drawn, 0.24 * WIDTH, top + 52 + _CIRCLE / 2, action)
         _matrix(drawing, tie, 0.6 * WIDTH, top + 48, action)
-    return Figure(
+    return Plot(
         name=f"network-{action}",
         title=title,
         caption=prose.CAPTIONS["network"].format(action=action),
@@ -68,7 +68,7 @@ def _busiest(tie: Network) -> str:
     return f"{sum(tie.ties.values())} between {len(tie.ties)} pairs, most from {sender} to {target} ({times})"
 
 
-def _matrix(drawing: Drawing, tie: Network, left: float, top: float, action: str) -> None:
+def _matrix(drawing: ChartCanvas, tie: Network, left: float, top: float, action: str) -> None:
     """Every pair: senders down, receivers across by their number."""
     size = _CIRCLE / max(1, len(tie.agents))
     most = max(tie.ties.values(), default=1)
@@ -94,7 +94,7 @@ def _shade(share: float) -> str:
 
 
 def _circle(
-    drawing: Drawing, tie: Network, drawn: Mapping[tuple[str, str], int], x: float, y: float, action: str
+    drawing: ChartCanvas, tie: Network, drawn: Mapping[tuple[str, str], int], x: float, y: float, action: str
 ) -> None:
     radius, count = _CIRCLE / 2 - 22, len(tie.agents)
     spots = {
@@ -125,11 +125,11 @@ def _bend(start: tuple[float, float], end: tuple[float, float]) -> tuple[float, 
     return ((start[0] + end[0]) / 2 + dy * 0.16, (start[1] + end[1]) / 2 - dx * 0.16)
 
 
-def gini_figure(study: Study) -> Figure:
+def gini_figure(study: StudyData) -> Plot:
     found = rows(study.tables.get("gini"))
     panels = _panels(study, found, "gini", ("kind",))
     alt = _alt("Gini", panels)
-    return Figure(
+    return Plot(
         name="gini",
         title="Gini by epoch",
         caption=prose.CAPTIONS["gini"],
@@ -141,11 +141,11 @@ def gini_figure(study: Study) -> Figure:
     )
 
 
-def treasury_figure(study: Study) -> Figure:
+def treasury_figure(study: StudyData) -> Plot:
     panels = _panels(study, rows(study.treasury), "treasury", ())
     highest = max((value for _, lines in panels for _, points in lines for _, value in points), default=0.0)
     alt = _alt("Treasury", panels)
-    return Figure(
+    return Plot(
         name="treasury",
         title="Treasury by epoch",
         caption=prose.CAPTIONS["treasury"],
@@ -160,7 +160,7 @@ Points = list[tuple[float, float]]
 Panels = list[tuple[str, list[tuple[str, Points]]]]
 
 
-def _panels(study: Study, found: Sequence[dict[str, Any]], column: str, keys: Sequence[str]) -> Panels:
+def _panels(study: StudyData, found: Sequence[dict[str, Any]], column: str, keys: Sequence[str]) -> Panels:
     """Group the lines of runs by phase and key; a line is (language, points)."""
     notes = {run.run: run for run in shown_runs(study)}
     kinds: dict[tuple[str, ...], dict[RunNote, Points]] = {}
@@ -180,7 +180,7 @@ def _panels(study: Study, found: Sequence[dict[str, Any]], column: str, keys: Se
 
 def _lines(name: str, title: str, panels: Panels, alt: str, *, top: float) -> str:
     count, columns = grid(len(panels), 3)
-    drawing = Drawing(WIDTH, 40 + _ROW * count)
+    drawing = ChartCanvas(WIDTH, 40 + _ROW * count)
     legend(drawing, 44, 16, list(_LANGUAGES.items()), lines=True, right=WIDTH)
     width = (WIDTH - 54 - (columns - 1) * 34) / columns
     for number, (heading, lines) in enumerate(panels):

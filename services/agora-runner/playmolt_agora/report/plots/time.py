@@ -6,30 +6,30 @@ from playmolt_schemas.agora.turn import ACTIONS
 
 from playmolt_agora.measures.data.arms import PLACES
 from playmolt_agora.report import prose
-from playmolt_agora.report.chart import SOFT, Drawing, Panel, Style, grid, legend
+from playmolt_agora.report.chart import SOFT, ChartCanvas, Panel, Style, grid, legend
 from playmolt_agora.report.plots.figure import (
     ACTION_STYLES,
     CONDITIONS,
     PLACE_STYLES,
     WIDTH,
-    Figure,
+    Plot,
     percent,
     phase_title,
     shown_runs,
     shown_turns,
 )
-from playmolt_agora.report.study import Study
+from playmolt_agora.report.study import StudyData
 from playmolt_agora.report.tallies import Cell, Mix, action_mix, occupancy
 
 _HEIGHT = 92.0
 _ROW = 146.0
 
 
-def action_figure(study: Study) -> Figure:
+def action_figure(study: StudyData) -> Plot:
     """Draw the action mix by phase, language, condition and model."""
     mixes = action_mix(shown_turns(study))
     alt = _alt(mixes, ACTIONS, "action")
-    return Figure(
+    return Plot(
         name="action-mix",
         title="Action mix over time",
         caption=prose.CAPTIONS["action-mix"],
@@ -42,10 +42,10 @@ def action_figure(study: Study) -> Figure:
     )
 
 
-def place_figure(study: Study) -> Figure:
+def place_figure(study: StudyData) -> Plot:
     mixes = occupancy(shown_turns(study))
     alt = _alt(mixes, PLACES, "place")
-    return Figure(
+    return Plot(
         name="occupancy",
         title="Occupancy of places over time",
         caption=prose.CAPTIONS["occupancy"],
@@ -63,7 +63,7 @@ def _picture(
 ) -> str:
     models = len({cell[3] for cell in mixes})
     count, columns = grid(len(mixes), models if 1 < models <= 4 else 4)
-    drawing = Drawing(WIDTH, 42 + count * _ROW)
+    drawing = ChartCanvas(WIDTH, 42 + count * _ROW)
     legend(drawing, 40, 16, [(each, looks[each]) for each in names], lines=False, right=WIDTH)
     width = (WIDTH - 40 - (columns - 1) * 14) / columns
     for number, (cell, mix) in enumerate(mixes.items()):

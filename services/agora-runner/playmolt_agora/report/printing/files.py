@@ -6,15 +6,15 @@ from typing import Any, Final
 
 import msgspec
 
-from playmolt_agora.report.plots.figure import Figure
+from playmolt_agora.report.plots.figure import Plot
 from playmolt_agora.report.printing import formats
-from playmolt_agora.report.study import Study
+from playmolt_agora.report.study import StudyData
 
 FOLDER: Final = "figures"
 INDEX: Final = "index.json"
 
 
-def write(study: Study, figures: Mapping[str, Figure], out: Path, *, printed: bool) -> tuple[Path, ...]:
+def write(study: StudyData, figures: Mapping[str, Plot], out: Path, *, printed: bool) -> tuple[Path, ...]:
     """Write `figures/NAME.svg`, with `printed` also `.pdf` and `.png`, and `figures/index.json`; gives the files."""
     folder = out / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
@@ -24,7 +24,7 @@ def write(study: Study, figures: Mapping[str, Figure], out: Path, *, printed: bo
     return (*found, index)
 
 
-def _formats(figure: Figure, folder: Path, *, printed: bool) -> Iterable[Path]:
+def _formats(figure: Plot, folder: Path, *, printed: bool) -> Iterable[Path]:
     bodies = {"svg": formats.print_svg(figure.svg).encode()}
     if printed:
         bodies |= {"pdf": formats.pdf(figure.svg, figure.title), "png": formats.png(figure.svg)}
@@ -34,7 +34,7 @@ def _formats(figure: Figure, folder: Path, *, printed: bool) -> Iterable[Path]:
         yield path
 
 
-def _entries(study: Study, figures: Iterable[Figure]) -> Iterable[dict[str, Any]]:
+def _entries(study: StudyData, figures: Iterable[Plot]) -> Iterable[dict[str, Any]]:
     for figure in figures:
         width, height = formats.size(figure.svg)
         yield {

@@ -25,7 +25,7 @@ _HEAD: Final = re.compile(r' width="[\d.]+(?:mm)?" height="[\d.]+(?:mm)?"')
 _VIEW: Final = re.compile(r' viewBox="0 0 ([\d.]+) ([\d.]+)"')
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
 _PNG_HEAD: Final = 33
-"""Signature and first chunk, after which the resolution stands."""
+"""Signature and first chunk; the resolution follows."""
 
 _BEFORE: Final = {"middle": 0.5, "end": 1.0}
 """The share of a text's width that lies before where it is anchored."""
@@ -68,7 +68,7 @@ def pdf(svg: str, title: str) -> bytes:
 def _pixels(svg: str) -> Point:
     found = _VIEW.search(svg)
     if found is None:
-        raise ValueError("the picture says no size")
+        raise ValueError("the picture has no size")
     return float(found[1]), float(found[2])
 
 

@@ -29,14 +29,14 @@ def _lines(turn: TurnRecord, prompts: Mapping[str, str]) -> Iterator[tuple[str, 
     if turn.prompt_hash in prompts:
         yield from _prompt(prompts[turn.prompt_hash])
     failed = turn.action is None
-    told = {
+    parts = {
         "thought": turn.thought,
         "act": f"{turn.action}{f' → {turn.target}' if turn.target else ''}" if turn.action else None,
         "says": turn.content,
         "result": turn.parse_code if failed else "ok" if turn.success else turn.reason,
         "raw": turn.raw_reply if failed else None,
     }
-    yield from ((name, text) for name, text in told.items() if text is not None)
+    yield from ((name, text) for name, text in parts.items() if text is not None)
 
 
 def _prompt(text: str) -> Iterator[tuple[str, str]]:

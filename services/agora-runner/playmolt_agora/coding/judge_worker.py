@@ -1,4 +1,4 @@
-"""The worker of judges: asks about thoughts under one lease, and tells the experiment what was said of each."""
+"""The worker of judges: asks about thoughts under one lease and reports each reply to the experiment."""
 
 import asyncio
 import math
@@ -15,8 +15,8 @@ from playmolt_schemas.agora.plan import Plan
 from playmolt_agora.budget import Prices
 from playmolt_agora.calls.experiment_status import events_of
 from playmolt_agora.coding import judgement, thoughts
-from playmolt_agora.coding.judge_model import Halt, JudgeModel
-from playmolt_agora.coding.spending import Spending
+from playmolt_agora.coding.judge_account import JudgeAccount
+from playmolt_agora.coding.judge_model import JudgeHalt, JudgeModel
 from playmolt_agora.coding.thoughts import Thought, key_of
 from playmolt_agora.experiment import commands
 from playmolt_agora.experiment.effects import ThoughtsToCode
@@ -29,7 +29,7 @@ from playmolt_agora.world.events import AgentActed
 _LOOK_SECONDS: Final = 2.0
 
 
-class Judging:
+class JudgeWorker:
     """Fulfils `judge`. What the log holds is not asked again; a reply that was whole is found."""
 
     def __init__(self, log: EventLog, model: JudgeModel) -> None:
@@ -42,7 +42,7 @@ class Judging:
         judge = state.judge(due.judge)
         if judge is None or state.plan is None:
             raise LookupError(f"{due.judge} judges nothing of {state.game_id}")
-        before = _Before(await self._events(leased.stream), due.judge)
+        before = _EarlierCodings(await self._events(leased.stream), due.judge)
         wanted = iter([each for each in await self._thoughts(state, due) if each.key not in before.settled])
         batch = state.asks_in_batches(judge)
         work = _Work(leased, state.plan, judge, self._model, before, batch=batch)
@@ -60,7 +60,7 @@ class Judging:
 
     async def _events(self, experiment: str) -> list[Event]:
         stored = await self._log.facts(experiment)
-        # Beside the loop: an experiment of which all thoughts were coded has as many events as turns.
+        # Beside the loop: a fully coded experiment has as many events as turns.
         read = await asyncio.to_thread(lambda: list(facts_of(Experiment(), stored))) if stored else []
         return [event for event, _ in read]
 
@@ -76,7 +76,7 @@ async def _all(parts: Iterable[Coroutine[None, None, None]]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-class _Before:
+class _EarlierCodings:
     """What the log holds of a judge: by the key of a thought whether it is settled, and its requests."""
 
     def __init__(self, events: Iterable[Event], judge: str) -> None:
@@ -91,7 +91,7 @@ class _Before:
 
 class _Work:
     def __init__(
-        self, leased: LeasedEffect, plan: Plan, judge: Judge, model: JudgeModel, before: _Before, *, batch: bool
+        self, leased: LeasedEffect, plan: Plan, judge: Judge, model: JudgeModel, before: _EarlierCodings, *, batch: bool
     ) -> None:
         pinned = judge.judge
         prices = Prices(pinned.input_price, pinned.output_price, pinned.cached_price, pinned.reasoning_price)
@@ -100,9 +100,9 @@ class _Work:
         self._judge = judge
         self._model = model
         self._before = before
-        self._spending = Spending(judge.budget, judge.spent, prices)
+        self._spending = JudgeAccount(judge.budget, judge.spent, prices)
         self._seed = leased.snapshot.state.seed
-        self._halt: Halt | None = None
+        self._halt: JudgeHalt | None = None
         self._batch = batch
         self._looked_at = -math.inf
         self._going = True
@@ -115,14 +115,14 @@ class _Work:
             await self._code(thought)
 
     async def conclude(self) -> None:
-        """Tell that it is done, or why not; who is stopping leaves it to the next."""
+        """Report that coding is done, or why not; a process that is stopping leaves this to the next."""
         if self._halt is not None:
             await self._leased.submit(self._ended(self._halt))
         elif await self._goes_on():
-            await self._leased.submit(self._ended(Halt("done", "")))
+            await self._leased.submit(self._ended(JudgeHalt("done", "")))
 
-    def _ended(self, halt: Halt) -> commands.EndJudging:
-        return commands.EndJudging(number=self._judge.number, outcome=halt.outcome, detail=halt.detail)
+    def _ended(self, halt: JudgeHalt) -> commands.EndJudge:
+        return commands.EndJudge(number=self._judge.number, outcome=halt.outcome, detail=halt.detail)
 
     async def _goes_on(self) -> bool:
         if self._halt is not None or self._leased.stopping:
@@ -160,7 +160,7 @@ class _Work:
         calls: tuple[dict[str, Any], ...],
         said: judgement.Judgement | None = None,
     ) -> None:
-        told = commands.RecordJudgement(
+        recorded = commands.RecordJudgement(
             run=thought.run,
             agent=thought.agent,
             turn=thought.turn,
@@ -171,4 +171,4 @@ class _Work:
             social=said.social if said else None,
             code=said.code if said else None,
         )
-        await self._leased.submit(told, step)
+        await self._leased.submit(recorded, step)

@@ -14,7 +14,7 @@ from playmolt_agora.run import branch, commands
 _log = log("openings")
 
 
-class Openings:
+class RunOpener:
     """Fulfils `open_run`: the run's stream first, then its experiment hears that it is there."""
 
     def __init__(self, log: EventLog, runs: Submit) -> None:
@@ -30,9 +30,9 @@ class Openings:
         except CommandRefused as refused:
             # Asked again it would be refused again, and the experiment would wait for it for ever.
             _log.warning("run_refused", run=spec.run, detail=str(refused))
-            await leased.submit(experiments.RunRefused(run=spec.run))
+            await leased.submit(experiments.ReportRunRefused(run=spec.run))
             return
-        await leased.submit(experiments.RunOpened(run=spec.run))
+        await leased.submit(experiments.ReportRunOpened(run=spec.run))
 
     async def _opening(self, spec: RunSpec) -> commands.OpenRun | commands.ReplayRun:
         if spec.parent is None:

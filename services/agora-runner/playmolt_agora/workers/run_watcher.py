@@ -1,4 +1,4 @@
-"""The worker that looks after opened runs: one that an operator ended has nobody else to tell of it."""
+"""The worker that watches opened runs: it reports runs that an operator ended."""
 
 import asyncio
 from collections.abc import Mapping
@@ -19,8 +19,8 @@ _LOOKS: Final = 5
 """Then the lease goes back: runs that are to be opened need the room as well."""
 
 
-class Watch:
-    """Fulfils `watch_runs`: tells the experiment of each run that was ended, whether or not a worker was at it."""
+class RunWatcher:
+    """Fulfils `watch_runs`: reports each ended run to the experiment, whether or not a worker was playing it."""
 
     def __init__(self, log: EventLog, engines: Mapping[str, Engine]) -> None:
         self._log = log
@@ -55,5 +55,5 @@ class Watch:
         except Archived:
             return
         if snapshot is not None and snapshot.state.phase == "aborted":
-            aborted = experiments.RunAborted(run=run, version=snapshot.version, hash=snapshot.hash)
+            aborted = experiments.ReportRunAborted(run=run, version=snapshot.version, hash=snapshot.hash)
             await leased.submit(aborted, f"aborted/{run}")

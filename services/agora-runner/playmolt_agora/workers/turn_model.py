@@ -1,4 +1,4 @@
-"""One agent's turn asked of its model, again where the reply is no act, within the budget (agora.md, Turn)."""
+"""Ask a model for one agent's turn, a second time if the reply is not an act, within the budget (agora.md, Turn)."""
 
 import hashlib
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ from playmolt_agora.turn.prompts import Prompt
 from playmolt_agora.turn.reply import Parsed, TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.workers.budget_reservations import BudgetReservations
-from playmolt_agora.workers.room_texts import RoomTexts
+from playmolt_agora.workers.room_texts import RoomTextLoader
 
 if TYPE_CHECKING:
     from playmolt_core.llm.openai.model import OpenAIModel
@@ -60,14 +60,14 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True):
     attempts: tuple[dict[str, Any], ...] = ()
 
 
-class Lost(msgspec.Struct, frozen=True):
+class LostCalls(msgspec.Struct, frozen=True):
     """How many requests of a turn's question came to nothing with their process."""
 
     calls: int
     ask: int
 
 
-class _Asked(msgspec.Struct, frozen=True):
+class _Answer(msgspec.Struct, frozen=True):
     answer: Reply | Failed
     attempts: tuple[dict[str, Any], ...]
     cached: bool
@@ -85,7 +85,7 @@ class _OverBudget(Exception):
         self.reached = reached
 
 
-class Asking:
+class TurnModel:
     """Asks models. Scripted ones play by the run's seed and their prompt alone, so that a plan repeats itself."""
 
     def __init__(
@@ -107,9 +107,9 @@ class Asking:
         self._reservations = reservations
         self._in_flight = in_flight
         self._batched = batched
-        self._room_texts = RoomTexts(blobs)
+        self._room_texts = RoomTextLoader(blobs)
 
-    async def lost(self, spec: RunSpec, turn: int, agent: str, limits: Budget, logged: int) -> Lost | None:
+    async def lost(self, spec: RunSpec, turn: int, agent: str, limits: Budget, logged: int) -> LostCalls | None:
         """The calls of a turn that went down with their process; what was reserved for them is given back.
 
         `logged` requests of the turn are in the log. None where no request was on its way: a run that was held, waited
@@ -123,7 +123,7 @@ class Asking:
             return None
         await self._in_flight.settled(spec.run)
         await self._reservations.give_back(spec, limits, mark.tokens, mark.money)
-        return Lost(calls=lost, ask=mark.ask)
+        return LostCalls(calls=lost, ask=mark.ask)
 
     async def turn(
         self, spec: RunSpec, scene: Scene, limits: Budget, lost: int = 0, logged: int = 0
@@ -138,7 +138,7 @@ class Asking:
         attempts: list[dict[str, Any]] = []
         questions = 0
 
-        async def ask(request: ModelRequest) -> _Asked | Halt:
+        async def ask(request: ModelRequest) -> _Answer | Halt:
             nonlocal questions
             questions += 1
             place = InFlight(turn=scene.turn, agent=scene.agent, ask=questions, logged=logged)
@@ -146,13 +146,13 @@ class Asking:
             attempts.extend(() if isinstance(asked, Halt) else asked.attempts)
             return asked
 
-        def read(asked: _Asked | Halt) -> tuple[_Asked, Parsed] | Halt:
+        def read(asked: _Answer | Halt) -> tuple[_Answer, Parsed] | Halt:
             if isinstance(asked, Halt):
                 return asked
             parsed = _parsed(asked, scene, reask=questions > 1)
             return parsed if isinstance(parsed, Halt) else (asked, parsed)
 
-        def again(outcome: tuple[_Asked, Parsed] | Halt) -> ModelRequest | None:
+        def again(outcome: tuple[_Answer, Parsed] | Halt) -> ModelRequest | None:
             if isinstance(outcome, Halt) or outcome[1].code not in _ASKED_AGAIN:
                 return None
             return asked_again(first, outcome[0].said, reply_parser.reask_message(outcome[1], spec.language))
@@ -162,14 +162,14 @@ class Asking:
 
     async def _ask(
         self, spec: RunSpec, request: ModelRequest, digest: str, limits: Budget, scene: Scene, place: InFlight
-    ) -> _Asked | Halt:
+    ) -> _Answer | Halt:
         key = None if is_scripted(request.alias) else self._key(spec, request, scene, place.ask)
         known = await self._known(spec, request, digest, limits, key) if key else None
         if known is not None:
             return known
         model = self._model(spec, request.alias, scene)
         if model is None:
-            return Halt(code="model_away", detail=f"there is no model {request.alias!r} in the catalogue")
+            return Halt(code="model_away", detail=f"the catalogue has no model {request.alias!r}")
         size = sum(len(message.content.encode()) for message in request.messages)
         reserved = await self._reservations.reserve(spec, limits, request.alias, size)
         if isinstance(reserved, LimitReached):
@@ -201,12 +201,12 @@ class Asking:
         except _OverBudget as over:
             await self._settle(spec, limits, reserved, calls, attempts, marked=key is not None)
             return _over(over.reached, attempts)
-        # Not in a `finally`: a call that is cancelled on its way is lost, and settled by whoever finds its mark.
+        # Not in a `finally`: a cancelled call is lost, and settled by the process that finds its marker.
         if key and attempts and attempts[-1]["status"] == _ANSWERED and attempts[-1]["outcome"] not in _REPEATED:
             # Before it is parsed or logged, and whatever it says: who asks this again finds it.
             await self._keep(spec, key, answer, attempts)
         await self._settle(spec, limits, reserved, calls, attempts, marked=key is not None)
-        return _Asked(answer, tuple(attempts), cached=False)
+        return _Answer(answer, tuple(attempts), cached=False)
 
     async def _keep(self, spec: RunSpec, key: str, answer: Reply | Failed, attempts: list[dict[str, Any]]) -> None:
         await self._in_flight.keep_reply(spec.run, key, msgspec.json.encode([answer, attempts]).decode())
@@ -215,7 +215,7 @@ class Asking:
 
     async def _known(
         self, spec: RunSpec, request: ModelRequest, digest: str, limits: Budget, key: str
-    ) -> _Asked | Halt | None:
+    ) -> _Answer | Halt | None:
         """The reply that was kept, or what a batch answers; None where the question is to be asked plainly."""
         if (found := await self._blobs.reply(key)) is not None:
             return _cached(found)
@@ -233,10 +233,10 @@ class Asking:
         digest: str,
         limits: Budget,
         key: str,
-    ) -> _Asked | Halt | None:
+    ) -> _Answer | Halt | None:
         """What a batch answered; None where it did not, and the question is to be asked plainly.
 
-        No mark says that it is on its way: a batch outlives whoever waits for it.
+        It has no in-flight marker: a batch outlives the process that waits for it.
         """
         if not await batched.known(key):
             size = sum(len(message.content.encode()) for message in request.messages)
@@ -266,7 +266,7 @@ class Asking:
         await self._keep(spec, key, answer, attempts)
         await self._reservations.settle(spec, limits, held, 1, attempts)
         await batched.took(call, request, attempt)
-        return _Asked(answer, tuple(attempts), cached=False)
+        return _Answer(answer, tuple(attempts), cached=False)
 
     async def _settle(
         self,
@@ -333,13 +333,13 @@ def _over(reached: LimitReached, attempts: Sequence[dict[str, Any]] = ()) -> Hal
     return Halt(code="budget", detail=reached.detail, reached=reached, attempts=tuple(attempts))
 
 
-def _cached(found: str) -> _Asked:
+def _cached(found: str) -> _Answer:
     said, attempts = msgspec.json.decode(found, type=tuple[dict[str, Any], list[dict[str, Any]]])
     answer = msgspec.convert(said, Failed) if "code" in said else msgspec.convert(said, Reply)
-    return _Asked(answer, tuple(attempt | {"cache_hit": True} for attempt in attempts), cached=True)
+    return _Answer(answer, tuple(attempt | {"cache_hit": True} for attempt in attempts), cached=True)
 
 
-def _parsed(asked: _Asked, scene: Scene, *, reask: bool) -> Parsed | Halt:
+def _parsed(asked: _Answer, scene: Scene, *, reask: bool) -> Parsed | Halt:
     answer = asked.answer
     if isinstance(answer, Reply):
         return reply_parser.read(answer.text, scene, reask=reask)
@@ -368,7 +368,7 @@ def _parsed(asked: _Asked, scene: Scene, *, reask: bool) -> Parsed | Halt:
 
 
 def _turn_reply(
-    alias: str, asked: _Asked, parsed: Parsed, attempts: list[dict[str, Any]], digest: str, lost: int
+    alias: str, asked: _Answer, parsed: Parsed, attempts: list[dict[str, Any]], digest: str, lost: int
 ) -> TurnReply:
     usages = [attempt["usage"] for attempt in attempts if attempt["usage"]]
     spent = Spent()

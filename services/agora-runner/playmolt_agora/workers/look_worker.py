@@ -18,7 +18,7 @@ from playmolt_agora.world.events import AgentActed, TurnFailed
 Interval = tuple[str, str] | None
 
 
-class Looks:
+class LookWorker:
     """Fulfils `look`: an interval for each cell that may grow; the experiment decides what follows."""
 
     def __init__(self, log: EventLog) -> None:

@@ -17,7 +17,7 @@ class OverBudget(Exception):
     """The next request does not fit into the judge's budget; the message says which limit, and what to do."""
 
 
-class Spending:
+class JudgeAccount:
     """Counts requests at their worst case until they end, then at what they took."""
 
     def __init__(self, limits: JudgeBudget, spent: Spent, prices: Prices) -> None:
@@ -46,7 +46,7 @@ class Spending:
         self._spent = with_call(self._spent, call)
 
     def _reserved(self) -> Spent:
-        """What is spent, held and under way: what a call cost that nobody can tell is held, or nothing."""
+        """Spent, held and reserved amounts. A call of unknown cost counts as held, at its worst case."""
         known = Decimal(self._spent.known) + Decimal(self._spent.held)
         known += sum((Decimal(charge.cost or 0) for charge in self._under_way), Decimal(0))
         return Spent(

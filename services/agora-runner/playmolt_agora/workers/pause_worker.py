@@ -14,11 +14,11 @@ from playmolt_agora.run.effects import EndOfPause
 
 LOOK_SECONDS: Final = 1.0
 _LOOKS: Final = 5
-"""Then the lease goes back, and whoever takes it looks on: runs that can go on need the room as well."""
+"""Then the lease is released for the next process: runs that can continue need the capacity as well."""
 _ENDED: Final = "its experiment was ended"
 
 
-class Pauses:
+class PauseWorker:
     """Fulfils `resume_run`: as soon as the experiment goes on and the time of the pause has passed.
 
     The run of an experiment that was ended is ended as well.
