@@ -13,7 +13,7 @@ from rich.live import Live
 from playmolt_cli.agora.experiments_client import ExperimentsClient
 from playmolt_cli.agora.table import PausedRuns, line, seen_after, table
 
-_LOOK_SECONDS: Final = 0.5
+_POLL_SECONDS: Final = 0.5
 _LINE_SECONDS: Final = 5.0
 _STILL_SECONDS: Final = 3.0
 """After this long without a turn, check for paused runs."""
@@ -23,15 +23,19 @@ _LOOKS: Final = 20
 ShowState = Callable[[ExperimentState, tuple[RunRow, ...], PausedRuns | None], None]
 
 
-def follow(client: ExperimentsClient, experiment: str, console: Console, *, blind: bool = True) -> ExperimentState:
+def follow(
+    client: ExperimentsClient, experiment: str, console: Console, *, blind: bool = True, poll: float = _POLL_SECONDS
+) -> ExperimentState:
     """Show an experiment until it finishes or stops; returns its final state.
 
     On a terminal it shows a table, with the interim PCS unless `blind`; elsewhere a line every few seconds.
     """
     if not console.is_terminal:
-        return _followed(client, experiment, _lines(console), blind=True)
+        return _followed(client, experiment, _lines(console), blind=True, poll=poll)
     with Live(console=console, auto_refresh=False) as live:
-        return _followed(client, experiment, lambda *seen: live.update(table(*seen), refresh=True), blind=blind)
+        return _followed(
+            client, experiment, lambda *seen: live.update(table(*seen), refresh=True), blind=blind, poll=poll
+        )
 
 
 @contextmanager
@@ -48,7 +52,9 @@ def stopped_by_ctrl_c(client: ExperimentsClient, experiment: str, console: Conso
         raise
 
 
-def _followed(client: ExperimentsClient, experiment: str, show: ShowState, *, blind: bool) -> ExperimentState:
+def _followed(
+    client: ExperimentsClient, experiment: str, show: ShowState, *, blind: bool, poll: float
+) -> ExperimentState:
     turns, since, looked = -1, time.monotonic(), 0
     while True:
         state, runs = client.experiment(experiment), client.runs(experiment).runs
@@ -62,7 +68,7 @@ def _followed(client: ExperimentsClient, experiment: str, show: ShowState, *, bl
         show(state, runs, _pause(client, runs) if still else None)
         if not running:
             return state
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(poll)
 
 
 def _look_is_due(state: ExperimentState, looked: int) -> bool:

@@ -10,18 +10,20 @@ from rich.console import Console
 from playmolt_cli.agora.experiments_client import ExperimentsClient
 from playmolt_cli.terminal.narration import printable
 
-_LOOK_SECONDS: Final = 0.3
+_POLL_SECONDS: Final = 0.3
 _LINE_SECONDS: Final = 5.0
 
 
-def run_judge(client: ExperimentsClient, experiment: str, request: JudgeRequest, console: Console) -> JudgeRow:
+def run_judge(
+    client: ExperimentsClient, experiment: str, request: JudgeRequest, console: Console, poll: float = _POLL_SECONDS
+) -> JudgeRow:
     """Start or resume the judge and wait until it stops; returns its state.
 
     Ctrl-C also stops the judge, so that it spends no more money; then raises KeyboardInterrupt.
     """
     judge = _of(client.judge(experiment, request), request.model)
     try:
-        return _followed(client, experiment, judge, console)
+        return _followed(client, experiment, judge, console, poll)
     except KeyboardInterrupt:
         console.print("stopping: calls in flight finish, no new ones start")
         try:
@@ -54,10 +56,10 @@ def status_text(judge: JudgeRow) -> str:
     )
 
 
-def _followed(client: ExperimentsClient, experiment: str, judge: JudgeRow, console: Console) -> JudgeRow:
+def _followed(client: ExperimentsClient, experiment: str, judge: JudgeRow, console: Console, poll: float) -> JudgeRow:
     printed = time.monotonic()
     while judge.status == "running":
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(poll)
         judge = _of(client.codings(experiment), judge.judge)
         if time.monotonic() - printed > _LINE_SECONDS:
             console.print(status_text(judge))

@@ -8,8 +8,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 from playmolt_agora.folder import reading as folder_reading
-from playmolt_agora.folder.disk import Disk
-from playmolt_agora.folder.reading import FolderReading
+from playmolt_agora.folder.disk import DiskSource
+from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.folder.source import Source as FolderSource
 from playmolt_agora.plan import document, reading
 from playmolt_agora.plan import plan as plans
@@ -35,7 +35,7 @@ class SelectedPlan(msgspec.Struct, frozen=True):
     plan: Plan
     body: Any
     identity: str
-    folder: FolderReading = FolderReading()
+    folder: PlanFolder = PlanFolder()
 
     @property
     def files(self) -> Mapping[str, str]:
@@ -58,18 +58,18 @@ class PlanSource(msgspec.Struct, frozen=True):
     beside: Path | None = None
     """The plan's folder."""
 
-    def folder(self, plan: Plan | None) -> FolderReading:
+    def folder(self, plan: Plan | None) -> PlanFolder:
         """Read the plan's folder."""
         if plan is None or (self.beside is None and not plan.rooms and not plan.measures):
-            return FolderReading()
+            return PlanFolder()
         if not plan.rooms and plan.measures is UNSET and not (self.beside and (self.beside / "measures").is_dir()):
-            return FolderReading()
-        return folder_reading.read(plan, Disk(self.beside) if self.beside else FolderSource())
+            return PlanFolder()
+        return folder_reading.read(plan, DiskSource(self.beside) if self.beside else FolderSource())
 
     @property
-    def reading(self) -> reading.Reading:
+    def reading(self) -> reading.ParsedPlan:
         if self.fault is not None:
-            return reading.Reading(None, (self.fault,))
+            return reading.ParsedPlan(None, (self.fault,))
         return reading.reading(self.text, self.imported)
 
 

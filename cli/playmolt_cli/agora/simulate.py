@@ -13,7 +13,7 @@ DRAWS: Final = 1000
 SHORT_DRAWS: Final = 200
 
 if TYPE_CHECKING:
-    from playmolt_agora.simulation.rows import Row
+    from playmolt_agora.simulation.rows import SimulationRow
 
 
 def simulate(
@@ -62,7 +62,7 @@ def _texts(*paths: Path | None) -> dict[Path, str]:
     return found
 
 
-def _print_row(row: "Row", *, quiet: bool) -> None:
+def _print_row(row: "SimulationRow", *, quiet: bool) -> None:
     promised = "" if row.promised_lo is None else f", promised {row.promised_lo:g} to {row.promised_hi:g}"
     verdict = "" if row.ok is None else ": ok" if row.ok else ": NOT OK"
     line = (

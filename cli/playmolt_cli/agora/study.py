@@ -16,9 +16,9 @@ from playmolt_cli.local.database import database
 from playmolt_cli.terminal.failures import Failure
 
 if TYPE_CHECKING:
-    from playmolt_agora.report.experiment_study import Gathered
+    from playmolt_agora.report.experiment_study import StudyRecords
     from playmolt_agora.report.printing.transcript import Format
-    from playmolt_agora.report.study import Study
+    from playmolt_agora.report.study import StudyData
 
 
 T = TypeVar("T")
@@ -64,12 +64,12 @@ def _of_files(source: Path, out: Path, say: Report) -> AnalysisResult:
     return AnalysisResult(out / REPORT, _measures(found))
 
 
-def _measures(study: "Study") -> tuple[dict[str, Any], ...]:
+def _measures(study: "StudyData") -> tuple[dict[str, Any], ...]:
     return tuple(each.line for each in study.own.measures) if study.own else ()
 
 
 async def _with_pool(
-    experiment: str, out: Path, data: Path | None, work: Callable[[Pool, "Gathered"], Awaitable[T]]
+    experiment: str, out: Path, data: Path | None, work: Callable[[Pool, "StudyRecords"], Awaitable[T]]
 ) -> T:
     with database(data) as url:
         pool = await open_pool(url)
@@ -81,7 +81,7 @@ async def _with_pool(
             await pool.close()
 
 
-async def _gathered(pool: Pool, experiment: str) -> "Gathered":
+async def _gathered(pool: Pool, experiment: str) -> "StudyRecords":
     # Numeric libraries that take seconds to import.
     from playmolt_agora.report import experiment_study  # noqa: PLC0415
 
@@ -94,7 +94,7 @@ async def _gathered(pool: Pool, experiment: str) -> "Gathered":
     return gathered
 
 
-async def _analysed(out: Path, say: Report, pool: Pool, gathered: "Gathered") -> AnalysisResult:
+async def _analysed(out: Path, say: Report, pool: Pool, gathered: "StudyRecords") -> AnalysisResult:
     from playmolt_agora.report import experiment_study  # noqa: PLC0415 -- as above
 
     say(f"{len(gathered.runs)} runs read; analyzing")
@@ -105,7 +105,7 @@ async def _analysed(out: Path, say: Report, pool: Pool, gathered: "Gathered") ->
     return AnalysisResult(out / REPORT, _measures(study))
 
 
-async def _exported(out: Path, say: Report, pool: Pool, gathered: "Gathered") -> Path:
+async def _exported(out: Path, say: Report, pool: Pool, gathered: "StudyRecords") -> Path:
     # As above.
     from playmolt_agora.bundle.seal import Unsealable  # noqa: PLC0415
     from playmolt_agora.report import experiment_study  # noqa: PLC0415

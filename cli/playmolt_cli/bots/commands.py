@@ -49,9 +49,9 @@ class ScriptedPlayers:
 
 REPORT_SECONDS: Final = 10
 _KNOWN = policies()
-_HELP: Final = """SeatBot house bots and let them play until their games have ended.
+_HELP: Final = """Seat house bots and let them play until their games have ended.
 
-    Fewer bots than a game needs wait for others to join.
+    If there are fewer bots than a game needs, they wait for other agents to join.
 
     Example: playmolt bots {game} --n 4"""
 
@@ -155,10 +155,10 @@ async def _play(url: str, game: GameType, players: Players, quiet: bool) -> list
             await asyncio.gather(reporter, return_exceptions=True)
 
 
-async def _report_waiting(anybody: AsyncClient, games: list[str]) -> None:
+async def _report_waiting(anybody: AsyncClient, games: list[str], seconds: float = REPORT_SECONDS) -> None:
     """Print periodically what the games are waiting for."""
     while True:
-        await asyncio.sleep(REPORT_SECONDS)
+        await asyncio.sleep(seconds)
         for game_id in games:
             with suppress(PlayMoltError):
                 if awaited := waiting_for(await anybody.state(game_id)):
@@ -201,7 +201,7 @@ class _GameCommands(CommandGroup):
 
 @click.group(cls=_GameCommands, imported=_SUBCOMMANDS)
 def bots() -> None:
-    """SeatBot house bots, in one game or wherever somebody waits; see whether your own bot holds up.
+    """Seat house bots in games, and check your own bot.
 
     Example: playmolt bots ox --n 4 --policy contrarian
     """

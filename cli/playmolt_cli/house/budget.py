@@ -26,9 +26,7 @@ def limits_of(text: str) -> Limits:
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, value = part.partition("=")
         if name not in _NAMES or name in found:
-            raise InvalidBudget(
-                f"PLAYMOLT_HOUSE_BUDGET: invalid part {part!r}. Use {_FORMAT}, each once."
-            )
+            raise InvalidBudget(f"PLAYMOLT_HOUSE_BUDGET: invalid part {part!r}. Use {_FORMAT}, each once.")
         try:
             found[name] = Decimal(value)
         except InvalidOperation:

@@ -15,14 +15,16 @@ _READ_BYTES = 256 * 1024
 class LogFile:
     """A file that a child appends to: at most TRUNCATE_BYTES, plus as much in a second file `.1`."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, rotate_bytes: int = ROTATE_BYTES, truncate_bytes: int = TRUNCATE_BYTES) -> None:
         self.path = path
+        self._rotate_bytes = rotate_bytes
+        self._truncate_bytes = truncate_bytes
         self._read_to = self._size()
         self._rest = b""
 
     def rotate(self) -> None:
-        """Start a new file if the current one is over ROTATE_BYTES; call it before the child starts."""
-        if self._size() > ROTATE_BYTES:
+        """Start a new file if the current one is over `rotate_bytes`; call it before the child starts."""
+        if self._size() > self._rotate_bytes:
             self.path.replace(self._older)
             self._read_to, self._rest = 0, b""
 
@@ -39,7 +41,7 @@ class LogFile:
             *lines, self._rest = (self._rest + chunk).split(b"\n")
             self._rest = self._rest[-_READ_BYTES:]
             yield from (summary for line in lines if (summary := _error_summary(line)))
-        if size > TRUNCATE_BYTES:
+        if size > self._truncate_bytes:
             # The child writes with O_APPEND, so it continues at the new end of the file.
             with suppress(OSError):  # on a full disk, truncate without a copy
                 shutil.copyfile(self.path, self._older)

@@ -21,7 +21,7 @@ def ready(url: str, seconds: float = 2.0) -> Readiness:
     if status == 200:
         return Readiness(True)
     if status == 0:
-        return Readiness(False, "does not answer")
+        return Readiness(False, "no response")
     return Readiness(False, _missing_parts(body) or f"HTTP status {status}")
 
 

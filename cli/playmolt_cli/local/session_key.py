@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 from playmolt.client import Client
-from playmolt.errors import PlayMoltError, Refused
+from playmolt.errors import PlayMoltError, Refused, Unavailable
 from playmolt.retries import Retry
 from playmolt_core.settings import Settings
 
@@ -90,6 +90,10 @@ def session_client(server: SessionServer, key: str | None, *, name: str = "") ->
             yield client
     except Refused as refusal:
         raise Failure(_refused(refusal, server, stored)) from refusal
+    except Unavailable as error:
+        raise Failure(
+            f"{server.url} is unavailable. Start it with `playmolt up`, or choose another gateway with --url. ({error})"
+        ) from error
     except PlayMoltError as error:
         raise Failure(f"{server.url}: {error}") from error
     except ValueError as error:  # a URL without http, or text that is not valid Unicode

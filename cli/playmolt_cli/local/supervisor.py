@@ -37,7 +37,7 @@ from playmolt_cli.terminal.failures import ExpectedError
 
 READY_SECONDS = 60.0
 TICK_SECONDS = 0.1
-LOOK_SECONDS = 1.0
+CHECK_SECONDS = 1.0
 STOP_SECONDS = 15.0
 """Longer than the gateway needs to finish requests in flight."""
 STEADY_SECONDS = 10.0
@@ -63,15 +63,25 @@ class NotReadyError(ExpectedError):
 class ManagedProcess:
     """A program and the process that runs it now."""
 
-    def __init__(self, program: Program, process: Process | None = None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        *,
+        check_seconds: float = CHECK_SECONDS,
+        stalled_seconds: float = STALLED_SECONDS,
+        steady_seconds: float = STEADY_SECONDS,
+    ) -> None:
         self.program = program
-        self.process = process
+        self.process: Process | None = None
+        self._check_seconds = check_seconds
+        self._stalled_seconds = stalled_seconds
+        self._steady_seconds = steady_seconds
         self.log = LogFile(program.log)
         self.deaths = 0
         self.started = time.monotonic()
         self.start_at = 0.0
-        self._looked = time.monotonic()
-        self._works = self._looked
+        self._checked = time.monotonic()
+        self._works = self._checked
 
     @property
     def pid(self) -> int | None:
@@ -89,21 +99,21 @@ class ManagedProcess:
             self.process.send_signal(signum)
 
     def stalls(self) -> bool:
-        """Whether the process has been stalled for STALLED_SECONDS; checked every LOOK_SECONDS."""
+        """Whether the process has been stalled for `stalled_seconds`; checked every `check_seconds`."""
         now = time.monotonic()
-        if self.program.stalled is None or now < self._looked + LOOK_SECONDS:
+        if self.program.stalled is None or now < self._checked + self._check_seconds:
             return False
-        self._looked = now
+        self._checked = now
         if self.pid is None or not self.program.stalled():
             self._works = now
-        return now > self._works + STALLED_SECONDS
+        return now > self._works + self._stalled_seconds
 
     def died(self) -> bool:
         """Whether the process has ended since the last call; if so, restart it at `start_at`."""
         if self.process is None or self.process.poll() is None:
             return False
         now = time.monotonic()
-        self.deaths = 1 if now - self.started > STEADY_SECONDS else self.deaths + 1
+        self.deaths = 1 if now - self.started > self._steady_seconds else self.deaths + 1
         self.start_at = now + (0 if self.deaths == 1 else min(BACKOFF_MOST, BACKOFF_FIRST * 2 ** (self.deaths - 2)))
         return True
 
@@ -214,7 +224,7 @@ class Supervisor:
         server.log = self._folder.log(f"{server.name}-1")
 
         def ready() -> Readiness:
-            return Readiness(server.answers(), "does not answer")
+            return Readiness(server.answers(), "no response")
 
         managed = ManagedProcess(
             Program(

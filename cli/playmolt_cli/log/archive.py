@@ -12,7 +12,7 @@ import msgspec
 from playmolt_core.db.pool import close, connect, open_pool
 from playmolt_core.log import archive as archiving
 from playmolt_core.log.archive import Archive, FinishedStream, NotArchived
-from playmolt_core.log.copies.buckets import SCHEME, Bucket, PlaceAway
+from playmolt_core.log.copies.buckets import SCHEME, Bucket, PlaceUnavailable
 from playmolt_core.log.postgres import log_of
 from playmolt_core.log.reading import places
 from playmolt_schemas.identifiers import GAME_TYPES
@@ -83,7 +83,7 @@ def _archived(
         with database(data) as url, _folder(place) as folder:
             bucket = archive_bucket(place) if place.startswith(SCHEME) else None
             return asyncio.run(_archive(url, folder, bucket, games, before, verbose=verbose))
-    except (NotArchived, PlaceAway) as error:
+    except (NotArchived, PlaceUnavailable) as error:
         raise click.ClickException(str(error)) from error
 
 

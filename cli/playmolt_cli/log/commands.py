@@ -278,7 +278,7 @@ async def _write_lines(
 def stats(data: Path | None, as_json: bool) -> None:
     """Count streams, events and bytes, by game and event type.
 
-    If NATS is reachable, also show how far its streams and the projections have got (`lag`).
+    If NATS is reachable, also show the progress of its streams and of the projections (`lag`).
 
     Example: playmolt log stats
     """

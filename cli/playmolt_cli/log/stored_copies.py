@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import click
-from playmolt_core.log.copies.buckets import SCHEME, Access, Bucket, PlaceAway
+from playmolt_core.log.copies.buckets import SCHEME, Access, Bucket, PlaceUnavailable
 
 from playmolt_cli.terminal.options import read_settings
 
@@ -19,7 +19,7 @@ _FOR_ONE_FILE: Final = timedelta(minutes=5)
 
 
 def archive_bucket(url: str) -> Bucket:
-    """The bucket of the archive's settings; raises PlaceAway."""
+    """The bucket of the archive's settings; raises PlaceUnavailable."""
     settings = read_settings()
     access = Access(
         settings.archive_endpoint, settings.archive_region, settings.archive_access_key, settings.archive_secret_key,
@@ -42,7 +42,7 @@ class CopyPath(click.Path):
         folder = TemporaryDirectory(prefix="playmolt-copy-")
         try:
             copy = asyncio.run(_fetch(str(value), Path(folder.name)))
-        except PlaceAway as error:
+        except PlaceUnavailable as error:
             folder.cleanup()
             self.fail(str(error), param, ctx)
         ctx.with_resource(folder)
@@ -79,5 +79,5 @@ async def _found(url: str) -> tuple[Sequence[str], Bucket]:
     bucket = archive_bucket(url)
     names = sorted(name for name in await bucket.names() if name.endswith(_ENDING))
     if not names:
-        raise PlaceAway(f"No archive at {url}.")
+        raise PlaceUnavailable(f"No archive at {url}.")
     return names, bucket

@@ -31,7 +31,7 @@ class MatchRun:
     def __init__(
         self, plan: Plan, deciders: Mapping[str, Decider[Any]], catalogue: Catalogue, out: Path | None
     ) -> None:
-        """Raises InUse and PlanMismatch for a folder that cannot be played in."""
+        """Raises InUse and PlanMismatch if `out` cannot be used."""
         said = plan.said
         self._plan = plan
         self._deciders = {game: deciders[game] for game in plan.types}

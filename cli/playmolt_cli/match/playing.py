@@ -25,7 +25,7 @@ class BotTimeout(BaseException):
 
 
 class Watchdog:
-    """Interrupts what runs in the main thread for longer than it may. EntrantFactory costs next to nothing."""
+    """Interrupts a call in the main thread that exceeds the time limit."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self.seconds = seconds

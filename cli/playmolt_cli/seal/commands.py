@@ -47,8 +47,10 @@ def add(data: Path | None) -> None:
     path = seal_keys_path(data)
     try:
         key = rotation.add(path, _now())
-    except (InvalidKeyFile, OSError) as error:
+    except InvalidKeyFile as error:
         raise Failure(str(error)) from error
+    except OSError as error:
+        raise Failure(f"Cannot write {path}: {error.strerror or error}. Set PLAYMOLT_SEAL_KEYS or --data.") from error
     click.echo(f"added key {key.id} to {path}; `playmolt seal rewrap` moves all sessions to it")
 
 

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 from playmolt.errors import Refused
 from playmolt_agora.plan import reading
-from playmolt_cli.agora import follow as agora_follow
 from playmolt_cli.agora.experiments_client import ExperimentsClient
 from playmolt_cli.agora.follow import INTERRUPTED, follow, stopped_by_ctrl_c
 from playmolt_cli.agora.plan import SelectedPlan, selected
@@ -105,10 +104,8 @@ def _problem(code: Code) -> httpx.Response:
 
 
 @pytest.fixture
-def platform(monkeypatch: pytest.MonkeyPatch) -> Platform:
-    played = Platform(_state())
-    monkeypatch.setattr(agora_follow, "_LOOK_SECONDS", 0.0)
-    return played
+def platform() -> Platform:
+    return Platform(_state())
 
 
 @pytest.fixture
@@ -124,7 +121,7 @@ def _calling(platform: Platform) -> ExperimentsClient:
 def test_an_experiment_is_followed_to_its_end(platform: Platform, capsys: pytest.CaptureFixture[str]) -> None:
     platform.states = [_state(), _state(), _state("finished", spent=Spent(turns=24, calls=24, tokens=9))]
     with _calling(platform) as client:
-        assert follow(client, ID, Console()).status == "finished"
+        assert follow(client, ID, Console(), poll=0).status == "finished"
     told = capsys.readouterr().out
     assert "running: runs 0/1, turns 3/24, 4 calls, 5 tokens, cost 0" in told
     assert "finished: runs 0/1, turns 24/24" in told
@@ -150,15 +147,15 @@ def test_a_terminal_shows_pcs_so_far_after_each_twentieth_of_the_turns(
     done = _state("finished", spent=Spent(turns=200), looks=(_seen(20),), **compared)
     platform.states = [*states, done]
     with _calling(platform) as client:
-        follow(client, ID, Console(force_terminal=True, width=120), blind=False)
+        follow(client, ID, Console(force_terminal=True, width=120), blind=False, poll=0)
     assert [path for path, _ in platform.posted] == [f"/{ID}/look"] * 2, "after turns 10 and 20"
     shown = capsys.readouterr().out
     assert "0.355 (0.036)" in shown
     assert "PCS after 20 turns, looks logged: 1" in shown
     platform.posted, platform.states = [], [*states, done]
     with _calling(platform) as client:
-        follow(client, ID, Console(force_terminal=True, width=120), blind=True)
-        follow(client, ID, Console(), blind=False)
+        follow(client, ID, Console(force_terminal=True, width=120), blind=True, poll=0)
+        follow(client, ID, Console(), blind=False, poll=0)
     assert platform.posted == [], "nobody sees a figure in a line"
 
 
@@ -169,7 +166,7 @@ def test_ctrl_c_stops_the_experiment_with_a_reason_that_the_command_knows(platfo
     platform.before = interrupt
     quiet = Console(quiet=True)
     with _calling(platform) as client, pytest.raises(KeyboardInterrupt), stopped_by_ctrl_c(client, ID, quiet):
-        follow(client, ID, quiet)
+        follow(client, ID, quiet, poll=0)
     assert platform.posted == [(f"/{ID}/stop", {"reason": INTERRUPTED})]
 
 
@@ -246,7 +243,7 @@ def test_what_models_did_otherwise_stands_in_the_table(platform: Platform, capsy
     state = _state("finished", deviations=(other,), prompt_cut={"fake": 3})
     platform.states = [state]
     with _calling(platform) as client:
-        follow(client, ID, Console(force_terminal=True, width=200))
+        follow(client, ID, Console(force_terminal=True, width=200), poll=0)
     told = " ".join(capsys.readouterr().out.split())
     assert "fake: mini-2 answered 12 times instead of mini" in told
     assert "fake: prompts cut by its server, 3 times" in told

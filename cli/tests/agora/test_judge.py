@@ -42,14 +42,9 @@ class Platform:
         return httpx.Response(200, content=msgspec.json.encode(Codings(judges=(line("done", "other"), now))))
 
 
-@pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agora_judge, "_LOOK_SECONDS", 0.0)
-
-
 def run_judge(platform: Platform) -> JudgeRow:
     with ExperimentsClient("http://127.0.0.1:1", "key", transport=httpx.MockTransport(platform)) as client:
-        return agora_judge.run_judge(client, ID, REQUEST, Console())
+        return agora_judge.run_judge(client, ID, REQUEST, Console(), poll=0)
 
 
 def test_a_judge_is_followed_until_it_stands_still() -> None:

@@ -148,7 +148,8 @@ def test_what_nobody_supplied_is_marked() -> None:
     )  # fmt: skip
     written, file = page()
     written.turn(turn)
-    written.narrate(session(), {"type": "turn_done", "phase": "JUDGE_R2", "output": output, "unverified": ["Article 750"]})
+    message = {"type": "turn_done", "phase": "JUDGE_R2", "output": output, "unverified": ["Article 750"]}
+    written.narrate(session(), message)
     said = [line.strip() for line in file.getvalue().splitlines() if line.strip().startswith("•")]
     cited = ["• Article 750 (unverified)", "• rule (unverified)", "• Article 750 (unverified)", "• rule"]
     found = "• Article 750 (unverified) may apply [Unknown]"

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from playmolt_cli.local import logfile
 from playmolt_cli.local.logfile import LogFile
 
 
@@ -44,11 +43,10 @@ def test_an_exception_is_told_by_its_last_line(tmp_path: Path) -> None:
     assert list(log.errors()) == ["failed ValueError: bad"]
 
 
-def test_a_grown_file_is_put_aside_before_a_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logfile, "ROTATE_BYTES", 10)
+def test_a_grown_file_is_put_aside_before_a_start(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     _append(path, "a long line of text")
-    log = LogFile(path)
+    log = LogFile(path, rotate_bytes=10)
     log.rotate()
     assert not path.exists()
     assert path.with_suffix(".log.1").read_text() == "a long line of text\n"
@@ -56,10 +54,9 @@ def test_a_grown_file_is_put_aside_before_a_start(tmp_path: Path, monkeypatch: p
     assert list(log.errors()) == ["new"]
 
 
-def test_a_running_child_cannot_fill_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logfile, "TRUNCATE_BYTES", 200)
+def test_a_running_child_cannot_fill_the_disk(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
-    log = LogFile(path)
+    log = LogFile(path, truncate_bytes=200)
     with path.open("ab") as child:
         for _ in range(100):
             child.write(b"x" * 99 + b"\n")
@@ -73,10 +70,9 @@ def test_on_a_full_disk_the_old_lines_go_for_good(tmp_path: Path, monkeypatch: p
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(logfile, "TRUNCATE_BYTES", 10)
     monkeypatch.setattr("shutil.copyfile", full)
     path = tmp_path / "x.log"
-    log = LogFile(path)
+    log = LogFile(path, truncate_bytes=10)
     _append(path, _line("error", "disk_full"))
     assert list(log.errors()) == ["disk_full"]
     assert path.stat().st_size == 0

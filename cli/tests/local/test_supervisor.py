@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playmolt_cli.local import supervisor
 from playmolt_cli.local.embedded import child
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.local.probe import Readiness
@@ -45,11 +44,11 @@ def test_the_first_death_is_mended_at_once_and_later_ones_after_growing_pauses(s
             assert short_lived.start_at <= time.monotonic()
 
 
-def test_a_program_that_ran_steadily_is_forgiven(short_lived: ManagedProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_ran_steadily_is_forgiven(short_lived: ManagedProcess) -> None:
+    short_lived = ManagedProcess(short_lived.program, steady_seconds=0)
     short_lived.start()
     _wait_for_death(short_lived)
     short_lived.deaths = 7
-    monkeypatch.setattr(supervisor, "STEADY_SECONDS", 0)
     assert short_lived.died()
     assert short_lived.start_at <= time.monotonic()
 
@@ -102,11 +101,7 @@ def test_a_full_disk_ends_no_platform(
 
 
 @pytest.mark.parametrize("stalled", [True, False])
-def test_a_program_that_lives_and_does_not_work_is_started_again(
-    stalled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(supervisor, "LOOK_SECONDS", 0)
-    monkeypatch.setattr(supervisor, "STALLED_SECONDS", 0)
+def test_a_program_that_lives_and_does_not_work_is_started_again(stalled: bool, tmp_path: Path) -> None:
     log = tmp_path / "logs" / "living.log"
     # Postgres takes the signal whatever it inherits; a shell lets what it runs beside itself ignore it.
     takes = "import signal, time; signal.signal(signal.SIGQUIT, signal.SIG_DFL); time.sleep(60)"
@@ -119,7 +114,9 @@ def test_a_program_that_lives_and_does_not_work_is_started_again(
         return process
 
     managed = ManagedProcess(
-        Program("living", 0, start, lambda: Readiness(True), log, stalled=lambda: stalled and len(pids) == 1)
+        Program("living", 0, start, lambda: Readiness(True), log, stalled=lambda: stalled and len(pids) == 1),
+        check_seconds=0,
+        stalled_seconds=0,
     )
     managed.start()
     platform = Supervisor(Folder(tmp_path), Settings(), Counts(), lambda *_: None)

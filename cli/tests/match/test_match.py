@@ -146,6 +146,6 @@ def test_every_fault_of_the_words_is_told_at_once(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("import nothing_of_that_name\n")
     answer = CliRunner().invoke(cli, ["match", "house:nobody", "mine", f"{tmp_path}/broken.py", "none.py"])
     assert answer.exit_code == 2
-    faults = ("no policy 'nobody'", "mine.py: no such file", "broken.py:1: ModuleNotFoundError", "none.py: no such file")
+    faults = "no policy 'nobody'", "mine.py: no such file", "broken.py:1: ModuleNotFoundError", "none.py: no such file"
     for told in faults:
         assert told in answer.output
