@@ -172,7 +172,7 @@ def test_a_changed_event_is_found(copies: Callable[[str], str]) -> None:
     asyncio.run(_tamper(url))
     result = _run("log", "verify", DATABASE_URL=url)
     assert result.exit_code == 1
-    assert f"BREAK  {ENDED} event 2: the hash does not fit" in result.stdout
+    assert f"BREAK  {ENDED} event 2: the hash does not match" in result.stdout
 
 
 @pytest.fixture(scope="module")
@@ -222,7 +222,7 @@ def test_an_archive_and_an_export_are_checked_as_files(archived: tuple[str, Path
     harmed.write_bytes(gzip.compress(edited))
     found = _run("log", "verify", harmed)
     assert found.exit_code == 1
-    assert f"BREAK  {ENDED} event 2: the hash does not fit" in found.stdout
+    assert f"BREAK  {ENDED} event 2: the hash does not match" in found.stdout
     harmed.write_bytes(file.read_bytes()[:-9])
     cut = _run("log", "verify", harmed)
     assert (cut.exit_code, cut.stdout.count("BREAK")) == (1, 1)

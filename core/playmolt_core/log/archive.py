@@ -1,4 +1,4 @@
-"""Taking old games out of the log: into a file that is read back and checked, then out of the database."""
+"""Archives old games: writes them to a file, reads it back and checks it, then deletes them from the database."""
 
 import asyncio
 import gzip
@@ -27,9 +27,9 @@ from playmolt_core.log.port import Archived
 from playmolt_core.log.postgres import PostgresLog
 
 TYPES: Final = tuple(game.type for game in games().values() if game.archived)
-"""What can be archived: streams that nothing reads once they are over."""
+"""The types that can be archived: nothing reads their streams once they are over."""
 SESSION: Final = {"statement_timeout": "10min", "lock_timeout": "10s"}
-"""Deleting the records of one file may take longer than a service's statements."""
+"""To delete the records of one file may take longer than a service's statements may."""
 _SQL = queries("archive")
 _EVENTS_A_FILE = 100_000
 _PAGE = 1_000
@@ -37,7 +37,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class NotArchived(RuntimeError):
-    """What was written is not what the log holds, or the log changed meanwhile: nothing was deleted."""
+    """The file differs from the log, or the log changed meanwhile: nothing was deleted."""
 
 
 class FinishedStream(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ class FinishedStream(msgspec.Struct, frozen=True):
 
 
 class Archive(msgspec.Struct, frozen=True):
-    """A file that was written, and how many of its records were deleted; the others are results, which stay."""
+    """A written file and the number of its records that were deleted; the others are results, which stay."""
 
     file: str
     sha256: str
@@ -57,7 +57,7 @@ class Archive(msgspec.Struct, frozen=True):
 
 
 async def permitted(connection: Connection) -> bool:
-    """Whether this login may archive. Raises LogUnavailable, also before the migrations that it takes."""
+    """Whether this login may archive. Raises LogUnavailable, also if the database is not migrated."""
     with unavailable():
         return bool(await connection.fetchval(_SQL["permitted"]))
 
@@ -65,8 +65,7 @@ async def permitted(connection: Connection) -> bool:
 async def finished(
     connection: Connection, game: str, *, idle_since: datetime, newest: Places
 ) -> AsyncIterator[Sequence[FinishedStream]]:
-    """The streams that ended before a time and with all their positions up to `newest` of their shard, oldest first, in
-    pages.
+    """The streams that ended before a time and at positions up to `newest` of their shard, oldest first, in pages.
 
     Raises LogUnavailable.
     """
@@ -82,7 +81,7 @@ async def finished(
 
 
 def batches(streams: Iterable[FinishedStream], events: int = _EVENTS_A_FILE) -> Iterator[list[FinishedStream]]:
-    """Cut streams into what one file is to hold."""
+    """Group streams by file."""
     batch: list[FinishedStream] = []
     size = 0
     for ended in streams:
@@ -104,9 +103,8 @@ async def archive(
 ) -> Archive:
     """Write streams to a new file of the folder, read it back, and only then delete them from the log.
 
-    With a bucket the file goes there, too, and has to come back from it the same. The file's name follows from what it
-    holds, so that a repeat after a crash makes the same file again. Raises NotArchived, LogUnavailable and OSError;
-    whatever is raised, nothing is lost.
+    With a bucket the file is also stored there, read back and compared. The file's name depends on its content, so that
+    a repeat after a crash makes the same file again. Raises NotArchived, LogUnavailable and OSError, without any loss.
     """
     path, sha256, events = await written(log, streams, folder)
     if bucket:
@@ -116,7 +114,7 @@ async def archive(
             names = _encode(streams).decode()
             deleted = await connection.fetchval(_SQL["prune"], names, path.name, bytes.fromhex(sha256))
         except asyncpg.ObjectNotInPrerequisiteStateError as error:
-            raise NotArchived(f"{error}; {path} is no archive, delete it") from error
+            raise NotArchived(f"{error}; nothing was archived: delete {path}") from error
     return Archive(path.name, sha256, len(streams), events, deleted)
 
 
@@ -129,11 +127,11 @@ async def drop_parts(connection: Connection) -> list[str]:
 async def _keep(bucket: Bucket, name: str, body: bytes) -> None:
     await bucket.put(name, body)
     if await bucket.get(name) != body:
-        raise NotArchived(f"{bucket.url}/{name} does not come back as it was written: nothing was deleted")
+        raise NotArchived(f"{bucket.url}/{name} differs when read back: nothing was deleted")
 
 
 async def written(log: PostgresLog, streams: Sequence[FinishedStream], folder: Path) -> tuple[Path, str, int]:
-    """Write streams one after another to a file, safe on disk and read back; give it, its SHA-256 and its records.
+    """Write streams to a file, flush it to disk and read it back; return it, its SHA-256 and its number of records.
 
     Raises NotArchived, LogUnavailable and OSError, and then leaves no file.
     """
@@ -145,7 +143,7 @@ async def written(log: PostgresLog, streams: Sequence[FinishedStream], folder: P
 
 @contextmanager
 def _unfinished(folder: Path) -> Iterator[Path]:
-    """A new file, another archiver's is another one; it is gone afterwards, unless it has been renamed."""
+    """A new temporary file of this archiver; it is deleted afterwards unless it was renamed."""
     descriptor, name = mkstemp(prefix=".archive-", suffix=".unfinished", dir=folder)
     os.close(descriptor)
     try:
@@ -168,7 +166,7 @@ def _finish(file: Path, streams: Sequence[FinishedStream], first: int) -> tuple[
 async def _write(log: PostgresLog, streams: Sequence[FinishedStream], path: Path) -> tuple[int, int]:
     first, events = 0, 0
     with path.open("wb") as raw:
-        # No name and no time: the same records make the same bytes.
+        # No name and no time: the same records give the same bytes.
         with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as file:
             for ended in streams:
                 records = await _records(log, ended.stream)
@@ -184,7 +182,7 @@ async def _records(log: PostgresLog, stream: str) -> Sequence[Record]:
     try:
         stored = await log.load(stream)
     except Archived as error:
-        raise NotArchived(f"{stream} was archived meanwhile: somebody else does the same") from error
+        raise NotArchived(f"{stream} was archived meanwhile by another process") from error
     if stored is None or not stored.records:
         raise NotArchived(f"{stream} holds no records: run `playmolt log verify`")
     return stored.records
@@ -199,7 +197,7 @@ def _sync(folder: Path) -> None:
 
 
 def check(path: Path, streams: Sequence[FinishedStream]) -> None:
-    """Read a file back: does it hold these streams and no more, each whole? Raises NotArchived."""
+    """Check that a file holds exactly these streams, each complete. Raises NotArchived."""
     try:
         found = [_end(stream, records) for stream, records in groupby(records_in(path), lambda record: record.stream)]
     except NoRecords as error:

@@ -1,7 +1,7 @@
-"""Units as the arguments of `log.append`: one call for a batch, whatever its size.
+"""Units as the arguments of `log.append`: one call for a batch of any size.
 
-One array a column, written as text: asyncpg takes ten times as long to write the same array, element by element. What
-the view `log.event` makes again of the other columns is left out.
+One array a column, written as text: asyncpg takes ten times as long to write the same array, element by element. Values
+that the view `log.event` derives from other columns are left out.
 """
 
 import re
@@ -19,23 +19,23 @@ _STREAM = re.compile(r"[a-z][a-z0-9]{0,15}-[a-z0-9-]{1,64}")
 
 
 def check(units: Sequence[Unit]) -> None:
-    """Raise RecordTooLarge for a record that is over the limit, ValueError for a unit that makes no sense.
+    """Raise RecordTooLarge for a record above the limit, ValueError for an invalid unit.
 
-    The limit holds for data and metadata together, and for each message that goes out with the record: all of them
-    have to fit into a NATS message.
+    The limit applies to data and metadata together, and to each message sent with the record: each must fit into a NATS
+    message.
     """
     for unit in units:
         streams: set[str] = set()
         for part in unit.streams:
             streams.add(part.stream)
             if part.expected == 0 and not _STREAM.fullmatch(part.stream):
-                raise ValueError(f"{part.stream!r} is no stream name: it is <type>-<id> in lower case")
+                raise ValueError(f"{part.stream!r} is not a stream name: use <type>-<id> in lower case")
             for record in part.records:
                 size = max(len(record.data) + len(record.metadata), len(record.public or b""), len(record.lobby or b""))
                 if size > RECORD_BYTES:
                     raise RecordTooLarge(
                         f"{part.stream} version {record.version} ({record.type}) has {size} bytes; "
-                        f"a record holds {RECORD_BYTES}: store less in it"
+                        f"the limit is {RECORD_BYTES}: store less in it"
                     )
         for outcome in unit.outcomes:
             if outcome.stream not in streams:
@@ -59,7 +59,7 @@ _json = msgspec.json.Encoder().encode
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _NAME = re.compile(r"[a-z_]+")
 _MOST_MEMBERS = 31
-"""Of `data`, of which a public message is told as some by a mask."""
+"""The most members of `data` for which a mask says which ones the public message has."""
 _USUAL = re.compile(
     rb'\{"actor":"(?:agent-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))?","causation":"([0-9a-f]{32})",'
     rb'"command_id":"\2","correlation":"\2",(?:"request":"([0-9a-f]{32})",)?(?:"state_hash":("[0-9a-f]{64}"),)?'
@@ -72,7 +72,7 @@ _LOBBY = re.compile(
 
 
 class _NoSummary(msgspec.Struct, frozen=True):
-    """What a stream without a summary shows."""
+    """The summary of a stream without one."""
 
     phase: None = None
     round: None = None
@@ -85,7 +85,7 @@ _NO_SUMMARY = _NoSummary()
 
 
 def rounds(units: Sequence[Unit]) -> list[list[int]]:
-    """Cut units, by their numbers, into batches in which no stream comes twice; each rests on those before it."""
+    """Group units, by their numbers, into batches without a repeated stream; each depends on the earlier ones."""
     free: dict[str, int] = {}  # stream → the first batch that holds nothing of it
     batches: list[list[int]] = []
     for number, unit in enumerate(units):
@@ -101,7 +101,7 @@ def rounds(units: Sequence[Unit]) -> list[list[int]]:
 
 
 def extends(unit: Unit) -> bool:
-    """Whether the records of a unit follow each other, and no stream comes twice."""
+    """Whether the records of a unit follow each other, and no stream occurs twice."""
     met: set[str] = set()
     for part in unit.streams:
         if part.stream in met or not follows(part):
@@ -111,8 +111,7 @@ def extends(unit: Unit) -> bool:
 
 
 def arguments(units: Sequence[Unit]) -> tuple[str, ...]:
-    """The arguments of `log.append` for units that have no stream in common. What is not UTF-8 raises
-    UnicodeDecodeError."""
+    """The arguments of `log.append` for units without a common stream. Raises UnicodeDecodeError for invalid UTF-8."""
     numbers = [number for number, unit in enumerate(units) for _ in unit.streams]
     appends = [part for unit in units for part in unit.streams]
     outcomes = [outcome for unit in units for outcome in unit.outcomes if not outcome.follows]
@@ -157,7 +156,7 @@ def _records(appends: Sequence[StreamAppend]) -> Iterator[str]:
 
 
 class _Origin(NamedTuple):
-    """What a record came of, in columns; `metadata` is null, or the hash of a state, where the columns say the rest."""
+    """The metadata of a record in columns; `metadata` is null or a state hash if the columns hold the rest."""
 
     metadata: bytes
     command: str | None
@@ -175,7 +174,7 @@ def _origin(record: NewRecord) -> _Origin:
 
 
 def _public(stream: str, record: NewRecord) -> str | None:
-    """What is stored of a public message: what stands between its type and its tail, "=" for all members of `data`,
+    """The stored form of a public message: the text between its type and its tail, "=" for all members of `data`,
     "#MASK" for some."""
     message = record.public
     if message is None:
@@ -198,7 +197,7 @@ def _public(stream: str, record: NewRecord) -> str | None:
 
 
 def _lobby(stream: str, record: NewRecord) -> str | None:
-    """What is stored of a lobby message: what does not follow from its record and stream, where it is a usual one."""
+    """The stored form of a lobby message: for a usual one, only what its record and stream do not imply."""
     if record.lobby is None:
         return None
     message = record.lobby.decode()
@@ -219,18 +218,18 @@ def _outcomes(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 
 def _array(values: Sequence[object]) -> str:
-    """Names, numbers, booleans, times and None as Postgres reads an array of them: as JSON writes them."""
+    """Names, numbers, booleans, times and None as a Postgres array: written as in JSON."""
     written = _json(values)
     if b"\\" in written:
-        raise ValueError("a name holds what has to be escaped")
+        raise ValueError("a name needs escaping")
     return "{" + written[1:-1].decode() + "}"
 
 
 def _bytes(values: Sequence[str]) -> str:
-    """Hex as Postgres reads an array of bytea."""
+    """Hex values as a Postgres array of bytea."""
     return '{"\\\\x' + '","\\\\x'.join(values) + '"}' if values else "{}"
 
 
 def _documents(values: Sequence[bytes]) -> str:
-    """JSON as a JSON array that holds every document byte for byte."""
+    """A JSON array with every document byte for byte."""
     return "[" + b",".join(values).decode() + "]"

@@ -1,4 +1,4 @@
-"""The hash chain of a stream, and the place of an event in it."""
+"""The hash chain of a stream: makes and checks its records."""
 
 import os
 from datetime import datetime
@@ -31,8 +31,8 @@ def chain_record(
 ) -> NewRecord:
     """Make the record of an event that follows `prev_hash` as number `version`; `data` is canonical JSON.
 
-    `written` is `at` as rfc3339 writes it, where the caller has that already; `command` as in `NewRecord`.
-    A fresh salt makes the hash say nothing about the event to whoever does not know it already.
+    `written` is `at` in RFC 3339, if the caller has it already; `command` as in `NewRecord`.
+    A fresh salt keeps the hash from confirming guesses about the event.
     """
     salt = os.urandom(SALT_BYTES).hex()
     described = canonical_json(metadata)
@@ -64,7 +64,7 @@ def chain_record(
 
 
 def recomputed(record: Record) -> str:
-    """The hash that a record as it is given must have; "" where it shows other data than is stored beside it."""
+    """The hash that this record must have; "" if its open data differs from its sealed data."""
     if not shows_what_is_stored(record):
         return ""
     return record_hash(
@@ -81,7 +81,7 @@ def recomputed(record: Record) -> str:
 
 
 def shows_what_is_stored(record: Record) -> bool:
-    """Whether the data of an opened record is what its key opens; nobody can tell of one without a key."""
+    """Whether the data of an opened record matches its sealed data; True without a key, as that cannot be checked."""
     if not isinstance(record, OpenedRecord) or record.sealed is msgspec.UNSET or record.seal_key is msgspec.UNSET:
         return True
     place = record_place(record.stream, record.version, record.type, record.schema_version)

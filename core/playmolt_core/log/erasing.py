@@ -1,4 +1,4 @@
-"""Erasing sessions: the key of one is destroyed and a record says so, in one transaction (docs/retention.md)."""
+"""Erasure of sessions: destroys the key and appends a record of it, in one transaction (docs/retention.md)."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -20,18 +20,18 @@ from playmolt_core.log.port import NewRecord
 
 _SQL = queries("erasing")
 _TRIES: Final = 50
-"""Erasures follow one another: of many at once each waits for those before it."""
+"""Erasures form one stream: concurrent ones have to retry after each other."""
 _PAGE: Final = 1_000
 
 
 class ErasureConflict(RuntimeError):
-    """Others were faster every time: the session or the stream of erasures never stood still. Nothing was changed."""
+    """The session or the stream of erasures changed at every attempt. Nothing was changed."""
 
 
 class StoredSession(msgspec.Struct, frozen=True):
-    """Whose a session is, where its records end, and whether it was erased; `owner` is "" where nobody knows any more.
+    """The owner of a session, the end of its records, and its erasure.
 
-    `linked`: of an erased one, the session that was begun from it.
+    `linked`: for an erased session, the session that was started from it.
     """
 
     stream: str
@@ -46,19 +46,19 @@ class StoredSession(msgspec.Struct, frozen=True):
 
 
 class SessionEraser:
-    """Every method raises LogUnavailable, and NotPermitted for a login that does not reach the vault."""
+    """Every method raises LogUnavailable, and NotPermitted for a login without access to the vault."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def session(self, stream: str) -> StoredSession | None:
-        """A session, erased or not; None where there is none."""
+        """A session, erased or not; None if it does not exist."""
         async with self._pool.transaction() as connection:
             await _enter(connection, self._pool.role)
             return await _session(connection, stream)
 
     async def erase(self, stream: str, by: ErasedBy, linked: str | None = None) -> StoredSession | None:
-        """Erase a session, once: said again, it gives what was. None where there is none. Raises ErasureConflict."""
+        """Erase a session. A repeat returns the first erasure. None if it does not exist. Raises ErasureConflict."""
         for _ in range(_TRIES):
             async with self._pool.transaction() as connection:
                 await _enter(connection, self._pool.role)
@@ -74,29 +74,29 @@ class SessionEraser:
                 )  # fmt: skip
             if done:
                 return msgspec.structs.replace(found, erased_at=record.at, erased_by=by, linked=linked)
-        raise ErasureConflict(f"{stream} or the stream of erasures changes too fast; nothing was changed")
+        raise ErasureConflict(f"{stream} or the stream of erasures changes too fast; nothing was changed: retry")
 
     async def idle(self, kind: str, since: datetime) -> Sequence[str]:
-        """Sessions of a kind in which nothing happened since a time, some of them: ask again when those are gone."""
+        """Some sessions of a kind without activity since a time. Call again after erasing them."""
         async with self._pool.transaction() as connection:
             await _enter(connection, self._pool.role)
             return [stream for (stream,) in await connection.fetch(_SQL["idle"], kind, since, _PAGE)]
 
     async def old_archives(self, before: datetime) -> Sequence[str]:
-        """Names of archives in none of whose games anything happened since a time; some may be gone already."""
+        """Names of archives whose games all had no activity since a time; some may be deleted already."""
         async with self._pool.transaction() as connection:
             await _enter(connection, self._pool.role)
             return [name for (name,) in await connection.fetch(_SQL["old_archives"], before)]
 
     async def forget_texts(self, before: datetime) -> int:
-        """Delete prompts and replies of experiments that nobody has used since a time; gives how many."""
+        """Delete prompts and replies of experiments that were not used since a time; return their number."""
         total = 0
         while True:
             async with self._pool.transaction() as connection:
                 await _enter(connection, self._pool.role)
-                gone = int(await connection.fetchval(_SQL["forget_texts"], before, _PAGE))
-            total += gone
-            if not gone:
+                deleted = int(await connection.fetchval(_SQL["forget_texts"], before, _PAGE))
+            total += deleted
+            if not deleted:
                 return total
 
 
@@ -152,16 +152,16 @@ def _written(record: NewRecord) -> str:
 
 
 class Erasure(msgspec.Struct, frozen=True, array_like=True):
-    """An erasure as anchors copy it."""
+    """An erasure as copied into anchors."""
 
     stream: str
     by: ErasedBy
 
 
 class ErasedHeads(msgspec.Struct, frozen=True):
-    """What a log is verified against: where the records of erased sessions end, and the sessions without a key.
+    """The expected ends of erased sessions, and the sessions without a key, for verification.
 
-    `emptied` None: this login does not reach the vault, so that nobody knows of keys.
+    `emptied` None: this login has no access to the vault, so keys are unknown.
     """
 
     ends: Mapping[str, tuple[int, str]]
@@ -172,14 +172,14 @@ _read = msgspec.json.Decoder(SessionErased).decode
 
 
 async def erasures_between(pool: Pool, after: Places, to: Places) -> list[Erasure]:
-    """The erasures recorded after one place of the log and up to another."""
+    """The erasures recorded after one place of the log, up to another."""
     shard = shard_of(STREAM, len(to))
     rows = await pool.fetch(_SQL["records"], after[shard], to[shard])
     return [Erasure(event.stream, event.by) for event in (_read(data) for data, _ in rows)]
 
 
 async def erased_heads(pool: Pool, to: Places) -> ErasedHeads:
-    """What the records of erasures up to a place say, and what the vault does, if this login may look."""
+    """The erasures recorded up to a place, and the state of their keys if this login has access to the vault."""
     rows = await pool.fetch(_SQL["records"], 0, to[shard_of(STREAM, len(to))])
     ends = {event.stream: (event.version, event.hash) for event in (_read(data) for data, _ in rows)}
     try:

@@ -1,4 +1,4 @@
-"""Folding a stream as the log gives it: all events of a stream are read in one pass."""
+"""Folds a stream: all its events are decoded in one pass."""
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -17,13 +17,13 @@ S = TypeVar("S")
 _data = attrgetter("data")
 _read_tagged = msgspec.json.Decoder(list[tuple[str, msgspec.Raw]]).decode
 _read_times = msgspec.json.Decoder(list[datetime], strict=False).decode
-"""Not strict: they come as seconds."""
+"""Not strict: the times are in seconds."""
 
 
 def fold(
     decider: Decider[S], stream: str, stored: StoredFacts, *, until: int | None = None, start: S | None = None
 ) -> S:
-    """Fold a stream to the end or to a version; it was read from its first event on, or from behind a state `start`."""
+    """Fold a stream to its end or to a version, from its first event or from a state `start`."""
     state, evolve = decider.initial(stream) if start is None else start, decider.evolve
     for event, at in islice(facts_of(decider, stored), until):
         state = evolve(state, event, at)
@@ -31,7 +31,7 @@ def fold(
 
 
 def facts_of(decider: Decider[Any], stored: StoredFacts) -> Iterator[tuple[Event, datetime]]:
-    """Read events and when they were decided; LookupError as `read_event`."""
+    """Events with their decision times. Raises LookupError as `read_event` does."""
     try:
         tagged = _reader(tuple(decider.events.items()))(stored.events)
     except msgspec.ValidationError:
@@ -44,7 +44,7 @@ def facts_of(decider: Decider[Any], stored: StoredFacts) -> Iterator[tuple[Event
 
 @cache
 def _reader(events: tuple[tuple[tuple[str, int], type[Event]], ...]) -> Callable[[str], list[Any]]:
-    """What reads all events of a stream in one pass: one at a time would take twice as long."""
+    """A decoder for all events of a stream in one pass; one at a time would take twice as long."""
     tagged = [
         msgspec.defstruct(
             f"Tagged{event.__name__}",

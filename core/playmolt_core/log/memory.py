@@ -81,9 +81,9 @@ class MemoryLog:
         self._outcomes: dict[tuple[str, str], Outcome] = {}
         self._decided: dict[tuple[str, str], Decided] = {}
         self._logs: list[list[_Stored]] = [[] for _ in range(shards)]
-        self._gone: list[set[int]] = [set() for _ in range(shards)]
+        self._archived_positions: list[set[int]] = [set() for _ in range(shards)]
         self._faults: defaultdict[str, Counter[Fault]] = defaultdict(Counter)
-        self._told: dict[str, Counter[Fault]] = {}
+        self._reported: dict[str, Counter[Fault]] = {}
         self._snapshots: dict[str, StoredSnapshot] = {}
 
     @property
@@ -91,10 +91,10 @@ class MemoryLog:
         return len(self._logs)
 
     def archive(self, stream: str) -> None:
-        """Take a stream out, as `log.prune` does."""
+        """Archive a stream, as `log.prune` does."""
         known = self._streams[stream]
         known.archived, known.hash, known.summary, known.due = True, ZERO_HASH, None, None
-        self._gone[shard_of(stream, self.shards)] |= {
+        self._archived_positions[shard_of(stream, self.shards)] |= {
             entry.record.position for entry in known.records if entry.record.type != GAME_END
         }
         self._outcomes = {key: outcome for key, outcome in self._outcomes.items() if outcome.stream != stream}
@@ -124,7 +124,7 @@ class MemoryLog:
 
     def _may_be_over(self, part: StreamAppend) -> bool:
         over = part.summary is not None and part.summary.over and part.records
-        return not over or self._told.get(part.stream, Counter()) == self._faults.get(part.stream, Counter())
+        return not over or self._reported.get(part.stream, Counter()) == self._faults.get(part.stream, Counter())
 
     def _follows(self, part: StreamAppend, heads: dict[str, tuple[int, str]]) -> bool:
         head = heads.get(part.stream) or self._head(part.stream)
@@ -180,7 +180,7 @@ class MemoryLog:
 
     async def counted_faults(self, stream: str) -> Sequence[Fault]:
         counts = self._faults.get(stream, Counter())
-        self._told[stream] = counts.copy()
+        self._reported[stream] = counts.copy()
         return [replace(fault, count=count) for fault, count in counts.items()]
 
     def new_key(self, _: str, /) -> StreamKey | None:
@@ -249,7 +249,7 @@ class MemoryLog:
         return islice(self._left(self._logs[shard][after:], shard), limit)
 
     def _left(self, entries: Iterable[_Stored], shard: int) -> Iterator[_Stored]:
-        return (entry for entry in entries if entry.record.position not in self._gone[shard])
+        return (entry for entry in entries if entry.record.position not in self._archived_positions[shard])
 
     async def outgoing(self, after: int, limit: int, shard: int = 0) -> Sequence[OutgoingRecord]:
         return [_outgoing(entry, self._invite_of(entry)) for entry in self._forward(after, limit, shard)]
@@ -277,7 +277,7 @@ class MemoryLog:
         return len(self._logs[shard])
 
     async def archived_to(self, shard: int = 0) -> int:
-        return max(self._gone[shard], default=0)
+        return max(self._archived_positions[shard], default=0)
 
     async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:
         ready = [(stream.due, stream.name) for stream in self._of(game) if stream.due is not None and stream.due <= now]

@@ -1,4 +1,4 @@
-"""The event log as a tool reads it that may open what is sealed: what it cannot open stands as it is stored."""
+"""The event log for tools that may open sealed records; records that cannot be opened stay sealed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -16,7 +16,7 @@ from playmolt_core.vault.vault import Vault
 
 
 class OpenedLog(PostgresLog):
-    """`forward`, `forward_part` and `load` give an OpenedRecord where login and key file open it."""
+    """`forward`, `forward_part` and `load` return an OpenedRecord if login and key file can open it."""
 
     def __init__(self, pool: Pool, vault: Vault, shards: int = 1) -> None:
         super().__init__(pool, shards)
@@ -59,12 +59,12 @@ class OpenedLog(PostgresLog):
 
 
 def is_sealed(record: Record) -> bool:
-    """Whether nothing can be read of a record's data."""
+    """Whether a record's data cannot be read."""
     return is_sealed_type(record.stream) and sealed_text(bytes(record.data)) is not None
 
 
 def _opened(record: Record, key: StreamKey | None) -> Record:
-    """What its own key does not open is left as it is: whoever folds it says so."""
+    """Open a record. One that its key does not open stays sealed; the fold then reports it."""
     if key is None:
         return record
     try:

@@ -1,4 +1,4 @@
-"""The event log as the rest of the house sees it. Postgres implements it; an in-memory twin serves unit tests.
+"""The port of the event log. Postgres implements it; unit tests use an in-memory twin.
 
 Both pass the same contract suite (core/tests/log/log_contract.py).
 """
@@ -18,17 +18,17 @@ GAME_END: Final = "game_end"
 
 
 ARCHIVED: Final = -1
-"""What `versions` gives for a stream whose records were taken out of the log."""
+"""The result of `versions` for an archived stream."""
 
 
 ERASED: Final = -2
-"""What `versions` gives for a session that was erased."""
+"""The result of `versions` for an erased session."""
 
 
 class NewRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """A record in its chain, still without its position, and what goes out for it.
+    """A record in its chain, without a position yet, and its outgoing messages.
 
-    `public` is the message for spectators (None: the record has no public form), `lobby` the lobby message it causes.
+    `public` is the message for spectators (None: the record has no public form), `lobby` its lobby message.
     """
 
     version: int
@@ -44,13 +44,13 @@ class NewRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     lobby: bytes | None = None
     closes: bool = False
     command: str = ""
-    """The command whose answer follows from this record and its others; "" for none."""
+    """The command that is answered from this record and its other ones; "" for none."""
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """The remembered answer to a command: what a repeat of it gets. `body` is the JSON of the 2xx answer.
+    """The stored answer to a command, for its repetition. `body` is the JSON of the 2xx answer.
 
-    One that `follows` from the records that carry the command is not kept: `Decided` is found in its place.
+    An answer that `follows` from the records of the command is not stored: `Decided` is found in its place.
     """
 
     stream: str
@@ -61,7 +61,7 @@ class Outcome(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Decided(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What records say of a command whose answer follows from them: `version` of the last, hash of the first."""
+    """A command whose answer follows from its records: `version` of the last, hash of the first."""
 
     version: int
     receipt: str
@@ -69,18 +69,17 @@ class Decided(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class NewKey(msgspec.Struct, frozen=True, gc=False):
-    """The key that a new stream's records are sealed under, and whose stream it is."""
+    """The key that seals a new stream, and the owner of the stream."""
 
     key: StreamKey
     owner: str
 
 
 class StreamAppend(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What one unit adds to one stream. `records` may be empty: then only the version is checked.
+    """The records that one unit adds to one stream. Without `records` only the version is checked.
 
-    `summary` is the game at a glance afterwards (None for a stream that is no game); `due` is when the host has to look
-    at the stream again by itself (its earliest effect), None for never. Where it `moves` both are written; else
-    they are as they were.
+    `summary` is the game's summary afterwards (None for other streams); `due` is when its earliest effect is due (None:
+    never). Both are written only if the append `moves` the row of the stream.
     """
 
     stream: str
@@ -91,19 +90,19 @@ class StreamAppend(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     due: datetime | None = None
     moves: bool = True
     key: NewKey | None = None
-    """Kept together with the first record; where there is one already, the unit is in conflict."""
+    """Stored together with the first record; if the stream has a key already, the unit is in conflict."""
 
 
 class Unit(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What commits or fails together: one or more commands on one or more streams."""
+    """Commands on one or more streams that commit or fail together."""
 
     streams: Sequence[StreamAppend]
     outcomes: Sequence[Outcome] = ()
 
 
 AppendStatus = Literal["appended", "conflict"]
-"""`conflict`: a stream was not at the expected version and hash, a command id is already there, or a game would be over
-with faults that nobody was told of; nothing of the unit is stored. Read the stream again and decide again."""
+"""`conflict`: a stream was not at the expected version and hash, a command id exists already, or a game would end with
+unreported faults. Nothing of the unit is stored. Read the stream and decide again."""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,31 +117,31 @@ class StoredStream(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream for folding, unread: `fold.facts_of` reads it."""
+    """A stream for folding, not decoded yet: see `folding.facts_of`."""
 
     head: Head
     events: str
     """JSON: `["TYPE:SCHEMA_VERSION",DATA]` for each event, in order."""
     times: str
-    """JSON: for each event, when it was decided, in seconds since 1970."""
+    """JSON: the decision time of each event, in seconds since 1970."""
     command_ids: Sequence[str]
-    """Of the commands whose outcome is remembered, or follows from their records."""
+    """The commands with a stored outcome, or one that follows from their records."""
     key: StreamKey | None = None
-    """Of a stream whose records are sealed; `events` stand open."""
+    """The key of a sealed stream; `events` are opened."""
 
 
 class StoredSnapshot(msgspec.Struct, frozen=True, gc=False):
-    """A state as of a version, kept so that a stream that never ends is not folded from its first event."""
+    """A state at a version, so that an endless stream is not folded from its first event."""
 
     version: int
     hash: str
-    """Of the record of that version."""
+    """The hash of the record of that version."""
     state: bytes
     """JSON."""
 
 
 class OutgoingRecord(msgspec.Struct, frozen=True, gc=False):
-    """What goes out for a record: what the relay reads. `record` is the JSON of the whole `Record`, in its order."""
+    """A record with its outgoing messages, for the relay. `record` is the JSON of the `Record`, in field order."""
 
     position: int
     stream: str
@@ -152,11 +151,11 @@ class OutgoingRecord(msgspec.Struct, frozen=True, gc=False):
     lobby: bytes | None
     closes: bool
     invite: str = ""
-    """The hash of the invite of a private game, as long as the game runs."""
+    """The invite hash of a private game while it runs."""
 
 
 class Part(NamedTuple):
-    """One of several parts of all streams. Which streams are in it is the log's own affair; each is in one."""
+    """One of several parts of all streams. The log assigns each stream to one part."""
 
     number: int
     parts: int
@@ -169,11 +168,11 @@ class LogEntry(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     record: Record
     closes: bool
     private: bool = False
-    """Of what `results` gives: whether the game was private."""
+    """Whether the game was private; set by `results` only."""
 
 
 class LastRecord(msgspec.Struct, frozen=True, gc=False):
-    """What the newest record of a stream says of its end."""
+    """The newest record of a stream, without its data."""
 
     stream: str
     type: str
@@ -190,11 +189,11 @@ class ListedGame(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordTooLarge(ValueError):
-    """A record over 512 KiB; nothing of the batch is stored."""
+    """A record exceeds 512 KiB; nothing of the batch is stored."""
 
 
 class Archived(LookupError):
-    """The stream's records were taken out of the log and are in a file that its register names."""
+    """The stream's records were moved from the log to the file named in its register."""
 
     def __init__(self, stream: str) -> None:
         super().__init__(f"{stream} was archived: its records are no longer in the log")
@@ -202,73 +201,73 @@ class Archived(LookupError):
 
 
 class EventLog(Protocol):
-    """Append and read. Every method raises LogUnavailable when the database is away.
+    """Append and read. Every method may raise LogUnavailable.
 
-    Records are read as they are stored. An engine's log of sessions (`sealed_log`) opens what `load`, `facts` and
-    `outcome` give; its streams that were erased raise Erased.
+    Records are read as stored. The log of an engine with sessions (`sealed_log`) opens the results of `load`, `facts`
+    and `outcome`; erased streams raise Erased.
 
-    Of an archived stream nothing is left but its `game_end`, and nothing can be appended to it.
+    An archived stream keeps only its `game_end`, and nothing can be appended to it.
 
-    Positions are those of one shard: what reads by position names it, and reads the first where it does not.
+    A position belongs to a shard, which methods that read by position take as an argument (default: the first).
     """
 
     @property
     def shards(self) -> int:
-        """How many shards the log has; a stream lies in that of `shards.shard_of`."""
+        """The number of shards of the log; `shards.shard_of` gives the shard of a stream."""
         ...
 
     async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
-        """Store the units in one transaction, each whole or not at all, and give a status each.
+        """Store the units in one transaction, each completely or not at all, and return their statuses.
 
-        Positions are gapless and in commit order in each shard. Durable when it returns. RecordTooLarge
-        refuses the whole batch.
+        Positions are gapless and in commit order in each shard. Durable on return. RecordTooLarge refuses the whole
+        batch.
         """
         ...
 
     def new_key(self, stream: str, /) -> StreamKey | None:
-        """A key to seal a new stream's records with; None where they stay open."""
+        """A key to seal a new stream's records; None if they are not sealed."""
         ...
 
     def key_of(self, stream: str, /) -> StreamKey | None:
-        """The key of a stream that `forward` or `load` read last and opened; None where it is as it is stored."""
+        """The key of a stream that the last `forward` or `load` opened; None if it was not opened."""
         ...
 
     async def load(self, stream: str, after: int = 0) -> StoredStream | None:
-        """Read a stream's records with version > after, as of one moment; None when the stream is unknown.
+        """Read a stream's records with version > after, in one snapshot; None if the stream does not exist.
 
         Raises Archived, and Erased for a session that was erased.
         """
         ...
 
     async def facts(self, stream: str, after: int = 0, *, commands: bool = False) -> StoredFacts | None:
-        """Read what a fold needs of a stream, several times as fast as `load`, and, if asked, all its command ids.
+        """Read the events of a stream for a fold, several times as fast as `load`; optionally all its command ids.
 
         Raises Archived, and Erased for a session that was erased.
         """
         ...
 
     async def snapshot(self, stream: str) -> StoredSnapshot | None:
-        """The newest snapshot of a stream, if its record is still what it was made from."""
+        """The newest snapshot of a stream, if the record that it was made from is unchanged."""
         ...
 
     async def keep_snapshot(self, stream: str, snapshot: StoredSnapshot) -> None:
-        """Keep a snapshot in place of an older one."""
+        """Store a snapshot in place of an older one."""
         ...
 
     async def outcome(self, stream: str, command_id: str) -> Outcome | Decided | None:
-        """What a command came to; None when nothing is remembered of it."""
+        """The outcome of a command; None if it is unknown."""
         ...
 
     async def note_fault(self, stream: str, fault: Fault) -> bool:
-        """Count what a refusal counts as, once more, until the game is over; False when it is: nothing is counted."""
+        """Count a fault in a running game; False if the game is over, and then nothing is counted."""
         ...
 
     async def counted_faults(self, stream: str) -> Sequence[Fault]:
-        """What was counted in a game that is not over. It is not over before all of that was told here."""
+        """The faults counted in a running game. It cannot end before this has returned all of them."""
         ...
 
     async def versions(self, streams: Iterable[str]) -> dict[str, int]:
-        """The committed version of each stream that exists, ARCHIVED for an archived one, ERASED for an erased one."""
+        """The committed version of each existing stream; ARCHIVED or ERASED for such ones."""
         ...
 
     async def public(self, stream: str, after: int, limit: int) -> Sequence[bytes]:
@@ -276,27 +275,27 @@ class EventLog(Protocol):
         ...
 
     async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
-        """Read a shard forward from a position; never misses a late commit."""
+        """Read a shard forward after a position; never misses a late commit."""
         ...
 
     async def forward_part(self, after: int, limit: int, shard: int, part: Part) -> Sequence[LogEntry]:
-        """As `forward`, the records of one part of the streams alone."""
+        """As `forward`, for the records of one part of the streams."""
         ...
 
     async def forward_positions(self, after: int, limit: int, shard: int = 0) -> Sequence[int]:
-        """The positions of the records that `forward` would give."""
+        """The positions of the records that `forward` would return."""
         ...
 
     async def outgoing(self, after: int, limit: int, shard: int = 0) -> Sequence[OutgoingRecord]:
-        """Read what `forward` reads, as it goes out: to make it for services from a `Record` costs three times more."""
+        """As `forward`, in the form for services: to make that from a `Record` costs three times as much."""
         ...
 
     async def results(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
-        """Read the records of type `game_end` forward from a position; never misses a late commit."""
+        """Read the records of type `game_end` forward after a position; never misses a late commit."""
         ...
 
     async def last_records(self, after: str, limit: int, shard: int = 0) -> Sequence[LastRecord]:
-        """Of the streams of a shard behind a name, in their order; archived ones are left out."""
+        """The last records of the streams of a shard after a name, in order of names, without archived streams."""
         ...
 
     async def position(self, shard: int = 0) -> int:
@@ -304,7 +303,7 @@ class EventLog(Protocol):
         ...
 
     async def archived_to(self, shard: int = 0) -> int:
-        """The newest position whose record was taken out, 0 when none was: behind it there is no hole."""
+        """The newest archived position, 0 if there is none: after it there are no gaps."""
         ...
 
     async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]: ...
@@ -323,12 +322,11 @@ class EventLog(Protocol):
         hidden: bool = False,
         invite: str | None = None,
     ) -> Sequence[ListedGame]:
-        """List games newest first (created_at, then id), older than `before`; archived ones are left out.
+        """List games newest first (created_at, then id), older than `before`, without archived ones.
 
-        `opened_by` keeps those whose first record has this actor; it goes with none of the others. `running` keeps
-        those that are not over; `idle_since` those of them that nothing happened in since then. `agent` keeps those in
-        which that agent sits or sat to the end; it goes with `phase` alone. `invite` gives the private game of this
-        hash of an invite, and goes with none of the others. Private games are listed once they are over; where `hidden`
-        ones are asked for, before that, too.
+        `opened_by`: games that this actor opened; excludes the other filters. `running`: unfinished games;
+        `idle_since`: those of them without activity since then. `agent`: games in which the agent has a seat or had it
+        to the end; combines with `phase` only. `invite`: the private game with this invite hash; excludes the other
+        filters. Private games are listed once they are over, with `hidden` also before.
         """
         ...

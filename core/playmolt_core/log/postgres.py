@@ -43,14 +43,14 @@ _LATEST = (datetime.max.replace(tzinfo=UTC), "")
 
 
 class PostgresLog:
-    """Implements `port.EventLog`. Appends go one after another over one connection, and so does what goes out over
-    another; all else is read over the shared ones."""
+    """Implements `port.EventLog`. Appends use one connection, one after another; so do reads by position, on a second
+    one. All other reads use the shared connections."""
 
     def __init__(self, pool: Pool, shards: int = 1) -> None:
         self._pool = pool
         self._shards = shards
         self.register = Register(pool)
-        """Of what was taken out."""
+        """The register of archived streams."""
         self._writer = pool.reserve()
         self._appending = asyncio.Lock()
         self._reader = pool.reserve(_SQL["settle_reader"])
@@ -70,7 +70,7 @@ class PostgresLog:
                 if spoilt:
                     sound = [each for each in batch if spoilt.isdisjoint(part.stream for part in units[each].streams)]
                 refused |= {*batch} - await self._store(units, sound)
-                # What was decided on top of a unit that is not stored must not be stored either.
+                # A unit that depends on one that is not stored must not be stored either.
                 spoilt |= {part.stream for number in batch if number in refused for part in units[number].streams}
         return ["conflict" if number in refused else "appended" for number in range(len(units))]
 
@@ -78,14 +78,14 @@ class PostgresLog:
         return shard_of(stream, self._shards)
 
     async def _store(self, units: Sequence[Unit], numbers: Sequence[int]) -> set[int]:
-        """Store those of some units, which have no stream in common, that are not in conflict; gives their numbers."""
+        """Store units without a common stream, except those in conflict; return the numbers of the stored ones."""
         waiting = [number for number in numbers if extends(units[number])]
         while stored := [number for number in waiting if units[number].streams]:
             try:
                 found = await self._call([units[number] for number in stored])
             except UniqueViolation as error:
                 if error.constraint_name != _OUTCOME_KEY:
-                    raise  # an event where the stream says there is none: whoever looks must see it
+                    raise  # an event beyond the end of the stream: it must be seen
                 if len(stored) == 1:
                     return {*waiting} - {*stored}
                 return {*waiting} - {*stored} | {each for one in stored for each in await self._store(units, [one])}
@@ -95,7 +95,7 @@ class PostgresLog:
         return {*waiting}
 
     async def _call(self, units: Sequence[Unit]) -> Sequence[int]:
-        """Store units that have no stream in common, all of them or none; gives the places of those in conflict."""
+        """Store units without a common stream, all or none; return the places of those in conflict."""
         async with self._writer.use() as writer:
             found: Sequence[int] = await writer.fetchval(APPEND, *arguments(units))
         return found
@@ -119,7 +119,7 @@ class PostgresLog:
                 raise Archived(stream)
             if version is None:
                 return None
-            # Records never change, so what is read up to that version is as of that moment.
+            # Records never change, so a read up to that version is a snapshot.
             records = (_SQL["records"], stream, after, version, shard)
             rows = await connection.fetch(*records) if version > after else ()
         head = Head(version=version, hash=last.hex(), at=at)
@@ -152,7 +152,7 @@ class PostgresLog:
         if kept := await self._pool.row(_SQL["outcome"], stream, command_id, shard):
             return Outcome(stream=stream, command_id=command_id, fingerprint=kept[0], body=kept[1])
         if is_lobby(stream):
-            return None  # its answers never follow from its records, of which there are as many as there were joins
+            return None  # its answers are always stored, and it has a record for every join
         row = await self._pool.row(_SQL["decided"], stream, command_id, shard)
         return Decided(version=row[0], receipt=row[1].hex(), fingerprint=row[2] or "") if row else None
 
@@ -201,7 +201,7 @@ class PostgresLog:
             try:
                 return await reader.fetch(_SQL[query], min(after, _MOST_POSITIONS), limit, shard, *part)
             except BaseException:
-                reader.terminate()  # nobody knows what still comes on it
+                reader.terminate()  # unread answers may still arrive on it
                 raise
 
     async def position(self, shard: int = 0) -> int:
@@ -244,18 +244,18 @@ class PostgresLog:
 
 
 async def log_places(pool: Pool) -> Places:
-    """Where each shard of the log ends. Raises LogUnavailable."""
+    """The end of each shard of the log. Raises LogUnavailable."""
     return tuple([position for (position,) in await pool.fetch(_SQL["positions"])])
 
 
 async def shards_of(pool: Pool, wanted: int | None = None) -> int:
-    """How many shards the log has. Raises OtherShards where another number is `wanted`, and LogUnavailable."""
+    """The number of shards of the log. Raises OtherShards if `wanted` is another number, and LogUnavailable."""
     async with pool.connection() as connection:
         return await counted_shards(connection, wanted)
 
 
 async def log_of(pool: Pool) -> PostgresLog:
-    """The log of a database, in as many shards as it has. Raises LogUnavailable."""
+    """The log of a database, with its number of shards. Raises LogUnavailable."""
     return PostgresLog(pool, await shards_of(pool))
 
 
@@ -307,11 +307,11 @@ def _game(
 
 
 Gap = tuple[int, int]
-"""First and last of the positions that are not there."""
+"""The first and last of a range of missing positions."""
 
 
 class ArchivedStream(msgspec.Struct, frozen=True):
-    """An archived stream: where it ended, and the file that holds its records."""
+    """The end of an archived stream, and the file with its records."""
 
     version: int
     hash: str
@@ -319,14 +319,14 @@ class ArchivedStream(msgspec.Struct, frozen=True):
 
 
 class ArchiveTotals(msgspec.Struct, frozen=True):
-    """How many streams were archived, with how many records."""
+    """The number of archived streams and of their records."""
 
     streams: int
     events: int
 
 
 class Register:
-    """Every method raises LogUnavailable when the database is away."""
+    """The register of archived streams. Every method may raise LogUnavailable."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -336,7 +336,7 @@ class Register:
         return {stream: ArchivedStream(version, end.hex(), file) for stream, version, end, file in rows}
 
     async def unaccounted(self, gaps: Sequence[Gap], shard: int = 0) -> Sequence[Gap]:
-        """What is left of a shard's gaps without the positions of archived records."""
+        """The gaps of a shard without the positions of archived records."""
         if not gaps:
             return ()
         ranges = ",".join(f"[{first},{last}]" for first, last in gaps)

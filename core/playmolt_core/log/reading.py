@@ -1,4 +1,4 @@
-"""Reading the whole log forward, a bounded chunk at a time."""
+"""Reads the whole log forward in bounded chunks."""
 
 import asyncio
 from collections import deque
@@ -15,14 +15,14 @@ CHUNK = 2_000
 
 
 async def places(log: EventLog) -> Places:
-    """Where each shard ends."""
+    """The end of each shard."""
     return tuple([await log.position(shard) for shard in range(log.shards)])
 
 
 async def chunks(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequence[LogEntry]]:
-    """Everything that was committed when the reading of its shard began, shard after shard; never an empty chunk.
+    """Everything committed when the read of its shard began, shard after shard, in non-empty chunks.
 
-    Streams come whole and in their order, for each lies in one shard.
+    Each stream comes complete and in order, since it belongs to one shard.
     """
     for shard in range(log.shards):
         async for chunk in chunks_of(log, shard, size=size):
@@ -32,8 +32,8 @@ async def chunks(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequence[Log
 async def chunks_of(
     log: EventLog, shard: int, after: int = 0, size: int = CHUNK, part: Part = WHOLE
 ) -> AsyncIterator[Sequence[LogEntry]]:
-    """As `chunks`, of one shard, after a position, one part of its streams. While a chunk is worked on, the next is
-    read."""
+    """As `chunks`, for one shard, after a position, one part of its streams. The next chunk is read while one is
+    processed."""
     last = await log.position(shard)
 
     def read(limit: int) -> Coroutine[Any, Any, Sequence[LogEntry]]:
@@ -48,15 +48,15 @@ async def chunks_of(
         while reading and (chunk := await reading):
             after = chunk[-1].record.position
             reading = begun()
-            await asyncio.sleep(0)  # it is asked for before who works on the chunk keeps the loop to itself
+            await asyncio.sleep(0)  # send the next read before the chunk is processed
             yield chunk
     finally:
-        if reading:  # broken off: let it come to its end, for its connection is used again
+        if reading:  # cancelled: let the read finish, since its connection is reused
             await asyncio.gather(reading, return_exceptions=True)
 
 
 async def last_records(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequence[LastRecord]]:
-    """Of every stream that is not archived, shard after shard."""
+    """The last record of every stream that is not archived, shard after shard."""
     for shard in range(log.shards):
         after = ""
         while ends := await log.last_records(after, size, shard):
@@ -74,8 +74,7 @@ async def results_to(log: EventLog, ends: Places) -> AsyncIterator[Sequence[LogE
 
 
 async def in_order(log: EventLog, size: int = CHUNK) -> AsyncIterator[Sequence[LogEntry]]:
-    """As `chunks`, in one order over all shards (api.md, Shards): next comes the record of the shard whose next record
-    has the smallest `at`, of equal ones the smaller shard."""
+    """As `chunks`, in one order over all shards (api.md, Shards): by `at`, then by shard."""
     if log.shards == 1:
         async for one in chunks_of(log, 0, size=size):
             yield one
@@ -113,13 +112,13 @@ async def page(log: EventLog, after: Places, limit: int) -> Sequence[Record]:
 
 
 def in_turn(shards: Sequence[Sequence[Record]]) -> Sequence[Record]:
-    """Records of each shard, in one order."""
+    """Merge the records of all shards into one order."""
     rows = [[(record.at, shard, record) for record in records] for shard, records in enumerate(shards)]
     return [record for _, _, record in merge(*rows, key=lambda row: row[:2])]
 
 
 def places_behind(after: Places, records: Iterable[Record]) -> Places:
-    """The place behind records that were read after one, each shard's in its order."""
+    """The place after these records, which were read after a place, in order within each shard."""
     behind = list(after)
     for record in records:
         behind[shard_of(record.stream, len(after))] = record.position

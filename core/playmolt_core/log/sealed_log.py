@@ -1,4 +1,4 @@
-"""The event log as an engine of sessions has it: what is stored sealed is opened when it is read."""
+"""The event log of engines with sealed sessions: records are opened when they are read."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -39,7 +39,7 @@ class SealedLog(PostgresLog):
         return ()
 
     async def _call_with_keys(self, units: Sequence[Unit], new: Sequence[tuple[int, NewKey]]) -> None:
-        """One transaction: a session has a key as soon as it has a record, and no sooner."""
+        """In one transaction: a session has a key exactly when it has a record."""
         made = [self.vault.row(one.key, one.owner) for _, one in new]
         async with self._writer.use() as writer, writer.transaction():
             await rows.enter(writer, self._role)
@@ -55,7 +55,7 @@ class SealedLog(PostgresLog):
 
     @contextmanager
     def _forgetting(self, stream: str) -> Iterator[None]:
-        """What is erased leaves memory, too."""
+        """Drop the key of an erased session from memory."""
         try:
             yield
         except Erased:

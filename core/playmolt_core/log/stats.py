@@ -1,4 +1,4 @@
-"""How much the log holds, and of what."""
+"""Statistics of the log."""
 
 from collections import defaultdict
 
@@ -18,9 +18,9 @@ class Amount(msgspec.Struct):
 
 
 class Stats(msgspec.Struct, frozen=True):
-    """Streams and events in all, streams by game type, and amounts by game type and event type.
+    """Total streams and events, streams by game type, and amounts by game type and event type.
 
-    archived: what was taken out of the log; what is left of it counts among the events.
+    archived: streams moved to archives; their remaining results count among the events.
     """
 
     streams: int
@@ -30,11 +30,11 @@ class Stats(msgspec.Struct, frozen=True):
     by_game: dict[str, dict[str, Amount]]
     archived: ArchiveTotals = ArchiveTotals(0, 0)
     erased: int = 0
-    """So many of the sessions can be read no more."""
+    """The number of erased sessions."""
 
 
 async def stats(log: EventLog, register: Register | None = None) -> Stats:
-    """Count everything committed until now; raises LogUnavailable."""
+    """Count everything committed so far. Raises LogUnavailable."""
     streams: defaultdict[str, int] = defaultdict(int)
     amounts: defaultdict[str, defaultdict[str, Amount]] = defaultdict(lambda: defaultdict(Amount))
     async for entries in chunks(log):

@@ -1,4 +1,4 @@
-"""Whether the log is whole (positions, versions, hash chains) and folds to the states it was played with."""
+"""Verifies the log: positions, versions and hash chains are complete, and it folds to the states that were played."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -25,14 +25,13 @@ from playmolt_core.vault.stream_key import StreamKey, hash_of_state
 from playmolt_core.vault.vault import Erased
 
 _POSITIONS: Final = 50_000
-"""How many are read at a time."""
+"""Positions read at a time."""
 Verdict = Literal["EXACT", "UNVERIFIED", "DIVERGED", "ERASED"]
 _metadata_of = msgspec.json.Decoder(Metadata).decode
 
 
 class Break(msgspec.Struct, frozen=True):
-    """Where a stream stops being what was played; `stream` is "" for a fault of the log as a whole, which names the
-    shard where there are several."""
+    """The first wrong event of a stream. `stream` is "" for a fault of the whole log, with its shard if there are more."""
 
     stream: str
     version: int
@@ -41,7 +40,7 @@ class Break(msgspec.Struct, frozen=True):
 
 
 class VerifiedShard(msgspec.Struct, frozen=True):
-    """Where a shard ends, and how many of its records were checked."""
+    """The end of a shard, and the number of its verified records."""
 
     shard: int
     head: int
@@ -51,10 +50,10 @@ class VerifiedShard(msgspec.Struct, frozen=True):
 class Verification(msgspec.Struct, frozen=True):
     """Counts of streams by verdict, and every stream's first break.
 
-    exact: every state hash of the stream agrees, and it has one. unverified: it has none, or no rules are known for its
-    type. diverged: it has a break. erased: sessions that nobody can read any more, their chains whole and their ends
-    those that the records of their erasures name. archived: those whose records were taken out, none of `streams`.
-    lost: records that anchors know of, from before the log was set back as one of them says.
+    exact: the stream has state hashes, and all agree. unverified: it has none, or no rules are known for its type.
+    diverged: it has a break. erased: sessions that cannot be read any more, with complete chains and ends as in the
+    records of their erasures. archived: streams whose records were archived, not counted in `streams`. lost: records
+    that anchors know, from before the log was set back according to an anchor.
     """
 
     streams: int
@@ -67,11 +66,11 @@ class Verification(msgspec.Struct, frozen=True):
     lost: int = 0
     erased: int = 0
     shards: list[VerifiedShard] | msgspec.UnsetType = msgspec.UNSET
-    """Of a log that has several."""
+    """Only for a log with several shards."""
 
 
 class VerifiedStream(msgspec.Struct, frozen=True):
-    """Where the records of a stream end that was followed, and what was found of it."""
+    """The end of a verified stream, and its verdict."""
 
     stream: str
     version: int
@@ -79,7 +78,7 @@ class VerifiedStream(msgspec.Struct, frozen=True):
 
 
 class _Progress:
-    """A stream that is being followed. Once broken it is followed no more."""
+    """A stream that is being verified, up to its first break."""
 
     __slots__ = ("agreed", "broken", "hash", "state", "version")
 
@@ -97,10 +96,10 @@ class _Progress:
 
 
 class Verifier:
-    """Takes the records of each stream in their order. It holds the states of running streams only.
+    """Takes the records of each stream in order. It holds only the states of unfinished streams.
 
-    `hashes_required`: a record without the state hash that it must carry is a break. `key_of`: of a sealed stream whose
-    records come opened. Of one that stays sealed the chain alone is checked.
+    `hashes_required`: a record without a required state hash is a break. `key_of`: the key of a sealed stream whose
+    records are opened. Of a stream that stays sealed, only the chain is checked.
     """
 
     def __init__(
@@ -121,13 +120,13 @@ class Verifier:
         self._ended: list[VerifiedStream] = []
         self._erased: Mapping[str, tuple[int, str]] = {}
         self.gone: Mapping[str, ArchivedStream] = {}
-        """The archived ones among the streams that the next records may begin."""
+        """The archived ones among the streams of the next records."""
 
     def follows(self, stream: str) -> bool:
         return stream in self._running
 
     def expect_erased(self, ends: Mapping[str, tuple[int, str]]) -> None:
-        """Where the records of erased sessions have to end, by the records of their erasures."""
+        """Set the expected ends of erased sessions, from the records of their erasures."""
         self._erased = ends
 
     def take(self, record: Record, *, closes: bool) -> None:
@@ -159,19 +158,19 @@ class Verifier:
             return VerifiedStream(stream, progress.version, progress.verdict())
         if not progress.broken and (progress.version, progress.hash) != self._erased[stream]:
             progress.broken = True
-            told = f"it was erased at event {self._erased[stream][0]}, and does not end there as that record says"
-            self._breaks.append(Break(stream, progress.version, told))
+            problem = f"it was erased at event {self._erased[stream][0]}, but does not end there"
+            self._breaks.append(Break(stream, progress.version, problem))
         return VerifiedStream(stream, progress.version, "DIVERGED" if progress.broken else "ERASED")
 
     def ended(self, *, rest: bool = False) -> Sequence[VerifiedStream]:
-        """The streams that ended since this was asked last; with `rest` those that have not ended, too."""
+        """The streams that ended since the last call; with `rest` also the unfinished ones."""
         for stream in list(self._running) if rest else ():
             self._end(stream)
         ended, self._ended = self._ended, []
         return ended
 
     def spoil(self, end: VerifiedStream, problem: str) -> None:
-        """Note that a stream should have ended otherwise; of one that is broken already nothing more is said."""
+        """Note a wrong end of a stream, unless the stream is broken already."""
         if end.verdict != "DIVERGED":
             self._verdicts[end.verdict] -= 1
             self._verdicts["DIVERGED"] += 1
@@ -184,13 +183,13 @@ class Verifier:
             self._breaks.append(Break(record.stream, record.version, problem))
 
     def compare_keys(self, erased: ErasedHeads) -> None:
-        """Compare the records of erasures with the keys that are gone, where the vault may be looked into."""
+        """Compare the records of erasures with the missing keys, if the login has access to the vault."""
         for stream, gone in (erased.emptied or {}).items():
             if gone and stream not in erased.ends:
-                self._breaks.append(Break(stream, 0, "its key is gone, and no record says that it was erased"))
+                self._breaks.append(Break(stream, 0, "its key is missing, but no record says that it was erased"))
         for stream, (version, _) in erased.ends.items():
             if erased.emptied is not None and not erased.emptied.get(stream, False):
-                self._breaks.append(Break(stream, version, "a record says that it was erased, and its key is there"))
+                self._breaks.append(Break(stream, version, "a record says that it was erased, but its key exists"))
 
     def fault(self, problem: str, shard: int | msgspec.UnsetType = msgspec.UNSET) -> None:
         self._breaks.append(Break("", 0, problem, shard))
@@ -209,9 +208,9 @@ class Verifier:
         if record.version != progress.version + 1:
             return f"version {record.version} follows {progress.version}"
         if record.prev_hash != progress.hash:
-            return "prev_hash is not the hash of the record before"
+            return "prev_hash is not the hash of the previous record"
         if recomputed(record) != record.hash:
-            return "the hash does not fit the record: it was changed after it was stored"
+            return "the hash does not match the record: it was changed after it was stored"
         progress.version, progress.hash = record.version, record.hash
         return ""
 
@@ -223,17 +222,17 @@ class Verifier:
             event, at = read_event(decider, record.type, record.schema_version, record.data), time_of(record)
             progress.state = decider.evolve(progress.state, event, at)
             expected = _metadata_of(record.metadata).state_hash
-        except Exception as error:  # whatever the rules raise on a stored event is what is looked for
+        except Exception as error:  # any error of the rules on a stored event is a break
             return f"the rules cannot fold it: {type(error).__name__}: {error}"
         if not expected:
             due = self._hashes_required and carries_state_hash(decider.game, record.version, closes=event.closes)
-            return "it must carry the hash of the state, and has none" if due else ""
+            return "the state hash is missing" if due else ""
         key = self._key_of(record.stream)
         if key is None and isinstance(record, OpenedRecord) and record.sealed:
-            return ""  # the record's own key opens it, and nothing else
+            return ""  # the record's own key opens it, and no state hash can be checked
         progress.agreed = True
         same = hash_of_state(progress.state, key) == expected
-        return "" if same else "the state differs from the one it was played with"
+        return "" if same else "the state differs from the one that was played"
 
     def finish(self, archived: int = 0) -> Verification:
         self.ended(rest=True)
@@ -251,24 +250,24 @@ class Verifier:
 
 
 def _archived_problem(record: Record, gone: ArchivedStream) -> str:
-    """What is left of an archived stream is its result, which is the record that the stream ended with."""
+    """The problem of a remaining record of an archived stream: only its last one, the result, may remain."""
     if record.type != GAME_END:
-        return f"the register says that it was archived into {gone.file}, and it is still here"
+        return f"the register says that it was archived into {gone.file}, but it still exists"
     if (record.version, record.hash) != (gone.version, gone.hash):
-        return f"it is not what its archived stream ended with: event {gone.version}, hash {gone.hash}"
+        return f"it differs from the end of its archived stream: event {gone.version}, hash {gone.hash}"
     if recomputed(record) != record.hash:
-        return "the hash does not fit the record: it was changed after it was stored"
+        return "the hash does not match the record: it was changed after it was stored"
     return ""
 
 
 def closes(deciders: Mapping[str, Decider[Any]], record: Record) -> bool:
-    """Whether a stream ends with this record, by the rules at hand."""
+    """Whether a stream ends with this record, by these rules."""
     event = _event(deciders, record)
     return event is not None and event.closes
 
 
 def rests(deciders: Mapping[str, Decider[Any]], record: Record | LastRecord) -> bool:
-    """Whether a stream is over as long as this record is its last, by the rules at hand."""
+    """Whether a stream is over if this record is its last, by these rules."""
     event = _event(deciders, record)
     return event is not None and (event.closes or event.rests)
 
@@ -288,11 +287,11 @@ async def verify(
     progress: Callable[[int], None] | None = None,
     streams: Awaitable[Verification] | None = None,
 ) -> Verification:
-    """Verify everything committed until now; `deciders` maps a stream's prefix to its rules.
+    """Verify everything committed so far; `deciders` maps a stream's prefix to its rules.
 
-    `erased`: what is known of erased sessions. Without a register of archived streams nothing may be missing.
-    `progress` is told after each chunk how many positions it has come through. `streams`: what the streams come to,
-    where others than `verify_streams` see to that. Raises LogUnavailable.
+    `erased`: the known erasures. Without a register of archived streams, a missing record is a break. `progress`
+    receives the number of processed positions after each chunk. `streams`: the result for the streams, if not from
+    `verify_streams`. Raises LogUnavailable.
     """
     ends = erased.ends if erased else {}
     if streams is None:
@@ -307,7 +306,7 @@ async def verify(
 
 
 def together(found: Iterable[Verification]) -> Verification:
-    """What several verifications come to that have no stream in common."""
+    """The sum of several verifications without a common stream."""
     total = Verification(streams=0, events=0, exact=0, unverified=0, diverged=0, breaks=[])
     for each in found:
         total = replace(
@@ -334,7 +333,7 @@ async def verify_streams(
     chunk: int = CHUNK,
     progress: Callable[[int], None] | None = None,
 ) -> Verification:
-    """Verify one part of the streams, from their first records to where they end. Raises LogUnavailable."""
+    """Verify one part of the streams, from first to last record. Raises LogUnavailable."""
     verifier, before = Verifier(deciders, key_of=log.key_of), 0
     verifier.expect_erased(erased)
     for shard in range(log.shards):
@@ -345,8 +344,10 @@ async def verify_streams(
                 verifier.gone = await register.of(begun)
             for entry in entries:
                 if (home := shard_of(entry.record.stream, log.shards)) != shard:
-                    told = f"position {entry.record.position} is of {entry.record.stream}, which lies in shard {home}"
-                    verifier.fault(told, _named(log, shard))
+                    problem = (
+                        f"position {entry.record.position} is of {entry.record.stream}, which belongs to shard {home}"
+                    )
+                    verifier.fault(problem, _named(log, shard))
                 verifier.take(entry.record, closes=entry.closes)
             await _compare_ends(log, verifier, verifier.ended())
             seen = entries[-1].record.position
@@ -358,7 +359,7 @@ async def verify_streams(
 
 
 async def _verify_positions(log: EventLog, verifier: Verifier, register: Register | None) -> list[VerifiedShard]:
-    """Whether each shard's positions are without a hole, and end where the shard says."""
+    """Verify that each shard's positions have no gap and end at the shard's position."""
     shards = list[VerifiedShard]()
     for shard in range(log.shards):
         seen, events, end = 0, 0, await log.position(shard)
@@ -367,11 +368,10 @@ async def _verify_positions(log: EventLog, verifier: Verifier, register: Registe
                 verifier.fault(f"position {last + 1} follows {first - 1}", _named(log, shard))
             seen, events = positions[-1], events + len(positions)
         if seen < end and await _unaccounted(register, [(seen + 1, end)], shard):
-            verifier.fault(f"the log ends at position {seen} and says {end}", _named(log, shard))
+            verifier.fault(f"the log ends at position {seen}, but its counter is at {end}", _named(log, shard))
         beyond = await log.forward_positions(end, 1, shard)
         if beyond and beyond[0] > (says := await log.position(shard)):
-            told = f"there is a position {beyond[0]}, and the log says that it ends at {says}"
-            verifier.fault(told, _named(log, shard))
+            verifier.fault(f"position {beyond[0]} exists, but the log's counter is at {says}", _named(log, shard))
         shards.append(VerifiedShard(shard, end, events))
     return shards
 
@@ -385,18 +385,18 @@ async def _unaccounted(register: Register | None, gaps: Sequence[Gap], shard: in
 
 
 async def _compare_ends(log: EventLog, verifier: Verifier, ends: Sequence[VerifiedStream]) -> None:
-    """Compare where records end with what their streams say: a tail that was cut off leaves no gap."""
+    """Compare the ends of records with the versions of their streams: a missing tail leaves no gap."""
     for place in range(0, len(ends), CHUNK):
         some = ends[place : place + CHUNK]
         versions = await log.versions(end.stream for end in some)
         for end in some:
             said = versions.get(end.stream, 0)
             if said not in (end.version, ARCHIVED, ERASED) and not await _went_on(log, end, said):
-                verifier.spoil(end, f"its records end here, and the stream says {said}")
+                verifier.spoil(end, f"its records end here, but its stream is at version {said}")
 
 
 async def _went_on(log: EventLog, end: VerifiedStream, said: int) -> bool:
-    """Whether a stream has records that were appended after the log was read."""
+    """Whether records were appended to a stream after the log was read."""
     if said < end.version:
         return False
     try:
@@ -411,15 +411,15 @@ def _gaps(seen: int, found: Sequence[int]) -> list[Gap]:
 
 
 VerifyPart = Callable[[Part, Callable[[int], None]], Verification]
-"""Verifies a part of the streams, and tells how many positions it has come through."""
+"""Verifies a part of the streams and reports how many positions it has processed."""
 
 _PROGRESS_SECONDS: Final = 0.2
 _seen: "SynchronizedArray[int]"
-"""In each process the same: how far each part is."""
+"""The progress of each part, shared by all processes."""
 
 
 def _begin(seen: "SynchronizedArray[int]") -> None:
-    global _seen  # noqa: PLW0603 -- a process is given work by name, and keeps what it knows here
+    global _seen  # noqa: PLW0603 -- a worker process keeps its state here
     _seen = seen
 
 
@@ -428,8 +428,8 @@ def _verified(verify: VerifyPart, part: Part) -> Verification:
 
 
 async def verified_by(processes: int, verify: VerifyPart, progress: Callable[[int], None]) -> Verification:
-    """What all parts come to; `verify` is called once in each of so many new processes."""
-    # Not forked: a loop and its threads are running here.
+    """The sum of all parts; `verify` is called once in each of the new processes."""
+    # Not forked: this process has a running loop and threads.
     context, loop = get_context("spawn"), asyncio.get_running_loop()
     seen = context.Array("q", processes)
     with ProcessPoolExecutor(processes, context, initializer=_begin, initargs=(seen,)) as pool:

@@ -185,17 +185,17 @@ async def test_a_state_that_differs_is_named_at_its_first_version() -> None:
     log = await written(game("sum-1", [1, 2, 3], lie=2), game("sum-2", [1]))
     result = await verify(log, RULES)
     assert counts(result) == (2, 4, 1, 0, 1)
-    assert result.breaks == [Break("sum-1", 2, "the state differs from the one it was played with")]
+    assert result.breaks == [Break("sum-1", 2, "the state differs from the one that was played")]
 
 
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"data": msgspec.Raw(b'{"amount":9}')}, "the hash does not fit"),
-        ({"at": "2026-01-02T12:00:00.000001Z"}, "the hash does not fit"),
-        ({"salt": "00" * 16}, "the hash does not fit"),
-        ({"type": "took"}, "the hash does not fit"),
-        ({"metadata": msgspec.Raw(b'{"command_id":"x"}')}, "the hash does not fit"),
+        ({"data": msgspec.Raw(b'{"amount":9}')}, "the hash does not match"),
+        ({"at": "2026-01-02T12:00:00.000001Z"}, "the hash does not match"),
+        ({"salt": "00" * 16}, "the hash does not match"),
+        ({"type": "took"}, "the hash does not match"),
+        ({"metadata": msgspec.Raw(b'{"command_id":"x"}')}, "the hash does not match"),
         ({"prev_hash": "00" * 32}, "prev_hash"),
         ({"version": 4}, "version 4 follows 1"),
     ],
@@ -218,7 +218,7 @@ async def test_a_record_edited_together_with_its_hash_breaks_the_next() -> None:
     edited = msgspec.structs.replace(record, hash=recomputed(record))
     result = await verify(Forged(log, {2: msgspec.structs.replace(entry, record=edited)}), RULES)
     assert [(fault.version, fault.problem) for fault in result.breaks] == [
-        (3, "prev_hash is not the hash of the record before")
+        (3, "prev_hash is not the hash of the previous record")
     ]
 
 
@@ -228,14 +228,14 @@ async def test_a_missing_record_is_a_gap_in_the_positions() -> None:
     assert Break("", 0, "position 3 follows 1") in middle.breaks
     assert Break("sum-1", 3, "version 3 follows 1") in middle.breaks
     end = await verify(Forged(log, {4: None}), RULES)
-    assert end.breaks == [Break("", 0, "the log ends at position 3 and says 4")]
+    assert end.breaks == [Break("", 0, "the log ends at position 3, but its counter is at 4")]
 
 
 async def test_a_tail_that_was_cut_off_is_a_break_of_its_stream() -> None:
     log = await written(game("sum-1", [1, 2, 3]), game("sum-2", [1]), game("sum-3", [1, 2]))
     result = await verify(Cut(log, {6: None}), RULES)
     assert (result.exact + result.unverified, result.diverged) == (2, 1)
-    assert result.breaks == [Break("sum-3", 1, "its records end here, and the stream says 2")]
+    assert result.breaks == [Break("sum-3", 1, "its records end here, but its stream is at version 2")]
 
 
 def _part_of(log: MemoryLog, part: Part, progress: Callable[[int], None]) -> Verification:

@@ -13,7 +13,7 @@ from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.log.copies import anchors
 from playmolt_core.log.copies.anchor_places import AnchorBucket, PlaceTaken
 from playmolt_core.log.copies.anchors import BadAnchor, PostgresHeads
-from playmolt_core.log.copies.buckets import PlaceAway
+from playmolt_core.log.copies.buckets import PlaceUnavailable
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.settings import Settings
 
@@ -121,7 +121,7 @@ async def test_an_object_that_was_edited_is_found(
     where = {"Bucket": BUCKET, "Key": f"{prefix}/{number:010}.json"}
     line = store.client().get_object(**where)["Body"].read()
     store.client().put_object(**where, Body=line.replace(b'"position":', b'"position":1'))
-    assert await problems(pool, place) == [f"anchor {number} was edited: its signature does not fit"]
+    assert await problems(pool, place) == [f"anchor {number} was edited: its signature is invalid"]
     if number == 3:
         with pytest.raises(BadAnchor, match="edited"):
             await anchors.append(PostgresHeads(pool), place, KEY, AT)
@@ -147,11 +147,11 @@ async def test_a_store_that_refuses_or_has_no_such_bucket_is_told_in_a_line(pool
     refused = AnchorBucket(f"s3://{BUCKET}/x", settings(store, access_key="AKIDSTRANGER"))
     missing = AnchorBucket("s3://no-such-bucket/x", settings(store))
     for place in (refused, missing):
-        with pytest.raises(PlaceAway) as told:
+        with pytest.raises(PlaceUnavailable) as told:
             await anchors.append(PostgresHeads(pool), place, KEY, AT)
         assert "\n" not in str(told.value)
         assert str(told.value).startswith(str(place))
-    with pytest.raises(PlaceAway, match="names no bucket"):
+    with pytest.raises(PlaceUnavailable, match="names no bucket"):
         AnchorBucket("s3:///x", settings(store))
 
 

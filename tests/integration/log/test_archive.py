@@ -225,10 +225,10 @@ OF = "number = (SELECT number FROM log.stream WHERE stream = '{}')"
         (f"DELETE FROM log.record WHERE {OF.format('ox-old')}", "follows"),
         ("DELETE FROM log.archived WHERE stream = 'ox-old'", "follows"),
         ("UPDATE log.archived SET hash = sha256('')", "not what its archived stream ended with"),
-        (f"UPDATE log.record SET data = '{{}}' WHERE {OF.format('ox-old')}", "the hash does not fit"),
+        (f"UPDATE log.record SET data = '{{}}' WHERE {OF.format('ox-old')}", "the hash does not match"),
         (
             "INSERT INTO log.archived SELECT 'ox-new', 7, sha256(''), '{}', 'f', sha256('')",
-            "it is still here",
+            "it still exists",
         ),
     ],
 )

@@ -140,9 +140,9 @@ async def test_an_erasure_that_is_not_as_its_record_says_is_a_break(pool: Pool) 
     assert known == ErasedHeads({"legal-1": (3, game.hash)}, {"legal-1": True})
     assert await broken(known) == []
     gone = ErasedHeads(known.ends, {"legal-1": True, "legal-2": True})
-    assert await broken(gone) == [("legal-2", "its key is gone, and no record says that it was erased")]
+    assert await broken(gone) == [("legal-2", "its key is missing, but no record says that it was erased")]
     there = ErasedHeads(known.ends, {})
-    assert await broken(there) == [("legal-1", "a record says that it was erased, and its key is there")]
+    assert await broken(there) == [("legal-1", "a record says that it was erased, but its key exists")]
     for ends in ((2, game.hash), (3, "0" * 64)):
         (found,) = await broken(ErasedHeads({"legal-1": ends}, known.emptied))
         assert found[0] == "legal-1"

@@ -297,7 +297,7 @@ async def test_a_record_in_a_foreign_shard_is_a_break(log: PostgresLog, sharded_
     )
     faults = [each for each in (await checked(log)).breaks if not each.stream]
     assert [each.problem for each in faults if each.shard == 0] == [
-        f"position {end + 1} is of {stray}, which lies in shard 1"
+        f"position {end + 1} is of {stray}, which belongs to shard 1"
     ]
 
 

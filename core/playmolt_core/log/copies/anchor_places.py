@@ -1,4 +1,4 @@
-"""Where anchors are kept: a file of lines, or an object for each line in a bucket as S3 has them."""
+"""Stores of anchors: a file of lines, or an S3 bucket with an object a line."""
 
 import asyncio
 import fcntl
@@ -17,29 +17,29 @@ _AT_ONCE: Final = 16
 
 
 class PlaceTaken(RuntimeError):
-    """Somebody else has written there meanwhile; nothing was overwritten."""
+    """Another process wrote there meanwhile; nothing was overwritten."""
 
 
 class AnchorPlace(Protocol):
-    """Lines in the order in which they came. Every method raises OSError when the place is away."""
+    """Lines in the order of their addition. Every method raises OSError if the place is unavailable."""
 
     tells_all: bool
-    """Whether `before` gives every line, or the last alone."""
+    """Whether `before` returns every line, or only the last."""
 
     def held(self) -> AbstractContextManager[None]:
-        """Nobody else of this machine adds a line meanwhile."""
+        """Keep other processes of this machine from adding lines."""
         ...
 
     async def before(self) -> list[bytes]:
-        """What the next line follows, and is checked before it is added."""
+        """The lines that the next line must follow."""
         ...
 
     async def add(self, line: bytes) -> None:
-        """Keep a line after those that `before` gave, for good. Raises PlaceTaken when another came first."""
+        """Add a line after those that `before` returned, for good. Raises PlaceTaken if another was first."""
         ...
 
     def lines(self) -> AsyncIterator[bytes]:
-        """Every line; an empty one stands for what was taken out."""
+        """Every line; an empty one for each that was removed."""
         ...
 
 

@@ -1,7 +1,7 @@
-"""Anchors: signed heads of streams, kept outside the database, against whoever can write every hash anew.
+"""Anchors: signed heads of streams, stored outside the database, against anyone who could rewrite all hashes.
 
-Lines in a file or a bucket, each an anchor as JSON: what it says and an Ed25519 signature of that. An anchor holds the
-heads of the streams that moved since the one before it, and the digest of that one's line.
+Lines in a file or a bucket, each an anchor in JSON: a statement and its Ed25519 signature. An anchor holds the heads of
+the streams that changed since the previous anchor, and the digest of its line.
 """
 
 import base64
@@ -32,13 +32,13 @@ from playmolt_core.log.postgres import log_places
 from playmolt_core.log.verify import Break
 
 STEP: Final = 50_000
-"""Positions whose heads are read at once."""
+"""Positions whose heads are read in one query."""
 _OTHERS: Final = 0o037
 _SQL = queries("anchors")
 
 
 class AnchoredHead(msgspec.Struct, frozen=True, array_like=True):
-    """A record that a stream ended with: its version and its hash."""
+    """The last record of a stream: its version and hash."""
 
     stream: str
     version: int
@@ -46,65 +46,65 @@ class AnchoredHead(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Statement(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What an anchor says: the log stood at `position`, and these streams at these heads.
+    """The statement of an anchor: the position of the log and the heads of streams.
 
-    Of a log of several shards `position` is the sum of `positions`, which are where each shard stood. `restored`: it
-    was set back to there. What anchors before know beyond these heads is lost; version 0: all of it.
+    For a log of several shards `position` is the sum of `positions`, those of each shard. `restored`: the log was set
+    back to there. Records beyond these heads that earlier anchors know are lost; version 0: the whole stream.
     """
 
     at: str
     position: int
     previous: str
-    """SHA-256 of the line before; zeros in the first."""
+    """SHA-256 of the previous line; zeros in the first."""
     key: str
     heads: list[AnchoredHead]
     restored: bool = False
     erased: list[Erasure] = []
-    """The sessions that were erased since the anchor before."""
+    """The sessions erased since the previous anchor."""
     positions: Places = ()
 
     @property
     def places(self) -> Places:
-        """Where each shard stood."""
+        """The position of each shard."""
         return self.positions or (self.position,)
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """Where a log is not what anchors say, and how many records are known to have been lost when it was set back."""
+    """Where a log differs from its anchors, and how many records are known to be lost since it was set back."""
 
     breaks: list[Break]
     lost: int
 
 
 class Anchor(msgspec.Struct, frozen=True):
-    """`statement` is the very JSON that was signed."""
+    """`statement` is the exact JSON that was signed."""
 
     statement: msgspec.Raw
     signature: str
 
 
 class Heads(Protocol):
-    """What anchors need of a log."""
+    """The part of a log that anchors use."""
 
     async def places(self) -> Places:
-        """Where each shard ends."""
+        """The end of each shard."""
         ...
 
     async def heads(self, after: int, to: int, shard: int = 0) -> Mapping[str, tuple[int, str]]:
-        """The last version, with its hash, of each stream among a shard's positions after one and up to another."""
+        """The last version and hash of each stream among the positions of a shard after one, up to another."""
         ...
 
     async def hashes(self, heads: Sequence[AnchoredHead]) -> Mapping[tuple[str, int], str]:
-        """The hashes of these versions as far as they are there; "" for a record that was archived."""
+        """The hashes of the existing ones of these versions; "" for an archived record."""
         ...
 
     async def erasures(self, after: Places, to: Places) -> Sequence[Erasure]:
-        """The erasures recorded after one place and up to another."""
+        """The erasures recorded after one place, up to another."""
         ...
 
 
 class PostgresHeads:
-    """Every method raises LogUnavailable when the database is away."""
+    """Every method may raise LogUnavailable."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -125,15 +125,15 @@ class PostgresHeads:
 
 
 class BadKey(ValueError):
-    """The file holds no key that may be used; the message says why."""
+    """The file holds no usable key; the message says why."""
 
 
 class BadAnchor(ValueError):
-    """A line is no anchor, or not the one that was signed."""
+    """A line is not an anchor, or differs from the one that was signed."""
 
 
 def signing_key(path: Path) -> Ed25519PrivateKey:
-    """The key of a file (PKCS 8, PEM), made with mode 600 where there is none. Raises BadKey."""
+    """The key of a file (PKCS 8, PEM), which is created with mode 600 if missing. Raises BadKey."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         made = Ed25519PrivateKey.generate()
@@ -141,7 +141,7 @@ def signing_key(path: Path) -> Ed25519PrivateKey:
             file.write(made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
         return made
     if path.stat().st_mode & _OTHERS:
-        raise BadKey(f"{path} is open to others: give it mode 600")
+        raise BadKey(f"{path} is accessible to other users: give it mode 600")
     try:
         key = load_pem_private_key(path.read_bytes(), password=None)
     except (ValueError, TypeError) as error:
@@ -158,10 +158,10 @@ def _public(key: Ed25519PrivateKey) -> str:
 async def append(
     log: Heads, place: AnchorPlace, key: Ed25519PrivateKey, at: str, *, restored: bool = False
 ) -> Statement:
-    """Sign where the streams stand that moved since the last anchor of a place, and add that, written through.
+    """Sign the heads of the streams that changed since the last anchor of a place, and add them durably.
 
-    `restored`: say that the log was set back to where it stands, and what of each stream was kept.
-    Raises BadAnchor for a place that was edited, or signed with another key, PlaceTaken, OSError and LogUnavailable.
+    `restored`: state that the log was set back to its position, and what remains of each stream. Raises BadAnchor for a
+    place that was edited or signed with another key, PlaceTaken, OSError and LogUnavailable.
     """
     with place.held():
         chain = Chain(_public(key), from_first=place.tells_all)
@@ -177,8 +177,8 @@ async def append(
         else:
             since = last.places if last else nowhere
             if not _reaches(ends, since):
-                told = f"the log is at {write_places(ends)}, and was anchored at {write_places(since)}"
-                raise BadAnchor(f"{told}: it was set back")
+                places = f"the log is at {write_places(ends)}, and was anchored at {write_places(since)}"
+                raise BadAnchor(f"{places}: it was set back")
             heads = await _heads(log, since, ends)
         statement = Statement(
             at=at,
@@ -195,7 +195,7 @@ async def append(
 
 
 def _reaches(ends: Places, places: Places) -> bool:
-    """Whether a log that ends there holds these places."""
+    """Whether a log with these ends includes these places."""
     return all(end >= each for end, each in zip(ends, places, strict=True))
 
 
@@ -208,7 +208,7 @@ async def _heads(log: Heads, after: Places, to: Places) -> dict[str, tuple[int, 
 
 
 async def _kept(log: Heads, place: AnchorPlace, ends: Places) -> dict[str, tuple[int, str]]:
-    """The heads of streams of which anchors know more than the log, and of all that moved since one it holds whole."""
+    """The heads of streams of which anchors know more than the log, and of all changed since the last complete one."""
     nowhere = (0,) * len(ends)
     chain, lost, whole = Chain(), set[str](), nowhere
     async for line in place.lines():
@@ -229,9 +229,9 @@ def _signed(statement: Statement, key: Ed25519PrivateKey) -> bytes:
 
 
 class Chain:
-    """Anchors one after the other. `key`: the public key that must have signed them; "": whichever signed the first.
+    """A chain of anchors. `key`: the public key that must have signed them; "": that of the first.
 
-    `from_first`: the first that comes is the first there is.
+    `from_first`: the first given line is the first of the place.
     """
 
     def __init__(self, key: str = "", *, from_first: bool = True) -> None:
@@ -240,14 +240,14 @@ class Chain:
         self._number = 0
         self.last: Statement | None = None
         self.digest = ZERO_HASH
-        """Of the last line; zeros before the first."""
+        """The digest of the last line; zeros before the first."""
 
     def follow(self, line: bytes) -> Statement:
-        """What the next line says. Raises BadAnchor for one that was edited or does not follow."""
+        """The statement of the next line. Raises BadAnchor if it was edited or does not follow the last."""
         self._number += 1
         statement = _checked(line, self._number)
         if self._joined and statement.previous != self.digest:
-            raise BadAnchor(f"anchor {self._number} does not follow the one before: one was taken out or edited")
+            raise BadAnchor(f"anchor {self._number} does not follow the previous one: an anchor was removed or edited")
         if self._key and statement.key != self._key:
             raise BadAnchor(f"anchor {self._number} was signed with another key")
         self.last, self.digest, self._key = statement, hashlib.sha256(line).hexdigest(), statement.key
@@ -262,7 +262,7 @@ def _checked(line: bytes, number: int) -> Statement:
         key = Ed25519PublicKey.from_public_bytes(base64.b64decode(statement.key, validate=True))
         key.verify(base64.b64decode(anchor.signature, validate=True), bytes(anchor.statement))
     except InvalidSignature as error:
-        raise BadAnchor(f"anchor {number} was edited: its signature does not fit") from error
+        raise BadAnchor(f"anchor {number} was edited: its signature is invalid") from error
     except ValueError as error:
         raise BadAnchor(f"anchor {number} cannot be read: {error}") from error
     if not line.endswith(b"\n"):
@@ -271,7 +271,7 @@ def _checked(line: bytes, number: int) -> Statement:
 
 
 async def erased_at(place: AnchorPlace, key: str = "") -> Mapping[str, ErasedBy]:
-    """The sessions whose erasures the anchors of a place copy, and on whose word. Raises BadAnchor and OSError."""
+    """The sessions that were erased according to the anchors of a place, and by whom. Raises BadAnchor and OSError."""
     chain, found = Chain(key), dict[str, ErasedBy]()
     async for line in place.lines():
         found |= {each.stream: each.by for each in chain.follow(line).erased}
@@ -283,9 +283,9 @@ async def compare(log: Heads, place: AnchorPlace, key: str = "") -> list[Break]:
 
 
 async def compared(log: Heads, place: AnchorPlace, key: str = "") -> Comparison:
-    """Where a log is not what the anchors of a place say, or they are not what was signed; each stream once.
+    """Where a log differs from the anchors of a place, or these from what was signed; each stream once.
 
-    `key`: the public key (base64) that must have signed them; "": the place's own, the same for all. Raises OSError.
+    `key`: the public key (base64) that must have signed them; "": that of the first anchor. Raises OSError.
     """
     breaks: dict[str, Break] = {}
     lost: dict[tuple[int, str], int] = {}
@@ -305,13 +305,13 @@ async def compared(log: Heads, place: AnchorPlace, key: str = "") -> Comparison:
         breaks[""] = Break("", 0, str(error))
     said = chain.last.places if chain.last else (0,) * len(ends)
     if len(said) != len(ends) or not _reaches(ends, said):
-        told = f"the log ends at position {write_places(ends)}, and was anchored at {write_places(said)}"
-        breaks.setdefault("", Break("", 0, told))
+        problem = f"the log ends at position {write_places(ends)}, and was anchored at {write_places(said)}"
+        breaks.setdefault("", Break("", 0, problem))
     return Comparison(list(breaks.values()), sum(lost.values()))
 
 
 async def _set_back(place: AnchorPlace, key: str) -> list[tuple[int, Mapping[str, int]]]:
-    """Which anchors say that the log was set back, and to which version of each stream."""
+    """The anchors that state that the log was set back, and to which version of each stream."""
     chain, found, number = Chain(key), list[tuple[int, Mapping[str, int]]](), 0
     async for line in place.lines():
         number += 1
@@ -327,15 +327,15 @@ async def _differing(log: Heads, heads: Sequence[AnchoredHead]) -> list[Break]:
         some = heads[place : place + 1_000]
         hashes = await log.hashes(some)
         for head in some:
-            if not head.version:  # of a stream that was lost whole
+            if not head.version:  # the whole stream was lost
                 continue
             present = hashes.get((head.stream, head.version))
             if present not in (head.hash, ""):
-                what = "is not the one that was anchored" if present else "was anchored and is not there"
+                what = "differs from the anchored one" if present else "was anchored and is missing"
                 found.append(Break(head.stream, head.version, f"the record {what}"))
     return found
 
 
 def public_key(path: Path) -> str:
-    """The public key of a signing key's file, "" where there is none. Raises BadKey."""
+    """The public key of a signing key's file; "" if the file is missing. Raises BadKey."""
     return _public(signing_key(path)) if path.exists() else ""

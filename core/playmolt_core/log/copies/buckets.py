@@ -1,4 +1,4 @@
-"""Buckets of any object store that speaks S3."""
+"""Buckets of S3-compatible object stores."""
 
 from asyncio import to_thread
 from collections.abc import Iterator
@@ -17,12 +17,12 @@ _SECONDS: Final = timedelta(seconds=10)
 _TRIED_FOR: Final = timedelta(seconds=30)
 
 
-class PlaceAway(OSError):
-    """The place does not answer, or does not let us in."""
+class PlaceUnavailable(OSError):
+    """The store does not answer or denies access."""
 
 
 class Access(msgspec.Struct, frozen=True):
-    """How a store is reached. `endpoint` "": the provider's; `key` "": what the machine itself may."""
+    """The access to a store. `endpoint` "": the provider's; `key` "": the credentials of the machine."""
 
     endpoint: str
     region: str
@@ -33,7 +33,7 @@ class Access(msgspec.Struct, frozen=True):
 
 
 class Bucket:
-    """Objects under `s3://BUCKET/PREFIX`, named without the prefix. Every method raises PlaceAway.
+    """Objects under `s3://BUCKET/PREFIX`, named without the prefix. Every method raises PlaceUnavailable.
 
     The library is called from threads, not from its own event loop: one of its threads that lets go of an answer while
     the interpreter ends aborts the process, after all is done.
@@ -42,7 +42,7 @@ class Bucket:
     def __init__(self, url: str, access: Access) -> None:
         parts = urlsplit(url)
         if not parts.netloc:
-            raise PlaceAway(f"{url} names no bucket, as in s3://BUCKET/PREFIX")
+            raise PlaceUnavailable(f"{url} names no bucket: use s3://BUCKET/PREFIX")
         self.url = url.rstrip("/")
         given = {"endpoint": access.endpoint, "access_key_id": access.key, "secret_access_key": access.secret}
         options: dict[str, Any] = {name: value for name, value in given.items() if value}
@@ -73,7 +73,7 @@ class Bucket:
             await to_thread(obstore.put, self._store, name, body)
 
     async def create(self, name: str, body: bytes) -> bool:
-        """Put an object, unless there is one of that name."""
+        """Put an object unless the name exists."""
         try:
             with self._answering():
                 await to_thread(obstore.put, self._store, name, body, mode="create")
@@ -92,5 +92,5 @@ class Bucket:
         except AlreadyExistsError:
             raise
         except (BaseError, OSError, ValueError) as error:
-            told = str(error).split("\n", 1)[0]
-            raise PlaceAway(f"{self.url}: {told}") from error
+            reason = str(error).split("\n", 1)[0]
+            raise PlaceUnavailable(f"{self.url}: {reason}") from error

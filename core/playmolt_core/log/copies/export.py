@@ -1,4 +1,4 @@
-"""The log for other tools: JSON lines, or Parquet with the extra `playmolt-core[parquet]`. One record a line or row."""
+"""Exports the log as JSON lines, or as Parquet with the extra `playmolt-core[parquet]`: one record a line or row."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from importlib import import_module
@@ -20,7 +20,7 @@ Deciders = Mapping[str, Decider[Any]]
 
 _encode = msgspec.json.Encoder().encode
 _REPEATED: Final = ["stream", "type"]
-"""The columns that are worth a dictionary."""
+"""The columns with dictionary encoding."""
 
 
 async def exported(
@@ -28,9 +28,8 @@ async def exported(
 ) -> AsyncIterator[list[Record]]:
     """The records in the log's one order, or those of one shard, in chunks.
 
-    Streams that are not over come only if `running` is asked for: what runs holds secrets, and a lobby never ends.
-    What is over but can be opened again is known by its rules, in `deciders`. What is left of an archived stream stays
-    out: it is no stream.
+    Unfinished streams are included only with `running`: they hold secrets, and a lobby never ends. The rules in
+    `deciders` know streams that are over but may be reopened. Remaining results of archived streams are left out.
     """
     wanted = await _wanted(log, deciders or {}, running=running)
     async for entries in in_order(log) if shard is None else chunks_of(log, shard):
@@ -54,9 +53,9 @@ async def json_lines(
     listing: ManifestBuilder | None = None,
     shard: int | None = None,
 ) -> AsyncIterator[bytes]:
-    """The export as JSON lines, whole lines in each piece; fields in the order of `Record`.
+    """The export as JSON lines, complete lines in each piece; fields in the order of `Record`.
 
-    `listing` is told of every record.
+    `listing` receives every record.
     """
     async for records in exported(log, deciders, running=running, shard=shard):
         _list(records, deciders, listing)
@@ -83,7 +82,7 @@ async def parquet(
 
     Raises ImportError without the extra.
     """
-    pyarrow = import_module("pyarrow")  # only who exports Parquet needs it
+    pyarrow = import_module("pyarrow")  # needed for Parquet only
     writer_of = import_module("pyarrow.parquet").ParquetWriter
     schema = pyarrow.schema([(name, _arrow_type(pyarrow, name)) for name in Record.__struct_fields__])
     with writer_of(out, schema, use_dictionary=_REPEATED) as writer:
@@ -100,7 +99,7 @@ def _table(pyarrow: Any, schema: Any, records: Sequence[Record]) -> Any:
 
 
 def _column(pyarrow: Any, kind: Any, values: list[Any]) -> Any:
-    """A column by Arrow's own means: a third cheaper than of Python's times and texts, value by value."""
+    """A column, converted by Arrow: a third cheaper than from Python values."""
     if isinstance(values[0], msgspec.Raw):
         texts = pyarrow.array(list(map(bytes, values)), pyarrow.binary()).cast(pyarrow.string())
         return pyarrow.ExtensionArray.from_storage(kind, texts)

@@ -1,7 +1,7 @@
-"""Records in files: JSON lines as an export or an archive has them, plain or compressed with gzip.
+"""Reads records from files: JSON lines of an export or an archive, plain or compressed with gzip.
 
-A hash is over the canonical form of a record (RFC 8785). A copy may have been written by another tool, with spaces or
-escapes of its own: it says the same, so it is read in the canonical form.
+A hash covers the canonical form of a record (RFC 8785). Another tool may have written a copy with other spaces or
+escapes: it means the same, so it is converted to the canonical form.
 """
 
 import gzip
@@ -21,7 +21,7 @@ R = TypeVar("R", bound=Record)
 
 
 class NoRecords(ValueError):
-    """The file does not hold records as JSON lines, or ends in the middle."""
+    """The file does not contain records as JSON lines, or is cut off."""
 
 
 def records_in(path: Path) -> Iterator[Record]:
@@ -30,7 +30,7 @@ def records_in(path: Path) -> Iterator[Record]:
 
 
 def records_as(path: Path, kind: type[R]) -> Iterator[R]:
-    """As `records_in`, of a kind of record that has further fields."""
+    """As `records_in`, for a type of record with more fields."""
     decode, read = msgspec.json.Decoder(kind).decode, 0
     try:
         with _opened(path) as lines:
@@ -39,7 +39,7 @@ def records_as(path: Path, kind: type[R]) -> Iterator[R]:
                     yield _canonical(decode(line))
                     read += 1
     except (msgspec.MsgspecError, EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise NoRecords(f"{path} does not hold records as JSON lines behind the first {read}: {error}") from error
+        raise NoRecords(f"{path} does not contain records as JSON lines after the first {read}: {error}") from error
 
 
 def _canonical(record: R) -> R:
@@ -50,7 +50,7 @@ def _canonical(record: R) -> R:
 
 
 def _form(value: msgspec.Raw) -> bytes:
-    """The canonical form; what has none stays as it is, and is then not what was hashed."""
+    """The canonical form. A value without one stays unchanged; its hash will not match."""
     written = bytes(value)
     try:
         if canonical_json(msgspec.json.decode(written)) == written:
@@ -63,12 +63,12 @@ def _form(value: msgspec.Raw) -> bytes:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        raise ValueError("a name stands twice in one object")
+        raise ValueError("an object has two members of the same name")
     return made
 
 
 def _no_float(number: str) -> float:
-    raise ValueError(f"no record holds {number}")
+    raise ValueError(f"records contain no number such as {number}")
 
 
 def _opened(path: Path) -> BinaryIO:

@@ -1,4 +1,4 @@
-"""What a log lacks that others know: after it was set back, or where it was written anew."""
+"""Finds records that are missing from the log but known to anchors, exports or NATS, as after a restore."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
@@ -13,10 +13,10 @@ from playmolt_core.log.reading import in_turn
 
 
 class Lost(msgspec.Struct, frozen=True, kw_only=True):
-    """What is lost of a stream: the versions after `kept` up to `known`.
+    """The lost versions of a stream: after `kept` up to `known`.
 
-    `forked`: the first of them that the log has, too, with another hash. The times are those of the records that a
-    source holds; None where all know heads alone.
+    `forked`: the first of them that the log has with another hash. The times are those of records in a source; None if
+    all sources know heads only.
     """
 
     stream: str
@@ -30,7 +30,7 @@ class Lost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Losses(msgspec.Struct, frozen=True, kw_only=True):
-    """`position`: where the log at hand stands, of several shards as `shards.write_places` has it."""
+    """`position`: the end of the present log; for several shards as written by `shards.write_places`."""
 
     position: int | str
     lost: int
@@ -38,14 +38,14 @@ class Losses(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PresentLog(Protocol):
-    """What is asked of the log at hand."""
+    """The part of the present log that the search uses."""
 
     async def places(self) -> Places:
-        """Where each shard ends."""
+        """The end of each shard."""
         ...
 
     async def hashes(self, heads: Sequence[AnchoredHead]) -> Mapping[tuple[str, int], str]:
-        """The hashes of these versions as far as they are there; "" for a record that was archived."""
+        """The hashes of the existing ones of these versions; "" for an archived record."""
         ...
 
 
@@ -69,21 +69,21 @@ class _LostStream:
 
 
 class LossSearch:
-    """Takes what sources know, a piece at a time, and says what of it the log at hand lacks."""
+    """Compares sources, piece by piece, with the present log and collects what it lacks."""
 
     def __init__(self, log: PresentLog) -> None:
         self._log = log
         self._missing: dict[str, _LostStream] = {}
 
     async def take_heads(self, source: str, heads: Sequence[AnchoredHead]) -> list[str]:
-        """Give the streams of which the log lacks one of these heads."""
+        """Compare heads; return the streams with one that the log lacks."""
         lacking = await self._lacking(heads)
         for head, forked in lacking:
             self._note(head, source, None, forked=forked)
         return sorted({head.stream for head, _ in lacking})
 
     async def take_records(self, source: str, records: Sequence[Record]) -> int:
-        """Give how many of these records the log lacks."""
+        """Compare records; return how many of them the log lacks."""
         by_head = {AnchoredHead(each.stream, each.version, each.hash): each for each in records}
         lacking = await self._lacking(list(by_head))
         for head, forked in lacking:
@@ -99,7 +99,7 @@ class LossSearch:
         self._missing.setdefault(head.stream, _LostStream()).note(head, source, record, forked=forked)
 
     async def losses(self, versions: Mapping[str, int]) -> Losses:
-        """`versions`: where the streams of `streams` stand in the log at hand."""
+        """`versions`: the versions of the streams of `streams` in the present log."""
         found = [_lost(stream, each, versions.get(stream, 0)) for stream, each in sorted(self._missing.items())]
         ends = await self._log.places()
         position = ends[0] if len(ends) == 1 else write_places(ends)
@@ -109,7 +109,7 @@ class LossSearch:
         return sorted(self._missing)
 
     def records(self, shards: int) -> Sequence[Record]:
-        """The lost records that a source holds, in the order of an export of a log of so many shards."""
+        """The lost records found in sources, in the order of an export of a log with this number of shards."""
         held: list[list[Record]] = [[] for _ in range(shards)]
         for each in self._missing.values():
             for record in each.records.values():
@@ -117,8 +117,8 @@ class LossSearch:
         return in_turn([sorted(records, key=lambda record: record.position) for records in held])
 
 
-def _lost(stream: str, missing: _LostStream, stands_at: int) -> Lost:
-    kept = missing.forked - 1 if missing.forked else max(stands_at, 0)
+def _lost(stream: str, missing: _LostStream, present_version: int) -> Lost:
+    kept = missing.forked - 1 if missing.forked else max(present_version, 0)
     times = [record.at for _, record in sorted(missing.records.items())]
     return Lost(
         stream=stream,
@@ -133,7 +133,7 @@ def _lost(stream: str, missing: _LostStream, stands_at: int) -> Lost:
 
 
 def chained(records: Iterable[Record]) -> Iterator[Record]:
-    """The records that are what was hashed and follow one another; of a stream nothing after one that does not."""
+    """The records with valid hashes that follow one another; of each stream, none after the first that does not."""
     ends: dict[str, tuple[int, str] | None] = {}
     for record in records:
         end = ends.get(record.stream, (record.version - 1, record.prev_hash if record.version > 1 else ZERO_HASH))

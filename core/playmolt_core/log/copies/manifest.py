@@ -1,4 +1,4 @@
-"""What an export holds, in a file beside it: so that a game that was taken out of the copy is missed."""
+"""The manifest of an export, a file beside it: it shows when a game was removed from the copy."""
 
 import hashlib
 from contextlib import suppress
@@ -15,7 +15,7 @@ _SUFFIX: Final = ".manifest.json"
 
 
 class ListedStream(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a stream ends: its last version and that record's hash, and whether it is over."""
+    """The end of a stream: its last version, the hash of that record, and whether it is over."""
 
     version: int
     hash: str
@@ -25,9 +25,8 @@ class ListedStream(msgspec.Struct, frozen=True, kw_only=True):
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """`digest` is the SHA-256 over the hashes of all records, 32 bytes each, in the order of the export.
 
-    `head` is the position of its last record; of a log of several `shards` the sum of `heads`, which are those of each
-    shard. It says nothing of how records are spelt: a copy that another tool wrote
-    with other spaces is the same.
+    `head` is the position of its last record; for a log of several `shards` the sum of `heads`, those of each shard
+    (both absent for one shard). It does not depend on the spelling of records: a copy with other spaces is equal.
     """
 
     records: int
@@ -35,17 +34,17 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     streams: dict[str, ListedStream]
     erased: list[str] = []
-    """The sessions that the export's records say were erased."""
+    """The sessions that were erased according to the export's records."""
     shards: int | msgspec.UnsetType = msgspec.UNSET
     heads: list[int] | msgspec.UnsetType = msgspec.UNSET
 
 
 class NoManifest(ValueError):
-    """The file beside an export is no manifest."""
+    """The file beside an export is not a manifest."""
 
 
 class ManifestBuilder:
-    """Counts records of a log of so many shards as they are written or read."""
+    """Builds a manifest from records, of a log with this number of shards, as they are written or read."""
 
     def __init__(self, shards: int = 1) -> None:
         self.shards = shards
@@ -56,12 +55,12 @@ class ManifestBuilder:
         self._erased: list[str] = []
 
     def take(self, record: Record, *, over: bool) -> None:
-        """Count the next record; `over`: its stream is, as long as this is its last."""
+        """Add the next record; `over`: its stream is over if this is its last record."""
         self._records += 1
         self._heads[shard_of(record.stream, self.shards)] = record.position
         self._digest.update(_bytes(record.hash))
         self._streams[record.stream] = ListedStream(version=record.version, hash=record.hash, over=over)
-        with suppress(msgspec.MsgspecError):  # a copy may hold anything
+        with suppress(msgspec.MsgspecError):  # a copy may contain anything
             if erasure := erasure_in(record):
                 self._erased.append(erasure.stream)
 
@@ -78,12 +77,12 @@ class ManifestBuilder:
 def _bytes(digits: str) -> bytes:
     try:
         return bytes.fromhex(digits)
-    except ValueError:  # a copy may hold anything; then it is not what was listed
+    except ValueError:  # a copy may contain anything; it will not match the manifest
         return digits.encode(errors="replace")
 
 
 def beside(export: Path) -> Path:
-    """Where the manifest of an export lies."""
+    """The path of an export's manifest."""
     return export.with_name(export.name + _SUFFIX)
 
 
@@ -92,11 +91,11 @@ def write_manifest(manifest: Manifest, path: Path) -> None:
 
 
 def manifest_of(export: Path) -> Manifest | None:
-    """The manifest beside an export, None where there is none. Raises NoManifest and OSError."""
+    """The manifest of an export; None if there is none. Raises NoManifest and OSError."""
     path = beside(export)
     if not path.exists():
         return None
     try:
         return msgspec.json.decode(path.read_bytes(), type=Manifest)
     except msgspec.MsgspecError as error:
-        raise NoManifest(f"{path} is no manifest: {error}") from error
+        raise NoManifest(f"{path} is not a manifest: {error}") from error

@@ -1,4 +1,4 @@
-"""Whether a copy of the log is whole: its chains, its states, the end of every game, and what its manifest lists."""
+"""Verifies copies of the log: chains, states, the end of every game, and the manifest."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -18,9 +18,9 @@ Deciders = Mapping[str, Decider[Any]]
 
 
 def verify_copies(paths: Iterable[Path], deciders: Deciders) -> Verification:
-    """Verify files one after another, each with the manifest beside it, if there is one.
+    """Verify files, each with its manifest if there is one.
 
-    Raises NoRecords for one that holds nothing, and OSError.
+    Raises NoRecords for a file without records, and OSError.
     """
     return together(_verified(path, deciders) for path in paths)
 
@@ -52,10 +52,12 @@ def _verified(path: Path, deciders: Deciders) -> Verification:
 
 
 def _erased_in(path: Path) -> Mapping[str, tuple[int, str]]:
-    """Where the sessions end that the file's own records say were erased: they come after what they tell of."""
+    """The ends of erased sessions, from the file's own records of erasures, which follow the sessions."""
     ends = dict[str, tuple[int, str]]()
     with suppress(NoRecords, msgspec.MsgspecError):
-        ends.update({told.stream: (told.version, told.hash) for each in records_in(path) if (told := erasure_in(each))})
+        ends.update(
+            {each.stream: (each.version, each.hash) for each in filter(None, map(erasure_in, records_in(path)))}
+        )
     return ends
 
 
@@ -67,22 +69,24 @@ def _end_problem(end: VerifiedStream, held: ListedStream, manifest: Manifest | N
             or end.stream.partition("-")[0] not in deciders
             or end.stream.startswith("lobby-")
         )
-        return "" if whole else "the copy ends here, and the game does not"
+        return "" if whole else "the copy ends here, but the game continues"
     listed = manifest.streams.get(end.stream)
     if listed is None:
         return "the manifest does not list this stream"
     if listed.version != held.version:
-        return f"the stream ends here, and the manifest says {listed.version}"
-    return "" if listed.hash == held.hash else "the manifest names another hash for this record"
+        return f"the stream ends here, but at version {listed.version} in the manifest"
+    return "" if listed.hash == held.hash else "the manifest has another hash for this record"
 
 
 def _missing(held: Manifest, manifest: Manifest) -> list[Break]:
     missing = [
-        Break(stream, 0, f"the manifest lists {listed.version} records of it, and the copy has none")
+        Break(stream, 0, f"the manifest lists {listed.version} records of it, but the copy has none")
         for stream, listed in manifest.streams.items()
         if stream not in held.streams
     ]
     same = (held.records, held.digest) == (manifest.records, manifest.digest)
     if missing or same:
         return missing
-    return [Break("", 0, f"{held.records} records are not the {manifest.records} of the manifest, or in another order")]
+    return [
+        Break("", 0, f"the copy has {held.records} records, the manifest {manifest.records}, or their order differs")
+    ]
