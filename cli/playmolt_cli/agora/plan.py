@@ -8,8 +8,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 from playmolt_agora.folder import reading as folder_reading
-from playmolt_agora.folder.disk import DiskSource
 from playmolt_agora.folder.reading import PlanFolder
+from playmolt_agora.folder.source import DiskSource
 from playmolt_agora.folder.source import Source as FolderSource
 from playmolt_agora.plan import document, reading
 from playmolt_agora.plan import plan as plans
@@ -110,7 +110,7 @@ def examined(found: PlanSource, *, keys: bool = False) -> Preview:
 
     Raises InvalidCatalogue.
     """
-    from playmolt_agora.own_measures.trial import tried  # noqa: PLC0415 -- as the next
+    from playmolt_agora.own_measures.rehearsal import tried  # noqa: PLC0415 -- as the next
     from playmolt_agora.plan.preview import examined  # noqa: PLC0415 -- numeric libraries that no other command needs
 
     models = read_settings().models

@@ -31,7 +31,7 @@ def simulate(
     texts = _texts(write, check)
     found = rows.simulated(tests or rows.TESTS, draws=draws, seed=seed, each=lambda row: _print_row(row, quiet=as_json))
     if out is not None:
-        from playmolt_agora.simulation.files import save  # noqa: PLC0415 -- as above
+        from playmolt_agora.simulation.page import save  # noqa: PLC0415 -- as above
 
         save(found, out)
     if write is not None:

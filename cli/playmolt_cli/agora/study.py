@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
-from playmolt_agora.report.study_files import REPORT
+from playmolt_agora.report import REPORT
 from playmolt_core.db.blobs import PgBlobs
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.log.postgres import log_of

@@ -221,8 +221,8 @@ def test_a_refused_plan_names_its_faults(platform: Platform, mine: SelectedPlan)
 
 def test_an_unknown_cost_is_never_summed_as_nothing() -> None:
     known, unknown = _line(spent=Spent(cost="1.5", known="1.5")), _line(spent=Spent(cost=None, unknown_calls=1))
-    assert total([known, known]).told == "3"
-    assert total([known, unknown]).told == "≥ 1.5, 1 call unknown"
+    assert total([known, known]).cost_text == "3"
+    assert total([known, unknown]).cost_text == "≥ 1.5, 1 call unknown"
     assert total([known, unknown]).cost is None
 
 
@@ -246,4 +246,4 @@ def test_what_models_did_otherwise_stands_in_the_table(platform: Platform, capsy
         follow(client, ID, Console(force_terminal=True, width=200), poll=0)
     told = " ".join(capsys.readouterr().out.split())
     assert "fake: mini-2 answered 12 times instead of mini" in told
-    assert "fake: prompts cut by its server, 3 times" in told
+    assert "fake: its server truncated 3 prompts" in told

@@ -62,7 +62,7 @@ def test_a_plan_is_told_as_a_table(file: Path) -> None:
 def test_a_plan_that_would_be_refused_says_why_and_exits_1(file: Path) -> None:
     file.write_text(PLAN.replace("scripted-steady", "gpt-nobody"), encoding="utf-8")
     result = _run("plan", str(file))
-    assert (result.exit_code, "plan.yaml:2: models: gpt-nobody is no model here" in result.stdout) == (1, True)
+    assert (result.exit_code, "plan.yaml:2: models: gpt-nobody is not in the catalogue" in result.stdout) == (1, True)
 
 
 def test_a_plan_that_does_not_read_names_every_fault_under_its_field(file: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_key_that_is_not_set_is_a_warning_of_plan_and_a_fault_of_run(file: Pat
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [((), "--preset NAME"), (("nowhere.yaml",), "no file nowhere.yaml"), (("--preset", "nope"), "white-room-stage1")],
+    [((), "--preset NAME"), (("nowhere.yaml",), "No file or preset named nowhere.yaml"), (("--preset", "nope"), "white-room-stage1")],
 )
 def test_a_missing_plan_says_what_could_be_given(arguments: tuple[str, ...], said: str) -> None:
     result = _run("plan", *arguments)
@@ -133,7 +133,7 @@ def test_comments_and_budget_leave_a_plan_the_same_and_its_seed_does_not(file: P
 
 def test_imported_counts_are_read_beside_the_plan_and_sent_along(file: Path) -> None:
     file.write_text(PLAN + "stage1_import: counts.csv\n", encoding="utf-8")
-    with pytest.raises(Failure, match=r"counts\.csv; it is looked for beside the plan"):
+    with pytest.raises(Failure, match=r"counts\.csv does not exist beside the plan"):
         selected(str(file), None)
     (file.parent / "counts.csv").write_text(COUNTS)
     body = selected(str(file), None).body
@@ -166,5 +166,5 @@ def test_a_platform_elsewhere_wants_the_operators_key(file: Path) -> None:
 def test_a_plan_with_an_unknown_model_is_refused_before_anything_starts(file: Path, tmp_path: Path) -> None:
     file.write_text(PLAN.replace("scripted-steady", "gpt-nobody"), encoding="utf-8")
     result = _run("run", str(file), "--data", str(tmp_path / "data"))
-    assert (result.exit_code, "gpt-nobody is no model here" in result.stderr) == (2, True)
+    assert (result.exit_code, "gpt-nobody is not in the catalogue" in result.stderr) == (2, True)
     assert not (tmp_path / "data").exists()

@@ -170,7 +170,7 @@ def test_a_callback_that_answers_500_loses_its_turn(server: Arena, callback: str
         (["--command", "no-such-program --fast"], "program 'no-such-program' not found"),
         (["--command", ""], "program '' not found"),
         (["--command", "'"], "No closing quotation"),
-        (["--callback", "127.0.0.1:9000"], "is not an address"),
+        (["--callback", "127.0.0.1:9000"], "is not a URL"),
     ],
 )
 def test_what_is_no_bot_is_said_before_anything_is_started(words: list[str], told: str) -> None:

@@ -218,7 +218,7 @@ def test_the_fields_are_listed_as_they_are_set() -> None:
         "facts.evidence = [{title, description}] (optional): Evidence",
     ]
     round2 = listed(Held("scripted").to("round2"))
-    assert "concession_range (with settlement_interest = true): What could be conceded" in round2
+    assert "concession_range (required if settlement_interest = true): What could be conceded" in round2
     assert "constraints = decide_within_2_weeks | budget_cap | no_outside_counsel | …: Constraints" in round2
 
 

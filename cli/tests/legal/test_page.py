@@ -135,7 +135,7 @@ def test_a_turn_shows_its_basis_and_what_the_guardrails_found() -> None:
         "Evidence plan",
         "E1 shows it",
         "! rewritten once because of: a promised outcome",
-        "! still stands: a promised outcome: we will definitely win",
+        "! unresolved: a promised outcome: we will definitely win",
     ]
 
 

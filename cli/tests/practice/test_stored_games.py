@@ -86,7 +86,7 @@ def test_each_turn_that_a_bot_decides_otherwise_is_listed(stored: Stored) -> Non
 
 
 @pytest.mark.parametrize(
-    ("name", "fault"), [("oops", f"crash at bots.py:{OOPS}"), ("rude", "refused: Mend the action and send it again")]
+    ("name", "fault"), [("oops", f"crash at bots.py:{OOPS}"), ("rude", "refused: Fix the action and retry")]
 )
 def test_a_turn_without_an_action_says_why(stored: Stored, name: str, fault: str) -> None:
     told = stored.tested(f"{stored.bots}:{name}", "--seat", stored.bots, status=1)
@@ -143,8 +143,8 @@ def test_it_is_told_in_lines(stored: Stored) -> None:
     ("at", "seat", "bot", "told"),
     [
         (1000, "", "house:random", "nothing is left to play"),
-        (2, "", "house:random", "is not being played after event 2: its phase is waiting"),
-        (20, "nobody", "house:random", "'nobody' is no one seat of"),
+        (2, "", "house:random", "is in phase waiting after event 2"),
+        (20, "nobody", "house:random", "'nobody' does not match exactly one seat of"),
         (20, "", "house:nobody", "no policy 'nobody'"),
     ],
 )

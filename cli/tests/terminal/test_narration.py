@@ -185,7 +185,7 @@ const told = Object.entries(texts).map(([code, one]) => {
   speak({ code, texts: one });
   return [code, Object.fromEntries(Object.entries(messages).map(([game, all]) => {
     const narration = new Narration(game);
-    return [game, all.map((message) => narration.sentence(message))];
+    return [game, all.map((message) => narration.line(message))];
   }))];
 });
 console.log(JSON.stringify(Object.fromEntries(told)));
