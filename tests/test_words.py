@@ -1,0 +1,93 @@
+"""Words of an idiom that this repository is leaving: each part has a ceiling, which only falls.
+
+`python tests/test_words.py` prints the table of today's counts.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parents[1]
+WORDS: Final = re.compile(
+    r"\b(?:told|tells?|stands?|anew|whoever|nobody|mend(?:s|ed)?|brought|comes? to|is no|are no|of which"
+    r"|all the same)\b",
+    re.IGNORECASE,
+)
+SLACK: Final = 5
+"""So far a count may lie below its ceiling before the ceiling has to follow."""
+
+CEILINGS: Final = {
+    "playmolt_schemas": 6,
+    "playmolt_core": 287,
+    "playmolt": 2,
+    "playmolt_cli": 20,
+    "playmolt_agora": 14,
+    "playmolt_devchain": 10,
+    "playmolt_gateway": 2,
+    "playmolt_legal": 172,
+    "playmolt_ox": 9,
+    "playmolt_spectator": 17,
+    "playmolt_jury": 129,
+    "playmolt_trial": 6,
+    "playmolt_trial_engine": 0,
+    "docs": 55,
+    "pages": 5,
+}
+
+
+def code() -> Iterator[Path]:
+    """The folders of our packages; tests, bench and deploy are not among them."""
+    for member in (
+        *(ROOT / name for name in ("schemas", "core", "sdk", "cli")),
+        *sorted((ROOT / "services").iterdir()),
+    ):
+        yield from sorted(path.parent for path in member.glob("playmolt*/__init__.py"))
+
+
+def files(part: str) -> Iterator[Path]:
+    match part:
+        case "docs":
+            yield from (path for path in ROOT.glob("*.md") if path.name != "CHANGELOG.md")
+            for folder in ("docs", "deploy", "schemas", "sdk", "services"):
+                found = (path for path in (ROOT / folder).rglob("*.md") if not path.is_symlink())
+                yield from (path for path in found if not {"tests", "prompts", "node_modules", "data"} & {*path.parts})
+        case "pages":
+            web = ROOT / "services" / "gateway" / "playmolt_gateway" / "web"
+            yield from (*web.rglob("*.en.json"), *web.rglob("*.html"))
+        case _:
+            (folder,) = (folder for folder in code() if folder.name == part)
+            yield from folder.rglob("*.py")
+
+
+def count(part: str) -> int:
+    return sum(len(WORDS.findall(path.read_text("utf-8"))) for path in files(part))
+
+
+def parts() -> list[str]:
+    return [*(folder.name for folder in code()), "docs", "pages"]
+
+
+@pytest.mark.parametrize("part", CEILINGS)
+def test_the_words_grow_fewer(part: str) -> None:
+    found, ceiling = count(part), CEILINGS[part]
+    assert found <= ceiling, f"{part}: {found} words, at most {ceiling}: write plain English"
+    assert found >= ceiling - SLACK, f"{part}: only {found} words are left: lower its ceiling from {ceiling}"
+
+
+def test_every_part_has_a_ceiling() -> None:
+    assert sorted(CEILINGS) == sorted(parts())
+
+
+def test_whole_words_are_counted_in_any_case() -> None:
+    assert (
+        len(WORDS.findall("Told; it tells, stands. ANEW comes to mended, but not mending, bystander or storytold."))
+        == 6
+    )
+
+
+if __name__ == "__main__":
+    sys.stdout.write("".join(f'    "{part}": {count(part)},\n' for part in parts()))
