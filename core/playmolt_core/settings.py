@@ -185,7 +185,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str,
         _env(
             "PLAYMOLT_HOUSE_BUDGET",
-            "What those models may come to in a day (UTC), as in money=1.5,tokens=400000,calls=2000; then scripted bots"
+            "Budget of those models for a day (UTC), as in money=1.5,tokens=400000,calls=2000; beyond it, scripted bots"
             " take their seats. Empty: no limit.",
         ),
     ] = ""

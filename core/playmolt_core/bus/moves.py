@@ -31,12 +31,12 @@ class ServerSwitcher:
     see each other for a moment; if that were enough, they could swap servers in step for ever.
     """
 
-    def __init__(self, connection: NatsClient, heard: Mapping[Reason, LastSeen], silent: float) -> None:
+    def __init__(self, connection: NatsClient, seen: Mapping[Reason, LastSeen], silent: float) -> None:
         self._connection = connection
-        self._discard_result = heard
+        self._last_seen = seen
         self._silent = self._pause = silent
         self._moved_at = self._silent_at = 0.0
-        self._counts: Counter[Reason] = Counter(dict.fromkeys(heard, 0))
+        self._counts: Counter[Reason] = Counter(dict.fromkeys(seen, 0))
         self._task = asyncio.create_task(self._poll_forever())
 
     def samples(self) -> Iterator[Sample]:
@@ -54,8 +54,8 @@ class ServerSwitcher:
                 await self._move(reason)
 
     def _cut_off(self, now: float) -> Reason | None:
-        since = {reason: heard for reason, of in self._discard_result.items() if (heard := of()) is not None}
-        silent = [reason for reason, heard in since.items() if now - heard >= self._silent]
+        since = {reason: seen for reason, of in self._last_seen.items() if (seen := of()) is not None}
+        silent = [reason for reason, seen in since.items() if now - seen >= self._silent]
         if not silent:
             if now - self._silent_at >= 2 * self._silent:
                 self._pause = self._silent

@@ -90,9 +90,9 @@ class Roster:
                 self._drop(identity)
 
     def _is_quiet(self, service: str, now: float) -> bool:
-        heard = self._services.get(service, self._started)
-        last = max(heard if self._needs_each else self.another_seen_at(), self._asked.get(service, 0.0))
-        return now - last >= QUIET_SECONDS and now - heard < REMEMBERED_SECONDS
+        seen = self._services.get(service, self._started)
+        last = max(seen if self._needs_each else self.another_seen_at(), self._asked.get(service, 0.0))
+        return now - last >= QUIET_SECONDS and now - seen < REMEMBERED_SECONDS
 
     def _ask(self, service: str) -> None:
         """Ping a service by name: it may answer on its own part of the inbox only."""
@@ -153,8 +153,8 @@ class Roster:
     def engine_seen_at(self) -> float | None:
         """When the engine that is silent longest was last seen; None if none was seen in the last ten minutes."""
         now = time.monotonic()
-        heard = [self._services[service] for service in ENGINES if service in self._services]
-        return min((at for at in heard if now - at < REMEMBERED_SECONDS), default=None)
+        seen = [self._services[service] for service in ENGINES if service in self._services]
+        return min((at for at in seen if now - at < REMEMBERED_SECONDS), default=None)
 
     def _drop(self, identity: str) -> None:
         self._doubted.pop(identity, None)

@@ -14,7 +14,7 @@ from playmolt_core.db.pool import Pool, queries
 
 _SQL = queries("accounts")
 _STORABLE = (datetime(2000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC))
-"""A time between these is valid in any time zone; a registration lies between them."""
+"""A time between these is valid in any time zone; a registration is between them."""
 
 
 class Agent(msgspec.Struct, frozen=True):

@@ -77,7 +77,7 @@ _NOT_MIGRATED_ERRORS = (
 
 
 class Connection(asyncpg.Connection):
-    """A connection that returns to the pool without a reset, which would cost a round trip: no code changes a session."""
+    """A connection that returns to the pool without a reset, which costs a round trip: no code changes a session."""
 
     def get_reset_query(self) -> str:
         return ""

@@ -161,7 +161,7 @@ class PgProjections:
     async def advance(
         self, seen: int, position: int, apply: Callable[[Connection], Awaitable[None]], shard: int = 0
     ) -> bool:
-        """Apply changes and move a shard from `seen` to `position`, both or neither; False if another projector moved it."""
+        """Apply changes and move a shard from `seen` to `position`, both or neither; False if another projector did."""
         async with self._pool.transaction() as connection:
             held_to = _places(await connection.fetch(_SQL["lock_progress"]))
             if held_to is None or held_to[shard] != seen:

@@ -196,7 +196,7 @@ class Archived(LookupError):
     """The stream's records were moved from the log to the file named in its register."""
 
     def __init__(self, stream: str) -> None:
-        super().__init__(f"{stream} was archived: its records are no longer in the log")
+        super().__init__(f"{stream} was archived: read its records from the archive")
         self.stream = stream
 
 

@@ -332,7 +332,7 @@ class Register:
         self._pool = pool
 
     async def of(self, streams: Iterable[str]) -> Mapping[str, ArchivedStream]:
-        rows = await self._pool.fetch(_SQL["gone"], list(streams))
+        rows = await self._pool.fetch(_SQL["archived"], list(streams))
         return {stream: ArchivedStream(version, end.hex(), file) for stream, version, end, file in rows}
 
     async def unaccounted(self, gaps: Sequence[Gap], shard: int = 0) -> Sequence[Gap]:

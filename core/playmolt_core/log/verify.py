@@ -31,7 +31,7 @@ _metadata_of = msgspec.json.Decoder(Metadata).decode
 
 
 class Break(msgspec.Struct, frozen=True):
-    """The first wrong event of a stream. `stream` is "" for a fault of the whole log, with its shard if there are more."""
+    """The first wrong event of a stream; `stream` is "" for a fault of the log, with the shard if there are several."""
 
     stream: str
     version: int
@@ -119,7 +119,7 @@ class Verifier:
         self._not_archived: set[str] = set()
         self._ended: list[VerifiedStream] = []
         self._erased: Mapping[str, tuple[int, str]] = {}
-        self.gone: Mapping[str, ArchivedStream] = {}
+        self.archived: Mapping[str, ArchivedStream] = {}
         """The archived ones among the streams of the next records."""
 
     def follows(self, stream: str) -> bool:
@@ -132,8 +132,8 @@ class Verifier:
     def take(self, record: Record, *, closes: bool) -> None:
         """Check the next record; `closes`: its stream ends here."""
         self._events += 1
-        if record.stream in self.gone:
-            self._take_archived(record, self.gone[record.stream])
+        if record.stream in self.archived:
+            self._take_archived(record, self.archived[record.stream])
             return
         progress = self._running.get(record.stream)
         if progress is None:
@@ -176,16 +176,16 @@ class Verifier:
             self._verdicts["DIVERGED"] += 1
             self._breaks.append(Break(end.stream, end.version, problem))
 
-    def _take_archived(self, record: Record, gone: ArchivedStream) -> None:
-        problem = _archived_problem(record, gone)
+    def _take_archived(self, record: Record, archived: ArchivedStream) -> None:
+        problem = _archived_problem(record, archived)
         if problem and record.stream not in self._not_archived:
             self._not_archived.add(record.stream)
             self._breaks.append(Break(record.stream, record.version, problem))
 
     def compare_keys(self, erased: ErasedHeads) -> None:
         """Compare the records of erasures with the missing keys, if the login has access to the vault."""
-        for stream, gone in (erased.emptied or {}).items():
-            if gone and stream not in erased.ends:
+        for stream, emptied in (erased.emptied or {}).items():
+            if emptied and stream not in erased.ends:
                 self._breaks.append(Break(stream, 0, "its key is missing, but no record says that it was erased"))
         for stream, (version, _) in erased.ends.items():
             if erased.emptied is not None and not erased.emptied.get(stream, False):
@@ -249,12 +249,12 @@ class Verifier:
         )
 
 
-def _archived_problem(record: Record, gone: ArchivedStream) -> str:
+def _archived_problem(record: Record, archived: ArchivedStream) -> str:
     """The problem of a remaining record of an archived stream: only its last one, the result, may remain."""
     if record.type != GAME_END:
-        return f"the register says that it was archived into {gone.file}, but it still exists"
-    if (record.version, record.hash) != (gone.version, gone.hash):
-        return f"it differs from the end of its archived stream: event {gone.version}, hash {gone.hash}"
+        return f"the register says that it was archived into {archived.file}, but it still exists"
+    if (record.version, record.hash) != (archived.version, archived.hash):
+        return f"it differs from the end of its archived stream: event {archived.version}, hash {archived.hash}"
     if recomputed(record) != record.hash:
         return "the hash does not match the record: it was changed after it was stored"
     return ""
@@ -341,7 +341,7 @@ async def verify_streams(
         async for entries in chunks_of(log, shard, size=chunk, part=part):
             if register:
                 begun = {entry.record.stream for entry in entries if not verifier.follows(entry.record.stream)}
-                verifier.gone = await register.of(begun)
+                verifier.archived = await register.of(begun)
             for entry in entries:
                 if (home := shard_of(entry.record.stream, log.shards)) != shard:
                     problem = (

@@ -201,7 +201,7 @@ class ClientConnection:
             self.closes()
             self.transport.close()
 
-    def gone(self) -> None:
+    def forget(self) -> None:
         self._works(inf)
         self._moved = 0.0
         self._limiter.forget(self, self._address)
@@ -273,7 +273,7 @@ def _makes_room(room: bool, waiting: "OrderedDict[ClientConnection, None]") -> b
     if not room and waiting:
         oldest = next(iter(waiting))
         oldest.transport.abort()
-        oldest.gone()
+        oldest.forget()
         return True
     return room
 

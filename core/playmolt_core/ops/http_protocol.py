@@ -42,7 +42,7 @@ class HttpServer(uvicorn.Server):
 
     @override
     async def main_loop(self) -> None:
-        """uvicorn looks ten times a second whether it is to stop: the better part of what an idle server did."""
+        """uvicorn polls ten times a second whether to stop, which was most of the work of an idle server."""
         while not await self.on_tick(0):
             with suppress(TimeoutError):
                 async with asyncio.timeout(_TICK_SECONDS):
@@ -133,7 +133,7 @@ class BoundedProtocol(HttpToolsProtocol):
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         if self.held:
-            self.held.gone()
+            self.held.forget()
             self.held = None
         super().connection_lost(exc)
 

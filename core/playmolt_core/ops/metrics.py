@@ -78,7 +78,7 @@ METRICS: Final[dict[str, Metric]] = {
     "playmolt_log_chain_faults_total": Metric(
         "relay", "counter", "game", "Records whose hash is not that of what they say."
     ),
-    "playmolt_relay_log_position": Metric("relay", "gauge", "shard", "Position of the log, looked at every 5 s."),
+    "playmolt_relay_log_position": Metric("relay", "gauge", "shard", "Position of the log, read every 5 s."),
     "playmolt_relay_events_sequence": Metric("relay", "gauge", "shard", "End of the stream EVENTS."),
     "playmolt_relay_spectate_sequence": Metric("relay", "gauge", "shard", "End of the stream SPECTATE."),
     "playmolt_relay_projections_position": Metric("relay", "gauge", "shard", "What the projections hold."),

@@ -59,10 +59,10 @@ class _SpanExport:
 _exporting: _SpanExport | None = None
 
 
-def configure(service: str, environment: Mapping[str, str] = os.environ, *, everybody: bool = True) -> None:
+def configure(service: str, environment: Mapping[str, str] = os.environ, *, all_tracers: bool = True) -> None:
     """Export this process's spans if the environment names a collector; otherwise do nothing.
 
-    `everybody`: also export spans of code that gets its tracer from OpenTelemetry (model calls). Not in the gateway:
+    `all_tracers`: also export spans of code that gets its tracer from OpenTelemetry (model calls). Not in the gateway:
     FastAPI makes three spans of each request, sampled or not.
     OTEL_SDK_DISABLED, OTEL_RESOURCE_ATTRIBUTES and the OTEL_EXPORTER_OTLP_* and OTEL_BSP_* variables mean what
     OpenTelemetry says.
@@ -75,7 +75,7 @@ def configure(service: str, environment: Mapping[str, str] = os.environ, *, ever
 
     share = _share(environment.get(SHARE_VARIABLE, "") or "1")
     install(service, BatchSpanProcessor(OTLPSpanExporter(timeout=_EXPORT_SECONDS)), share)
-    if everybody and _exporting is not None:
+    if all_tracers and _exporting is not None:
         trace.set_tracer_provider(_exporting.provider)
 
 

@@ -53,23 +53,23 @@ async def drop(rows: PgKeyRows, path: Path, keep: timedelta, now: datetime) -> S
     Raises KeyNeeded, InvalidKeyFile, LogUnavailable.
     """
     known = read_keys(path)
-    gone = [older.id for newer, older in pairwise(known) if newer.created_at < now - keep]
-    if not gone:
+    dropped = [older.id for newer, older in pairwise(known) if newer.created_at < now - keep]
+    if not dropped:
         return ()
-    _refuse(await rows.needed(), gone)
-    write_keys(path, [key for key in known if key.id not in gone])
+    _refuse(await rows.needed(), dropped)
+    write_keys(path, [key for key in known if key.id not in dropped])
     await asyncio.sleep(_UNDER_WAY_SECONDS)
     try:
         # A session that was just being opened with an old key must not lose it.
-        _refuse(await rows.needed(), gone)
+        _refuse(await rows.needed(), dropped)
     except BaseException:
         write_keys(path, known)
         raise
-    return gone
+    return dropped
 
 
-def _refuse(needed: Mapping[str, int], gone: Sequence[str]) -> None:
-    if still := {kek: sessions for kek, sessions in needed.items() if kek in gone}:
+def _refuse(needed: Mapping[str, int], dropped: Sequence[str]) -> None:
+    if still := {kek: sessions for kek, sessions in needed.items() if kek in dropped}:
         raise KeyNeeded(still)
 
 

@@ -116,7 +116,7 @@ async def test_the_oldest_idle_one_of_an_address_goes_first(limiter: ConnectionL
     first.rests()  # now the second has waited longer
     _, three = entered(limiter)
     assert (one.ended, two.ended, three.ended) == ("", "aborted", "")
-    second.gone()  # its server hears of it later
+    second.forget()  # its server hears of it later
     assert len(limiter) == 2
 
 
@@ -149,8 +149,8 @@ async def test_who_goes_leaves_room_and_nothing_else(limiter: ConnectionLimiter)
         helds = [entered(limiter, f"192.0.2.{number}")[0] for number in (1, 2, 3)]
         for held in helds:
             held.is_answered()
-            held.gone()
-            held.gone()
+            held.forget()
+            held.forget()
     assert (len(limiter), len(limiter.waiting), limiter._addresses, limiter._spare) == (0, 0, {}, 0)
 
 
@@ -170,7 +170,7 @@ async def test_the_timer_looks_by_itself_and_ends_with_the_last() -> None:
     async with asyncio.timeout(2):
         while not line.ended:
             await asyncio.sleep(0.01)
-    held.gone()
+    held.forget()
     async with asyncio.timeout(2):
         while quick._timer:
             await asyncio.sleep(0.01)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playmolt_core.llm.figures import ModelFigures
+from playmolt_core.llm.figures import ModelMetrics
 from playmolt_core.llm.port import Attempt, Usage
 from playmolt_core.ops.metrics import METRICS, Histogram, Sample, label, render, table
 
@@ -57,7 +57,7 @@ def attempt(
 
 
 def test_models_are_counted_and_nothing_is_guessed() -> None:
-    figures = ModelFigures()
+    figures = ModelMetrics()
     figures.observe(attempt("ok", Usage(10, 5), "0.1"))
     figures.observe(attempt("ok", Usage(1, 2), "0.2"))
     figures.observe(attempt("timeout", warnings=("prompt_cut",)))

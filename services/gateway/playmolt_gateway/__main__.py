@@ -69,7 +69,7 @@ def main() -> int:
         sys.stderr.write(f"{error}\n")
         return 2
     configure("gateway", settings.log_level)
-    tracing.configure("gateway", everybody=False)
+    tracing.configure("gateway", all_tracers=False)
     try:
         uvloop.run(run(settings, arguments.fd))
     except InvalidSettings as error:

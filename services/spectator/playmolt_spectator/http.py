@@ -200,7 +200,7 @@ class Server:
             if address:
                 self.streams.give_back(address)
             if held:
-                held.gone()
+                held.forget()
             if not self.watchers:
                 self._empty.set()
 
@@ -237,7 +237,7 @@ class Connection(asyncio.Protocol):
         if self._streams_of:
             self._server.streams.give_back(self._streams_of)
         if self._held:
-            self._held.gone()
+            self._held.forget()
         if self._task:
             self._task.cancel()
 

@@ -192,7 +192,7 @@ SELECT lease.note_fault($1, $2, $3, $4)
 -- name: report_faults
 SELECT agent, kind, what, count FROM lease.report_faults($1)
 
--- name: gone
+-- name: archived
 SELECT stream, version, hash, file FROM log.archived WHERE stream = ANY ($1)
 
 -- name: unaccounted
