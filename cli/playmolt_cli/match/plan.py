@@ -15,7 +15,7 @@ from jsonschema.exceptions import best_match
 from playmolt.bots import MIXED, policies
 from playmolt_core.llm.catalogue import Catalogue, decimal_text
 from playmolt_core.llm.models import Models
-from playmolt_core.llm.port import Sampling
+from playmolt_core.llm.port import SamplingParameters
 from playmolt_schemas.match_plan import ByGame, MatchPlan, PlannedGames, PlannedPlayer, PlannedSamplingSettings
 
 from playmolt_cli.match.entrants import policy_fault
@@ -114,11 +114,11 @@ def for_game(said: ByGame | None, game: str) -> str | None:
     return said.get(game) if isinstance(said, dict) else said
 
 
-def sampling_of(said: PlannedSamplingSettings | None) -> Sampling:
+def sampling_of(said: PlannedSamplingSettings | None) -> SamplingParameters:
     """Sampling parameters as decimal strings."""
     if said is None:
-        return Sampling()
-    return Sampling(_decimal(said.temperature), _decimal(said.top_p), said.seed)
+        return SamplingParameters()
+    return SamplingParameters(_decimal(said.temperature), _decimal(said.top_p), said.seed)
 
 
 def _decimal(value: float | None) -> str | None:

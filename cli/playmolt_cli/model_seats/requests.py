@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_core.llm.port import Message, ModelRequest, Sampling, TurnHeader
+from playmolt_core.llm.port import ChatMessage, ModelRequest, SamplingParameters, TurnHeader
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedTurn, generic
 from playmolt_schemas.api import ActionOffer
 from playmolt_schemas.canonical import canonical_json, digest
@@ -99,7 +99,7 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True):
     system: str
     language: Language
     session: str
-    sampling: Sampling = Sampling()
+    sampling: SamplingParameters = SamplingParameters()
     max_tokens: int = MAX_TOKENS
 
     def asking(
@@ -111,11 +111,11 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True):
             "actions": [{"type": offer.type, "schema": without_turn_id(offer.schema)} for offer in offers],
             "state": {name: value for name, value in state.items() if name not in _UNSHOWN},
         }
-        messages = [Message("system", self.system), Message("user", canonical_json(shown).decode())]
+        messages = [ChatMessage("system", self.system), ChatMessage("user", canonical_json(shown).decode())]
         if bad:
             said = bad[-1].said[:QUOTED_CHARS]
-            messages += [Message("assistant", said)] if said.strip() else []
-            messages.append(Message("user", _DEMANDS[self.language].format(fault=bad[-1].fault)))
+            messages += [ChatMessage("assistant", said)] if said.strip() else []
+            messages.append(ChatMessage("user", _DEMANDS[self.language].format(fault=bad[-1].fault)))
         kind = KINDS[len(bad)]
         entry = catalogue.models.get(self.alias)
         named = {

@@ -29,7 +29,7 @@ for (;;) {
     params: { path: { id }, ...fresh() },
     body: decide(turn),
   });
-  // The game has moved on, or wants a moment: ask for the turn again.
+  // The game has moved on or needs a moment: request the turn again.
   const again = [409, 429, 503].includes(answer.response.status) || answer.error?.code === "wrong_phase";
   if (answer.error && !again) throw new Error(answer.error.detail);
 }
