@@ -11,7 +11,7 @@ from typing import Final
 
 from playmolt.bots import run_house_bots
 from playmolt_cli.demo import agora
-from playmolt_cli.demo.jury import hear
+from playmolt_cli.demo.jury import play_jury
 from playmolt_cli.demo.legal import CASES, argue
 from playmolt_cli.games import deciders
 from playmolt_cli.local.folder import Folder, Run
@@ -68,7 +68,7 @@ def games(run: Run, data: Path) -> Mapping[str, tuple[int, Play]]:
         "O/X": (TIMES, bots("ox")),
         "mock trial": (TIMES, bots("trial")),
         "legal session": (TIMES, lambda: argue(run.gateway, CASES[0], data / "reports", lambda _: None)),
-        "AI jury": (TIMES, lambda: asyncio.to_thread(hear, run.gateway, lambda _: None)),
+        "AI jury": (TIMES, lambda: asyncio.to_thread(play_jury, run.gateway, lambda _: None)),
         "432 turns of Agora": (1, lambda: agora.study(quiet, run, data, data / "agora")),
     }
 

@@ -202,11 +202,11 @@ async def _nats(settings: Settings, ends: Places | None) -> list[Finding]:
     urls = [url.strip() for url in settings.nats_url.split(",")]
     names = ["nats"] if len(urls) == 1 else [f"nats {urlsplit(url).netloc.rpartition('@')[2]}" for url in urls]
     each = [replace(settings, nats_url=url) for url in urls]
-    looked = await asyncio.gather(*map(_server, names, each))
-    everybody = frozenset[str]().union(*(found.heard for found in looked))
-    findings = [_cut_off(found, everybody - found.heard) for found in looked]
-    findings += map(_cut_prompts, sorted(frozenset[tuple[str, str]]().union(*(found.cut for found in looked))))
-    reached = next((one for one, found in zip(each, looked, strict=True) if found.finding.well), None)
+    probes = await asyncio.gather(*map(_server, names, each))
+    all_services = frozenset[str]().union(*(found.reachable for found in probes))
+    findings = [_cut_off(found, all_services - found.reachable) for found in probes]
+    findings += map(_cut_prompts, sorted(frozenset[tuple[str, str]]().union(*(found.cut for found in probes))))
+    reached = next((one for one, found in zip(each, probes, strict=True) if found.finding.well), None)
     if reached is None:
         return findings
     bus = await connect(reached, "doctor")
@@ -221,17 +221,17 @@ async def _nats(settings: Settings, ends: Places | None) -> list[Finding]:
 
 class _ServerProbe(msgspec.Struct, frozen=True):
     finding: Finding
-    heard: frozenset[str] = frozenset()
+    reachable: frozenset[str] = frozenset()
     """Services reachable through this server."""
     cut: frozenset[tuple[str, str]] = frozenset()
     """(service, model) pairs whose prompts were truncated."""
 
 
-def _cut_off(looked: _ServerProbe, missing: frozenset[str]) -> Finding:
-    if not looked.finding.well or not missing:
-        return looked.finding
+def _cut_off(probe: _ServerProbe, missing: frozenset[str]) -> Finding:
+    if not probe.finding.well or not missing:
+        return probe.finding
     return Finding(
-        looked.finding.name, False, f"cannot reach {', '.join(sorted(missing))}, which other servers reach",
+        probe.finding.name, False, f"cannot reach {', '.join(sorted(missing))}, which other servers reach",
         "it lost its routes to the other servers: check the network between them, or restart it",
     )  # fmt: skip
 

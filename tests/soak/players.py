@@ -14,7 +14,7 @@ from playmolt.client import AsyncClient
 from playmolt.errors import Unavailable
 from playmolt_cli.agora.experiments_client import ExperimentsClient
 from playmolt_cli.agora.follow import follow
-from playmolt_cli.demo.jury import PlayedJury, hear
+from playmolt_cli.demo.jury import PlayedJury, play_jury
 from playmolt_cli.demo.legal import CASES, argue
 from playmolt_cli.games import deciders
 from playmolt_cli.local.folder import Run
@@ -104,7 +104,7 @@ class Players:
         return argued.faults()
 
     async def _jury(self, _: int) -> Iterable[str]:
-        self.juries.append(await asyncio.to_thread(hear, self._run.gateway, lambda _: None))
+        self.juries.append(await asyncio.to_thread(play_jury, self._run.gateway, lambda _: None))
         return ()
 
     async def _agora(self, number: int) -> Iterable[str]:

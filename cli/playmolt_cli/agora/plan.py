@@ -8,8 +8,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 from playmolt_agora.folder import reading as folder_reading
+from playmolt_agora.folder.disk import DiskSource
 from playmolt_agora.folder.reading import PlanFolder
-from playmolt_agora.folder.source import DiskSource
 from playmolt_agora.folder.source import Source as FolderSource
 from playmolt_agora.plan import document, reading
 from playmolt_agora.plan import plan as plans

@@ -146,8 +146,8 @@ async def _play(url: str, game: GameType, players: Players, quiet: bool) -> list
             seen.append(seat.game_id)
             click.echo(f"seated in {seat.game_id}", err=True)
 
-    async with AsyncClient(url) as anybody:
-        reporter = asyncio.create_task(_report_waiting(anybody, seen))
+    async with AsyncClient(url) as spectator:
+        reporter = asyncio.create_task(_report_waiting(spectator, seen))
         try:
             return await players.play(url, game, on_seated)
         finally:
@@ -155,13 +155,13 @@ async def _play(url: str, game: GameType, players: Players, quiet: bool) -> list
             await asyncio.gather(reporter, return_exceptions=True)
 
 
-async def _report_waiting(anybody: AsyncClient, games: list[str], seconds: float = REPORT_SECONDS) -> None:
+async def _report_waiting(spectator: AsyncClient, games: list[str], seconds: float = REPORT_SECONDS) -> None:
     """Print periodically what the games are waiting for."""
     while True:
         await asyncio.sleep(seconds)
         for game_id in games:
             with suppress(PlayMoltError):
-                if awaited := waiting_for(await anybody.state(game_id)):
+                if awaited := waiting_for(await spectator.state(game_id)):
                     click.echo(f"{game_id} is waiting for {awaited}", err=True)
 
 

@@ -112,12 +112,12 @@ class NarratedTable(JuryTable):
 
 async def judge(run: Run, say: Callable[[str], None]) -> DemoVerdict:
     """Play a game on a running `up` and print its headlines. Raises Failure and the client's errors."""
-    judged = await asyncio.to_thread(lambda: hear(run.gateway, say).checked(run))
+    judged = await asyncio.to_thread(lambda: play_jury(run.gateway, say).checked(run))
     say(f"verify-verdict: {judged.checked.summary()}")
     return judged
 
 
-def hear(gateway: str, say: Callable[[str], None]) -> PlayedJury:
+def play_jury(gateway: str, say: Callable[[str], None]) -> PlayedJury:
     """Play a game to its ending and print its headlines. Raises Failure and the client's errors."""
     with open(os.devnull, "w", encoding="utf-8") as nowhere, Client(gateway) as client:
         client.register("demo overseer")

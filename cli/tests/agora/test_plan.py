@@ -112,7 +112,11 @@ def test_a_key_that_is_not_set_is_a_warning_of_plan_and_a_fault_of_run(file: Pat
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [((), "--preset NAME"), (("nowhere.yaml",), "No file or preset named nowhere.yaml"), (("--preset", "nope"), "white-room-stage1")],
+    [
+        ((), "--preset NAME"),
+        (("nowhere.yaml",), "No file or preset named nowhere.yaml"),
+        (("--preset", "nope"), "white-room-stage1"),
+    ],
 )
 def test_a_missing_plan_says_what_could_be_given(arguments: tuple[str, ...], said: str) -> None:
     result = _run("plan", *arguments)

@@ -45,5 +45,5 @@ def test_another_server_never_sees_this_ones_key(tmp_path: Path, url: str, name:
 def test_each_game_has_a_key_of_its_own_and_says_how_it_is_made(tmp_path: Path) -> None:
     jury, legal = session_server(None, tmp_path, "jury"), session_server(None, tmp_path, "legal")
     assert (jury.key_file.path, legal.key_file.path) == (tmp_path / "jury-key", tmp_path / "legal-key")
-    with pytest.raises(Failure, match="`playmolt jury play` makes one"), session_client(jury, None):
+    with pytest.raises(Failure, match="Create one with `playmolt jury play`"), session_client(jury, None):
         pytest.fail("there is no key yet")

@@ -76,7 +76,7 @@ def _stream_calls(stream: str) -> list[str]:
     return made + _direct_get(stream) + consumers
 
 
-_HEARD: Final = (_all(subjects.event("*", "*", "*")), _all(subjects.spectate("*", "*")), _all(subjects.lobby("*")))
+_READABLE: Final = (_all(subjects.event("*", "*", "*")), _all(subjects.spectate("*", "*")), _all(subjects.lobby("*")))
 
 
 def _reading_calls(shards: int) -> Iterator[tuple[str, str]]:
@@ -99,7 +99,7 @@ def exports(shards: int = 1) -> list[dict[str, Any]]:
     """
     calls = [*_reading_calls(shards), (subjects.reader_call(">"), "Singleton")]
     asked = [{"service": subject, "response": kind, "accounts": ["READER"]} for subject, kind in calls]
-    return asked + [{"stream": subject, "accounts": ["READER"]} for subject in _HEARD]
+    return asked + [{"stream": subject, "accounts": ["READER"]} for subject in _READABLE]
 
 
 def reader_account(password: str, shards: int = 1) -> dict[str, Any]:
@@ -107,13 +107,13 @@ def reader_account(password: str, shards: int = 1) -> dict[str, Any]:
     is not enabled; the relay answers the permitted calls."""
     calls = [{"service": {"account": "PLAYMOLT", "subject": subject}} for subject, _ in _reading_calls(shards)]
     rest = {"service": {"account": "PLAYMOLT", "subject": subjects.reader_call(">")}, "to": "$JS.API.>"}
-    heard = [{"stream": {"account": "PLAYMOLT", "subject": subject}} for subject in _HEARD]
+    readable = [{"stream": {"account": "PLAYMOLT", "subject": subject}} for subject in _READABLE]
     permissions = {
         "publish": {"allow": ["$JS.API.>", "$JS.ACK.>"]},
-        "subscribe": {"allow": ["_INBOX.>", *_HEARD]},
+        "subscribe": {"allow": ["_INBOX.>", *_READABLE]},
     }
     user = {"user": READER, "password": password, "permissions": permissions}
-    return {"users": [user], "imports": [*calls, rest, *heard]}
+    return {"users": [user], "imports": [*calls, rest, *readable]}
 
 
 def _permissions(user: str, shards: int) -> tuple[list[str], list[str]]:
