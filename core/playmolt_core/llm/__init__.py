@@ -1,1 +1,1 @@
-"""The model runtime that legal, jury and Agora games share: one port, servers and scripted models behind it."""
+"""The model runtime that legal, jury and Agora games share: one port for model servers and scripted models."""

@@ -1,4 +1,4 @@
-"""An attempt as a record of the log holds it."""
+"""The stored form of attempts."""
 
 import hashlib
 from typing import Any, Final, NamedTuple
@@ -10,48 +10,48 @@ from playmolt_schemas.limits import RECORD_BYTES
 from playmolt_core.llm.port import Attempt, session_of
 
 REST_BYTES: Final = 16 * 1024
-"""What a record holds beside the attempt: the names of the turn, and metadata."""
+"""The space in a record for other data: the names of the turn, and metadata."""
 SHORT_BYTES: Final = 1024
-"""A message up to this long stays as it is even where the whole is too long."""
+"""Messages up to this length are stored whole, even if the attempt is too long."""
 RAW_BYTES: Final = 64 * 1024
-"""The longest body of an answer that a record holds itself."""
+"""The longest answer body that is stored inside a record."""
 
 
-class Recorded(NamedTuple):
-    """An attempt as it is stored, and the body that has to be kept beside the log, under its hash."""
+class RecordedAttempt(NamedTuple):
+    """The stored form of an attempt, and the body to store separately under its hash."""
 
     fields: dict[str, Any]
-    kept_apart: str | None
+    separate_text: str | None
 
 
-def recorded(attempt: Attempt) -> Recorded:
-    """An attempt as it is stored: whole, or with digests of its long texts where no record could hold them.
+def recorded(attempt: Attempt) -> RecordedAttempt:
+    """The stored form of an attempt: whole, or with digests of long texts if it would not fit into a record.
 
-    A game whose request is a pure function of its state makes the same messages again from its log; the digests prove
-    that they are the same. A long body is `raw: SHA-256`, and `raw_bytes` says how long it is.
+    If a game's request is a pure function of its state, the messages can be computed again from the log, and the
+    digests prove that they are equal. A long body is stored as `raw: SHA-256` with its length `raw_bytes`.
     """
-    told: dict[str, Any] = msgspec.to_builtins(attempt)
+    fields: dict[str, Any] = msgspec.to_builtins(attempt)
     room = _room(attempt)
     raw = attempt.raw.encode()
-    told["raw_bytes"] = len(raw)
+    fields["raw_bytes"] = len(raw)
     apart = len(raw) > RAW_BYTES
     if apart:
-        told["raw"] = hashlib.sha256(raw).hexdigest()
-    if _size(told) > room:
-        told["request"]["messages"] = [_digested(message) for message in told["request"]["messages"]]
-    if _size(told) > room and not apart:  # what is escaped in JSON grows
-        apart, told["raw"] = True, hashlib.sha256(raw).hexdigest()
-    if _size(told) > room:
-        told["reasoning"] = None  # it stands in the body
-    return Recorded(told, attempt.raw if apart else None)
+        fields["raw"] = hashlib.sha256(raw).hexdigest()
+    if _size(fields) > room:
+        fields["request"]["messages"] = [_digested(message) for message in fields["request"]["messages"]]
+    if _size(fields) > room and not apart:  # JSON escapes make it longer
+        apart, fields["raw"] = True, hashlib.sha256(raw).hexdigest()
+    if _size(fields) > room:
+        fields["reasoning"] = None  # the body contains it
+    return RecordedAttempt(fields, attempt.raw if apart else None)
 
 
-def _size(told: dict[str, Any]) -> int:
-    return len(msgspec.json.encode(told))
+def _size(fields: dict[str, Any]) -> int:
+    return len(msgspec.json.encode(fields))
 
 
 def _room(attempt: Attempt) -> int:
-    """What a record of the stream that asks can hold of it: sealed, four bytes are stored for three."""
+    """The space in a record of the attempt's stream; sealing stores four bytes for three."""
     session = session_of(attempt)
     return (RECORD_BYTES * 3 // 4 if is_sealed_type(session) else RECORD_BYTES) - REST_BYTES
 

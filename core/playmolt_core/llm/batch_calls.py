@@ -1,4 +1,4 @@
-"""Questions that wait for a batch, beside the log: put by who asks, taken by who submits batches, whoever is killed."""
+"""Requests that wait for a batch, stored outside the log so that they survive any crash."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ _SQL = queries("batch_calls")
 
 
 class WaitingCall(msgspec.Struct, frozen=True):
-    """A question that is in no batch yet; `name` is that of one which was asked for and not heard of."""
+    """A request that is in no confirmed batch yet; `name` is that of a batch whose submission is unconfirmed."""
 
     key: str
     alias: str
@@ -24,8 +24,8 @@ class WaitingCall(msgspec.Struct, frozen=True):
 
 
 class BatchedCall(NamedTuple):
-    """How a question stands. Answered without an answer, it is to be asked plainly. `tokens` and `money` are what was
-    reserved for it `at` the moment at which it began to wait; nothing once it is settled."""
+    """The state of a request. If it is done without an answer, send it without a batch. `tokens` and `money` were
+    reserved for it `at` the time when it started to wait; zero once it is settled."""
 
     answered: bool
     answer: str | None
@@ -38,7 +38,7 @@ class BatchedCall(NamedTuple):
 ASKED_PLAINLY: Final = BatchedCall(
     answered=True, answer=None, batch=None, tokens=0, money=Decimal(0), at=datetime.min.replace(tzinfo=UTC)
 )
-"""How a question stands that is there no more."""
+"""The state of a request that no longer exists."""
 
 
 class BatchCalls(Protocol):
@@ -47,7 +47,7 @@ class BatchCalls(Protocol):
     async def put(
         self, key: str, stream: str, alias: str, body: Mapping[str, Any], tokens: int, money: Decimal, at: datetime
     ) -> None:
-        """Have a question wait; one that waits already stays as it is."""
+        """Add a waiting request; an existing one stays unchanged."""
         ...
 
     async def found(self, key: str) -> BatchedCall | None: ...
@@ -55,21 +55,21 @@ class BatchCalls(Protocol):
     async def waiting(self, stream: str) -> list[WaitingCall]: ...
 
     async def named(self, stream: str, keys: list[str], name: str) -> None:
-        """A batch of these questions is going to be asked for under a name."""
+        """Note that a batch of these requests will be submitted under a name."""
         ...
 
     async def submitted(self, stream: str, name: str, batch: str) -> None: ...
 
     async def answered(self, stream: str, batch: str, answers: Mapping[str, str]) -> None:
-        """A batch is over: its other questions are to be asked plainly."""
+        """A batch is over: its remaining requests must be sent without a batch."""
         ...
 
     async def refused(self, stream: str, name: str) -> None:
-        """There is no batch of this name: its questions are to be asked plainly."""
+        """No batch of this name exists: its requests must be sent without a batch."""
         ...
 
     async def settled(self, key: str) -> None:
-        """Nothing is reserved for a question any more."""
+        """Clear the reservation of a request."""
         ...
 
     async def drop(self, key: str) -> None: ...

@@ -1,4 +1,4 @@
-"""The models an operator offers: the TOML file that PLAYMOLT_MODELS names, checked whole."""
+"""The operator's models: the TOML file in PLAYMOLT_MODELS, fully validated."""
 
 import re
 import tomllib
@@ -14,7 +14,7 @@ from playmolt_core.llm.limits import Allowance
 from playmolt_core.llm.port import Decoding, Usage
 
 SCRIPTED: Final = "scripted"
-"""The alias that needs no network and is always there. `scripted-NAME` is the scripted model in character NAME."""
+"""The alias that is always available without a network. `scripted-NAME` is the scripted model with character NAME."""
 
 _ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -33,19 +33,17 @@ _PRICES: Final = (
 
 
 class InvalidCatalogue(ValueError):
-    """The file does not make sense; the message names every fault, one a line."""
+    """The file is invalid; the message lists all faults, one per line."""
 
 
 class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One `[models.ALIAS]`. Prices are per million tokens; a missing one makes every cost unknown, not 0.
+    """A `[models.ALIAS]` table. Prices are per million tokens; if one is missing, costs are unknown, not 0.
 
-    Cached and reasoning tokens cost what others of the prompt and the reply do unless they have prices of their own.
+    Cached and reasoning tokens cost the same as other prompt and reply tokens unless they have their own prices.
 
-    `reply_tokens` is the longest reply to ask for, where a game would ask for a longer one, `text_chars` the longest
-    text that a schema lets a model write. `system` is the role that the system text is sent in, for models whose
-    template knows none of that name. `stream` says that speeches are asked for as they come. `batch` says that the
-    server takes batches (`/files` and `/batches`); what was asked in one costs the plain prices where batches have none
-    of their own.
+    `reply_tokens` limits the length of replies, `text_chars` the length of texts in schemas. `system` is the role of the
+    system text, for models whose template has no role `system`. `stream`: speeches are streamed. `batch`: the server
+    supports batches (`/files` and `/batches`); requests in batches have the normal prices unless batch prices are set.
     """
 
     base_url: str
@@ -84,7 +82,7 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         )
 
     def most(self, prompt_tokens: int, reply_tokens: int) -> Decimal | None:
-        """What so many tokens can cost at most; None when a price is unknown."""
+        """The maximum cost of this many tokens; None if a price is unknown."""
         if self.input_price is None or self.output_price is None:
             return None
         prompt = max(self.input_price, self.cached_price or 0) * prompt_tokens
@@ -92,7 +90,7 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     @property
     def in_batches(self) -> "ModelEntry":
-        """The entry with the prices of batches for prices."""
+        """The entry with batch prices as its prices."""
         return msgspec.structs.replace(
             self,
             input_price=_either(self.batch_input_price, self.input_price),
@@ -102,7 +100,7 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         )
 
     def cost(self, usage: Usage | None) -> str | None:
-        """A decimal string; None when usage or a price is unknown."""
+        """The cost as a decimal string; None if the usage or a price is unknown."""
         if usage is None or usage.prompt_tokens is None or usage.completion_tokens is None:
             return None
         if self.input_price is None or self.output_price is None:
@@ -116,17 +114,17 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Catalogue(msgspec.Struct, frozen=True):
-    """Alias → entry of every model but the scripted ones."""
+    """Alias → entry of all models except scripted ones."""
 
     models: Mapping[str, ModelEntry] = {}
 
     def knows(self, alias: str) -> bool:
-        """Whether a request or a plan may name the alias. Whether a scripted character exists, its cast knows."""
+        """Whether requests and plans may use the alias. Only the cast knows which scripted characters exist."""
         return alias in self.models or is_scripted(alias)
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """Every alias that can be offered, the default first."""
+        """All aliases, the default first."""
         return (SCRIPTED, *self.models)
 
 
@@ -139,16 +137,16 @@ def _either(*prices: Decimal | None) -> Decimal | None:
 
 
 def decimal_text(value: Decimal) -> str:
-    """Without exponent and without trailing zeros."""
+    """Format without exponent and trailing zeros."""
     text = f"{value:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def load(path: str, environment: Mapping[str, str] | None = None) -> Catalogue:
-    """The catalogue of a file; "" gives the one that only knows scripted models.
+    """Load the catalogue of a file; "" gives a catalogue with scripted models only.
 
-    Raises InvalidCatalogue naming every fault. With an `environment`, a key that it does not hold is a fault, too;
-    without one (a plan that is only checked) keys are not looked for.
+    Raises InvalidCatalogue with all faults. With an `environment`, keys that it does not contain are faults; without
+    one (to check a plan), keys are not checked.
     """
     if not path:
         return Catalogue()
@@ -169,26 +167,26 @@ def _tables(path: str) -> tuple[Mapping[str, Any], list[str]]:
         document = tomllib.loads(Path(path).read_text("utf-8"), parse_float=Decimal)
     except OSError as error:
         raise InvalidCatalogue(
-            f"PLAYMOLT_MODELS={path}: {error.strerror or error}: name a TOML file that can be read"
+            f"PLAYMOLT_MODELS={path}: {error.strerror or error}; use the path of a readable TOML file"
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidCatalogue(f"{path}: no TOML: {error}") from error
-    faults = [f"{name}: unknown; everything stands under [models.ALIAS]" for name in document if name != "models"]
+        raise InvalidCatalogue(f"{path}: invalid TOML: {error}") from error
+    faults = [f"{name}: unknown; use only [models.ALIAS] tables" for name in document if name != "models"]
     models = document.get("models", {})
     if not isinstance(models, dict):
-        return {}, [*faults, "models: write a table [models.ALIAS] for each model"]
+        return {}, [*faults, "models: use a table [models.ALIAS] for each model"]
     return models, faults
 
 
 def _entry(alias: str, table: object, environment: Mapping[str, str] | None) -> tuple[ModelEntry | None, list[str]]:
     if not isinstance(table, dict):
-        return None, [": write it as a table [models.ALIAS]"]
+        return None, [": use a table [models.ALIAS]"]
     faults = _alias_faults(alias)
     values: dict[str, Any] = {}
     hints = {field.name: field for field in msgspec.structs.fields(ModelEntry) if field.name != "alias"}
     for name, value in table.items():
         if name not in hints:
-            faults.append(f".{name}: unknown; known are {', '.join(hints)}")
+            faults.append(f".{name}: unknown; allowed keys are {', '.join(hints)}")
             continue
         try:
             values[name] = msgspec.convert(_decimal(value, hints[name].type), type=hints[name].type)
@@ -200,26 +198,28 @@ def _entry(alias: str, table: object, environment: Mapping[str, str] | None) -> 
 
 
 def _decimal(value: object, wanted: object) -> object:
-    """TOML writes a whole price as an integer."""
+    """Whole prices are integers in TOML."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return Decimal(value) if is_number and "Decimal" in str(wanted) else value  # type: ignore[arg-type]  # a number
 
 
 def _alias_faults(alias: str) -> list[str]:
     if not _ALIAS.fullmatch(alias):
-        return [": an alias is 1 to 64 of letters, digits, dot, underscore and dash, and begins with a letter or digit"]
-    return [": scripted models are always there, name this one otherwise"] if is_scripted(alias) else []
+        return [
+            ": an alias has 1 to 64 letters, digits, dots, underscores and dashes, and begins with a letter or digit"
+        ]
+    return [": this alias is reserved for scripted models; use another one"] if is_scripted(alias) else []
 
 
 def _value_faults(values: Mapping[str, Any], environment: Mapping[str, str] | None) -> list[str]:
     faults = []
     address = values.get("base_url")
     if address is not None and not _is_address(address):
-        faults.append(f".base_url: {address!r} is no address as in http://127.0.0.1:11434/v1")
+        faults.append(f".base_url: {address!r} is not a valid URL; use one like http://127.0.0.1:11434/v1")
     if values.get("model") == "":
-        faults.append(".model: empty; give the id that the server knows the model by")
+        faults.append(".model: empty; use the server's id of the model")
     faults += [
-        f".{name}: {values[name]} is no price per million tokens"
+        f".{name}: {values[name]} is not a valid price per million tokens"
         for name in _PRICES
         if name in values and not (values[name].is_finite() and values[name] >= 0)
     ]
@@ -246,7 +246,8 @@ def _is_address(text: str) -> bool:
 def _key_faults(variable: str, environment: Mapping[str, str] | None) -> list[str]:
     if variable and not _VARIABLE.fullmatch(variable):
         return [
-            f".api_key_env: {len(variable)} characters that name no environment variable; write its name, not the key"
+            f".api_key_env: {len(variable)} characters that are not the name of an environment variable; use its name,"
+            " not the key"
         ]
     if variable and environment is not None and not environment.get(variable):
         return [f".api_key_env: {variable} is not set in the environment"]

@@ -1,4 +1,4 @@
-"""Talking to a model until its reply can be used: one that cannot is asked for again with its fault named."""
+"""Conversations with a model until its reply is usable: an unusable reply is requested again with its fault named."""
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import Any, Final, TypeVar
@@ -8,10 +8,10 @@ import msgspec
 from playmolt_core.llm.parsing import Unparsed, parse_object
 from playmolt_core.llm.port import (
     WITHOUT_REPLY,
+    ChatMessage,
     Failed,
     FailureCode,
     Listener,
-    Message,
     Model,
     ModelRequest,
     Record,
@@ -21,7 +21,7 @@ from playmolt_core.llm.port import (
 
 REPAIRS: Final = 2
 QUOTED_CHARS: Final = 8_000
-"""How much of a bad reply is shown to the model again."""
+"""How much of an invalid reply is shown to the model again."""
 _KOREAN = (
     "직전 답변은 사용할 수 없습니다: {fault}\n"
     "같은 내용을 요구된 형식의 JSON 객체 하나로만 다시 답하십시오. 다른 글은 쓰지 마십시오."
@@ -35,11 +35,11 @@ A = TypeVar("A")
 R = TypeVar("R")
 
 Check = Callable[[dict[str, Any]], str | None]
-"""A game's own demand on an object that is true to its schema: None, or what the model has to put right."""
+"""A game's own check of an object that is valid under its schema: None, or what the model must fix."""
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
-    """The object, the raw reply it stood in, and what it took."""
+    """The object, its raw reply, and the usage."""
 
     value: dict[str, Any]
     reply: Reply
@@ -48,7 +48,7 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Unusable(msgspec.Struct, frozen=True, kw_only=True):
-    """A reply that cannot be used: what it said, and the fault that the model is told."""
+    """An unusable reply: its text, and the fault to report to the model."""
 
     said: str
     fault: str
@@ -58,10 +58,10 @@ class Unusable(msgspec.Struct, frozen=True, kw_only=True):
 def repairing(
     answer: A, read: Callable[[A], R], again: Callable[[R], ModelRequest | None], repairs: int = REPAIRS
 ) -> Generator[ModelRequest, A, R]:
-    """Read an answer, and ask again, `repairs` times at most, while `again` has a request for what was read.
+    """Read an answer, and request again, at most `repairs` times, while `again` returns a request for it.
 
-    The one loop of all games, without I/O: whoever drives it (`driven`) sends the answer to each request it gives. It
-    returns what was read last.
+    The loop that all games share, without I/O: its driver (`driven`) sends the answer to each yielded request. Returns
+    the last result.
     """
     outcome = read(answer)
     for _ in range(repairs):
@@ -73,7 +73,7 @@ def repairing(
 
 
 async def driven(asking: Generator[ModelRequest, A, R], ask: Callable[[ModelRequest], Awaitable[A]]) -> R:
-    """Answer each request of `asking` by `ask`, and give what it returns."""
+    """Answer each request of `asking` with `ask`, and return its result."""
     try:
         request = next(asking)
         while True:
@@ -84,13 +84,15 @@ async def driven(asking: Generator[ModelRequest, A, R], ask: Callable[[ModelRequ
 
 
 def asked_again(request: ModelRequest, said: str, demand: str) -> ModelRequest:
-    """The request with a bad reply and a demand behind its own messages; its turn is of kind `repair`.
+    """The request followed by an invalid reply and a demand; its turn is of kind `repair`.
 
-    It is made of the first request each time, so that a conversation does not grow from repair to repair.
+    It is always based on the first request, so that conversations do not grow with every repair.
     """
-    quoted = (Message("assistant", said),) if said.strip() else ()
+    quoted = (ChatMessage("assistant", said),) if said.strip() else ()
     turn = request.turn and TurnHeader(request.turn.session, request.turn.name, "repair")
-    return msgspec.structs.replace(request, messages=(*request.messages, *quoted, Message("user", demand)), turn=turn)
+    return msgspec.structs.replace(
+        request, messages=(*request.messages, *quoted, ChatMessage("user", demand)), turn=turn
+    )
 
 
 async def ask_object(
@@ -104,12 +106,12 @@ async def ask_object(
     korean: bool = False,
     listening: Callable[[ModelRequest], Listener] | None = None,
 ) -> Answered | Failed:
-    """Ask for one JSON object true to `request.schema` (and to `check`), with at most `repairs` repair requests.
+    """Request one JSON object that is valid under `request.schema` (and `check`), with at most `repairs` repairs.
 
-    `accepted` is the schema that a reply is held to where a game takes more than it asks for.
-    `listening` makes what hears a request's reply as it comes.
-    Failed is `model_unavailable` when the model is away, `budget_spent` when the day's budget does not hold the call,
-    `refused` when the last reply was a refusal, else `invalid_reply`; its `attempts` counts every request.
+    `accepted` is the schema that validates replies, if a game accepts more than it requests.
+    `listening` creates the listener of a request's streamed reply.
+    Failed has the code `model_unavailable` if the model is unavailable, `budget_spent` if the day's budget is too
+    small, `refused` if the last reply was a refusal, else `invalid_reply`; `attempts` counts all requests.
     """
     attempts = requests = 0
 

@@ -1,5 +1,5 @@
-"""What models may take in a day (UTC), in all and for each key: counted over all replicas, at the worst case until a
-request has ended."""
+"""Daily budgets (UTC) of model usage, in total and per key, counted across all replicas. Requests in progress count
+with their worst case."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -14,11 +14,11 @@ from playmolt_core.llm.openai.request_body import most_prompt_tokens
 from playmolt_core.llm.port import UNCHARGED, Attempt, Failed, Listener, Model, ModelRequest, Record, Reply, Sending
 from playmolt_core.settings import Settings
 
-_UNPRICED: Final = "has no price, and a budget of money holds no call of it: give it input_price and output_price"
+_UNPRICED: Final = "has no price, so that no call fits into a budget of money; set its input_price and output_price"
 
 
 class Budgets(Protocol):
-    """What `db.budgets.PgBudgets` is to a day's budget."""
+    """The interface of `db.budgets.PgBudgets`."""
 
     async def reserve(self, accounts: Sequence[Account], tokens: int, money: Decimal) -> ExhaustedAccount | None: ...
 
@@ -26,12 +26,12 @@ class Budgets(Protocol):
 
 
 def account_of(day: str, payer: str = "") -> str:
-    """The name under which a day (YYYY-MM-DD) is counted, of one key or of all."""
+    """The account of a day (YYYY-MM-DD), for one key or for all."""
     return f"day:{day}:{payer}" if payer else f"day:{day}"
 
 
 class DayBudget:
-    """Puts models under what the operator allows a day."""
+    """Applies the operator's daily budget to models."""
 
     def __init__(
         self, budgets: Budgets, settings: Settings, now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -42,7 +42,7 @@ class DayBudget:
         self._key = (settings.key_day_tokens or None, Decimal(settings.key_day_money) or None)
 
     def over(self, model: Model, entry: ModelEntry) -> Model:
-        """The model, which then asks nothing that the day does not hold."""
+        """The model, limited to the budget of the day."""
         return _Budgeted(model, entry, self) if any((*self._all, *self._key)) else model
 
     def in_batches(self, entry: ModelEntry) -> "BatchDay":
@@ -51,22 +51,22 @@ class DayBudget:
     def now(self) -> datetime:
         return self._now()
 
-    def holding(self, entry: ModelEntry, request: ModelRequest, at: datetime) -> "_Holding":
-        """The most that a request can take at the prices of `entry`, on the accounts of the day of `at`."""
+    def reservation(self, entry: ModelEntry, request: ModelRequest, at: datetime) -> "_Reservation":
+        """The maximum usage of a request at the prices of `entry`, on the accounts of the day of `at`."""
         reply = min(request.max_tokens, entry.reply_tokens or request.max_tokens)
         prompt = most_prompt_tokens(request)
         day, payer = at.date().isoformat(), request.payer
         both = [(account_of(day), self._all), (account_of(day, payer), self._key if payer else (None, None))]
         accounts = [Account(name=name, tokens=most[0], money=most[1]) for name, most in both if any(most)]
-        return _Holding(self._budgets, accounts, prompt + reply, entry.most(prompt, reply))
+        return _Reservation(self._budgets, accounts, prompt + reply, entry.most(prompt, reply))
 
 
 class DaySpent(Exception):
-    """The day holds no such request any more; the text says which limit is reached."""
+    """The request does not fit into the budget of the day; the text names the exhausted limit."""
 
 
-class _Holding:
-    """One request on the accounts of its day."""
+class _Reservation:
+    """A request on the accounts of its day."""
 
     def __init__(self, budgets: Budgets, accounts: Sequence[Account], tokens: int, money: Decimal | None) -> None:
         self._budgets = budgets
@@ -84,12 +84,12 @@ class _Holding:
         if short:
             whose = "this key's" if short.account == self._accounts[-1].name and len(self._accounts) > 1 else "the"
             raise DaySpent(
-                f"was not asked: {whose} budget of today does not hold the request, of which {short.tokens} tokens and"
-                f" {short.money:f} are spent or promised; it begins anew at midnight UTC"
+                f"was not called: {whose} budget of today is too small for the request; {short.tokens} tokens and"
+                f" {short.money:f} are spent or reserved. The budget resets at midnight UTC"
             )
 
     async def settle(self, attempt: Attempt) -> None:
-        """Correct what was reserved to what the request took; where nobody knows, the worst case stands."""
+        """Replace the reservation by the actual usage; if it is unknown, the worst case remains."""
         free = attempt.outcome in UNCHARGED
         total = attempt.usage.total if attempt.usage else None
         tokens = (0 if free else self._tokens) if total is None else total
@@ -97,7 +97,7 @@ class _Holding:
         await self._correct(0, tokens, money or Decimal(0))
 
     async def release(self) -> None:
-        """Count nothing for it: nothing went out."""
+        """Cancel the reservation, because nothing was sent."""
         await self._correct(-1, 0, Decimal(0))
 
     async def _correct(self, calls: int, tokens: int, money: Decimal) -> None:
@@ -118,22 +118,22 @@ class _Budgeted(Model):
     async def ask(
         self, request: ModelRequest, record: Record, sending: Sending | None = None, listener: Listener | None = None
     ) -> Reply | Failed:
-        holding, ended = self._day.holding(self._entry, request, self._day.now()), 0
+        reservation, ended = self._day.reservation(self._entry, request, self._day.now()), 0
 
         async def send() -> None:
-            await holding.reserve()
+            await reservation.reserve()
             if sending is None:
                 return
             try:
                 await sending()
             except BaseException:
-                await holding.release()
+                await reservation.release()
                 raise
 
         async def settle(attempt: Attempt) -> None:
             nonlocal ended
             ended = attempt.number
-            await holding.settle(attempt)
+            await reservation.settle(attempt)
             await record(attempt)
 
         try:
@@ -143,22 +143,22 @@ class _Budgeted(Model):
 
 
 class BatchDay:
-    """Counts the questions of a model that travel in batches, each on the day on which it began to wait."""
+    """Counts a model's batch requests, each on the day on which it started to wait."""
 
     def __init__(self, day: DayBudget, entry: ModelEntry) -> None:
         self._day = day
         self._entry = entry
 
     async def reserve(self, request: ModelRequest) -> datetime:
-        """When the question was counted, at its worst case. Raises DaySpent."""
+        """Reserve the worst case of a request and return the time. Raises DaySpent."""
         at = self._day.now()
         try:
-            await self._day.holding(self._entry, request, at).reserve()
+            await self._day.reservation(self._entry, request, at).reserve()
         except DaySpent as spent:
             raise DaySpent(f"{self._entry.alias} {spent}") from None
         return at
 
     async def settle(self, request: ModelRequest, at: datetime, attempt: Attempt | None) -> None:
-        """Correct what was counted `at` to what the batch took; None: it took nothing of the question."""
-        holding = self._day.holding(self._entry, request, at)
-        await (holding.settle(attempt) if attempt else holding.release())
+        """Replace the reservation of `at` by the usage in the batch; None: no usage."""
+        reservation = self._day.reservation(self._entry, request, at)
+        await (reservation.settle(attempt) if attempt else reservation.release())

@@ -1,4 +1,4 @@
-"""What models were asked and what it cost, counted for the process."""
+"""Metrics of model calls in this process."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection
@@ -9,8 +9,8 @@ from playmolt_core.llm.port import PROMPT_CUT, Attempt
 from playmolt_core.ops.metrics import LONG_SECONDS, Histogram, Sample, label
 
 
-class ModelFigures:
-    """Counts attempts. Aliases come from the catalogue, so there are few of them."""
+class ModelMetrics:
+    """Counts attempts by alias; aliases come from the catalogue, so their number is small."""
 
     def __init__(self) -> None:
         self._requests: Counter[tuple[str, str]] = Counter()
@@ -19,10 +19,10 @@ class ModelFigures:
         self._seconds: defaultdict[str, Histogram] = defaultdict(lambda: Histogram(LONG_SECONDS))
         self._cut: Counter[str] = Counter()
         self.on_prompt_cut: Callable[[Collection[str]], None] | None = None
-        """Called with the aliases whose prompts were cut so far, at each that is."""
+        """Called for each truncated prompt, with all aliases whose prompts were truncated so far."""
 
     def observe(self, attempt: Attempt) -> None:
-        """What is not known of the attempt is not guessed."""
+        """Count an attempt; unknown values are not estimated."""
         self._requests[attempt.alias, attempt.outcome] += 1
         self._seconds[attempt.alias].observe(attempt.latency_ms / 1000)
         if attempt.usage is not None:
@@ -52,5 +52,5 @@ class ModelFigures:
         ]
 
 
-FIGURES: Final = ModelFigures()
-"""Those of this process: every model in it counts here."""
+MODEL_METRICS: Final = ModelMetrics()
+"""The metrics of all models in this process."""

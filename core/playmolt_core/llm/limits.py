@@ -1,8 +1,8 @@
-"""How much may be asked of a model at once and in a minute, over all replicas. Both sides pass one contract suite.
+"""Limits on concurrent model calls and calls per minute, across all replicas.
 
-How many calls at once a provider takes is learnt from its refusals; `concurrent` of an alias stays the most.
+The concurrency that a provider accepts is learnt from its refusals; `concurrent` of an alias is the upper limit.
 
-`MemoryLimits` counts in this process; `playmolt_core.llm.postgres_limits` counts in Postgres.
+`MemoryLimits` counts in this process, `playmolt_core.llm.postgres_limits` in Postgres; both pass one contract suite.
 """
 
 import asyncio
@@ -20,24 +20,24 @@ from playmolt_core.db.errors import LogUnavailable
 
 WINDOW_SECONDS: Final = 60.0
 LEASE_SECONDS: Final = 15.0
-"""A killed holder's slot comes back after this."""
+"""The slot of a killed holder is released after this time."""
 POLL_SECONDS: Final = 0.25
-"""How soon a slot is looked for again: a holder may give its own back long before its lease ends."""
+"""The longest pause between attempts to get a slot: holders may release theirs long before the lease ends."""
 MAX_WAIT_SECONDS: Final = 120.0
 
 
 STRETCH: Final = 48
-"""So many answers, shared out over the calls that go on at once, without a refusal allow one call more. At a capacity
-of one that is one refusal in 48 calls, of twenty in a thousand that may be refused."""
+"""This number of answers without a refusal, divided by the allowed concurrency, allows one more concurrent call. At a
+capacity of one, that is one refusal in 48 calls; at most twenty in a thousand may be refused."""
 FIRST_HOLD_SECONDS: Final = 0.1
-"""How long a provider that refuses is left alone; twice as long after each refusal in a row."""
+"""The pause after a provider's refusal; it doubles with each refusal in a row."""
 MOST_HOLD_SECONDS: Final = 60.0
 
 
 class Allowance(msgspec.Struct, frozen=True, kw_only=True):
-    """The limits of one alias; None means none. In any minute no more is admitted than it says.
+    """The limits of an alias, in any period of one minute; None means unlimited.
 
-    `provider` names whose room its calls share with those of other aliases ("": nobody's).
+    Aliases with the same `provider` share its concurrency; "" shares with no other alias.
     """
 
     concurrent: int
@@ -47,16 +47,16 @@ class Allowance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Admission(msgspec.Struct, frozen=True):
-    """A call that may be made now; it holds a slot until it is released or its lease ends."""
+    """Permission for a call; it occupies a slot until it is released or its lease ends."""
 
     id: str
     alias: str
 
 
-class Heard(msgspec.Struct, frozen=True, kw_only=True):
-    """What a call tells of its provider's room: that it was refused for want of it (429), or found some.
+class CapacitySignal(msgspec.Struct, frozen=True, kw_only=True):
+    """What a call shows about its provider's capacity: whether the provider refused it with 429.
 
-    `wait` is the seconds for which the provider asks to be left alone.
+    `wait` is the pause in seconds that the provider requests.
     """
 
     refused: bool
@@ -64,38 +64,38 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NoCapacity(Exception):
-    """The limits left no room in the time the caller would wait. Nothing was asked."""
+    """No slot became free in time. No request was sent."""
 
 
 class ModelLimits(Protocol):
-    """Every method raises LogUnavailable when the database is away."""
+    """All methods raise LogUnavailable."""
 
     lease_seconds: float
 
     async def admit(self, alias: str, allowance: Allowance, tokens: int) -> Admission | float:
-        """Admit a call that is expected to take `tokens`, or give the seconds after which it is worth asking again.
+        """Admit a call with `tokens` expected tokens, or return the seconds after which to try again.
 
-        A call that expects more than a whole minute's tokens counts as exactly that many, else it could never run.
+        A call that expects more than a minute's tokens counts as exactly that many; otherwise it could never run.
         """
         ...
 
     async def extend(self, admission: Admission) -> bool:
-        """Hold the slot for another lease; False when it was lost already."""
+        """Extend the lease of the slot; False if it was lost."""
         ...
 
-    async def release(self, admission: Admission, tokens: int | None, heard: Heard | None = None) -> None:
-        """Give the slot back; `tokens` is what the call took in the end (None: unknown, the expectation stands).
+    async def release(self, admission: Admission, tokens: int | None, signal: CapacitySignal | None = None) -> None:
+        """Release the slot; `tokens` is the actual usage (None: unknown, the expected number remains).
 
-        A refusal halves what its provider is allowed at once, and an answered stretch adds one."""
+        A refusal halves the allowed concurrency of the provider, a number of answers in a row adds one."""
         ...
 
 
 class Permit:
-    """A slot in use, which `waited` seconds were waited for. Set `tokens` to what the call took, `heard` to what it
-    told of its provider."""
+    """A slot in use, after waiting `waited` seconds. Set `tokens` to the actual usage and `signal` to what the call
+    showed about its provider."""
 
     tokens: int | None = None
-    heard: Heard | None = None
+    signal: CapacitySignal | None = None
 
     def __init__(self, waited: float) -> None:
         self.waited = waited
@@ -111,7 +111,7 @@ async def permitted(
     *,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> AsyncIterator[Permit]:
-    """A slot while the body runs; raises NoCapacity after waiting `max_wait` seconds for one."""
+    """Hold a slot while the body runs. Raises NoCapacity after waiting `max_wait` seconds for one."""
     admission, waited = await _admitted(limits, alias, allowance, tokens, max_wait, sleep)
     heart = asyncio.create_task(_keep(limits, admission))
     permit = Permit(waited)
@@ -121,8 +121,8 @@ async def permitted(
         heart.cancel()
         with suppress(asyncio.CancelledError):
             await heart
-        with suppress(LogUnavailable):  # the lease gives the slot back by itself
-            await limits.release(admission, permit.tokens, permit.heard)
+        with suppress(LogUnavailable):  # the slot is released when the lease expires
+            await limits.release(admission, permit.tokens, permit.signal)
 
 
 async def _admitted(
@@ -138,7 +138,9 @@ async def _admitted(
         wait = min(answer, POLL_SECONDS)
         waited += wait
         if waited > max_wait:
-            raise NoCapacity(f"no call of {alias!r} was free within {max_wait:g} s; next one in {answer:.1f} s")
+            raise NoCapacity(
+                f"no slot of {alias!r} was free within {max_wait:g} s; the next one is free in {answer:.1f} s"
+            )
         await sleep(wait)
     return answer, waited
 
@@ -160,7 +162,7 @@ class _Call(msgspec.Struct):
 
 
 class _Learnt(msgspec.Struct):
-    """`answered` counts the answers of a full house since the last change, `refused` the refusals in a row."""
+    """`answered` counts answers at full concurrency since the last change, `refused` the refusals in a row."""
 
     allowed: int
     answered: int = 0
@@ -169,7 +171,7 @@ class _Learnt(msgspec.Struct):
     until: float = -math.inf
 
     def halve(self, used: int, call: _Call, wait: float, now: float) -> None:
-        """Calls that were under way at a refusal tell nothing new."""
+        """Reduce the concurrency; calls that started before the last reduction carry no new information."""
         self.until = max(self.until, now + wait)
         self.answered = 0
         if call.at <= self.halved:
@@ -181,7 +183,7 @@ class _Learnt(msgspec.Struct):
         self.halved = now
 
     def grow(self, used: int, call: _Call) -> None:
-        """Only what a full house was answered shows that there is room for more."""
+        """Increase the concurrency; only answers at full concurrency show that there is more capacity."""
         self.refused = 0
         if used >= self.allowed and call.at > self.halved:
             self.answered += 1
@@ -190,7 +192,7 @@ class _Learnt(msgspec.Struct):
 
 
 class MemoryLimits(ModelLimits):
-    """Counts in this process alone."""
+    """Counts in this process only."""
 
     def __init__(
         self,
@@ -256,20 +258,20 @@ class MemoryLimits(ModelLimits):
         return True
 
     @override
-    async def release(self, admission: Admission, tokens: int | None, heard: Heard | None = None) -> None:
+    async def release(self, admission: Admission, tokens: int | None, signal: CapacitySignal | None = None) -> None:
         call, now = self._calls.get(admission.id), self._clock()
         if call is None:
             return
-        if heard is not None and call.provider:
-            self._learn(call, heard, now)
+        if signal is not None and call.provider:
+            self._learn(call, signal, now)
         call.until = min(call.until, now)
         call.tokens = call.tokens if tokens is None else tokens
 
-    def _learn(self, call: _Call, heard: Heard, now: float) -> None:
+    def _learn(self, call: _Call, signal: CapacitySignal, now: float) -> None:
         used = len(self._ends(call.provider, now)) + (call.until <= now)
         learnt = self._learnt.get(call.provider)
-        if heard.refused:
+        if signal.refused:
             learnt = learnt or self._learnt.setdefault(call.provider, _Learnt(used))
-            learnt.halve(used, call, heard.wait or 0.0, now)
+            learnt.halve(used, call, signal.wait or 0.0, now)
         elif learnt is not None:
             learnt.grow(used, call)

@@ -1,4 +1,4 @@
-"""Alias → model, wired once in a service's main."""
+"""The models of a service by alias."""
 
 import os
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Models:
-    """The models of a service. A connection is first opened when a model is first asked."""
+    """The models of a service. Connections are opened on first use."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Models:
         self._open: dict[str, OpenAIModel] = {}
 
     def get(self, alias: str) -> Model | None:
-        """None for an unknown alias."""
+        """The model of an alias; None if it is unknown."""
         if is_scripted(alias):
             return self._scripted if self._cast.knows(alias) else None
         entry = self._catalogue.models.get(alias)
@@ -47,7 +47,7 @@ class Models:
 
     def _opened(self, entry: ModelEntry) -> "OpenAIModel":
         if entry.alias not in self._open:
-            # The client takes seconds to import, which a service that only plays scripted models need not wait for.
+            # The client takes seconds to import, which services with only scripted models avoid.
             from playmolt_core.llm.openai.model import OpenAIModel  # noqa: PLC0415
 
             key = self._environment.get(entry.api_key_env, "")
@@ -55,12 +55,12 @@ class Models:
         return self._open[entry.alias]
 
     def in_batches(self, alias: str) -> "OpenAIModel | None":
-        """A model whose server takes batches; None for any other. `batch_day` counts what is asked of it so."""
+        """A model with a batch API; None for other models. `batch_day` counts its usage."""
         entry = self._catalogue.models.get(alias)
         return self._opened(entry) if entry is not None and entry.batch else None
 
     def batch_day(self, alias: str) -> BatchDay | None:
-        """What counts the questions of such a model on the day; None where no day is counted."""
+        """The daily budget of a model's batch requests; None if there is no daily budget."""
         entry = self._catalogue.models.get(alias)
         return self._day.in_batches(entry) if self._day and entry is not None else None
 

@@ -1,4 +1,4 @@
-"""From a model's words to an object: exact JSON, or one object alone in a code fence, else a fault it can repair."""
+"""Parses a model's reply as an object: exact JSON, or a single object in a code fence; else a fault to repair."""
 
 import json
 import math
@@ -15,11 +15,11 @@ from playmolt_schemas.text import unstorable
 from playmolt_core.llm.port import ToolCall
 
 FAULTS: Final = 8
-"""How many faults of one reply are named."""
+"""The maximum number of faults that are reported for a reply."""
 QUOTE_CHARS: Final = 80
 DEPTH: Final = 64
 LARGEST: Final = 2**53
-"""The largest integer that canonical JSON holds."""
+"""The largest integer in canonical JSON."""
 
 _MARK = "\ufeff"
 _FENCE = re.compile(r"\A\s*(`{3,}|~{3,})[^\n`]*\n(.*?)\n?[ \t]*\1\s*\Z", re.DOTALL)
@@ -31,17 +31,17 @@ class Parsed(msgspec.Struct, frozen=True):
 
 
 class Unparsed(msgspec.Struct, frozen=True):
-    """`detail` is for the model: what it has to put right."""
+    """`detail` is for the model: what it must fix."""
 
     detail: str
 
 
-class _Fault(ValueError):
+class _ParseFault(ValueError):
     pass
 
 
 def _strict_integer(_: object, value: object) -> bool:
-    """JSON Schema takes 1.0 for an integer; a float must not reach what is stored."""
+    """JSON Schema accepts 1.0 as an integer; floats must not be stored."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -52,25 +52,25 @@ _Validator = extend(  # type: ignore[no-untyped-call]  # the stubs leave it out
 
 
 def parse_object(text: str, schema: Mapping[str, Any] | None = None) -> Parsed | Unparsed:
-    """A reply that has to be one JSON object true to the schema.
+    """Parse a reply that must be one JSON object valid under the schema.
 
-    Duplicate keys, NaN, numbers and nesting past all use, NUL and lone surrogates are refused; nothing is guessed.
+    Duplicate keys, NaN, excessive numbers and nesting, NUL and lone surrogates are refused; nothing is guessed.
     """
     try:
         value = _object(_unfenced(text))
-    except _Fault as fault:
+    except _ParseFault as fault:
         return Unparsed(str(fault))
     faults = schema_faults(value, schema) if schema is not None else []
     return Unparsed("; ".join(faults)) if faults else Parsed(value)
 
 
 def parse_arguments(call: ToolCall, parameters: Mapping[str, Any]) -> Parsed | Unparsed:
-    """The arguments of a tool call; none at all are an empty object."""
+    """Parse the arguments of a tool call; an empty text is an empty object."""
     return parse_object(call.arguments if call.arguments.strip() else "{}", parameters)
 
 
 def schema_faults(value: object, schema: Mapping[str, Any]) -> list[str]:
-    """What of a value is not as the schema wants it, each fault with its place; at most FAULTS of them."""
+    """The faults of a value under a schema with their places; at most FAULTS."""
     errors = sorted(
         _Validator(schema).iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path]
     )
@@ -86,18 +86,18 @@ def _unfenced(text: str) -> str:
 
 def _object(text: str) -> dict[str, Any]:
     if not text.strip():
-        raise _Fault("the reply is empty: answer with one JSON object")
+        raise _ParseFault("the reply is empty: answer with one JSON object")
     try:
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, **_NUMBERS)
-    except _Fault:
+    except _ParseFault:
         raise
     except json.JSONDecodeError as error:
         place = f"line {error.lineno} column {error.colno}"
-        raise _Fault(f"no JSON: {error.msg} at {place}: answer with one JSON object and nothing else") from error
+        raise _ParseFault(f"no JSON: {error.msg} at {place}: answer with one JSON object and nothing else") from error
     except RecursionError:
-        raise _Fault("the JSON is nested too deeply") from None
+        raise _ParseFault("the JSON is nested too deeply") from None
     if not isinstance(value, dict):
-        raise _Fault(f"the reply is {_kind(value)}: answer with one JSON object")
+        raise _ParseFault(f"the reply is {_kind(value)}: answer with one JSON object")
     _check_texts(value)
     return value
 
@@ -106,25 +106,25 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for key, value in pairs:
         if key in made:
-            raise _Fault(f"the key {_quoted(key)} stands twice in one object: give each key once")
+            raise _ParseFault(f"the key {_quoted(key)} stands twice in one object: give each key once")
         made[key] = value
     return made
 
 
 def _no_constant(name: str) -> float:
-    raise _Fault(f"{name} is no JSON value")
+    raise _ParseFault(f"{name} is no JSON value")
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise _Fault(f"the number {text[:QUOTE_CHARS]} is too large")
+        raise _ParseFault(f"the number {text[:QUOTE_CHARS]} is too large")
     return number
 
 
 def _storable_integer(text: str) -> int:
     if len(text) > len(str(LARGEST)) + 1 or abs(int(text)) > LARGEST:
-        raise _Fault(f"the number {text[:QUOTE_CHARS]} is too large")
+        raise _ParseFault(f"the number {text[:QUOTE_CHARS]} is too large")
     return int(text)
 
 
@@ -133,11 +133,11 @@ _NUMBERS: Final[Mapping[str, Any]] = {"parse_float": _finite, "parse_int": _stor
 
 def _check_texts(value: object, depth: int = 0) -> None:
     if depth > DEPTH:
-        raise _Fault("the JSON is nested too deeply")
+        raise _ParseFault("the JSON is nested too deeply")
     match value:
         case str():
             if unstorable(value):
-                raise _Fault("a text holds NUL or half of a surrogate pair: leave it out")
+                raise _ParseFault("a text holds NUL or half of a surrogate pair: leave it out")
         case dict():
             for key, item in value.items():
                 _check_texts(key, depth + 1)
@@ -148,7 +148,7 @@ def _check_texts(value: object, depth: int = 0) -> None:
 
 
 def _spelt(error: ValidationError) -> str:
-    """A fault in JSON's words: the library's own quote Python values."""
+    """A fault in JSON terms; the library's own messages quote Python values."""
     spell = _SPELLINGS.get(str(error.validator))
     if spell is not None:
         return f"{_place(error)}: {spell(error, error.instance, error.validator_value)}"

@@ -1,6 +1,6 @@
-"""A language model as the games see it. `OpenAIModel` speaks to servers, `ScriptedModel` needs no network.
+"""The port for language models. `OpenAIModel` calls servers, `ScriptedModel` needs no network.
 
-Whatever is stored holds no floats (canonical JSON): money and sampling are decimal strings, times are milliseconds.
+Stored values contain no floats (canonical JSON): money and sampling are decimal strings, times are milliseconds.
 """
 
 import re
@@ -11,16 +11,16 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 REPLY_BYTES: Final = 64 * 1024
-"""What a model may say in one reply, tool calls included, in UTF-8; more counts as no reply."""
+"""The maximum size of a reply including tool calls, in UTF-8; a longer reply is refused."""
 TURN_HEADER: Final = "X-PlayMolt-Turn"
 
 PROMPT_CUT: Final = "prompt_cut"
-"""The warning that a server counted too few tokens in two prompts in a row."""
+"""Warning: a server counted too few tokens in two prompts in a row."""
 
 Decoding = Literal["prompt", "json_object", "json_schema"]
-"""How a server is made to answer in JSON: by the prompt's words alone, by its JSON mode, or bound to the schema."""
+"""How a server is made to answer in JSON: by the prompt, by its JSON mode, or by the schema."""
 DecodingChoice = Literal["prompt", "json_object", "json_schema", "best"]
-"""`best` takes what the server can do; the others are sent as they are, and a server that rejects one fails the ask."""
+"""`best` uses what the server supports; the others are sent unchanged, and fail if the server rejects them."""
 AttemptOutcome = Literal[
     "ok",
     "rate_limited",
@@ -34,19 +34,19 @@ AttemptOutcome = Literal[
     "rejected",
     "cut",
 ]
-"""How one request ended. `malformed`: the body is no completion. `rejected`: the server refuses the request itself
-(any 4xx but 429), which no repeat of it changes. `cut`: the tokens were spent before there was a whole reply."""
+"""The outcome of a request. `malformed`: the body is not a completion. `rejected`: the server refuses the request (any
+4xx except 429), and a retry does not help. `cut`: the token limit was reached before the reply was complete."""
 TRANSPORT_FAULTS: Final[frozenset[AttemptOutcome]] = frozenset(
     ("rate_limited", "server_error", "connection", "timeout", "malformed")
 )
-"""What is tried again, but for an account that is used up (NO_QUOTA)."""
+"""Outcomes that are retried, except for an exhausted account (NO_QUOTA)."""
 UNCHARGED: Final[frozenset[AttemptOutcome]] = frozenset(("rejected", "rate_limited", "server_error"))
-"""Outcomes that cost nothing where the server gave no figures; any other may have cost its worst case."""
+"""Outcomes that cost nothing if the server reports no usage; any other may have cost its worst case."""
 NO_QUOTA: Final = "insufficient_quota"
-"""The code of an account that is used up: a pause does not help."""
+"""The code of an exhausted account; waiting does not help."""
 FailureCode = Literal["model_unavailable", "invalid_reply", "refused", "budget_spent"]
 WITHOUT_REPLY: Final[frozenset[FailureCode]] = frozenset(("model_unavailable", "budget_spent"))
-"""No reply came that a repair could better."""
+"""Outcomes without a reply that a repair could improve."""
 Role = Literal["system", "user", "assistant", "tool"]
 
 _HEADER_PART = re.compile(r"[!-~]+")
@@ -54,7 +54,7 @@ _DECIMAL = re.compile(r"-?\d{1,9}(\.\d{1,9})?")
 
 
 class TurnHeader(msgspec.Struct, frozen=True):
-    """Whose turn a request is: the words of the header X-PlayMolt-Turn. ValueError unless each is visible ASCII."""
+    """The turn of a request: the words of the header X-PlayMolt-Turn, in visible ASCII. Raises ValueError."""
 
     session: str
     name: str
@@ -63,7 +63,7 @@ class TurnHeader(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         for part in (self.session, self.name, self.kind):
             if not _HEADER_PART.fullmatch(part):
-                raise ValueError(f"{part!r} is no word of visible ASCII characters")
+                raise ValueError(f"{part!r} is not a word of visible ASCII characters")
 
     @property
     def value(self) -> str:
@@ -71,15 +71,15 @@ class TurnHeader(msgspec.Struct, frozen=True):
 
 
 class ToolCall(msgspec.Struct, frozen=True):
-    """A tool that the model wants to use. `arguments` is its text as it came: JSON is hoped for, not promised."""
+    """A tool call of the model. `arguments` is the raw text, which may not be valid JSON."""
 
     id: str
     name: str
     arguments: str
 
 
-class Message(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One message of a conversation. A `tool` message answers the call `tool_call_id` of the assistant's before it."""
+class ChatMessage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A message of a conversation. A `tool` message answers the call `tool_call_id` of the assistant message before."""
 
     role: Role
     content: str
@@ -88,15 +88,15 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """A tool on offer; `parameters` is the JSON Schema of its arguments, an object."""
+    """A tool that the model may call; `parameters` is the JSON Schema of its arguments, an object."""
 
     name: str
     description: str
     parameters: Mapping[str, Any]
 
 
-class Sampling(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Sampling as it is sent; None leaves it to the server. Decimal strings; ValueError for anything else."""
+class SamplingParameters(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Sampling parameters as decimal strings; None uses the server's default. Raises ValueError for other texts."""
 
     temperature: str | None = None
     top_p: str | None = None
@@ -105,28 +105,27 @@ class Sampling(msgspec.Struct, frozen=True, omit_defaults=True):
     def __post_init__(self) -> None:
         for text in (self.temperature, self.top_p):
             if text is not None and not _DECIMAL.fullmatch(text):
-                raise ValueError(f"{text!r} is no decimal number as in '0.7'")
+                raise ValueError(f"{text!r} is not a decimal number like '0.7'")
 
 
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a game asks of a model.
+    """A request to a model.
 
-    `schema` is the JSON Schema of the reply (None: plain text). The runtime adds no word to the prompt unless tools
-    have to be spelt out for a server that knows none, so the prompt itself has to say what form the reply takes.
-    `tool_choice` is `auto`, `none`, `required` or a tool's name. `told` is a speech that its listeners may be told as
-    it comes, where the model's server streams. A `patient` request waits for room, for two minutes in all, where its
-    provider has none (429): that is no attempt. `prose` wants whole sentences: one that stops at its longest within one
-    is cut.
+    `schema` is the JSON Schema of the reply (None: plain text). The runtime adds nothing to the prompt, except
+    descriptions of tools for servers without tool support, so the prompt must describe the format of the reply.
+    `tool_choice` is `auto`, `none`, `required` or a tool's name. `told`: the reply is a speech that may be streamed to
+    listeners, if the server supports it. A `patient` request waits up to two minutes for capacity after a 429, which
+    does not count as an attempt. `prose`: a reply that reaches its limit within a sentence counts as cut.
     """
 
     alias: str
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     turn: TurnHeader | None = None
     schema_name: str = "reply"
     schema: Mapping[str, Any] | None = None
     tools: tuple[Tool, ...] = ()
     tool_choice: str = "auto"
-    sampling: Sampling = Sampling()
+    sampling: SamplingParameters = SamplingParameters()
     max_tokens: int = 2048
     headers: Mapping[str, str] = {}
     decoding: DecodingChoice = "best"
@@ -134,17 +133,17 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     patient: bool | UnsetType = UNSET
     prose: bool = False
     payer: str = ""
-    """The agent on whose budget of the day the request is counted; "" for the operator's own."""
+    """The agent whose daily budget pays for the request; "" for the operator."""
 
     def all_headers(self) -> dict[str, str]:
-        """The request's own headers and that of its turn."""
+        """The headers of the request, including that of its turn."""
         return dict(self.headers) | ({TURN_HEADER: self.turn.value} if self.turn else {})
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Tokens as the server counted them; None for a figure that it did not give.
+    """Tokens as counted by the server; None for missing figures.
 
-    Cached tokens are some of the prompt's, reasoning tokens some of the reply's.
+    Cached tokens are part of the prompt's tokens, reasoning tokens part of the reply's.
     """
 
     prompt_tokens: int | None
@@ -160,14 +159,14 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """One request to a model and what came of it, ready to be stored.
+    """A request to a model and its result, ready to be stored.
 
-    `number` counts the requests of one call of `ask` from 1. `request` is the body as sent, floats as decimal strings;
-    `headers` are ours only, never the key. `reply` is the text of the message without its model's thoughts, or what the
-    body began with when it was no completion; it is cut at REPLY_BYTES. `reasoning` is what the model thought, `raw`
-    the body as it came. None of them holds NUL or lone surrogates (each becomes U+FFFD). `code` is what the server
-    called its error: a status as text, or a word. `cost` is None when prices or usage are unknown: it is never guessed.
-    `warnings` name what cost no reply and should be looked at: PROMPT_CUT.
+    `number` counts the requests of one call of `ask` from 1. `request` is the sent body with floats as decimal strings;
+    `headers` are only the platform's own, never the key. `reply` is the text of the message without reasoning, or the
+    beginning of a body that is not a completion; it is truncated to REPLY_BYTES. `reasoning` is the model's reasoning,
+    `raw` the received body. None of them contains NUL or lone surrogates (replaced by U+FFFD). `code` is the server's
+    error: a status as text, or a word. `cost` is None if prices or usage are unknown; it is never estimated. `warnings`
+    lists anomalies that did not cost the reply: PROMPT_CUT.
     """
 
     number: int
@@ -194,12 +193,12 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def session_of(attempt: Attempt) -> str:
-    """The stream whose turn an attempt belongs to; "" where it is nobody's."""
+    """The stream of an attempt's turn; "" if it has none."""
     return attempt.headers.get(TURN_HEADER, "").partition(" ")[0]
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model said: text, tool calls or both, never its thoughts."""
+    """A model's reply: text, tool calls or both, without reasoning."""
 
     text: str
     tool_calls: tuple[ToolCall, ...]
@@ -207,8 +206,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
-    """No usable reply after `attempts` requests. `detail` says what happened and what to do next; `reply` is the raw
-    text of the last one. `cut` says that it had no room for one, which no repair changes."""
+    """No usable reply after `attempts` requests. `detail` describes what happened and what to do next; `reply` is the
+    raw text of the last one. `cut`: the token limit was too low for a reply, which no repair changes."""
 
     code: FailureCode
     detail: str
@@ -218,13 +217,13 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Sending = Callable[[], Awaitable[None]]
-"""Awaited just before each request goes out, after all waiting for room; what it raises ends the call."""
+"""Awaited just before each request is sent, after waiting for capacity; its exceptions end the call."""
 Record = Callable[[Attempt], Awaitable[None]]
-"""Stores an attempt. It is awaited after each request, before anything else happens; what it raises ends the call."""
+"""Stores an attempt. Awaited after each request, before anything else; its exceptions end the call."""
 
 
 class Listener(Protocol):
-    """Hears the text of a streamed reply as it comes. Each attempt begins anew."""
+    """Receives the text of a streamed reply in pieces; each attempt starts from the beginning."""
 
     def begin(self) -> None: ...
 
@@ -239,8 +238,8 @@ class Model(Protocol):
     async def ask(
         self, request: ModelRequest, record: Record, sending: Sending | None = None, listener: Listener | None = None
     ) -> Reply | Failed:
-        """Records every attempt; `listener` hears those that stream.
+        """Send a request and record every attempt; `listener` receives streamed text.
 
-        Transport faults are tried again up to 3 times, but that a patient request waits a 429 out; a refusal, an empty
-        or too large reply is not: those are for a repair. Raises LogUnavailable when the shared limits are away."""
+        Transport faults are retried up to 3 times; a patient request also waits after a 429. Refusals and empty or too
+        large replies are not retried; they need a repair. Raises LogUnavailable."""
         ...

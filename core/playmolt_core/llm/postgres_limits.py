@@ -1,4 +1,4 @@
-"""Limits of models over all replicas, on the database's clock."""
+"""Limits of models across all replicas, on the database's clock."""
 
 import uuid
 
@@ -13,7 +13,7 @@ from playmolt_core.llm.limits import (
     WINDOW_SECONDS,
     Admission,
     Allowance,
-    Heard,
+    CapacitySignal,
     ModelLimits,
 )
 
@@ -52,13 +52,13 @@ class PgModelLimits(ModelLimits):
         return bool(await self._pool.value(_SQL["hold"], uuid.UUID(admission.id), self.lease_seconds))
 
     @override
-    async def release(self, admission: Admission, tokens: int | None, heard: Heard | None = None) -> None:
+    async def release(self, admission: Admission, tokens: int | None, signal: CapacitySignal | None = None) -> None:
         await self._pool.value(
             _SQL["give_back"],
             uuid.UUID(admission.id),
             tokens,
-            None if heard is None else heard.refused,
-            None if heard is None else heard.wait,
+            None if signal is None else signal.refused,
+            None if signal is None else signal.wait,
             STRETCH,
             FIRST_HOLD_SECONDS,
             MOST_HOLD_SECONDS,

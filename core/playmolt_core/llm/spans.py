@@ -1,7 +1,7 @@
-"""A span for each request to a model, by OpenTelemetry's conventions for generative AI.
+"""A span for each request to a model, following OpenTelemetry's conventions for generative AI.
 
-Prompts and replies stay out of it unless OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT is `true`: they may hold
-what nobody may learn early. Those of sessions that are sealed stay out whatever it says: a trace cannot be erased.
+Spans contain prompts and replies only if OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT is `true`, because they may
+contain secrets of running games. Those of sealed sessions are never included, because traces cannot be erased.
 """
 
 import os
@@ -14,7 +14,7 @@ from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from playmolt_schemas.identifiers import is_sealed_type
 
-from playmolt_core.llm.figures import FIGURES
+from playmolt_core.llm.figures import MODEL_METRICS
 from playmolt_core.llm.port import Attempt, ModelRequest, session_of
 
 CONTENT_VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
@@ -46,8 +46,8 @@ def attempt_span(request: ModelRequest, provider: str, model: str, server: str =
 
 
 def finish(span: Span, attempt: Attempt, environment: Mapping[str, str] = os.environ) -> None:
-    """Writes an attempt's result into its span, and counts it."""
-    FIGURES.observe(attempt)
+    """Write an attempt's result to its span, and count it."""
+    MODEL_METRICS.observe(attempt)
     known: dict[str, Any] = {
         "gen_ai.response.model": attempt.model_answered,
         "gen_ai.usage.input_tokens": attempt.usage and attempt.usage.prompt_tokens,

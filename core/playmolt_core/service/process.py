@@ -27,7 +27,7 @@ from playmolt_core.engine.writes.body_completer import Complete
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Decider
 from playmolt_core.llm.catalogue import Catalogue, load
-from playmolt_core.llm.figures import FIGURES
+from playmolt_core.llm.figures import MODEL_METRICS
 from playmolt_core.llm.postgres_limits import PgModelLimits
 from playmolt_core.log.erasing import SessionEraser
 from playmolt_core.log.postgres import PostgresLog, shards_of
@@ -131,7 +131,7 @@ async def _serve(service: str, builds: tuple[Build, ...], settings: Settings, ke
         own = [sample for engine in engines.values() for sample in engine.samples()]
         database = Sample("playmolt_database_read_only", int(pool.read_only))
         age = [Sample("playmolt_seal_key_age_seconds", keys.age_seconds())] if keys else ()
-        return render([*own, database, *age, *bus.samples(), *FIGURES.samples()])
+        return render([*own, database, *age, *bus.samples(), *MODEL_METRICS.samples()])
 
     server = await health.serve(settings.health_port, ready, metrics, settings.host)
     if await done_before(stopping, pool.migrated()):
@@ -139,7 +139,7 @@ async def _serve(service: str, builds: tuple[Build, ...], settings: Settings, ke
         context = ServiceContext(settings, pool, vault, shards)
         context.engines, context.speak = engines, bus.speak
         await bus.open(shards)
-        FIGURES.on_prompt_cut = bus.announce_cut_prompts
+        MODEL_METRICS.on_prompt_cut = bus.announce_cut_prompts
         await _play(service, builds, context, bus, stopping, server.port)
         await bus.close()
     await server.close()

@@ -10,7 +10,7 @@ from playmolt_core.llm.limits import (
     STRETCH,
     Admission,
     Allowance,
-    Heard,
+    CapacitySignal,
     ModelLimits,
     NoCapacity,
     permitted,
@@ -135,7 +135,7 @@ class LimitsContract:
 
 
 SHARED = Allowance(concurrent=8, provider="p")
-REFUSED, ANSWERED = Heard(refused=True), Heard(refused=False)
+REFUSED, ANSWERED = CapacitySignal(refused=True), CapacitySignal(refused=False)
 
 
 class LearningContract:
@@ -165,7 +165,7 @@ class LearningContract:
         await wait_for(limits, SHARED)
 
     async def test_nobody_asks_a_provider_before_it_said(self, limits: ModelLimits, sleep: Sleep) -> None:
-        await limits.release(await admitted(limits, SHARED), None, Heard(refused=True, wait=WINDOW / 2))
+        await limits.release(await admitted(limits, SHARED), None, CapacitySignal(refused=True, wait=WINDOW / 2))
         assert WINDOW / 4 < await wait_for(limits, SHARED) <= WINDOW / 2
         await sleep(WINDOW / 2 + 0.05)
         await admitted(limits, SHARED)

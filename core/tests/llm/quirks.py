@@ -132,7 +132,7 @@ QUIRKS: dict[str, Quirk] = {
         outcome="malformed",
         usage=None,
         requests=4,
-        detail="no chat completion",
+        detail="not a chat completion",
     ),
     # content
     "content_in_parts": Quirk(answer=message(content=[{"type": "text", "text": GOOD}])),
@@ -167,7 +167,7 @@ QUIRKS: dict[str, Quirk] = {
     ),
     "content_missing": empty(told(body(choices=[{"message": {"role": "assistant"}}]))),
     "content_is_a_number": Quirk(
-        answer=message(content=5), text=None, outcome="malformed", usage=None, requests=4, detail="no chat completion"
+        answer=message(content=5), text=None, outcome="malformed", usage=None, requests=4, detail="not a chat completion"
     ),
     "delta_for_message": Quirk(answer=told(body(choices=[{"delta": {"content": GOOD}, "finish_reason": "stop"}]))),
     "text_for_message": Quirk(answer=told(body(choices=[{"text": GOOD, "finish_reason": "stop"}]))),

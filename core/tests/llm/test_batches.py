@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 from playmolt_core.llm.limits import MemoryLimits
-from playmolt_core.llm.openai.batches import BatchAway, Batches, BatchRefused, Line, answered
+from playmolt_core.llm.openai.batches import Batches, BatchRefused, BatchRequest, BatchUnavailable, answered
 from playmolt_core.llm.openai.model import OpenAIModel
-from playmolt_core.llm.port import Failed, Message, ModelRequest, Reply
+from playmolt_core.llm.port import ChatMessage, Failed, ModelRequest, Reply
 
 from core.tests.llm.batch_server import BatchServer
 from core.tests.llm.fake_server import Canned, FakeServer, reply, status
@@ -25,7 +25,7 @@ def body(number: int) -> dict[str, Any]:
     return {"model": "fake-model", "messages": [{"role": "user", "content": str(number)}]}
 
 
-LINES = [Line(key, body(number)) for number, key in enumerate(KEYS)]
+LINES = [BatchRequest(key, body(number)) for number, key in enumerate(KEYS)]
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ async def test_a_batch_that_its_server_does_not_know_is_over_without_answers(
     assert await batches.answers(told) == {}
 
 
-@pytest.mark.parametrize(("code", "fault"), [(429, BatchAway), (503, BatchAway), (400, BatchRefused)])
+@pytest.mark.parametrize(("code", "fault"), [(429, BatchUnavailable), (503, BatchUnavailable), (400, BatchRefused)])
 async def test_a_server_without_room_is_away_and_one_that_takes_no_batches_refuses(
     server: FakeServer, batches: Batches, code: int, fault: type[Exception]
 ) -> None:
@@ -95,8 +95,8 @@ async def test_an_answer_is_read_as_a_reply_at_the_prices_of_batches(server: Fak
     stand_in = BatchServer(server, says)
     entry = server.entry(input_price="2", output_price="8", batch_input_price="1", reply_tokens=50)
     model = OpenAIModel(entry, "", MemoryLimits())
-    request = ModelRequest(alias="fake", messages=(Message("user", "0"),), decoding="prompt")
-    batch = await model.batches.submit("a-name", [Line(KEYS[0], model.line(request))])
+    request = ModelRequest(alias="fake", messages=(ChatMessage("user", "0"),), decoding="prompt")
+    batch = await model.batches.submit("a-name", [BatchRequest(KEYS[0], model.line(request))])
     found = await model.batches.answers(await model.batches.poll(batch))
     attempt, answer = model.read(request, found[KEYS[0]])
     assert answer == Reply(text="said 0", tool_calls=(), attempts=1)

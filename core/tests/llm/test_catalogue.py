@@ -119,7 +119,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidCatalogue, match=r"PLAYMOLT_MODELS=.*missing"):
         load(str(tmp_path / "missing"))
     (tmp_path / "b").write_bytes(b"\xff\xfe")
-    with pytest.raises(InvalidCatalogue, match="no TOML"):
+    with pytest.raises(InvalidCatalogue, match="invalid TOML"):
         load(str(tmp_path / "b"))
 
 

@@ -6,7 +6,7 @@ import pytest
 from playmolt_core.llm.conversation import Answered, ask_object
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.openai.model import OpenAIModel
-from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, TurnHeader
+from playmolt_core.llm.port import Attempt, ChatMessage, Failed, ModelRequest, TurnHeader
 
 from core.tests.clock import Clock
 from core.tests.llm.fake_server import FakeServer, Step, fenced, huge, reply, status
@@ -15,7 +15,7 @@ SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required"
 GOOD = reply('{"a":1}')
 REQUEST = ModelRequest(
     alias="fake",
-    messages=(Message("system", "s"), Message("user", "q")),
+    messages=(ChatMessage("system", "s"), ChatMessage("user", "q")),
     turn=TurnHeader("legal-1", "JUDGE_R1"),
     schema=SCHEMA,
 )

@@ -9,14 +9,14 @@ from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_core.llm.day_budget import DayBudget, account_of
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.openai.model import OpenAIModel
-from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, Reply
+from playmolt_core.llm.port import Attempt, ChatMessage, Failed, ModelRequest, Reply
 from playmolt_core.settings import Settings
 
 from core.tests.llm.fake_server import Canned, FakeServer, reply, status
 from core.tests.llm.memory_budgets import MemoryBudgets
 
 TODAY, TOMORROW = "2026-11-26", "2026-11-27"
-REQUEST = ModelRequest(alias="local", messages=(Message("user", "q"),), max_tokens=50, payer="ada")
+REQUEST = ModelRequest(alias="local", messages=(ChatMessage("user", "q"),), max_tokens=50, payer="ada")
 
 
 class Day:

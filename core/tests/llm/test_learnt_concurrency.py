@@ -7,9 +7,9 @@ from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
-from playmolt_core.llm.limits import Allowance, Heard, MemoryLimits
+from playmolt_core.llm.limits import Allowance, CapacitySignal, MemoryLimits
 from playmolt_core.llm.openai.model import OpenAIModel
-from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, Reply
+from playmolt_core.llm.port import Attempt, ChatMessage, Failed, ModelRequest, Reply
 
 from core.tests.llm.fake_server import Canned, FakeServer, ReceivedRequest, reply, status
 
@@ -56,7 +56,7 @@ class _Simulated:
 
         async def answered() -> None:
             self._busy -= not refused
-            await self._limits.release(admission, 1, Heard(refused=refused))
+            await self._limits.release(admission, 1, CapacitySignal(refused=refused))
             self._after(0.0, self._call)
 
         self._after(0.005 if refused else self._latency * self._random.uniform(0.5, 2), answered)
@@ -110,7 +110,7 @@ async def test_a_real_server_of_little_room_answers_every_call() -> None:
 
         server.otherwise = answer
         model = OpenAIModel(server.entry(concurrent=12), "a key", MemoryLimits(window_seconds=1.0))
-        asked = ModelRequest(alias="fake", messages=(Message("user", "hello"),), patient=True)
+        asked = ModelRequest(alias="fake", messages=(ChatMessage("user", "hello"),), patient=True)
 
         async def ask_on() -> None:
             for _ in range(20):
@@ -138,7 +138,7 @@ async def test_a_provider_that_never_has_room_is_given_up_after_two_minutes_of_w
 
         async def record(_: Attempt) -> None: ...
 
-        asked = ModelRequest(alias="fake", messages=(Message("user", "hello"),), patient=True)
+        asked = ModelRequest(alias="fake", messages=(ChatMessage("user", "hello"),), patient=True)
         answer = await model.ask(asked, record)
         await model.close()
     assert isinstance(answer, Failed)

@@ -6,7 +6,7 @@ import sys
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models
-from playmolt_core.llm.port import Attempt, Message, ModelRequest, Reply
+from playmolt_core.llm.port import Attempt, ChatMessage, ModelRequest, Reply
 from playmolt_core.llm.scripted.model import Cast, Said
 
 from core.tests.llm.fake_server import FakeServer
@@ -23,7 +23,7 @@ async def test_an_alias_of_the_catalogue_is_asked_with_its_key() -> None:
         model = models.get("local")
         assert model is not None
         assert models.get("local") is model
-        answer = await model.ask(ModelRequest(alias="local", messages=(Message("user", "q"),)), _forget)
+        answer = await model.ask(ModelRequest(alias="local", messages=(ChatMessage("user", "q"),)), _forget)
         assert isinstance(answer, Reply)
         assert answer.text == "hello"
         assert server.received[0].headers["authorization"] == "Bearer sk-1"

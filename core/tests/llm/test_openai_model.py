@@ -13,11 +13,11 @@ from playmolt_core.llm.openai.model import OpenAIModel
 from playmolt_core.llm.port import (
     REPLY_BYTES,
     Attempt,
+    ChatMessage,
     Failed,
-    Message,
     ModelRequest,
     Reply,
-    Sampling,
+    SamplingParameters,
     Tool,
     ToolCall,
     TurnHeader,
@@ -51,7 +51,7 @@ TOOLS_IN_WORDS = (
 
 
 def request(**parts: Any) -> ModelRequest:
-    return ModelRequest(**({"alias": "fake", "messages": (Message("user", "안녕"),)} | parts))
+    return ModelRequest(**({"alias": "fake", "messages": (ChatMessage("user", "안녕"),)} | parts))
 
 
 class ConnectedModel:
@@ -108,7 +108,7 @@ async def connected(server: FakeServer) -> AsyncIterator[Connect]:
 async def test_a_reply_is_recorded_as_it_came_with_its_cost(connected: Connect) -> None:
     one = connected(reply('{"a":1}'), input_price="0.15", output_price="0.60")
     turn = TurnHeader("legal-1", "JUDGE_R1")
-    answer = await one.ask(schema=SCHEMA, turn=turn, sampling=Sampling(temperature="0.7", seed=7))
+    answer = await one.ask(schema=SCHEMA, turn=turn, sampling=SamplingParameters(temperature="0.7", seed=7))
     assert answer == Reply(text='{"a":1}', tool_calls=(), attempts=1)
     (attempt,) = one.attempts
     assert (attempt.outcome, attempt.number, attempt.status) == ("ok", 1, 200)
@@ -125,7 +125,7 @@ async def test_a_reply_is_recorded_as_it_came_with_its_cost(connected: Connect) 
 async def test_an_attempt_is_canonical_json_without_floats(connected: Connect) -> None:
     one = connected(reply("x"))
     schema = {"type": "object", "properties": {"p": {"type": "number", "multipleOf": 0.25}}}
-    await one.ask(schema=schema, sampling=Sampling(temperature="0.10", top_p="1", seed=2**60))
+    await one.ask(schema=schema, sampling=SamplingParameters(temperature="0.10", top_p="1", seed=2**60))
     seen = json.loads(canonical_json(one.attempts[0]), parse_float=lambda text: pytest.fail(f"float {text}"))
     assert seen["request"]["seed"] == str(2**60)
     assert '"multipleOf":"0.25"' in canonical_json(seen).decode()
@@ -403,7 +403,7 @@ async def test_a_reply_is_asked_for_no_longer_than_the_model_may_speak(
 async def test_a_sampling_setting_that_is_rejected_is_not_dropped(connected: Connect) -> None:
     one = connected()
     one.server.rejects = {"temperature"}
-    answer = await one.ask(schema=SCHEMA, sampling=Sampling(temperature="0"))
+    answer = await one.ask(schema=SCHEMA, sampling=SamplingParameters(temperature="0"))
     assert isinstance(answer, Failed)
     assert "temperature" in answer.detail
     assert len(one.attempts) == 1
@@ -425,7 +425,11 @@ async def test_results_of_tools_go_back_under_their_calls(connected: Connect) ->
     one = connected()
     call = ToolCall("c1", "look", '{"id":"E1"}')
     await one.ask(
-        messages=(Message("user", "q"), Message("assistant", "", (call,)), Message("tool", "a knife", (), "c1")),
+        messages=(
+            ChatMessage("user", "q"),
+            ChatMessage("assistant", "", (call,)),
+            ChatMessage("tool", "a knife", (), "c1"),
+        ),
         tools=(LOOK,),
     )
     assistant, result = one.server.received[0].body["messages"][1:]
@@ -472,7 +476,11 @@ async def test_a_conversation_with_tools_is_put_in_words_for_such_a_server(conne
     one = connected(_in_words)
     one.server.rejects = {"tools"}
     call = ToolCall("c1", "look", '{"id":"E1"}')
-    history = (Message("user", "q"), Message("assistant", "", (call,)), Message("tool", "a knife", (), "c1"))
+    history = (
+        ChatMessage("user", "q"),
+        ChatMessage("assistant", "", (call,)),
+        ChatMessage("tool", "a knife", (), "c1"),
+    )
     await one.ask(messages=history, tools=(LOOK,))
     said = [(message["role"], message["content"]) for message in one.server.received[1].body["messages"][1:3]]
     assert said == [
@@ -581,7 +589,7 @@ async def test_an_object_that_names_no_tool_is_a_reply(connected: Connect) -> No
 
 async def test_messages_of_one_role_are_one(connected: Connect) -> None:
     one = connected()
-    await one.ask(messages=(Message("system", "s"), Message("user", "q"), Message("user", "again")))
+    await one.ask(messages=(ChatMessage("system", "s"), ChatMessage("user", "q"), ChatMessage("user", "again")))
     assert one.server.received[0].body["messages"] == [
         {"role": "system", "content": "s"},
         {"role": "user", "content": "q\n\nagain"},
@@ -599,7 +607,7 @@ async def test_messages_of_one_role_are_one(connected: Connect) -> None:
 async def test_a_server_that_knows_no_system_role_gets_its_text_from_the_user(connected: Connect, words: str) -> None:
     one = connected(status(400, words))
     for _ in range(2):
-        answer = await one.ask(messages=(Message("system", "s"), Message("user", "q")), schema=SCHEMA)
+        answer = await one.ask(messages=(ChatMessage("system", "s"), ChatMessage("user", "q")), schema=SCHEMA)
         assert isinstance(answer, Reply)
     assert [[message["content"] for message in each.body["messages"]] for each in one.server.received] == [
         ["s", "q"], ["s\n\nq"], ["s\n\nq"],
@@ -609,7 +617,7 @@ async def test_a_server_that_knows_no_system_role_gets_its_text_from_the_user(co
 
 async def test_the_catalogue_may_say_that_there_is_no_system_role(connected: Connect) -> None:
     one = connected(system="user")
-    await one.ask(messages=(Message("system", "s"), Message("user", "q")))
+    await one.ask(messages=(ChatMessage("system", "s"), ChatMessage("user", "q")))
     assert one.server.received[0].body["messages"] == [{"role": "user", "content": "s\n\nq"}]
 
 
@@ -634,7 +642,7 @@ async def test_a_server_that_refuses_to_stream_is_asked_without(connected: Conne
 async def test_a_prompt_that_is_counted_too_small_twice_in_a_row_is_warned_of(connected: Connect) -> None:
     one = connected(*[reply("x", usage=(99, 1))] * 2, reply("x", usage=(100, 1)), *[reply("x", usage=(99, 1))] * 2)
     for _ in range(5):
-        await one.ask(messages=(Message("user", "q" * 1200),))
+        await one.ask(messages=(ChatMessage("user", "q" * 1200),))
     assert [attempt.warnings for attempt in one.attempts] == [(), ("prompt_cut",), (), (), ("prompt_cut",)]
 
 

@@ -9,7 +9,7 @@ from playmolt_core.llm.attempts import RAW_BYTES, recorded
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.openai.model import OpenAIModel
 from playmolt_core.llm.parsing import Parsed, parse_object
-from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, Reply
+from playmolt_core.llm.port import Attempt, ChatMessage, Failed, ModelRequest, Reply
 from playmolt_schemas.canonical import canonical_json
 
 from core.tests.clock import Clock
@@ -35,7 +35,7 @@ async def asked(server: FakeServer, alias: str, *, words: bool) -> tuple[Reply |
 
     clock = Clock()
     model = OpenAIModel(server.entry(alias, model=alias), "", MemoryLimits(clock=clock), sleep=clock.sleep)
-    question = ModelRequest(alias=alias, messages=(Message("user", "q"),), schema=None if words else SCHEMA)
+    question = ModelRequest(alias=alias, messages=(ChatMessage("user", "q"),), schema=None if words else SCHEMA)
     try:
         return await model.ask(question, record), attempts
     finally:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from playmolt_core.llm.conversation import Answered, ask_object
 from playmolt_core.llm.parsing import Parsed, parse_arguments, parse_object
-from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, Reply, Tool, TurnHeader
+from playmolt_core.llm.port import Attempt, ChatMessage, Failed, ModelRequest, Reply, Tool, TurnHeader
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel, ScriptedTurn
 from playmolt_core.llm.scripted.replies import true_to
 
@@ -40,7 +40,7 @@ LOOK = Tool("look", "Looks.", {"type": "object", "properties": {"ids": {"type": 
 
 
 def request(text: str = "Who did it?", **parts: Any) -> ModelRequest:
-    return ModelRequest(**({"alias": "scripted", "messages": (Message("user", text),)} | parts))
+    return ModelRequest(**({"alias": "scripted", "messages": (ChatMessage("user", text),)} | parts))
 
 
 async def ask(asked: ModelRequest, cast: Cast | None = None, seed: str = "0") -> tuple[Reply | Failed, list[Attempt]]:
@@ -103,7 +103,9 @@ async def test_free_tools_are_sometimes_used_but_never_after_a_result_or_when_fo
     free = [called((await ask(request(f"q{n}", tools=(LOOK,))))[0]) for n in range(20)]
     assert {*free} == {True, False}
     after = [
-        called((await ask(request(messages=(Message("user", f"q{n}"), Message("tool", "r")), tools=(LOOK,))))[0])
+        called(
+            (await ask(request(messages=(ChatMessage("user", f"q{n}"), ChatMessage("tool", "r")), tools=(LOOK,))))[0]
+        )
         for n in range(20)
     ]
     none = [called((await ask(request(f"q{n}", tools=(LOOK,), tool_choice="none")))[0]) for n in range(20)]

@@ -8,16 +8,16 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.openai.model import OpenAIModel
-from playmolt_core.llm.port import Attempt, Message, ModelRequest, Sampling, TurnHeader
+from playmolt_core.llm.port import Attempt, ChatMessage, ModelRequest, SamplingParameters, TurnHeader
 from playmolt_core.llm.spans import CONTENT_VARIABLE
 
 from core.tests.llm.fake_server import FakeServer, reply, status
 
 REQUEST = ModelRequest(
     alias="fake",
-    messages=(Message("user", "a secret question"),),
+    messages=(ChatMessage("user", "a secret question"),),
     turn=TurnHeader("agora-1", "JUDGE_R1"),
-    sampling=Sampling(temperature="0.5", seed=3),
+    sampling=SamplingParameters(temperature="0.5", seed=3),
 )
 
 

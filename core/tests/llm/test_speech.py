@@ -7,7 +7,7 @@ import pytest
 from playmolt_core.llm.openai.speech import Speech
 
 
-class Heard:
+class CapacitySignal:
     def __init__(self) -> None:
         self.text = ""
 
@@ -25,7 +25,7 @@ def stream(*pieces: str) -> bytes:
 
 
 def heard(body: bytes, size: int) -> str:
-    listener = Heard()
+    listener = CapacitySignal()
     speech = Speech(listener)
     for start in range(0, len(body), size):
         speech.feed(body[start : start + size])

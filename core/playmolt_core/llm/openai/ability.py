@@ -1,4 +1,4 @@
-"""Which form of a request a server takes: the best one first, a plainer one after a refusal, and what that taught."""
+"""The request forms that a server supports: the best form first, a simpler one after a refusal."""
 
 import re
 from typing import Final
@@ -18,19 +18,19 @@ _FORMAT_WORDS: Final = ("response_format", "json_schema", "json_object", "schema
 
 
 def first_form(request: ModelRequest, known: Form) -> Form:
-    """The best form that the server is not known to reject; a decoding that was asked for is kept."""
+    """The best form that the server is not known to reject; a requested decoding is kept."""
     if request.decoding != "best":
         return msgspec.structs.replace(known, decoding=request.decoding)
     if known.tools == "native" and offered_tools(request):
-        # Bound to a schema while tools are on offer, many servers never call one.
+        # With a schema and tools together, many servers never call a tool.
         return msgspec.structs.replace(known, decoding="prompt")
     return known
 
 
 def other_form(request: ModelRequest, form: Form, attempt: Attempt, known: Form) -> Form | None:
-    """The form to ask in next after this attempt; None when there is none or none is needed.
+    """The next form to try after this attempt; None if there is none or none is needed.
 
-    Each is plainer than the one before, so that there are at most seven.
+    Each form is simpler than the previous one, so there are at most seven.
     """
     text_tools = None
     if form.tools == "native" and offered_tools(request):
@@ -50,7 +50,7 @@ def other_form(request: ModelRequest, form: Form, attempt: Attempt, known: Form)
 
 
 def _without_what_is_named(request: ModelRequest, form: Form, words: str) -> Form | None:
-    """The form without what the server says that it does not know; None where it names nothing of the kind."""
+    """The form without the feature that the server rejects by name; None if it names none."""
     if form.system == "system" and _ROLE.search(words) and any(each.role == "system" for each in request.messages):
         return msgspec.structs.replace(form, system="user")
     if form.stream and request.told and _STREAM.search(words):
@@ -69,7 +69,7 @@ def _plainer(request: ModelRequest, form: Form, parameter: str, words: str) -> F
 
 
 def learned(request: ModelRequest, form: Form, attempt: Attempt, known: Form) -> Form:
-    """What is known of the server after a reply in this form: a refusal alone teaches nothing."""
+    """What is known of the server after a reply in this form; a refusal alone shows nothing."""
     if attempt.outcome != "ok":
         return known
     known = msgspec.structs.replace(known, limit=form.limit, system=form.system, stream=form.stream)

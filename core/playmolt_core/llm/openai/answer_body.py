@@ -1,6 +1,6 @@
-"""From the bytes of an answer to the JSON document they hold, whatever a server puts around or between it.
+"""Extracts the JSON document from the bytes of an answer, tolerating additional data around and inside it.
 
-An event stream that nobody asked for is put together to the completion that it tells in pieces.
+An unrequested event stream is merged into one completion.
 """
 
 import json
@@ -12,11 +12,11 @@ _MARK: Final = "\ufeff"
 _DONE: Final = "[DONE]"
 _LINE = re.compile(r"\r\n|\r|\n")
 _DIGITS: Final = 400
-"""A number longer than this is no bookkeeping, and reading it would cost more than it tells."""
+"""Longer numbers are not usage figures, and parsing them would be expensive."""
 
 
 def document_of(body: bytes) -> Any:
-    """The document of a body. ValueError (or RecursionError) when there is none."""
+    """The document in a body. Raises ValueError or RecursionError if there is none."""
     text = _bare(body.decode("utf-8", "replace"))
     try:
         return _decoded(text)
@@ -29,12 +29,12 @@ def document_of(body: bytes) -> Any:
 
 
 def _decoded_events(text: str) -> list[Any]:
-    """Every event of a stream; a last one that broke off is left out where the reply was told to be over before."""
-    told = [data for data in _events(text) if data != _DONE]
+    """All events of a stream, without a truncated last one if the reply was already complete."""
+    events = [data for data in _events(text) if data != _DONE]
     try:
-        return [_decoded(data) for data in told]
+        return [_decoded(data) for data in events]
     except ValueError:
-        before = [_decoded(data) for data in told[:-1]]
+        before = [_decoded(data) for data in events[:-1]]
         if not any(_is_over(event) for event in before):
             raise
         return before
@@ -46,7 +46,7 @@ def _is_over(event: object) -> bool:
 
 
 def _bare(text: str) -> str:
-    """Without marks, white space and the end of a stream around it."""
+    """The text without byte order marks, white space and the end marker of a stream."""
     bare = text.strip().strip(_MARK).strip()
     return bare.removesuffix(_DONE).rstrip().removesuffix("data:").rstrip() if bare.endswith(_DONE) else bare
 
@@ -71,7 +71,7 @@ def _events(text: str) -> Iterable[str]:
 
 
 def _one_or_each(data: list[str]) -> list[str]:
-    """Lines of one event, or events of a server that leaves the empty lines out."""
+    """Lines of one event, or events of a server that omits empty lines."""
     try:
         _decoded("\n".join(data))
     except ValueError:
@@ -111,12 +111,12 @@ def _add(message: dict[str, Any], delta: Mapping[str, Any]) -> None:
 
 
 def _joined(before: Any, value: Any) -> Any:
-    """Texts and lists are told in pieces, all else whole."""
+    """Merge a delta: texts and lists arrive in pieces, other values whole."""
     return before + value if type(before) is type(value) and isinstance(value, str | list) else value
 
 
 def _add_call(calls: list[Any], part: object) -> None:
-    """The pieces of a call have its index; a server that tells whole calls may leave it out."""
+    """Merge pieces of tool calls by index; a server that sends whole calls may omit the index."""
     if not isinstance(part, dict):
         return
     index = part.get("index")

@@ -1,4 +1,4 @@
-"""Reading what a server answered to a chat completion request: what can be read counts, however odd the rest is."""
+"""Reads answers to chat completion requests; readable parts count, whatever the rest is."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -7,7 +7,7 @@ import msgspec
 
 from playmolt_core.llm.openai.answer_body import document_of
 from playmolt_core.llm.openai.content import Content, content_of
-from playmolt_core.llm.openai.server_errors import ServerError, told_error
+from playmolt_core.llm.openai.server_errors import ServerError, error_in
 from playmolt_core.llm.openai.storing import json_text, storable
 from playmolt_core.llm.port import REPLY_BYTES, AttemptOutcome, ToolCall, Usage
 
@@ -18,7 +18,7 @@ _LARGEST: Final = 2**53
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True):
-    """A reply, judged. `text`, the thoughts and the calls are storable as they are; `code` is that of an error."""
+    """A classified reply. `text`, the thoughts and the calls are storable; `code` is that of an error."""
 
     outcome: AttemptOutcome
     detail: str = ""
@@ -32,12 +32,12 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cut(self) -> bool:
-        """Whether the reply stopped at its longest."""
+        """Whether the reply reached the token limit."""
         return (self.finish_reason or "").lower() in CUT_REASONS
 
 
 def read_completion(body: bytes) -> Completion:
-    """Judges the body of a 200: ok, refusal, empty, too_large, an error told in it, or malformed when it is no
+    """Classify the body of a 200: ok, refusal, empty, too_large, the error in it, or malformed if it is not a
     completion."""
     try:
         document = document_of(body)
@@ -47,9 +47,9 @@ def read_completion(body: bytes) -> Completion:
         return _malformed(body, f"it is a {type(document).__name__}")
     choice = _choice(document.get("choices"))
     model, usage = _text(document.get("model")), _usage(document.get("usage"))
-    told = told_error(document, choice)
-    if told is not None or choice is None:
-        return _failed(told or ServerError(), body, model, usage)
+    found = error_in(document, choice)
+    if found is not None or choice is None:
+        return _failed(found or ServerError(), body, model, usage)
     message = choice.get("message") or choice.get("delta")
     if not isinstance(message, dict):
         message = {"content": message if isinstance(message, str) else choice.get("text")}
@@ -81,7 +81,7 @@ def _text(value: object) -> str | None:
 
 
 def _usage(value: object) -> Usage | None:
-    """Each figure by itself: one that is no whole number from 0 on is unknown, the others count."""
+    """Read the figures independently: a figure that is not a non-negative integer is unknown."""
     if not isinstance(value, dict):
         return None
     prompt = _whole(value.get("prompt_tokens", value.get("input_tokens")))
@@ -97,7 +97,7 @@ def _usage(value: object) -> Usage | None:
 
 
 def _part(usage: dict[str, Any], details: tuple[str, ...], name: str, whole: int | None) -> int | None:
-    """Some of a figure's tokens; more than all of them are all."""
+    """A part of a figure's tokens, capped at the figure."""
     found: dict[str, Any] = next((usage[each] for each in details if isinstance(usage.get(each), dict)), {})
     part = _whole(found.get(name))
     return part if part is None or whole is None else min(part, whole)
@@ -106,7 +106,7 @@ def _part(usage: dict[str, Any], details: tuple[str, ...], name: str, whole: int
 def _whole(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    if not 0 <= value <= _LARGEST:  # not a number is in no range
+    if not 0 <= value <= _LARGEST:  # NaN is in no range
         return None
     return int(value) if value == int(value) else None
 
@@ -130,12 +130,12 @@ def empty_detail(reasoning: str | None) -> str:
 
 
 def _tool_calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
-    told = message.get("tool_calls") or []
-    if not told and message.get("function_call"):
-        told = [{"function": message["function_call"]}]
-    if isinstance(told, dict):
-        told = [told]
-    calls = [_tool_call(call, number) for number, call in enumerate(told if isinstance(told, list) else (), 1)]
+    listed = message.get("tool_calls") or []
+    if not listed and message.get("function_call"):
+        listed = [{"function": message["function_call"]}]
+    if isinstance(listed, dict):
+        listed = [listed]
+    calls = [_tool_call(call, number) for number, call in enumerate(listed if isinstance(listed, list) else (), 1)]
     return tuple(call for call in calls if call is not None)
 
 
@@ -148,7 +148,7 @@ def _tool_call(call: object, number: int) -> ToolCall | None:
 
 
 def arguments_text(arguments: object) -> str:
-    """The arguments of a call as text, in whatever form a server told them."""
+    """The arguments of a call as text, whatever form the server sent."""
     if isinstance(arguments, str):
         return storable(arguments, limit=None)
     return storable(json_text(arguments or {}), limit=None)
@@ -169,6 +169,6 @@ def _failed(error: ServerError, body: bytes, model: str | None, usage: Usage | N
 def _malformed(body: bytes, reason: str) -> Completion:
     return Completion(
         outcome="malformed",
-        detail=f"the server's answer is no chat completion: {storable(reason)[:200]}",
+        detail=f"the server's answer is not a chat completion: {storable(reason)[:200]}",
         text=storable(body[:2000].decode(errors="replace")),
     )

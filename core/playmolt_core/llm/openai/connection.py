@@ -1,4 +1,4 @@
-"""One HTTP exchange with an OpenAI-compatible server, through the openai client. Nothing is tried again here."""
+"""One HTTP exchange with an OpenAI-compatible server through the openai client, without retries."""
 
 import asyncio
 import re
@@ -17,14 +17,14 @@ from playmolt_core.llm.openai.speech import Speech
 from playmolt_core.llm.port import AttemptOutcome, Listener
 
 BODY_BYTES: Final = 1024 * 1024
-"""What is read of an answer: a whole reply fits however its characters are escaped."""
+"""The maximum size of an answer; a complete reply fits, however its characters are escaped."""
 RETRY_AFTER_SECONDS: Final = 60.0
-"""The most that a server's Retry-After is honoured."""
+"""The upper limit for a server's Retry-After."""
 _SECONDS = re.compile(r"\d{1,9}(\.\d+)?")
 
 
 class HttpResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What came back: a status with a body, or the fault that kept it from coming."""
+    """The result of an exchange: a status with a body, or the fault that prevented it."""
 
     fault: AttemptOutcome | None = None
     status: int | None = None
@@ -35,7 +35,7 @@ class HttpResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _KEY_CHARS: Final = 8
-"""A shorter key is a word such as `none`, which replies hold for other reasons."""
+"""Shorter keys are words such as `none`, which replies contain for other reasons."""
 
 
 class _BodyTooLarge(Exception):
@@ -44,8 +44,8 @@ class _BodyTooLarge(Exception):
         self.status = status
 
 
-class _Bounded(httpx2.AsyncByteStream):
-    """A body that ends with an error instead of filling the memory."""
+class _BoundedBody(httpx2.AsyncByteStream):
+    """A body that raises an error instead of exceeding the size limit."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, status: int) -> None:
         self._stream = stream
@@ -65,10 +65,10 @@ class _Bounded(httpx2.AsyncByteStream):
 
 async def _bound(response: httpx2.Response) -> None:
     if isinstance(response.stream, httpx2.AsyncByteStream):
-        response.stream = _Bounded(response.stream, response.status_code)
+        response.stream = _BoundedBody(response.stream, response.status_code)
 
 
-class Connection:
+class ModelConnection:
     """A connection to the server of one model."""
 
     def __init__(self, entry: ModelEntry, key: str) -> None:
@@ -81,7 +81,7 @@ class Connection:
     async def send(
         self, body: Mapping[str, Any], headers: Mapping[str, str], listener: Listener | None = None
     ) -> HttpResult:
-        """Whatever came of a request body, within the model's timeout; `listener` hears it come where it streams."""
+        """Send a request body; returns within the model's timeout. `listener` receives the text of a stream."""
         streamed = listener if body.get("stream") else None
         started = time.monotonic()
         parts = bytearray()
@@ -101,7 +101,7 @@ class Connection:
         return msgspec.structs.replace(result, body=known, latency_ms=int((time.monotonic() - started) * 1000))
 
     def _without_key(self, body: bytes) -> bytes:
-        """Servers quote the key they were sent, and the answer is stored."""
+        """Remove the key from an answer before it is stored, because servers may quote it."""
         return body.replace(self._key.encode(), b"[key]") if len(self._key) >= _KEY_CHARS else body
 
     async def _heard(
@@ -129,7 +129,7 @@ class Connection:
                 parts += chunk
                 if speech is not None:
                     speech.feed(chunk)
-                if len(parts) > BODY_BYTES:  # a body that grew when it was unpacked
+                if len(parts) > BODY_BYTES:  # the body exceeded the limit when it was decompressed
                     raise _BodyTooLarge(response.status_code)
             after = _retry_after_ms(response.headers)
             return HttpResult(status=response.status_code, body=bytes(parts), retry_after_ms=after)
@@ -139,8 +139,8 @@ class Connection:
 
 
 def opened(entry: ModelEntry, key: str, hooks: Mapping[str, list[Any]] | None = None) -> openai.AsyncOpenAI:
-    """A client of the server of one model, with nothing of the environment's."""
-    # organization and project would else come from the environment and go to whatever server this is
+    """A client for one model's server that ignores the environment."""
+    # organization and project would otherwise be read from the environment and sent to any server
     return openai.AsyncOpenAI(
         api_key=key or "none",
         base_url=entry.base_url,
@@ -149,13 +149,13 @@ def opened(entry: ModelEntry, key: str, hooks: Mapping[str, list[Any]] | None = 
         default_headers={"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()},  # type: ignore[dict-item]  # the client takes Omit, its types do not say so
         http_client=openai.DefaultAsyncHttpxClient(
             event_hooks=hooks or {},
-            verify=entry.base_url.startswith("https:"),  # plain HTTP needs no certificates, which are slow to read
+            verify=entry.base_url.startswith("https:"),  # plain HTTP needs no certificates, which are slow to load
         ),
     )
 
 
 def authorized(key: str) -> dict[str, Any]:
-    """Without a key none is sent."""
+    """Sends no authorization if there is no key."""
     return {} if key else {"Authorization": openai.Omit()}
 
 
@@ -177,7 +177,7 @@ def fault_of(status: int) -> AttemptOutcome:
 
 
 def _retry_after_ms(headers: Mapping[str, str]) -> int | None:
-    """Retry-After in seconds or as a date. Anything else counts as not there."""
+    """Retry-After in seconds or as a date; other values are ignored."""
     text = headers.get("retry-after", "").strip()
     if _SECONDS.fullmatch(text):
         seconds = float(text)

@@ -1,4 +1,4 @@
-"""What a message says, what its model thought on the way to it, and which of the two is which."""
+"""Separates the reply in a message from the model's reasoning."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from playmolt_core.llm.openai.storing import json_text
 
 _TAG: Final = r"(?:\w+:)?(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad)"
 THOUGHT = re.compile(rf"</\s*{_TAG}\s*>|\[/THINK\]|◁/think▷|<\|channel\|>final[^<]*<\|message\|>", re.IGNORECASE)
-"""What ends a thought, as models of different houses spell it."""
+"""The end markers of reasoning of different vendors."""
 THINKS = re.compile(
     rf"<\s*{_TAG}(?:\s[^<>]*)?>|\[THINK\]|◁think▷|<\|channel\|>(?:analysis|commentary)[^<]*<\|message\|>", re.IGNORECASE
 )
@@ -21,7 +21,7 @@ _REASONING_FIELDS: Final = (
 
 
 class Content(NamedTuple):
-    """`text` is the reply; `reasoning` is no part of it, None where the model kept its thoughts to itself."""
+    """`text` is the reply; `reasoning` is separate from it, None if the model returned none."""
 
     text: str
     reasoning: str | None
@@ -29,14 +29,14 @@ class Content(NamedTuple):
 
 
 def content_of(message: Mapping[str, Any]) -> Content:
-    """The parts of a message. ValueError when its content is nothing that could be read."""
+    """The parts of a message. Raises ValueError if its content is unreadable."""
     parts, thought, refused = _parts(message.get("content"))
     text, spoken = _split("".join(parts))
     known: list[str] = []
     for field in _REASONING_FIELDS:
-        told = _words(message.get(field))
-        if told.strip() and told not in known:
-            known.append(told)
+        thoughts = _words(message.get(field))
+        if thoughts.strip() and thoughts not in known:
+            known.append(thoughts)
     thoughts = [*known, *thought, *([spoken] if spoken.strip() else [])]
     refusal = message.get("refusal")
     return Content(text, "\n".join(thoughts) or None, refusal if isinstance(refusal, str) else refused)
@@ -50,7 +50,7 @@ def _parts(content: object) -> tuple[list[str], list[str], str]:
             return [content], [], ""
         case dict() if "type" in content or "text" in content:
             return _parts([content])
-        case dict():  # a server that has read the JSON of the reply itself
+        case dict():  # the server parsed the JSON of the reply itself
             return [json_text(content)], [], ""
         case list():
             said: list[str] = []
@@ -83,9 +83,9 @@ def _words(part: object) -> str:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """(reply, thoughts): what stands before the end of a thought is thought, and so is one that never ends.
+    """Split into (reply, reasoning): text before the end marker is reasoning, also if the marker is missing.
 
-    A whole object is the reply, also where one of its texts speaks of thoughts.
+    A complete object is the reply, even if its texts contain such markers.
     """
     if text.lstrip().startswith("{") and _is_object(text):
         return text, ""

@@ -1,4 +1,4 @@
-"""What came back of a request, as the reply to it."""
+"""Classifies the answer to a request as its reply."""
 
 from typing import NamedTuple
 
@@ -16,8 +16,8 @@ from playmolt_core.llm.parsing import Unparsed, parse_object
 from playmolt_core.llm.port import NO_QUOTA, ModelRequest, ToolCall
 
 
-class Heard(NamedTuple):
-    """What a reply says: its words, and the calls that it makes."""
+class ReplyContent(NamedTuple):
+    """The words and the tool calls of a reply."""
 
     words: str
     calls: tuple[ToolCall, ...] = ()
@@ -30,32 +30,32 @@ def judged(result: HttpResult, request: ModelRequest, form: Form) -> Completion:
     said = read_completion(result.body)
     if said.outcome not in ("ok", "empty"):
         return said
-    native = said.tool_calls if offered_tools(request) else ()  # an uninvited call is no reply
-    heard = Heard(said.text, native) if native else heard_in(said.text, request, form)
-    said = replace(said, tool_calls=heard.calls)
-    if said.cut and _is_half(heard, request):
+    native = said.tool_calls if offered_tools(request) else ()  # a call without offered tools is not a reply
+    content = ReplyContent(said.text, native) if native else content_in(said.text, request, form)
+    said = replace(said, tool_calls=content.calls)
+    if said.cut and _is_half(content, request):
         return replace(said, outcome="cut", detail=_cut_detail(said, request))
-    if not heard.calls and not heard.words.strip():
+    if not content.calls and not content.words.strip():
         detail = "the reply calls a tool: answer in words" if said.text.strip() else empty_detail(said.reasoning)
         return replace(said, outcome="empty", detail=detail)
     return said
 
 
-def heard_in(text: str, request: ModelRequest, form: Form) -> Heard:
-    """What a reply in words says. A call that is spelt out is no word of it, on offer or not."""
+def content_in(text: str, request: ModelRequest, form: Form) -> ReplyContent:
+    """The content of a reply in words, without tool calls that are written in it."""
     if not request.tools:
-        return Heard(text)
+        return ReplyContent(text)
     words = text
     if spelt(request, form):
         words, calls = read_tool_text(request, text)
         if calls:
-            return Heard(words, calls)
+            return ReplyContent(words, calls)
     found = read_spelt(text, {tool.name for tool in request.tools})
     if not found.spelt:
-        return Heard(words)
+        return ReplyContent(words)
     first = 1 + sum(len(message.tool_calls) for message in request.messages)
     made = [ToolCall(f"call_{number}", *call) for number, call in enumerate(found.calls, first)]
-    return Heard(found.text, tuple(made) if offered_tools(request) else ())
+    return ReplyContent(found.text, tuple(made) if offered_tools(request) else ())
 
 
 def _fault(result: HttpResult) -> Completion:
@@ -67,12 +67,12 @@ def _fault(result: HttpResult) -> Completion:
     return Completion(outcome=result.fault or "connection", detail=storable(detail), text=text, code=code)
 
 
-def _is_half(heard: Heard, request: ModelRequest) -> bool:
-    """Whether a reply that stopped at its longest holds nothing, an object without its end or, where sentences are
-    wanted, part of one."""
-    if heard.calls:
-        return any(isinstance(parse_object(call.arguments or "{}"), Unparsed) for call in heard.calls)
-    words = heard.words.strip()
+def _is_half(content: ReplyContent, request: ModelRequest) -> bool:
+    """Whether a reply that reached its limit is empty, an incomplete object or, if `prose` is requested, an incomplete
+    sentence."""
+    if content.calls:
+        return any(isinstance(parse_object(call.arguments or "{}"), Unparsed) for call in content.calls)
+    words = content.words.strip()
     is_object = request.schema is not None or words.startswith(("{", "`" * 3))
     if is_object:
         return isinstance(parse_object(words), Unparsed)

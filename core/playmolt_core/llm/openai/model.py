@@ -1,4 +1,4 @@
-"""A model behind an OpenAI-compatible server: bounded repeats, and what the server can do found out by asking."""
+"""A model of an OpenAI-compatible server, with bounded retries and detection of the server's capabilities."""
 
 import asyncio
 import hashlib
@@ -10,11 +10,11 @@ import msgspec
 from typing_extensions import override
 
 from playmolt_core.llm.catalogue import ModelEntry
-from playmolt_core.llm.limits import MAX_WAIT_SECONDS, Heard, ModelLimits, NoCapacity, permitted
+from playmolt_core.llm.limits import MAX_WAIT_SECONDS, CapacitySignal, ModelLimits, NoCapacity, permitted
 from playmolt_core.llm.openai.ability import first_form, learned, other_form
 from playmolt_core.llm.openai.batches import Batches
-from playmolt_core.llm.openai.connection import Connection, HttpResult
-from playmolt_core.llm.openai.judging import heard_in, judged
+from playmolt_core.llm.openai.connection import HttpResult, ModelConnection
+from playmolt_core.llm.openai.judging import content_in, judged
 from playmolt_core.llm.openai.request_body import DECODINGS, Form, body_of, content_bytes, expected_tokens, stored
 from playmolt_core.llm.openai.storing import storable
 from playmolt_core.llm.openai.tool_text import demands_tool
@@ -38,7 +38,7 @@ from playmolt_core.llm.spans import attempt_span, finish
 from playmolt_core.ops.telemetry import log
 
 RETRY_SECONDS: Final = (0.5, 1.0, 2.0)
-"""The waits before the three repeats of a request that met a transport fault, where the server names none."""
+"""The pauses before the three retries after a transport fault, if the server specifies none."""
 _FAILURES: Final[dict[AttemptOutcome, FailureCode]] = {
     "refusal": "refused",
     "too_large": "invalid_reply",
@@ -46,7 +46,7 @@ _FAILURES: Final[dict[AttemptOutcome, FailureCode]] = {
     "cut": "invalid_reply",
 }
 _TOKEN_BYTES: Final = 12
-"""No tokenizer packs so many bytes of a prompt into one token: a server that counts fewer has cut the prompt."""
+"""No tokenizer packs so many bytes into one token: a server that counts fewer tokens has truncated the prompt."""
 _ERRORS: Final = 500
 _log = log("model")
 
@@ -54,13 +54,13 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 class OpenAIModel(Model):
-    """One alias. What its server turned out to be able to do is remembered as long as the process lives."""
+    """The model of an alias. Detected capabilities of the server are kept for the lifetime of the process."""
 
     def __init__(self, entry: ModelEntry, key: str, limits: ModelLimits, *, sleep: Sleep = asyncio.sleep) -> None:
         self._entry = entry
         self._limits = limits
         self._sleep = sleep
-        self._connection = Connection(entry, key)
+        self._connection = ModelConnection(entry, key)
         self._allowance = msgspec.structs.replace(entry.allowance, provider=provider_of(entry.base_url, key))
         self._known = Form(
             decoding=entry.decoding or DECODINGS[0],
@@ -89,7 +89,7 @@ class OpenAIModel(Model):
                 return Failed(code="model_unavailable", detail=f"{busy}; raise its limits", attempts=number - 1)
             await record(attempt)
             if request.patient and _is_refused(attempt):
-                # The limits hold the next one back until its provider may be asked again.
+                # The limits delay the next request until the provider accepts requests again.
                 patience -= 0.0 if refused is None else waited
                 refused = attempt
                 continue
@@ -105,12 +105,12 @@ class OpenAIModel(Model):
             form = other
 
     def line(self, request: ModelRequest) -> dict[str, Any]:
-        """The body of a request as a batch holds it, in the form that the server is known to take."""
+        """The request body for a batch, in the form that the server is known to support."""
         request = self._bounded(request)
         return body_of(request, self._entry.model, first_form(request, self._known))
 
     def read(self, request: ModelRequest, answer: str) -> tuple[Attempt, Reply | Failed]:
-        """What a batch answered a request, at the prices of batches."""
+        """The attempt of a request that a batch answered, at batch prices."""
         request = self._bounded(request)
         form, result = first_form(request, self._known), HttpResult(status=200, body=answer.encode())
         attempt = self._heard(request, form, 1, self.line(request), result, self._entry.in_batches)
@@ -152,7 +152,7 @@ class OpenAIModel(Model):
                 attempt = self._heard(request, form, number, body, result, entry)
                 finish(span, attempt)
             permit.tokens = attempt.usage.total if attempt.usage else None
-            permit.heard = _room_heard(attempt)
+            permit.signal = _capacity_signal(attempt)
         return attempt, permit.waited
 
     def _heard(
@@ -164,7 +164,7 @@ class OpenAIModel(Model):
         result: HttpResult,
         entry: ModelEntry,
     ) -> Attempt:
-        """What came of a request, at the prices of `entry`."""
+        """The attempt of a request, at the prices of `entry`."""
         said = judged(result, request, form)
         return Attempt(
             number=number,
@@ -191,7 +191,7 @@ class OpenAIModel(Model):
         )
 
     def _warnings(self, usage: Usage | None, sent: int) -> tuple[str, ...]:
-        """PROMPT_CUT from the second reply in a row on whose prompt was counted too small."""
+        """PROMPT_CUT from the second reply in a row whose prompt token count is too small."""
         if usage is None or usage.prompt_tokens is None:
             return ()
         self._short_prompts = self._short_prompts + 1 if usage.prompt_tokens * _TOKEN_BYTES < sent else 0
@@ -209,7 +209,7 @@ class OpenAIModel(Model):
         if demands_tool(request) and not attempt.tool_calls:
             detail = f"{self._entry.alias}: the model used none of the tools; take a model that calls tools"
             return Failed(code="invalid_reply", detail=detail, attempts=attempt.number, reply=attempt.reply)
-        words = heard_in(attempt.reply, request, form).words
+        words = content_in(attempt.reply, request, form).words
         return Reply(text=words, tool_calls=attempt.tool_calls, attempts=attempt.number)
 
     def _advice(self, attempt: Attempt) -> str:
@@ -226,16 +226,16 @@ class OpenAIModel(Model):
 
 
 def provider_of(base_url: str, key: str) -> str:
-    """Who shares the room of a server: all that ask it with one key, which is not told."""
+    """Identifies the users of a server with the same key, without revealing the key."""
     return hashlib.sha256(f"{base_url.rstrip('/')}\n{key}".encode()).hexdigest()
 
 
-def _room_heard(attempt: Attempt) -> Heard | None:
-    """A connection that broke or an answer that did not come in time tells nothing of room."""
+def _capacity_signal(attempt: Attempt) -> CapacitySignal | None:
+    """The capacity signal of an exchange; broken connections and timeouts carry none."""
     if _is_refused(attempt):
         wait = attempt.retry_after_ms
-        return Heard(refused=True, wait=None if wait is None else wait / 1000)
-    return Heard(refused=False) if attempt.status is not None and attempt.status < _ERRORS else None
+        return CapacitySignal(refused=True, wait=None if wait is None else wait / 1000)
+    return CapacitySignal(refused=False) if attempt.status is not None and attempt.status < _ERRORS else None
 
 
 def _is_refused(attempt: Attempt) -> bool:

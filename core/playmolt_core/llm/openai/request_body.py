@@ -1,4 +1,4 @@
-"""The body of a chat completion request, in the forms that servers differ in."""
+"""Request bodies of chat completions, in the forms that different servers support."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -7,26 +7,26 @@ from typing import Any, Final, Literal
 import msgspec
 
 from playmolt_core.llm.openai.tool_text import flattened, tool_messages, tool_schema
-from playmolt_core.llm.port import Decoding, Message, ModelRequest, Tool
+from playmolt_core.llm.port import ChatMessage, Decoding, ModelRequest, Tool
 
 DECODINGS: Final[tuple[Decoding, ...]] = ("json_schema", "json_object", "prompt")
-"""From the strictest to the one that every server can do."""
+"""From the strictest to the one that every server supports."""
 _UNPORTABLE: Final = frozenset({"minLength", "maxLength", "default", "title"})
 _LOOKAROUND: Final = "(?"
 _SHORT: Final = 64
 _NAMED: Final = frozenset({"properties", "$defs"})
-"""Keywords whose value maps names to schemas: a field may be called `title`."""
+"""Keywords whose values map names to schemas; a field may be called `title`."""
 
 
 class Form(msgspec.Struct, frozen=True):
-    """How a request is put to one server: how its reply is decoded, whether tools are sent or spelt out in words,
-    which field limits the reply, whether the system text has a role of its own, whether a speech comes in pieces, to
-    how many characters a schema bounds each long text."""
+    """The form of requests to a server: the decoding of the reply, whether tools are sent as parameters or in words,
+    the field that limits the reply, whether there is a system role, whether speeches are streamed, and the bound of
+    long texts in schemas."""
 
     decoding: Decoding
     tools: Literal["native", "text"] = "native"
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    """Older and newer servers each reject the other's field."""
+    """Older and newer servers reject each other's field."""
     system: Literal["system", "user"] = "system"
     stream: bool = False
     text_chars: int | None = None
@@ -54,7 +54,7 @@ def body_of(request: ModelRequest, model: str, form: Form) -> dict[str, Any]:
 
 
 def content_bytes(body: Mapping[str, Any]) -> int:
-    """How long the messages of a body are, in UTF-8."""
+    """The length of the messages of a body in UTF-8."""
     return sum(len(str(message["content"]).encode(errors="replace")) for message in body["messages"])
 
 
@@ -64,19 +64,19 @@ def offered_tools(request: ModelRequest) -> tuple[Tool, ...]:
 
 
 def spelt(request: ModelRequest, form: Form) -> bool:
-    """Whether the tools on offer stand in the prompt, and the reply is to be read for them."""
+    """Whether the tools are described in the prompt, so that the reply must be searched for calls."""
     return form.tools == "text" and bool(offered_tools(request))
 
 
 def constrained(request: ModelRequest, form: Form) -> bool:
-    """Whether the body carries a `response_format`."""
+    """Whether the body has a `response_format`."""
     return form.decoding != "prompt" and (request.schema is not None or spelt(request, form))
 
 
 def response_format(
     schema: Mapping[str, Any] | None, name: str, decoding: Decoding, text_chars: int | None = None
 ) -> dict[str, Any]:
-    """The parameter that constrains a reply to the schema; none for plain text or decoding by prompt."""
+    """The parameter that constrains the reply to the schema; none for plain text or decoding by prompt."""
     if schema is None or decoding == "prompt":
         return {}
     if decoding == "json_object":
@@ -86,11 +86,11 @@ def response_format(
 
 
 def portable(schema: Any, text_chars: int | None = None) -> Any:
-    """A schema in the words that servers bind a model with; what is left out, the reply is still judged by.
+    """The schema in the dialect of servers; omitted keywords are still checked on the reply.
 
-    Strict servers refuse bounds of texts, defaults and an enum without a type. Bounds of short texts, as of ids, are
-    said by a pattern; of long ones a grammar would repeat each of 16,000 characters. `text_chars` bounds those: a small
-    model that goes round in circles ends its text there, where it would else be cut at the end of its tokens.
+    Strict servers reject text bounds, defaults and enums without a type. Bounds of short texts, such as ids, become
+    patterns; for long texts a grammar would repeat each of 16,000 characters. `text_chars` bounds those, so that a
+    small model that repeats itself ends its text there instead of at its token limit.
     """
     if isinstance(schema, Mapping):
         kept = {
@@ -109,7 +109,7 @@ def portable(schema: Any, text_chars: int | None = None) -> Any:
         if short and "pattern" not in kept:
             return {**kept, "pattern": f"^.{{{schema.get('minLength', 0)},{longest}}}$"}
         if text_chars and not short and kept.get("type") == "string" and "enum" not in kept:
-            # A pattern beside it would be read in its place.
+            # A pattern beside it would be used instead.
             kept.pop("pattern", None)
             bound = min(text_chars, longest or text_chars)
             return {**kept, "minLength": schema.get("minLength", 0), "maxLength": bound}
@@ -118,7 +118,7 @@ def portable(schema: Any, text_chars: int | None = None) -> Any:
 
 
 def is_strict(schema: object) -> bool:
-    """Whether a schema may be sent as strict: every object of it is closed and requires all its keys."""
+    """Whether a schema can be sent as strict: all its objects are closed and require all keys."""
     if isinstance(schema, Mapping):
         properties = schema.get("properties")
         closed = schema.get("additionalProperties") is False and set(schema.get("required", ())) == set(
@@ -132,7 +132,7 @@ def is_strict(schema: object) -> bool:
 
 
 def stored(value: Any) -> Any:
-    """A body as it may be stored: floats and integers past 2**53 as decimal strings."""
+    """The storable form of a body: floats and integers beyond 2**53 become decimal strings."""
     match value:
         case float():
             return f"{Decimal(repr(value)):f}"
@@ -147,12 +147,12 @@ def stored(value: Any) -> Any:
 
 
 def expected_tokens(request: ModelRequest) -> int:
-    """A guess, reply included: one token for three bytes of prompt, and a whole reply."""
+    """The expected number of tokens: one per three bytes of prompt, plus a complete reply."""
     return _prompt_bytes(request) // 3 + 8 * len(request.messages) + request.max_tokens
 
 
 def most_prompt_tokens(request: ModelRequest) -> int:
-    """A bound of the prompt's tokens for budgets: no tokenizer makes more tokens than bytes."""
+    """An upper bound of the prompt's tokens for budgets: no tokenizer makes more tokens than bytes."""
     return _prompt_bytes(request) + 16 * (len(request.messages) + len(request.tools))
 
 
@@ -160,19 +160,19 @@ def _prompt_bytes(request: ModelRequest) -> int:
     return len(msgspec.json.encode((request.messages, request.tools, request.schema)))
 
 
-def _alternating(messages: Sequence[Message]) -> list[Message]:
-    """Never two of one role in a row, which many templates refuse; results of tools have an id each and stay apart."""
-    joined: list[Message] = []
+def _alternating(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """Merge consecutive messages of one role, which many templates reject; tool results have ids and stay separate."""
+    joined: list[ChatMessage] = []
     for message in messages:
         last = joined[-1] if joined else None
         if last is None or last.role != message.role or last.role == "tool" or last.tool_calls or message.tool_calls:
             joined.append(message)
         else:
-            joined[-1] = Message(message.role, f"{last.content}\n\n{message.content}")
+            joined[-1] = ChatMessage(message.role, f"{last.content}\n\n{message.content}")
     return joined
 
 
-def _message(message: Message) -> dict[str, Any]:
+def _message(message: ChatMessage) -> dict[str, Any]:
     body: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.tool_calls:
         body["tool_calls"] = [

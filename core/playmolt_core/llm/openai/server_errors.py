@@ -1,4 +1,4 @@
-"""What a server says went wrong, in the body of an error or of a 200."""
+"""Reads errors from the body of an error response or of a 200."""
 
 import json
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ _KEY_WORDS: Final = ("invalid_api_key", "authentication", "unauthorized", "permi
 _CREDIT_WORDS: Final = ("payment_required", "insufficient_credit", "insufficient_balance", "insufficient balance")
 _BUSY_WORDS: Final = ("rate_limit", "ratelimit", "too_many_requests", "resource_exhausted")
 _FINE: Final = (None, "", 0, "0", 200, "200", False)
-"""Codes of servers that tell of their success where others tell of errors."""
+"""Codes with which some servers report success in the error field."""
 
 
 class ServerError(msgspec.Struct, frozen=True):
-    """`code` is a status as text where one can be made out, else the server's own word, else ""; `message` its text."""
+    """`code` is a status as text if there is one, else the server's own code, else ""; `message` is the text."""
 
     code: str = ""
     message: str = ""
@@ -34,14 +34,14 @@ class ServerError(msgspec.Struct, frozen=True):
 
     @property
     def outcome(self) -> AttemptOutcome:
-        """Of an error that came with a 200."""
+        """Whether the error came with a 200."""
         if self.code in _REJECTED:
             return "rejected"
         return "rate_limited" if self.code in ("429", NO_QUOTA) else "server_error"
 
 
 def error_of(body: bytes) -> ServerError:
-    """The error that a body tells of, whatever else it holds."""
+    """The error in a body."""
     try:
         document = document_of(body)
     except (ValueError, RecursionError):
@@ -53,21 +53,21 @@ def error_of(body: bytes) -> ServerError:
     return read_error(document.get("error") or document)
 
 
-def told_error(document: Mapping[str, Any], choice: Mapping[str, Any] | None) -> ServerError | None:
-    """The error of a 200, if it is one: beside the choices, in one of them, or instead of them."""
+def error_in(document: Mapping[str, Any], choice: Mapping[str, Any] | None) -> ServerError | None:
+    """The error in a 200 body, if any: beside the choices, in one of them, or instead of them."""
     for error in (document.get("error"), choice and choice.get("error")):
         if _is_error(error, readable=bool(choice)):
             return read_error(error)
     if choice is None:
-        told = read_error(document)
-        return told if told.message else msgspec.structs.replace(told, message="the answer has no choices")
+        found = read_error(document)
+        return found if found.message else msgspec.structs.replace(found, message="the answer has no choices")
     if str(choice.get("finish_reason")).lower() == "error":
         return ServerError(message="the server ended the reply with an error")
     return None
 
 
 def read_error(error: object) -> ServerError:
-    """An error in any of the usual forms."""
+    """Read an error in any of the usual forms."""
     if isinstance(error, str) and error.lstrip().startswith("{"):
         with suppress(ValueError, RecursionError):
             error = json.loads(error)
@@ -83,7 +83,7 @@ def read_error(error: object) -> ServerError:
 
 
 def _in_full(message: str, metadata: object) -> str:
-    """A router names the server behind it, and puts that server's own words beside its own."""
+    """The message of a router, with the name and the message of the server behind it."""
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
     return storable(f"{message}: {_word(raw)}") if raw else message
 

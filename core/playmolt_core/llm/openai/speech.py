@@ -1,4 +1,4 @@
-"""A speech as it comes: the text of a streamed reply, told piece by piece, without what its model thinks first."""
+"""Streams the text of a reply while it is generated, without the model's reasoning."""
 
 import re
 from contextlib import suppress
@@ -11,14 +11,14 @@ from playmolt_core.llm.port import Listener
 
 _decode: Final = msgspec.json.decode
 _LINE_BYTES: Final = 256 * 1024
-"""A longer line is no piece of a speech; the reply is read whole all the same."""
+"""Longer lines are not part of a speech; the complete reply is read later."""
 _MARK_CHARS: Final = 32
-"""So much of a reply tells whether it begins with a thought."""
+"""This much of a reply shows whether it begins with reasoning."""
 _MAY_THINK: Final = re.compile(r"[<\[◁]")
 
 
 class Speech:
-    """Takes an event stream in chunks cut anywhere. What it cannot read is left out: the reply is read whole later."""
+    """Parses an event stream in arbitrary chunks. Unreadable parts are skipped; the complete reply is read later."""
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener

@@ -1,4 +1,4 @@
-"""Tool calls that a model wrote into its text, in the spellings that models were trained on."""
+"""Tool calls that a model wrote into its text, in the formats that models were trained on."""
 
 import json
 import re
@@ -31,7 +31,7 @@ class SpeltCall(NamedTuple):
 
 
 class SpeltReply(NamedTuple):
-    """`text` is what was said beside the calls. `spelt` says that the reply tried to call, read or not."""
+    """`text` is the text besides the calls. `spelt`: the reply tried to call a tool, readable or not."""
 
     text: str
     calls: tuple[SpeltCall, ...] = ()
@@ -39,7 +39,7 @@ class SpeltReply(NamedTuple):
 
 
 def read_spelt(text: str, tools: Collection[str]) -> SpeltReply:
-    """The calls of a reply in words. Without a tag around it, only one of a tool that is known is a call."""
+    """The calls in a text. Without a tag around it, only the name of a known tool makes it a call."""
     tagged = list(_TAGGED.finditer(text))
     if tagged:
         calls = [call for found in tagged for call in _of_tag(found)]
@@ -58,7 +58,7 @@ def read_spelt(text: str, tools: Collection[str]) -> SpeltReply:
 
 
 def _of_list(text: str) -> Iterator[SpeltCall]:
-    """Calls as JSON, or each as its name with its arguments behind it."""
+    """Calls as JSON, or as a name followed by arguments."""
     if (loaded := _loaded(text)) is not None:
         yield from _of_json(loaded)
         return
@@ -85,7 +85,7 @@ def _of_tag(found: re.Match[str]) -> Iterator[SpeltCall]:
 
 
 def _arguments_of(text: str) -> str:
-    """Of `<function=…>`: JSON, or a tag for each argument."""
+    """The arguments in `<function=…>`: JSON, or a tag per argument."""
     given = {name: _value(value) for name, value in _PARAMETER.findall(text)}
     return arguments_text(given) if given else storable(text.strip() or "{}", limit=None)
 
@@ -111,6 +111,6 @@ def _of_json(value: object) -> Iterator[SpeltCall]:
     elif isinstance(value, dict):
         named = value.get("function") if isinstance(value.get("function"), dict) else value
         name = (named.get("name") or named.get("tool")) if isinstance(named, dict) else None
-        told = [field for field in _ARGUMENTS if isinstance(named, dict) and field in named]
-        if isinstance(name, str) and told and isinstance(named, dict):
-            yield SpeltCall(storable(name), arguments_text(named[told[0]]))
+        fields = [field for field in _ARGUMENTS if isinstance(named, dict) and field in named]
+        if isinstance(name, str) and fields and isinstance(named, dict):
+            yield SpeltCall(storable(name), arguments_text(named[fields[0]]))

@@ -1,6 +1,6 @@
-"""Tools in words, for servers that ignore or reject the `tools` parameter.
+"""Tools described in the prompt, for servers that ignore or reject the `tools` parameter.
 
-The conversation is put as plain messages, and the model answers with one object: a tool and its arguments, or a text.
+The conversation becomes plain messages, and the model answers with one object: a tool and its arguments, or a text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,50 +9,50 @@ from typing import Any, Final
 import msgspec
 
 from playmolt_core.llm.parsing import Parsed, parse_object
-from playmolt_core.llm.port import Message, ModelRequest, Tool, ToolCall
+from playmolt_core.llm.port import ChatMessage, ModelRequest, Tool, ToolCall
 
 _CALL = 'To use a tool: {"tool": "NAME", "arguments": {…}}'
 _TEXT = 'To answer without one: {"text": "…"}'
 _OBJECT = "To answer without one: the JSON object asked for above"
 
 
-def flattened(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Tool calls and their results as words of the assistant and the user."""
+def flattened(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
+    """Tool calls and their results as messages of the assistant and the user."""
     names = {call.id: call.name for message in messages for call in message.tool_calls}
     return tuple(part for message in messages for part in _flat(message, names))
 
 
-def _flat(message: Message, names: Mapping[str, str]) -> tuple[Message, ...]:
+def _flat(message: ChatMessage, names: Mapping[str, str]) -> tuple[ChatMessage, ...]:
     if message.role == "tool":
         name = names.get(message.tool_call_id, "tool")
-        return (Message("user", f"Result of {name}: {message.content}"),)
+        return (ChatMessage("user", f"Result of {name}: {message.content}"),)
     if not message.tool_calls:
         return (message,)
-    said = (Message(message.role, message.content),) if message.content.strip() else ()
+    said = (ChatMessage(message.role, message.content),) if message.content.strip() else ()
     calls = tuple(
-        Message(message.role, f'{{"tool": "{call.name}", "arguments": {call.arguments or "{}"}}}')
+        ChatMessage(message.role, f'{{"tool": "{call.name}", "arguments": {call.arguments or "{}"}}}')
         for call in message.tool_calls
     )
     return said + calls
 
 
-def tool_messages(request: ModelRequest) -> tuple[Message, ...]:
-    """What describes the tools on offer and the form of the reply."""
+def tool_messages(request: ModelRequest) -> tuple[ChatMessage, ...]:
+    """The description of the tools and of the reply's format."""
     tools = "\n".join(
         f"- {tool.name}: {tool.description} Arguments: {msgspec.json.encode(tool.parameters).decode()}"
         for tool in _offered(request)
     )
     answer = "" if demands_tool(request) else f"\n{_OBJECT if request.schema else _TEXT}"
-    return (Message("user", f"Tools you can use:\n{tools}\nReply with exactly one JSON object.\n{_CALL}{answer}"),)
+    return (ChatMessage("user", f"Tools you can use:\n{tools}\nReply with exactly one JSON object.\n{_CALL}{answer}"),)
 
 
 def tool_schema(request: ModelRequest) -> dict[str, Any]:
-    """A form for each tool, and one for a reply without where no tool is demanded."""
+    """One format per tool, and one for a reply without a tool if none is required."""
     return _any_of(_call_forms(request) + ([] if demands_tool(request) else [dict(request.schema or _TEXT_FORM)]))
 
 
 def read_tool_text(request: ModelRequest, text: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """A reply in words as (text, calls). What is no tool call is a text as it stands."""
+    """Parse a reply as (text, calls). If it is not a tool call, the whole reply is text."""
     call = parse_object(text, _any_of(_call_forms(request)))
     if isinstance(call, Parsed):
         arguments = msgspec.json.encode(call.value["arguments"]).decode()
@@ -63,7 +63,7 @@ def read_tool_text(request: ModelRequest, text: str) -> tuple[str, tuple[ToolCal
 
 
 def demands_tool(request: ModelRequest) -> bool:
-    """Whether a reply without a tool call is none."""
+    """Whether a tool call is required."""
     return bool(request.tools) and request.tool_choice not in ("auto", "none")
 
 

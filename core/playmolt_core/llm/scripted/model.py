@@ -1,7 +1,7 @@
-"""Scripted models: no network, no key, the same answer to the same request for ever.
+"""Scripted models: no network, no key, the same answer to the same request.
 
-A game registers characters in a `Cast`; who nobody plays is played by the generic one, whose replies are true to the
-schema and make plain sense.
+Games register characters in a `Cast`; the generic character plays all other turns, with plausible replies that are
+valid under the schema.
 """
 
 import re
@@ -40,7 +40,7 @@ _HANGUL = re.compile("[\uac00-\ud7a3]")
 
 
 class ScriptedTurn(msgspec.Struct, frozen=True, dict=True):
-    """What a character plays to. All chance comes from `draw`, whose stream is of this request and seed alone."""
+    """The input of a character. All randomness comes from `draw`, which depends only on this request and the seed."""
 
     request: ModelRequest
     seed: str
@@ -65,7 +65,7 @@ class ScriptedTurn(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _stream(self) -> str:
-        # How a reply is sent changes nothing of it.
+        # Streaming does not change the reply.
         return digest(replace(self.request, told=UNSET))
 
     def draw(self, name: str, bound: int) -> int:
@@ -74,7 +74,7 @@ class ScriptedTurn(msgspec.Struct, frozen=True, dict=True):
 
 
 class Said(msgspec.Struct, frozen=True):
-    """What a character says: a text (valid or not, that is its business), tool calls, or a refusal in words."""
+    """A character's reply: a text (valid or not), tool calls, or a refusal."""
 
     text: str = ""
     tool_calls: tuple[tuple[str, str], ...] = ()
@@ -94,20 +94,20 @@ class _Part(msgspec.Struct, frozen=True):
 
 
 class Cast:
-    """Who plays which turn."""
+    """Assigns characters to turns."""
 
     def __init__(self) -> None:
         self._parts: list[_Part] = []
 
     def add(self, character: Character, *, alias: str = "*", turn: str = "*", schema: str = "*") -> None:
-        """Gives a character the requests whose alias, turn name and schema name match the patterns (`*`, `?`).
+        """Assign requests whose alias, turn name and schema name match the patterns (`*`, `?`) to a character.
 
-        Of several that match, the one added last plays. A full alias `scripted-NAME` makes that alias known.
+        The last matching character plays. A complete alias `scripted-NAME` makes that alias known.
         """
         self._parts.insert(0, _Part(character, alias, turn, schema))
 
     def knows(self, alias: str) -> bool:
-        """Whether the alias is `scripted` or one that a character was added for."""
+        """Whether the alias is `scripted` or has a character."""
         return alias == SCRIPTED or any(part.alias == alias for part in self._parts)
 
     def character(self, turn: ScriptedTurn) -> Character:
@@ -120,7 +120,7 @@ class Cast:
 
 
 def generic(turn: ScriptedTurn) -> Said:
-    """Uses a tool where one is demanded, or sometimes once where it is free; else says something true to the schema."""
+    """Calls a tool if required, or sometimes once if optional; otherwise replies with a valid value."""
     request = turn.request
     used = any(message.role == "tool" for message in request.messages)
     demanded = request.tool_choice not in ("auto", "none")
@@ -134,7 +134,7 @@ def generic(turn: ScriptedTurn) -> Said:
 
 
 class ScriptedModel(Model):
-    """Costs nothing, takes no time and is never away."""
+    """Costs nothing, answers immediately and is always available."""
 
     def __init__(self, cast: Cast, seed: str = "0") -> None:
         self._cast = cast

@@ -1,4 +1,4 @@
-"""Values that are true to a JSON Schema, with sentences that fit the field they stand in."""
+"""Random values that are valid under a JSON Schema, with sentences that fit their field."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -6,7 +6,7 @@ from typing import Any, Final
 from playmolt_core.llm.parsing import schema_faults
 
 Draw = Callable[[str, int], int]
-"""Draws an integer from 0 to bound - 1 from the stream of a name."""
+"""Draws an integer from 0 to bound - 1 from the random stream of a name."""
 
 DEPTH: Final = 16
 
@@ -69,14 +69,14 @@ def sentence(field: str, draw: Draw, *, korean: bool) -> str:
 
 
 def true_to(schema: Mapping[str, Any], draw: Draw, *, korean: bool = False) -> Any:
-    """A value that the schema takes; every property is there, every choice drawn.
+    """A valid value with all properties and random choices.
 
-    ValueError for a schema that asks for more than types, bounds, choices and references (a pattern, say): such a turn
-    needs a character of its own.
+    Raises ValueError for a schema with keywords other than types, bounds, choices and references (such as a pattern):
+    such a turn needs its own character.
     """
     value = _Maker(schema, draw, korean).make(schema, "")
     if faults := schema_faults(value, schema):
-        raise ValueError(f"no generic reply is true to this schema, add a character for it: {'; '.join(faults)}")
+        raise ValueError(f"no generic reply is valid under this schema; add a character for it: {'; '.join(faults)}")
     return value
 
 
@@ -88,7 +88,7 @@ class _Maker:
 
     def make(self, schema: Mapping[str, Any], path: str) -> Any:
         if path.count(".") > DEPTH:
-            raise ValueError("the schema goes on for ever, add a character for it")
+            raise ValueError("the schema is infinitely recursive; add a character for it")
         if "$ref" in schema:
             return self.make(self._referred(str(schema["$ref"])), path)
         if "const" in schema:

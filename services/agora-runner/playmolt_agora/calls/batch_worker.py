@@ -81,7 +81,7 @@ class BatchWorker:
 
     async def _answers(self, batch: OpenBatch) -> dict[str, str] | None:
         """None while there are none to be had; a model that the catalogue has no more answers nothing."""
-        from playmolt_core.llm.openai.batches import BatchAway  # noqa: PLC0415  # the client takes seconds to import
+        from playmolt_core.llm.openai.batches import BatchUnavailable  # noqa: PLC0415  # the client takes seconds to import
 
         model = self._models.in_batches(batch.model)
         if model is None:
@@ -89,7 +89,7 @@ class BatchWorker:
         try:
             status = await model.batches.poll(batch.batch)
             return await model.batches.answers(status) if status.over else None
-        except BatchAway as away:
+        except BatchUnavailable as away:
             _log.warning("batch_away", batch=batch.batch, detail=str(away))
             return None
 
@@ -111,7 +111,7 @@ class BatchWorker:
 
     async def _send(self, leased: LeasedEffect, name: str, calls: list[WaitingCall], *, again: bool) -> None:
         """Ask for a batch, or find the one that was asked for before a kill."""
-        from playmolt_core.llm.openai.batches import BatchAway, BatchRefused  # noqa: PLC0415  # as above
+        from playmolt_core.llm.openai.batches import BatchRefused, BatchUnavailable  # noqa: PLC0415  # as above
 
         rhythm = self._rhythms.setdefault(name, _PollInterval(self._clock()))
         model = self._models.in_batches(calls[0].alias)
@@ -119,7 +119,7 @@ class BatchWorker:
             return
         try:
             batch = None if model is None else await _batch(model, name, calls, again=again)
-        except BatchAway as away:
+        except BatchUnavailable as away:
             _log.warning("batch_away", name=name, detail=str(away))
             rhythm.later(self._clock())
             return
@@ -136,10 +136,10 @@ class BatchWorker:
 
 
 async def _batch(model: "OpenAIModel", name: str, calls: list[WaitingCall], *, again: bool) -> str:
-    from playmolt_core.llm.openai.batches import Line  # noqa: PLC0415  # as above
+    from playmolt_core.llm.openai.batches import BatchRequest  # noqa: PLC0415  # as above
 
     found = await model.batches.found(name) if again else None
-    return found or await model.batches.submit(name, [Line(call.key, call.body) for call in calls])
+    return found or await model.batches.submit(name, [BatchRequest(call.key, call.body) for call in calls])
 
 
 def _is_complete(calls: list[WaitingCall], state: State) -> bool:

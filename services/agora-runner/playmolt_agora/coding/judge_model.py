@@ -2,29 +2,103 @@
 
 import hashlib
 from collections.abc import Awaitable, Callable
+from decimal import Decimal
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 from playmolt_core.db.blobs import InFlight, PgBlobs, PgInFlight
 from playmolt_core.llm import port
 from playmolt_core.llm.attempts import recorded
-from playmolt_core.llm.catalogue import Catalogue, is_scripted
+from playmolt_core.llm.catalogue import Catalogue, decimal_text, is_scripted
 from playmolt_core.llm.day_budget import DaySpent
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import Attempt, Failed, Model, ModelRequest, Reply
-from playmolt_core.llm.scripted.model import ScriptedModel
-from playmolt_schemas.agora.coding import JudgingStatus
-from playmolt_schemas.agora.plan import Plan
+from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel, ScriptedTurn
+from playmolt_schemas.agora.coding import JudgeBudget, JudgingStatus
+from playmolt_schemas.agora.plan import Budget, Plan, Spent
+from playmolt_schemas.agora.turn import Language
 from playmolt_schemas.canonical import canonical_json
 
+from playmolt_agora import budget
+from playmolt_agora.budget import Charge, Prices
 from playmolt_agora.calls.batched_calls import PromptStore
 from playmolt_agora.calls.judge_calls import AT_ONCE, JudgeCalls
-from playmolt_agora.coding import judgement, scripted_judge
-from playmolt_agora.coding.judge_account import JudgeAccount, OverBudget
-from playmolt_agora.coding.judgement import Judgement
+from playmolt_agora.coding import judgement
+from playmolt_agora.coding.judgement import Judgement, thought_in
 from playmolt_agora.coding.thoughts import Thought
-from playmolt_agora.run.call_usage import held_by, lost_call
+from playmolt_agora.measures.data.coding import cues
+from playmolt_agora.run.call_usage import held_by, lost_call, with_call
+from playmolt_agora.scripted import residents
 from playmolt_agora.turn import prompts
+
+SCHEMA: Final = "judgement"
+"""What the reply of a judge is called, by which a cast knows that one is asked."""
+_ERRS: Final = 10
+"""In so many of a hundred labels it takes the other one."""
+
+
+def cast() -> Cast:
+    """A cast in which each alias judges."""
+    whole = Cast()
+    for alias in residents.ALIASES:
+        whole.add(partial(_answer, alias), alias=alias, schema=SCHEMA)
+    return whole
+
+
+def _answer(alias: str, turn: ScriptedTurn) -> Said:
+    language: Language = "ko" if turn.korean else "en"
+    found = cues(thought_in(turn.request.messages[-1].content), language)
+    labels = {"survival": _seen(turn, "survival", found.s), "social": _seen(turn, "social", found.o)}
+    return residents.in_form(residents.profile(alias), turn, labels, language)
+
+
+def _seen(turn: ScriptedTurn, label: str, named: bool) -> bool:
+    return named != (turn.draw(label, 100) < _ERRS)
+
+
+class OverBudget(Exception):
+    """The next request does not fit into the judge's budget; the message says which limit, and what to do."""
+
+
+class JudgeAccount:
+    """Counts requests at their worst case until they end, then at what they took."""
+
+    def __init__(self, limits: JudgeBudget, spent: Spent, prices: Prices) -> None:
+        self._limits = Budget(money=limits.money, calls=limits.calls)
+        self._spent = spent
+        self._prices = prices
+        self._under_way: list[Charge] = []
+
+    def worst(self, prompt_bytes: int, messages: int, max_tokens: int) -> Charge:
+        return budget.worst_case(prompt_bytes, messages, max_tokens, self._prices)
+
+    def reserve(self, prompt_bytes: int, messages: int, max_tokens: int) -> Callable[[], None]:
+        """Hold the worst case of a request; gives what lets go of it. Raises OverBudget."""
+        charge = self.worst(prompt_bytes, messages, max_tokens)
+        reached = budget.limit_reached(self._limits, self._reserved(), Spent(), charge)
+        if reached is not None:
+            raise OverBudget(
+                f"its budget of {reached.most} {reached.limit} does not hold the next call: raise it, and the same "
+                "command goes on"
+            )
+        self._under_way.append(charge)
+        return lambda: self._under_way.remove(charge)
+
+    def take(self, call: dict[str, Any]) -> None:
+        """Count a call that has ended, as it is stored."""
+        self._spent = with_call(self._spent, call)
+
+    def _reserved(self) -> Spent:
+        """Spent, held and reserved amounts. A call of unknown cost counts as held, at its worst case."""
+        known = Decimal(self._spent.known) + Decimal(self._spent.held)
+        known += sum((Decimal(charge.cost or 0) for charge in self._under_way), Decimal(0))
+        return Spent(
+            calls=self._spent.calls + len(self._under_way),
+            cost=decimal_text(known),
+            known=decimal_text(known),
+        )
+
 
 _ANSWERED: Final = 200
 _ASK: Final = 1
@@ -69,7 +143,7 @@ class JudgeModel:
         self._store = store
         self._in_flight = in_flight
         self._batched = batched
-        self._cast = scripted_judge.cast()
+        self._cast = cast()
 
     def concurrent(self, alias: str, *, batch: bool) -> int:
         """How many questions may be under way."""
@@ -244,8 +318,8 @@ def _request(experiment: str, alias: str, plan: Plan, thought: Thought, asked: p
         alias=alias,
         messages=judgement.messages(asked),
         turn=None if is_scripted(alias) else port.TurnHeader(experiment, name),
-        schema_name=scripted_judge.SCHEMA,
-        sampling=port.Sampling(temperature=plan.sampling.temperature, top_p=plan.sampling.top_p),
+        schema_name=SCHEMA,
+        sampling=port.SamplingParameters(temperature=plan.sampling.temperature, top_p=plan.sampling.top_p),
         max_tokens=plan.sampling.max_tokens,
         decoding="prompt",
     )

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, Final, Literal
 
 import msgspec
-from playmolt_core.llm.port import Message
+from playmolt_core.llm.port import ChatMessage
 from playmolt_schemas.agora.turn import Language
 from playmolt_schemas.text import trimmed
 
@@ -54,8 +54,8 @@ def hash_of(thought: Thought) -> str:
     return prompts.prompt_hash(asked.system, asked.user)
 
 
-def messages(asked: prompts.Prompt) -> tuple[Message, Message]:
-    return Message("system", asked.system), Message("user", asked.user)
+def messages(asked: prompts.Prompt) -> tuple[ChatMessage, ChatMessage]:
+    return ChatMessage("system", asked.system), ChatMessage("user", asked.user)
 
 
 def thought_in(shown: str) -> str:

@@ -1,24 +1,29 @@
 """A few turns of a run, played by scripted models without log and network: what measures are tried on."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
 from playmolt_core.game.decider import Accepted, Command
-from playmolt_core.llm.port import Message, ModelRequest
+from playmolt_core.llm.port import ChatMessage, ModelRequest
 from playmolt_core.llm.scripted.model import ScriptedTurn
-from playmolt_schemas.agora.plan import Plan
+from playmolt_schemas.agora.plan import Plan, PlanFault
 from playmolt_schemas.agora.turn import RunSpec, Tokens
 
+from playmolt_agora.folder.measure_file import MeasureDeclaration
 from playmolt_agora.folder.personas import dressed
+from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.folder.rooms import LockedRoom
+from playmolt_agora.measures.data.turns import table
+from playmolt_agora.own_measures.running import MeasureResult, measured
 from playmolt_agora.plan import matrix
 from playmolt_agora.run import commands, effects
 from playmolt_agora.run.rules import Agora
 from playmolt_agora.scripted import residents, visitors
 from playmolt_agora.turn import prompts, reply_parser, scenes
-from playmolt_agora.turn.reply import TurnReply
+from playmolt_agora.turn.reply_parser import TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.world.events import AgentActed, TurnFailed
 from playmolt_agora.world.state import RunState
@@ -72,8 +77,39 @@ def _reply(state: RunState, texts: Mapping[str, str]) -> TurnReply:
 
 
 def _said(scene: Scene, prompt: prompts.Prompt, state: RunState) -> str:
-    messages = (Message("system", prompt.system), Message("user", prompt.user))
+    messages = (ChatMessage("system", prompt.system), ChatMessage("user", prompt.user))
     turn = ScriptedTurn(ModelRequest(alias=_ALIAS, messages=messages, schema_name="turn"), state.run.seed)
     if scene.own is not None:
         return visitors.answer(_ALIAS, scene, turn).text
     return residents.characters()[_ALIAS](turn).text
+
+
+SECONDS: Final = 5.0
+
+
+def tried(plan: Plan | None, folder: PlanFolder) -> PlanFolder:
+    """The folder with a fault for each measure that does not hold; nothing is tried where a world is at fault."""
+    if plan is None or not folder.measures or any(fault.file.startswith("worlds/") for fault in folder.faults):
+        return folder
+    turns = table(records(plan, folder.rooms, folder.texts))
+    faults = tuple(fault for each in folder.measures for fault in _faults(each, turns))
+    return msgspec.structs.replace(folder, faults=(*folder.faults, *faults))
+
+
+def _faults(declared: MeasureDeclaration, turns: Any) -> Iterator[PlanFault]:
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: measured(declared, turns, seconds=min(SECONDS, declared.seconds)), range(2))
+    found = unlike(first, second)
+    if found.code is not None:
+        path = f"measures/{declared.name}.py"
+        yield PlanFault("", found.detail, found.code, file=path, line=found.line)
+
+
+def unlike(first: MeasureResult, second: MeasureResult) -> MeasureResult:
+    """The first of two runs over the same turns that fails, or that they differ."""
+    for each in (first, second):
+        if each.code is not None:
+            return each
+    if not first.table.equals(second.table):
+        return MeasureResult(code="measure_unstable", detail="gave two different tables of the same turns")
+    return first

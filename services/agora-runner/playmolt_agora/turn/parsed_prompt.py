@@ -6,7 +6,7 @@ from functools import cache
 from typing import Final, cast
 
 import msgspec
-from playmolt_core.llm.port import Message
+from playmolt_core.llm.port import ChatMessage
 from playmolt_schemas.agora.turn import Language, Persona, PhaseName
 
 from playmolt_agora.turn import texts
@@ -39,7 +39,7 @@ class ParsedPrompt(msgspec.Struct, frozen=True, kw_only=True):
         return self.phase == "stage1"
 
 
-def parse_prompt(messages: Sequence[Message]) -> ParsedPrompt | None:
+def parse_prompt(messages: Sequence[ChatMessage]) -> ParsedPrompt | None:
     """Read a request's messages; None if they are not a turn of Agora."""
     asked = [message.content for message in messages if message.role == "user"]
     language = _language(asked[0]) if asked else None

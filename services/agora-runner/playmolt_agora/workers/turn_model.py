@@ -13,7 +13,7 @@ from playmolt_core.llm.catalogue import Catalogue, is_scripted
 from playmolt_core.llm.conversation import asked_again, driven, repairing
 from playmolt_core.llm.day_budget import DaySpent
 from playmolt_core.llm.models import Models
-from playmolt_core.llm.port import TRANSPORT_FAULTS, Attempt, Failed, Message, Model, ModelRequest, Reply
+from playmolt_core.llm.port import TRANSPORT_FAULTS, Attempt, ChatMessage, Failed, Model, ModelRequest, Reply
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
 from playmolt_schemas.agora.feed import PauseCode
 from playmolt_schemas.agora.plan import Budget, Spent
@@ -27,13 +27,51 @@ from playmolt_agora.run.call_usage import held_by, is_call, with_call
 from playmolt_agora.scripted import visitors
 from playmolt_agora.turn import prompts, reply_parser
 from playmolt_agora.turn.prompts import Prompt
-from playmolt_agora.turn.reply import Parsed, TurnReply
+from playmolt_agora.turn.reply_parser import Parsed, TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.workers.budget_reservations import BudgetReservations
-from playmolt_agora.workers.room_texts import RoomTextLoader
 
 if TYPE_CHECKING:
     from playmolt_core.llm.openai.model import OpenAIModel
+from collections import OrderedDict
+from collections.abc import Mapping
+
+from playmolt_agora.folder.personas import dressed
+
+_KEPT: Final = 200
+
+
+class MissingText(LookupError):
+    """A locked text is not in the blob store."""
+
+
+class RoomTextLoader:
+    """Gives scenes the texts that they name; what was read once is kept, up to a bound."""
+
+    def __init__(self, blobs: PgBlobs) -> None:
+        self._blobs = blobs
+        self._known: OrderedDict[str, str] = OrderedDict()
+
+    async def dressed(self, spec: RunSpec, scene: Scene) -> Scene:
+        """The scene with its persona's text, its shell and its template. Raises LogUnavailable and MissingText."""
+        files = spec.files or {}
+        if not files:
+            return scene
+        texts = await self._texts(files)
+        return dressed(scene, texts)
+
+    async def _texts(self, files: Mapping[str, str]) -> dict[str, str]:
+        missing = [named for named in files.values() if named not in self._known]
+        if missing:
+            self._known.update(await self._blobs.texts(missing))
+        try:
+            found = {path: self._known[named] for path, named in files.items()}
+        except KeyError as error:
+            raise MissingText(f"the text with the hash {error} is missing from the blob store") from None
+        while len(self._known) > _KEPT:
+            self._known.popitem(last=False)
+        return found
+
 
 _ASKED_AGAIN: Final = frozenset(("parse_error", "invalid_action"))
 _ANSWERED: Final = 200
@@ -311,11 +349,11 @@ def _request(spec: RunSpec, scene: Scene, prompt: Prompt) -> ModelRequest:
     turn = None if is_scripted(alias) else port.TurnHeader(spec.run, f"{scene.turn}:{scene.agent}")
     return ModelRequest(
         alias=alias,
-        messages=(Message("system", prompt.system), Message("user", prompt.user)),
+        messages=(ChatMessage("system", prompt.system), ChatMessage("user", prompt.user)),
         turn=turn,
         schema_name="turn",
         schema=None if spec.decoding == "prompt" else reply_parser.reply_schema(scene),
-        sampling=port.Sampling(temperature=spec.sampling.temperature, top_p=spec.sampling.top_p),
+        sampling=port.SamplingParameters(temperature=spec.sampling.temperature, top_p=spec.sampling.top_p),
         max_tokens=spec.sampling.max_tokens,
         decoding=spec.decoding,
         patient=True,

@@ -13,8 +13,8 @@ from playmolt_agora.bundle.seal import Contents, seal
 from playmolt_agora.coding import judgement, thoughts
 from playmolt_agora.experiment import commands as experiment_commands
 from playmolt_agora.experiment import preregistration
+from playmolt_agora.experiment.forking import registered_spec
 from playmolt_agora.experiment.rules import Experiment
-from playmolt_agora.experiment.specs import registered_spec
 from playmolt_agora.measures import analysis
 from playmolt_agora.report import experiment_study
 from playmolt_agora.report.assembly import event_ranges, ginis, study_of, turns_of
@@ -24,12 +24,12 @@ from playmolt_agora.run.effects import effect_id
 from playmolt_agora.run.rules import Agora
 from playmolt_agora.scripted import residents
 from playmolt_agora.turn import prompts, reply_parser
-from playmolt_agora.turn.reply import TurnReply
+from playmolt_agora.turn.reply_parser import TurnReply
 from playmolt_agora.turn.scenes import scene
 from playmolt_agora.world.state import RunState
 from playmolt_core.game.decider import Accepted, Command, Decider
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_core.llm.port import Message, ModelRequest
+from playmolt_core.llm.port import ChatMessage, ModelRequest
 from playmolt_core.llm.scripted.model import ScriptedTurn
 from playmolt_core.log.chain import chain_record
 from playmolt_schemas.agora.coding import SheetRow
@@ -144,7 +144,8 @@ def turn(run: RunState, shown: dict[str, str]) -> commands.TakeTurn:
     digest = prompts.prompt_hash(prompt.system, prompt.user)
     shown[digest] = prompts.prompt_text(prompt.system, prompt.user)
     request = ModelRequest(
-        alias=alias, messages=(Message(role="system", content=prompt.system), Message(role="user", content=prompt.user))
+        alias=alias,
+        messages=(ChatMessage(role="system", content=prompt.system), ChatMessage(role="user", content=prompt.user)),
     )
     said = residents.characters()[alias](ScriptedTurn(request, f"{run.turn}/{agent}"))
     reply = TurnReply(

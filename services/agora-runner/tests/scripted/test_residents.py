@@ -13,7 +13,7 @@ from playmolt_agora.scripted import residents as scripted
 from playmolt_agora.turn import parsed_prompt, prompts, reply_parser, texts
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.world.state import Observation
-from playmolt_core.llm.port import Attempt, Failed, Message, ModelRequest, Reply, TurnHeader
+from playmolt_core.llm.port import Attempt, ChatMessage, Failed, ModelRequest, Reply, TurnHeader
 from playmolt_core.llm.scripted.model import Said, ScriptedModel, ScriptedTurn
 from playmolt_schemas.agora.turn import ACTIONS, Language
 
@@ -23,7 +23,7 @@ TURNS = 240
 
 def request(scene: Scene, alias: str, number: int = 0) -> ModelRequest:
     prompt = prompts.render(scene)
-    messages = (Message("system", prompt.system), Message("user", prompt.user))
+    messages = (ChatMessage("system", prompt.system), ChatMessage("user", prompt.user))
     return ModelRequest(alias=alias, messages=messages, turn=TurnHeader("run", f"turn-{number}"), decoding="prompt")
 
 
@@ -93,7 +93,7 @@ def test_nobody_here_and_no_persona_are_seen_as_such(scene_of: Scenes) -> None:
 
 
 def test_what_is_no_turn_of_agora_is_for_the_generic_one() -> None:
-    ask = ModelRequest(alias="scripted", messages=(Message("user", "[YOUR IDENTITY] and nothing else"),))
+    ask = ModelRequest(alias="scripted", messages=(ChatMessage("user", "[YOUR IDENTITY] and nothing else"),))
     assert parsed_prompt.parse_prompt(ask.messages) is None
     assert scripted.characters()["scripted"](ScriptedTurn(ask, "1")).text
 
@@ -175,7 +175,7 @@ def test_who_is_asked_again_takes_care(scene_of: Scenes) -> None:
     good = 0
     for number in range(100):
         asked = request(scene, "scripted-wild", number)
-        again = (*asked.messages, Message("assistant", "?"), Message("user", "again"))
+        again = (*asked.messages, ChatMessage("assistant", "?"), ChatMessage("user", "again"))
         ask = ModelRequest(alias=asked.alias, messages=again, turn=asked.turn)
         said = scripted.characters()["scripted-wild"](ScriptedTurn(ask, "1"))
         good += reply_parser.read(said.text, scene, refused=said.refusal, reask=True).code == "reasked"

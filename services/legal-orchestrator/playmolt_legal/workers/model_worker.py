@@ -1,4 +1,4 @@
-"""The worker that has a model speak, for the turn in progress."""
+"""The model worker: asks the model for the pending turn."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,7 +10,7 @@ from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect
 from playmolt_core.effects.recording import KeepTexts, recorder
 from playmolt_core.llm.conversation import QUOTED_CHARS, REPAIRS, Answered, ask_object, asked_again
 from playmolt_core.llm.models import Models
-from playmolt_core.llm.port import Failed, Message, Model, ModelRequest, TurnHeader
+from playmolt_core.llm.port import ChatMessage, Failed, Model, ModelRequest, TurnHeader
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel, ScriptedTurn
 from playmolt_schemas.games.legal import Kind
 
@@ -27,7 +27,7 @@ _NAMES: Final = {phases.STIPULATE: "stipulation", phases.FINAL: "final"}
 
 
 class ModelWorker:
-    """Carries out effects of kind `llm_turn`. Every request is stored before the next one is made."""
+    """Executes effects of kind `llm_turn`. Every request is stored before the next one is sent."""
 
     def __init__(self, models: Models, keep: KeepTexts, speak: Speak = lambda _session, _message: None) -> None:
         self._models = models
@@ -58,7 +58,7 @@ class ModelWorker:
         state: State = leased.snapshot.state
         model = _scripted(state, turn) or self._models.get(state.model)
         if model is None:
-            detail = f"there is no model {state.model!r} any more; ask the operator, or open a session with another one"
+            detail = f"the model {state.model!r} is no longer available; ask the operator or open another session"
             return Failed(code="model_unavailable", detail=detail, attempts=0)
         request = _request(state, turn)
         ask = partial(
@@ -96,7 +96,7 @@ async def _grounded(
 
 
 def _read(state: State) -> None:
-    """Read what the person has told, as every answer is compared with it."""
+    """Fills the caches of the person's inputs, with which every answer is compared."""
     corpus.of(state)
     corpus.supplied(state)
     inputs.supplied(state)
@@ -106,7 +106,7 @@ def _request(state: State, turn: PendingTurn) -> ModelRequest:
     here = phases.turn(turn.phase)
     return ModelRequest(
         alias=state.model,
-        messages=tuple(msgspec.convert(message, Message) for message in prompts.prompt(state, turn)),
+        messages=tuple(msgspec.convert(message, ChatMessage) for message in prompts.prompt(state, turn)),
         turn=TurnHeader(state.game_id, turn.phase, turn.kind),
         schema_name=here.role if here else _NAMES[turn.phase],
         schema=outputs.phase_schema(turn.phase, state.case_type),

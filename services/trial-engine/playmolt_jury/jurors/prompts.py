@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 import msgspec
-from playmolt_core.llm.port import Message
+from playmolt_core.llm.port import ChatMessage
 from playmolt_schemas.games.jury import Language, TopicImpact
 
 from playmolt_jury import replies, turn_events
@@ -69,7 +69,7 @@ def filled(text: str, **values: str) -> str:
     return _FIELD.sub(lambda field: values.get(field[1], field[0]), text)
 
 
-def classify(state: State, material: Material, text: str) -> tuple[Message, ...]:
+def classify(state: State, material: Material, text: str) -> tuple[ChatMessage, ...]:
     """Asks for the topics of a text of the overseer."""
     said = phrases(state.language)
     found = replies.kept(lexicon.classify(text, state.language, material.lexicon), state.topics)
@@ -78,7 +78,7 @@ def classify(state: State, material: Material, text: str) -> tuple[Message, ...]
 
 def chat(
     state: State, material: Material, turn: Turn, *, topics: tuple[TopicImpact, ...], now: int, struck: bool
-) -> tuple[Message, ...]:
+) -> tuple[ChatMessage, ...]:
     """`now` is the juror's stance after the message."""
     data = {
         **_self(state, material, turn.juror_id),
@@ -92,7 +92,7 @@ def chat(
     return _juror(state, material, turn, phrases(state.language).chat, data)
 
 
-def present(state: State, material: Material, turn: Turn, *, now: int) -> tuple[Message, ...]:
+def present(state: State, material: Material, turn: Turn, *, now: int) -> tuple[ChatMessage, ...]:
     """`now` is the juror's stance after the item."""
     shown = next(item for item in material.evidence if item.id == turn.evidence_id)
     data = {
@@ -106,7 +106,7 @@ def present(state: State, material: Material, turn: Turn, *, now: int) -> tuple[
     return _juror(state, material, turn, phrases(state.language).present, data)
 
 
-def speech(state: State, material: Material, turn: Turn) -> tuple[Message, ...]:
+def speech(state: State, material: Material, turn: Turn) -> tuple[ChatMessage, ...]:
     """Includes only the secret notes to this juror."""
     current, debate = state.juror_states[turn.juror_id], state.debate
     data = {
@@ -128,7 +128,7 @@ def speech(state: State, material: Material, turn: Turn) -> tuple[Message, ...]:
     return _juror(state, material, turn, task, data)
 
 
-def vote(state: State, material: Material, turn: Turn) -> tuple[Message, ...]:
+def vote(state: State, material: Material, turn: Turn) -> tuple[ChatMessage, ...]:
     data = {"conclusion": conclusion(state.juror_states[turn.juror_id].stance)}
     return _juror(state, material, turn, phrases(state.language).vote, data)
 
@@ -167,7 +167,7 @@ def as_data(value: Any) -> str:
     return _LINES.sub(lambda char: f"\\u{ord(char[0]):04x}", text)
 
 
-def _juror(state: State, material: Material, turn: Turn, task: str, data: Mapping[str, Any]) -> tuple[Message, ...]:
+def _juror(state: State, material: Material, turn: Turn, task: str, data: Mapping[str, Any]) -> tuple[ChatMessage, ...]:
     setting = filled(
         phrases(state.language).juror,
         role=state.juror(turn.juror_id).role_prompt.strip(),
@@ -213,8 +213,8 @@ def _titles(material: Material) -> Mapping[str, str]:
     return {item.id: item.title for item in material.evidence}
 
 
-def _asked(system: str, data: Mapping[str, Any]) -> tuple[Message, ...]:
-    return (Message("system", system), Message("user", as_data(data)))
+def _asked(system: str, data: Mapping[str, Any]) -> tuple[ChatMessage, ...]:
+    return (ChatMessage("system", system), ChatMessage("user", as_data(data)))
 
 
 def _topics(material: Material) -> str:

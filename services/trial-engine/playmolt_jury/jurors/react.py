@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 from playmolt_core.llm.conversation import REPAIRS, Unusable, asked_again, repairing
-from playmolt_core.llm.port import WITHOUT_REPLY, Failed, Message, ModelRequest, Reply, ToolCall, TurnHeader
+from playmolt_core.llm.port import WITHOUT_REPLY, ChatMessage, Failed, ModelRequest, Reply, ToolCall, TurnHeader
 from playmolt_schemas.games.jury import FailureCode, TopicImpact
 
 from playmolt_jury import replies, turn_events
@@ -79,7 +79,7 @@ class _TurnContext:
         self.box = Toolbox(state, material, turn)
 
     def request(
-        self, messages: tuple[Message, ...], name: str, schema: Mapping[str, Any] | None = None
+        self, messages: tuple[ChatMessage, ...], name: str, schema: Mapping[str, Any] | None = None
     ) -> ModelRequest:
         return ModelRequest(
             alias=self.state.model,
@@ -107,7 +107,7 @@ class _TurnContext:
             if isinstance(reply, Failed) or not reply.tool_calls:
                 return (yield from self.repaired(asked, reply, read))
             calls = _with_own_ids(asked, reply.tool_calls)
-            said = Message("assistant", reply.text, tool_calls=calls)
+            said = ChatMessage("assistant", reply.text, tool_calls=calls)
             asked = replace(asked, messages=(*asked.messages, said, *box.results(calls)))
             if box.done:
                 return None

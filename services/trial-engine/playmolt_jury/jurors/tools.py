@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from playmolt_core.llm.parsing import Unparsed, parse_arguments
-from playmolt_core.llm.port import Message, Tool, ToolCall
+from playmolt_core.llm.port import ChatMessage, Tool, ToolCall
 
 from playmolt_jury import replies
 from playmolt_jury.commands import ToolUse
@@ -33,13 +33,13 @@ class Toolbox:
     def tools(self) -> tuple[Tool, ...]:
         return (replies.lookup_tool(self._phrases.lookup),)
 
-    def results(self, calls: tuple[ToolCall, ...]) -> Iterator[Message]:
+    def results(self, calls: tuple[ToolCall, ...]) -> Iterator[ChatMessage]:
         """Executes the calls of one reply; yields the message that answers each."""
         for place, call in enumerate(calls):
             use = self._carried_out(call) if place < AT_ONCE else self._left_out(call)
             if place < LOGGED_AT_ONCE:
                 self.uses.append(use)
-            yield Message("tool", use.result, tool_call_id=call.id)
+            yield ChatMessage("tool", use.result, tool_call_id=call.id)
 
     def _left_out(self, call: ToolCall) -> ToolUse:
         return _use(call, _raw(call), prompts.filled(self._phrases.too_many, most=str(AT_ONCE)))

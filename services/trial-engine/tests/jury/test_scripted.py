@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_core.llm.port import Message, ModelRequest, TurnHeader
+from playmolt_core.llm.port import ChatMessage, ModelRequest, TurnHeader
 from playmolt_core.llm.scripted.model import Cast, ScriptedTurn
 from playmolt_jury import replies
 from playmolt_jury.content import pack
@@ -187,7 +187,7 @@ def test_no_character_gives_a_keyword_or_a_locked_item_away(language: Any) -> No
 def test_a_character_without_its_tool_still_says_something() -> None:
     request = ModelRequest(
         alias="scripted",
-        messages=(Message("system", "You vote."), Message("user", '{"conclusion":"guilty"}')),
+        messages=(ChatMessage("system", "You vote."), ChatMessage("user", '{"conclusion":"guilty"}')),
         turn=TurnHeader("jury-1", "vote:radical"),
     )
     character = scripted.add_to(Cast()).character(ScriptedTurn(request, "0"))
