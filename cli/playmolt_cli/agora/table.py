@@ -119,8 +119,8 @@ def _caption(state: ExperimentState, pause: PausedRuns | None) -> str:
     ]
     seen = _seen(state)
     look = f"PCS after {seen.turns:,} turns, looks logged: {len(state.looks)}" if seen else ""
-    said = [state.status, f"budget {', '.join(limits)}" if limits else "no budget", str(pause) if pause else "", look]
-    return printable("; ".join(each for each in (*said, *noticed(state), state.reason) if each))
+    parts = [state.status, f"budget {', '.join(limits)}" if limits else "no budget", str(pause) if pause else "", look]
+    return printable("; ".join(each for each in (*parts, *noticed(state), state.reason) if each))
 
 
 def noticed(state: ExperimentState) -> Iterator[str]:

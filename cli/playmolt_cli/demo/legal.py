@@ -125,8 +125,8 @@ def _spoken(words: LegalTexts, session: Session, phase: str, output: Mapping[str
         return ", ".join(f"{words.output_field(name)} {len(items)}" for name, items in output.items())
     if "GateStatus" in output:
         return f"{titles[role]}: {output['GateStatus']}"
-    said = (item["text"] for items in output.values() if isinstance(items, list) for item in items if "text" in item)
-    text = next(said, "")
+    texts = (item["text"] for items in output.values() if isinstance(items, list) for item in items if "text" in item)
+    text = next(texts, "")
     short = f"{text[:_HEADLINE_CHARS]}…" if len(text) > _HEADLINE_CHARS else text
     return f"{titles[role]}: “{short}”"
 

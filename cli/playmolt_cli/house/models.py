@@ -87,8 +87,8 @@ class HouseModels:
         await self._models.close()
 
     def _seat(self, alias: str, name: str, turn: Turn) -> tuple[ModelSeat, int]:
-        said = turn.state.get("language")
-        language = cast("Language", said) if said in _LANGUAGES else _UNKNOWN_LANGUAGE
+        stated = turn.state.get("language")
+        language = cast("Language", stated) if stated in _LANGUAGES else _UNKNOWN_LANGUAGE
         prompt = self._prompt or shipped(turn.gameType, language)
         self._keep(prompt)
         if turn.game_id not in self._calls:

@@ -133,8 +133,8 @@ class LegalPage(TerminalText):
 
     def _hits(self, key: str, hits: Iterable[Hit], marker: Marker) -> None:
         for hit in hits:
-            said = self.words.say(key, check=self.words.texts.checks[hit.check], text=marker.marked(hit.text))
-            self.line(said, 2, mark="!", style="yellow")
+            text = self.words.say(key, check=self.words.texts.checks[hit.check], text=marker.marked(hit.text))
+            self.line(text, 2, mark="!", style="yellow")
 
     def output(self, output: Mapping[str, Any], indent: int = 2, *, marked: Callable[[str], str] = str) -> None:
         """Write the output of a role or of the fact sorting; `marked` marks unsupported text."""

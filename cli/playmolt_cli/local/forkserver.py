@@ -110,7 +110,7 @@ class ForkServer:
         self._environment = environment
         self._process: Popen[bytes] | None = None
         self._channel = channel
-        self._said = b""
+        self._partial = b""
         self._forks: dict[int, Fork] = {}
 
     def begin(self) -> None:
@@ -180,17 +180,17 @@ class ForkServer:
         """Read the reports that arrive within `seconds`, and record which forks have ended."""
         channel.settimeout(seconds)
         try:
-            said = channel.recv(_CHUNK)
+            received = channel.recv(_CHUNK)
         except (TimeoutError, BlockingIOError):
             return []
         except OSError:
-            said = b""
-        if not said:
+            received = b""
+        if not received:
             channel.close()
             self._channel = None
             self._kill_orphans()
             return []
-        *lines, self._said = (self._said + said).split(b"\n")
+        *lines, self._partial = (self._partial + received).split(b"\n")
         reports = [_read_report(line) for line in lines]
         for report in reports:
             if isinstance(report, _Ended) and (fork := self._forks.pop(report.pid, None)):
@@ -199,7 +199,7 @@ class ForkServer:
 
     def _kill_orphans(self) -> None:
         """Kill orphaned children; nothing would restart them."""
-        self._said = b""
+        self._partial = b""
         for fork in self._forks.values():
             fork.returncode = -signal.SIGKILL
             with suppress(ProcessLookupError):
@@ -230,8 +230,8 @@ class _ForkLoop:
                         woken.recv(_CHUNK)
                         self._reap()
                         continue
-                    said, fds, _, _ = socket.recv_fds(self._channel, 1, _MOST_FDS)
-                    if not said or self._fork(fds):
+                    received, fds, _, _ = socket.recv_fds(self._channel, 1, _MOST_FDS)
+                    if not received or self._fork(fds):
                         signal.set_wakeup_fd(-1)
                         return fds
 

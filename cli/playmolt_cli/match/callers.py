@@ -32,9 +32,9 @@ def model(
         prompt = prompts[deal.game]
         voice = ModelProfile(
             alias=alias,
-            system=prompt.filled(player.name, plan.said.language),
-            language=plan.said.language,
-            session=plan.said.name,
+            system=prompt.filled(player.name, plan.document.language),
+            language=plan.document.language,
+            session=plan.document.name,
             sampling=sampling_of(sampling),
             max_tokens=(sampling and sampling.max_tokens) or MAX_TOKENS,
         )

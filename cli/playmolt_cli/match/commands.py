@@ -92,7 +92,7 @@ def _opened(
         else:
             plan = plan_of_words(bots, game or _DEFAULT_GAME, count or _DEFAULT_GAMES, seed or "match")
             check(plan, catalogue, models)
-        return MatchRun(plan, deciders(), catalogue, out or (Path(f"match-{plan.said.name}") if file else None))
+        return MatchRun(plan, deciders(), catalogue, out or (Path(f"match-{plan.document.name}") if file else None))
     except (InvalidPlan, InUse, PlanMismatch) as error:
         raise Failure(str(error)) from error
 

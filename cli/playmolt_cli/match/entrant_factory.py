@@ -35,7 +35,7 @@ class EntrantFactory:
         self._plan = plan
         self._folder = folder
         self._calls = calls
-        self._models = models_of(catalogue, plan.said.seed)
+        self._models = models_of(catalogue, plan.document.seed)
         budget = Budget(plan.limits)
         budget.learn(calls)
         self._bench = SeatContext(
@@ -44,17 +44,17 @@ class EntrantFactory:
         self._client = CallbackClient(private=True)
 
     def entrants(self) -> list[Entrant]:
-        return [self._entrant(player) for player in self._plan.said.players]
+        return [self._entrant(player) for player in self._plan.document.players]
 
     async def close(self) -> None:
         await self._models.close()
         await self._client.close()
 
     def _entrant(self, player: PlannedPlayer) -> Entrant:
-        said = self._plan.said
+        document = self._plan.document
         if player.house is not None:
             by_game = {game: policy for game in self._plan.types if (policy := for_game(player.house, game))}
-            return house(player.name, by_game, MIXED, said.seed)
+            return house(player.name, by_game, MIXED, document.seed)
         if player.python is not None:
             return python(player.name, player.python, self._plan.base)
         if player.model is not None:

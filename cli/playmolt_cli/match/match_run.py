@@ -32,7 +32,7 @@ class MatchRun:
         self, plan: Plan, deciders: Mapping[str, Decider[Any]], catalogue: Catalogue, out: Path | None
     ) -> None:
         """Raises InUse and PlanMismatch if `out` cannot be used."""
-        said = plan.said
+        document = plan.document
         self._plan = plan
         self._deciders = {game: deciders[game] for game in plan.types}
         self._folder = MatchFolder(out) if out else None
@@ -43,36 +43,36 @@ class MatchRun:
             self.close()
             raise
         self._calls = calls = Calls(self._folder.calls if self._folder else None)
-        self._entering = EntrantFactory(plan, catalogue, calls, self._folder)
+        self._factory = EntrantFactory(plan, catalogue, calls, self._folder)
         needed = max(decider.needed for decider in self._deciders.values())
-        self._entrants = filled(self._entering.entrants(), needed, said.fill, said.seed)
+        self._entrants = filled(self._factory.entrants(), needed, document.fill, document.seed)
         self._played: list[FinishedGame] = []
 
     async def play(self) -> Report:
         """Play the remaining games; raises GameStuck."""
         watchdog = Watchdog()
-        tournament = Tournament(self._deciders, self._entrants, watchdog, self._folder, self._plan.said.language)
+        tournament = Tournament(self._deciders, self._entrants, watchdog, self._folder, self._plan.document.language)
         before = gc.get_threshold()
         gc.set_threshold(_GARBAGE)
         try:
             with watchdog.on_guard():
-                async for game in tournament.play(self._dealt(), self._plan.said.concurrency):
+                async for game in tournament.play(self._dealt(), self._plan.document.concurrency):
                     self._played.append(game)
         finally:
             gc.set_threshold(*before)
-            await self._entering.close()
+            await self._factory.close()
         return self.report("budget" if tournament.stopped else None)
 
     def report(self, stopped: Stopped | None = None) -> Report:
-        said = self._plan.said
+        document = self._plan.document
         about = MatchInfo(
-            name=said.name,
-            seed=said.seed,
+            name=document.name,
+            seed=document.seed,
             plan_hash=self.plan_hash,
             versions=self._versions(),
-            games_planned=sum(games.n for games in said.games),
+            games_planned=sum(games.n for games in document.games),
             stopped=stopped,
-            budget=None if said.budget is None else msgspec.to_builtins(said.budget),
+            budget=None if document.budget is None else msgspec.to_builtins(document.budget),
             kept=self._folder is not None,
         )
         return report_of(about, self._entrants, self._played, spend_by_player(self._calls or Calls()))
@@ -80,7 +80,7 @@ class MatchRun:
     @property
     def plan_hash(self) -> str:
         """Hash of the plan without its budget, which may be raised later."""
-        plan = msgspec.to_builtins(msgspec.structs.replace(self._plan.said, budget=None))
+        plan = msgspec.to_builtins(msgspec.structs.replace(self._plan.document, budget=None))
         return digest(_without_floats(plan))
 
     def keep(self, name: str, data: bytes) -> None:
@@ -97,24 +97,24 @@ class MatchRun:
     def _hold(self) -> None:
         if self._folder is None:
             return
-        said = self._plan.said
+        document = self._plan.document
         files = {
             player.name: python_file(player.python, self._plan.base).sha256
-            for player in said.players
+            for player in document.players
             if player.python is not None
         }
         prompts = {
             player.name: {game: prompt.sha256 for game, prompt in self._plan.prompts(player).items()}
-            for player in said.players
+            for player in document.players
             if player.model is not None
         }
-        plan = msgspec.to_builtins(said)
+        plan = msgspec.to_builtins(document)
         self._folder.hold({"plan": plan, "prompts": prompts, "python": files, "versions": self._versions()})
 
     def _dealt(self) -> list[Deal]:
-        said = self._plan.said
-        games = [(games.game, games.n, self._deciders[games.game].needed) for games in said.games]
-        return list(deals(said.name, said.seed, games, len(self._entrants)))
+        document = self._plan.document
+        games = [(games.game, games.n, self._deciders[games.game].needed) for games in document.games]
+        return list(deals(document.name, document.seed, games, len(self._entrants)))
 
     def _versions(self) -> dict[str, Any]:
         return {

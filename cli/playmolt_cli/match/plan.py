@@ -33,16 +33,16 @@ class InvalidPlan(ValueError):
 class Plan(NamedTuple):
     """A plan, and the folder its paths are relative to."""
 
-    said: MatchPlan
+    document: MatchPlan
     base: Path
 
     @property
     def types(self) -> tuple[str, ...]:
-        return tuple(games.game for games in self.said.games)
+        return tuple(games.game for games in self.document.games)
 
     @property
     def limits(self) -> Limits:
-        budget = self.said.budget
+        budget = self.document.budget
         if budget is None:
             return Limits()
         money = None if budget.money is None else Decimal(str(budget.money))
@@ -52,7 +52,7 @@ class Plan(NamedTuple):
         """A model's prompt for each game of the plan; raises InvalidPrompt."""
         own = {game: for_game(player.prompt, game) for game in self.types}
         return {
-            game: of_file(self.base / path) if path is not None else shipped(game, self.said.language)
+            game: of_file(self.base / path) if path is not None else shipped(game, self.document.language)
             for game, path in own.items()
         }
 
@@ -88,37 +88,37 @@ def plan_of_words(words: Iterable[str], game: str, count: int, seed: str) -> Pla
         seen[word] += 1
         name = word if seen[word] == 1 else f"{word}-{seen[word]}"
         players.append(PlannedPlayer(name=name, **_kind_of(word)))
-    said = MatchPlan(name="match", seed=seed, games=[PlannedGames(game=game, n=count)], players=players)
-    return Plan(said, Path())
+    document = MatchPlan(name="match", seed=seed, games=[PlannedGames(game=game, n=count)], players=players)
+    return Plan(document, Path())
 
 
 def faults_of(plan: Plan, catalogue: Catalogue, models: Models) -> Iterator[str]:
     """The errors of a well-formed plan."""
-    said = plan.said
+    document = plan.document
     for game, times in Counter(plan.types).items():
         if times > 1:
             yield f"games: {game} is listed {times} times; list each game once"
-    for name, times in Counter(player.name for player in said.players).items():
+    for name, times in Counter(player.name for player in document.players).items():
         if times > 1:
             yield f"players: {times} players are named {name!r}; names must be unique"
     for game in plan.types:
-        if fault := policy_fault(game, said.fill):
+        if fault := policy_fault(game, document.fill):
             yield f"fill: {fault}"
-    money = said.budget is not None and said.budget.money is not None
-    for place, player in enumerate(said.players):
+    money = document.budget is not None and document.budget.money is not None
+    for place, player in enumerate(document.players):
         for key, fault in _player_faults(plan, player, catalogue, models, money=money):
             yield f"players[{place}]{key}: {fault}"
 
 
-def for_game(said: ByGame | None, game: str) -> str | None:
-    return said.get(game) if isinstance(said, dict) else said
+def for_game(value: ByGame | None, game: str) -> str | None:
+    return value.get(game) if isinstance(value, dict) else value
 
 
-def sampling_of(said: PlannedSamplingSettings | None) -> SamplingParameters:
+def sampling_of(sampling: PlannedSamplingSettings | None) -> SamplingParameters:
     """Sampling parameters as decimal strings."""
-    if said is None:
+    if sampling is None:
         return SamplingParameters()
-    return SamplingParameters(_decimal(said.temperature), _decimal(said.top_p), said.seed)
+    return SamplingParameters(_decimal(sampling.temperature), _decimal(sampling.top_p), sampling.seed)
 
 
 def _decimal(value: float | None) -> str | None:

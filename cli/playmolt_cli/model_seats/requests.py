@@ -88,7 +88,7 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
 class RejectedReply(msgspec.Struct, frozen=True):
     """A reply without a valid action: its text and the error."""
 
-    said: str
+    text: str
     fault: str
 
 
@@ -113,8 +113,8 @@ class ModelProfile(msgspec.Struct, frozen=True, kw_only=True):
         }
         messages = [ChatMessage("system", self.system), ChatMessage("user", canonical_json(shown).decode())]
         if bad:
-            said = bad[-1].said[:QUOTED_CHARS]
-            messages += [ChatMessage("assistant", said)] if said.strip() else []
+            quoted = bad[-1].text[:QUOTED_CHARS]
+            messages += [ChatMessage("assistant", quoted)] if quoted.strip() else []
             messages.append(ChatMessage("user", _DEMANDS[self.language].format(fault=bad[-1].fault)))
         kind = KINDS[len(bad)]
         entry = catalogue.models.get(self.alias)
@@ -169,10 +169,10 @@ def cast() -> Cast:
 
 
 def _player(turn: ScriptedTurn) -> Said:
-    said = generic(turn)
-    action = json.loads(said.text)
+    reply = generic(turn)
+    action = json.loads(reply.text)
     asked = next(message.content for message in turn.request.messages if message.role == "user")
     me = json.loads(asked)["state"].get("self") or {}
     if action.get("use_switch") and not me.get("switch_available", True):
         return Said(msgspec.json.encode({**action, "use_switch": False}).decode())
-    return said
+    return reply

@@ -52,7 +52,7 @@ class ModelSeat:
         self._player = player
         self._turn = ""
         self._bad: list[RejectedReply] = []
-        self._said = ""
+        self._reply = ""
 
     async def action(
         self, turn: str, state: Mapping[str, Any], offers: list[ActionOffer], refused: str | None
@@ -61,14 +61,14 @@ class ModelSeat:
         if turn != self._turn:
             self._turn, self._bad = turn, []
         elif refused is not None:
-            self._bad.append(RejectedReply(self._said, refused))
+            self._bad.append(RejectedReply(self._reply, refused))
         while len(self._bad) < len(KINDS):
             call = await self._call(self._voice.asking(self._bench.catalogue, turn, state, offers, self._bad))
             if call.outcome in _UNREPAIRED:
                 return NoModelAction(_UNREPAIRED[call.outcome], "bot")
             if call.outcome not in _REPAIRED:
                 return NoModelAction("model_unavailable", "provider")
-            self._said = call.reply
+            self._reply = call.reply
             judged = parse_object(call.reply, schema_of(offers))
             if not isinstance(judged, Unparsed):
                 return judged.value
