@@ -1,4 +1,4 @@
-"""The calls of a session (`legal.md`, API): which command each is, and what it is answered with."""
+"""The routes of a session (`legal.md`, API): which command a request becomes, and how it is answered."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, get_args
@@ -78,7 +78,7 @@ class LegalApi(GameApi[State]):
 
     @override
     def linked(self, before: State, after: State) -> Linked | None:
-        """Open the session that this one ended in favour of."""
+        """Opens the session that continues this one."""
         if before.next_session == after.next_session:
             return None
         successor = self._rules.successor(after)
@@ -123,7 +123,7 @@ def _terms(state: State, request: ApiRequest) -> ApiReply | Refused:
     fields.only(("sections",))
     chosen = fields.texts("sections", _SECTION_CHARS, entries=len(_SECTIONS)) if "sections" in fields.body else None
     if unknown := [name for name in chosen or () if name not in _SECTIONS]:
-        fields.fault("sections", f"{', '.join(unknown)}: there are {', '.join(_SECTIONS)}")
+        fields.fault("sections", f"has unknown sections {', '.join(unknown)}; choose from {', '.join(_SECTIONS)}")
     read = fields.result(sharing.Terms(chosen))
     return ApiReply(read) if isinstance(read, sharing.Terms) else invalid_request(read)
 
@@ -136,7 +136,7 @@ def _page(state: State, request: ApiRequest) -> ApiReply | Refused:
 
 
 def _added(state: State, request: ApiRequest) -> ApiReply | Refused:
-    """What became of an upload: the newest of its kind, title and bytes, which is told in full."""
+    """The stored upload of a request: the latest with the same kind, title and bytes."""
     added = uploads.newest(state, msgspec.convert(request.body, ReadUpload))
     return ApiReply(added, 201) if added else _NO_UPLOAD
 
@@ -146,7 +146,9 @@ def _upload(state: State, request: ApiRequest) -> ApiReply | Refused:
     return ApiReply(found) if found else _NO_UPLOAD
 
 
-_NO_UPLOAD: Final = Refused(Code.NOT_FOUND, "There is no such upload. GET the session: facts.evidence has their ids.")
+_NO_UPLOAD: Final = Refused(
+    Code.NOT_FOUND, "This upload does not exist. GET the session: facts.evidence lists the uploads."
+)
 
 
 _ANSWERS: Final[Mapping[str, Callable[[State, ApiRequest], ApiReply | Refused]]] = {
@@ -157,4 +159,4 @@ _ANSWERS: Final[Mapping[str, Callable[[State, ApiRequest], ApiReply | Refused]]]
     sharing.TAKE_BACK: lambda _, __: ApiReply(sharing.Terms()),
     sharing.PAGE: _page,
 }
-"""Route → answer, of those that give something else than the session."""
+"""The answers of routes that do not return the session."""

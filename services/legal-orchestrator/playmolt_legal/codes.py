@@ -1,4 +1,4 @@
-"""Refusals as the legal simulation words them."""
+"""Refusals of the legal simulation."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -15,8 +15,8 @@ NO_SESSION: Final = Refused(Code.NOT_FOUND, "You have no such session. GET /api/
 
 
 def invalid_request(errors: Sequence[FieldFault]) -> Refused:
-    return refused(Code.INVALID_REQUEST, f"Mend the body and send it again: {told(errors)}.", errors)
+    return refused(Code.INVALID_REQUEST, f"Fix the request body and retry: {listed(errors)}.", errors)
 
 
-def told(errors: Iterable[FieldFault]) -> str:
+def listed(errors: Iterable[FieldFault]) -> str:
     return "; ".join(f"{error.field} {error.message}".strip() for error in list(errors)[:5])

@@ -1,4 +1,4 @@
-"""What is asked of a session: by its person, and by the worker that carries out its effects."""
+"""Commands to a session, from its person and from the worker of its effects."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from playmolt_legal.events import EvidenceAdded, Narrative
 
 
 class OpenSession(Command, frozen=True, kw_only=True):
-    """`POST /api/sessions`: the body as it came; `aliases` are the models there are."""
+    """`POST /api/sessions` with the unparsed body; `aliases` are the available models."""
 
     agent_id: str
     name: str = ""
@@ -19,7 +19,7 @@ class OpenSession(Command, frozen=True, kw_only=True):
 
 
 class ContinueSession(Command, frozen=True, kw_only=True):
-    """Open the session that `new_session` leads to, with the facts of the one before (`Legal.successor`)."""
+    """Opens the linked session with the facts of the previous one (`Legal.successor`)."""
 
     agent_id: str
     name: str
@@ -35,25 +35,25 @@ class ContinueSession(Command, frozen=True, kw_only=True):
     facts: Facts
     side: Side = "neutral"
     uploads: tuple[EvidenceAdded, ...] = ()
-    """What was uploaded, as it was stored; `facts` are without it."""
+    """The stored uploads, which `facts` does not include."""
 
 
 class PostFacts(Command, frozen=True, kw_only=True):
-    """`POST …/facts`: the body as it came."""
+    """`POST …/facts` with the unparsed body."""
 
     agent_id: str
     body: Any
 
 
 class AddEvidence(Command, frozen=True, kw_only=True):
-    """`POST …/evidence`: the upload as the gateway has read it."""
+    """`POST …/evidence`: the upload as parsed by the gateway."""
 
     agent_id: str
     body: Any
 
 
 class PostForm(Command, frozen=True, kw_only=True):
-    """`POST …/steering`: the body as it came; `next_session` is the id of a linked session, should it ask for one."""
+    """`POST …/steering` with the unparsed body; `next_session` is the id for a linked session."""
 
     agent_id: str
     body: Any
@@ -61,7 +61,7 @@ class PostForm(Command, frozen=True, kw_only=True):
 
 
 class ChangeFact(Command, frozen=True, kw_only=True):
-    """`POST …/facts/{fid}`: the body as it came."""
+    """`POST …/facts/{fid}` with the unparsed body."""
 
     agent_id: str
     fact_id: str
@@ -69,20 +69,20 @@ class ChangeFact(Command, frozen=True, kw_only=True):
 
 
 class Redo(Command, frozen=True, kw_only=True):
-    """`POST …/redo`: the body as it came."""
+    """`POST …/redo` with the unparsed body."""
 
     agent_id: str
     body: Any
 
 
 class Retry(Command, frozen=True, kw_only=True):
-    """`POST …/retry`: a turn that failed is owed again."""
+    """`POST …/retry`: requests a failed turn again."""
 
     agent_id: str
 
 
 class Attempted(Command, frozen=True, kw_only=True):
-    """A request to a model was made for an effect; `attempt` is the model runtime's account of it, without floats."""
+    """A model request was made for an effect; `attempt` is the model runtime's record of it, without floats."""
 
     effect_id: str
     phase: str
@@ -91,14 +91,14 @@ class Attempted(Command, frozen=True, kw_only=True):
 
 
 class TurnSpoken(Command, frozen=True, kw_only=True):
-    """The answer to an effect: JSON that `outputs.read` takes."""
+    """The answer to an effect, as JSON for `outputs.read`."""
 
     effect_id: str
     output: Any
 
 
 class FailTurn(Command, frozen=True, kw_only=True):
-    """No usable answer to an effect came; its turn waits for a retry."""
+    """An effect got no usable answer; its turn waits for a retry."""
 
     effect_id: str
     code: FailureCode

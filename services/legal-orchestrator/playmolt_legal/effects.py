@@ -1,4 +1,4 @@
-"""What a session waits for outside: one turn of a model at a time."""
+"""Pending effects of a session: one turn of a model at a time."""
 
 from typing import Any, Final
 
@@ -30,7 +30,7 @@ class PendingTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def effects(state: State) -> tuple[Effect, ...]:
-    """The turn in progress; one that failed waits for its person's retry."""
+    """The turn in progress; a failed turn waits for a retry."""
     if not state.version or state.waiting != "model" or state.started_at is None:
         return ()
     turn = PendingTurn(phase=state.asked, draft=state.draft, hits=state.draft_hits)
@@ -38,11 +38,11 @@ def effects(state: State) -> tuple[Effect, ...]:
 
 
 def effect_id(state: State) -> str:
-    """The id of the turn that is owed now: 32 hex digits, the same after a crash, another for a rewrite or a retry."""
+    """The id of the pending turn: 32 hex digits, stable across crashes, different for a rewrite or a retry."""
     kind = "ask" if state.draft is None else "rewrite"
     return digest(["turn", state.game_id, state.asked, kind, state.starts])[:32]
 
 
 def owes(state: State, effect: str) -> bool:
-    """Whether the turn of this effect is owed still."""
+    """Whether the turn of this effect is still pending."""
     return state.waiting == "model" and effect == effect_id(state)

@@ -1,4 +1,4 @@
-"""What the log of a session holds. Names and fields are stored for ever: change one, and add a version."""
+"""Stored events of a session. Their names and fields are the storage format: a change needs a new version."""
 
 from typing import Any, ClassVar, Final
 
@@ -28,7 +28,7 @@ from playmolt_schemas.games.legal import (
 
 
 class AnsweredQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A question as it was asked, and what the person said."""
+    """A question and the person's answer."""
 
     question: str
     text: str
@@ -42,7 +42,7 @@ class Addition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Narrative(msgspec.Struct, frozen=True, kw_only=True):
-    """What the person told in words of their own."""
+    """The person's account in their own words."""
 
     overview: str = ""
     acts: str = ""
@@ -51,7 +51,7 @@ class Narrative(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionOpened(Event, frozen=True, kw_only=True):
-    """Event 1: all that the rules of this session follow from. A linked session carries facts over."""
+    """Event 1: everything that the rules of this session depend on. A linked session starts with facts."""
 
     type: ClassVar[str] = "session_opened"
     owner: str
@@ -73,7 +73,7 @@ class SessionOpened(Event, frozen=True, kw_only=True):
 
 
 class FactsPosted(Event, frozen=True, kw_only=True):
-    """The person told the facts; they replace what was told before."""
+    """The person posted the facts; they replace earlier ones."""
 
     type: ClassVar[str] = "facts_posted"
     by: str
@@ -83,14 +83,14 @@ class FactsPosted(Event, frozen=True, kw_only=True):
 
 
 class TurnStarted(Event, frozen=True, kw_only=True):
-    """A turn is owed by the model. A phase starts again when its failed turn is retried."""
+    """A turn waits for the model. A retry of a failed turn starts its phase again."""
 
     type: ClassVar[str] = "turn_started"
     phase: str
 
 
 class AttemptMade(Event, frozen=True, kw_only=True):
-    """One request to a model, as the model runtime describes it; it decides nothing."""
+    """The model runtime's record of one request; no rule depends on it."""
 
     type: ClassVar[str] = "attempt_made"
     phase: str
@@ -108,7 +108,7 @@ class GuardrailHit(Event, frozen=True, kw_only=True):
 
 
 class DraftSetAside(Event, frozen=True, kw_only=True):
-    """A first answer is kept for the record and asked for anew, once."""
+    """A first answer is stored as a draft; the model is asked once to rewrite it."""
 
     type: ClassVar[str] = "draft_set_aside"
     phase: str
@@ -126,7 +126,7 @@ class FactsStipulated(Event, frozen=True, kw_only=True):
 
 
 class TurnRecorded(Event, frozen=True, kw_only=True):
-    """A role has spoken. `unverified` are the statutes and case numbers in it that the person did not supply."""
+    """A role has spoken. `unverified` are its statutes and case numbers that the person did not supply."""
 
     type: ClassVar[str] = "turn_recorded"
     phase: str
@@ -173,7 +173,7 @@ class GateAnswered(Event, frozen=True, kw_only=True):
 
 
 class RiskTaken(Event, frozen=True, kw_only=True):
-    """The person goes on with open questions."""
+    """The person continues with open questions."""
 
     type: ClassVar[str] = "risk_taken"
     by: str
@@ -201,7 +201,7 @@ class FactChanged(Event, frozen=True, kw_only=True):
 
 
 class TurnsStale(Event, frozen=True, kw_only=True):
-    """Turns, by number, relied on a fact that stands no more."""
+    """Turns, by number, relied on a fact that was superseded or withdrawn."""
 
     type: ClassVar[str] = "turns_stale"
     fact_id: str
@@ -209,7 +209,7 @@ class TurnsStale(Event, frozen=True, kw_only=True):
 
 
 class RedoAsked(Event, frozen=True, kw_only=True):
-    """The person wants turns, by number, done again in this order; then the same gate opens again."""
+    """The person requested that turns, by number, be redone in this order; then the same gate reopens."""
 
     type: ClassVar[str] = "redo_asked"
     by: str
@@ -243,7 +243,7 @@ class SessionDone(Event, frozen=True, kw_only=True):
 
 
 class SessionRested(Event, frozen=True, kw_only=True):
-    """The session is over with a report, though its last turn failed: that one may be asked again."""
+    """The session is over with a report although its last turn failed; that turn may be retried."""
 
     type: ClassVar[str] = "session_rested"
     rests: ClassVar[bool] = True

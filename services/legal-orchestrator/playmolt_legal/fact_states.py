@@ -18,13 +18,13 @@ def found(facts: Facts, identifier: str) -> Fact | None:
 
 
 def following_id(facts: Facts, letter: str) -> str:
-    """The next id of a letter; one that is past is never given again."""
+    """The next id of a letter; ids are never reused."""
     everything = (*facts.confirmed, *facts.disputed, *facts.past)
     return f"{letter}{max((int(fact.id[1:]) for fact in everything if fact.id[0] == letter), default=0) + 1}"
 
 
 class FactRequest(msgspec.Struct, frozen=True):
-    """What a person does to a fact; `text` is the new one where it is corrected."""
+    """A person's action on a fact; `text` is the new text of a correction."""
 
     action: FactAction
     text: str = ""
@@ -32,7 +32,7 @@ class FactRequest(msgspec.Struct, frozen=True):
 
 
 def change(facts: Facts, fact: Fact, by: str, asked: FactRequest) -> FactChanged | None:
-    """What a person's word does to a fact that stands; None where it changes nothing."""
+    """The event of a person's action on a current fact; None if it changes nothing."""
     action, text, reason = asked.action, asked.text, asked.reason
     if action == "correct":
         if plain(text) == plain(fact.text):
@@ -48,7 +48,7 @@ def changed(facts: Facts, event: FactChanged, at: str) -> Facts:
     """The facts after a change, with its place in the history."""
     old = found(facts, event.fact_id)
     if old is None:
-        raise LookupError(f"{event.fact_id} is no fact")
+        raise LookupError(f"unknown fact {event.fact_id}")
     now = _changed(old, event)
     record = FactRecord(
         n=len(facts.history) + 1,

@@ -1,4 +1,4 @@
-"""What a role may answer: its shape, its JSON Schema, and its parts."""
+"""Answers of roles: their types, JSON Schemas, and parts."""
 
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -12,6 +12,8 @@ from playmolt_schemas.text import unstorable
 
 from playmolt_legal import phases
 
+_LIKELIHOOD_PROMPT: Final = "How likely the person's side wins, in per cent, and what that rests on."
+"""Part of the judge's prompt, so it never changes with a docstring."""
 STATEMENTS: Final = {
     "Findings", "BurdenOfProof", "Claims", "LegalElements", "WeakPoints",
     "CounterArguments", "DisproofPlan", "ProceduralRisks", "SettlementOptions", "Answer",
@@ -36,14 +38,14 @@ def reply_type(role: Role, case_type: CaseType, round_: int) -> type[Reply]:
 
 
 def phase_type(phase: str, case_type: CaseType) -> type[Reply]:
-    """The type of the answer to a phase; LookupError when nobody is asked in it."""
+    """The type of the answer to a phase; LookupError if no model is asked in it."""
     if phase == phases.STIPULATE:
         return legal.Stipulation
     if phase == phases.FINAL:
         return legal.FinalOutput
     here = phases.turn(phase)
     if here is None:
-        raise LookupError(f"nobody is asked in {phase}")
+        raise LookupError(f"no model is asked in {phase}")
     return reply_type(here.role, case_type, here.round)
 
 
@@ -52,7 +54,7 @@ def read(value: Any, phase: str, case_type: CaseType) -> dict[str, Any]:
 
     Raises InvalidReply, whose text can be sent back to the model. Hangul written in parts is put together. A missing
     `basis` or `issue` and any `GateStatus` are let through: the guardrails and the rule of the gate judge them. In a
-    list of citations the words for having none are no citation.
+    list of citations the phrase for none is dropped.
     """
     try:
         reply = msgspec.convert(value, phase_type(phase, case_type))
@@ -66,9 +68,9 @@ def read(value: Any, phase: str, case_type: CaseType) -> dict[str, Any]:
     if isinstance(plain.get("Citations"), list):
         plain["Citations"] = _cited(plain["Citations"]) or legal.NO_CITATION
     if any(unstorable(text) for text in _leaves(plain)):
-        raise InvalidReply("a text holds NUL or a lone surrogate")
+        raise InvalidReply("a text contains NUL or a lone surrogate")
     if any(not _shows(text) for _, text in (*texts(plain), *_stipulated_texts(plain))):
-        raise InvalidReply("a text has no character that shows")
+        raise InvalidReply("a text has no visible character")
     return plain
 
 
@@ -155,14 +157,14 @@ def in_order(output: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def statements(output: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every statement of an answer with the field it stands in."""
+    """Every statement of an answer with its field."""
     for field, values in output.items():
         if field in STATEMENTS:
             yield from ((field, statement) for statement in values)
 
 
 def texts(output: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Every text of an answer with the field it stands in; ids, issues and codes are no texts."""
+    """Every text of an answer with its field, without ids, issues and codes."""
     for field, value in output.items():
         if field in STATEMENTS:
             yield from ((field, statement["text"]) for statement in value)
@@ -189,6 +191,7 @@ def _asked(kind: type[Reply]) -> dict[str, Any]:
             (properties["Likelihood"],), more = msgspec.json.schema_components(
                 [legal.Likelihood], ref_template="#/$defs/{name}"
             )
+            more["Likelihood"]["description"] = _LIKELIHOOD_PROMPT
             extra |= more
         if "GateStatus" in properties:
             properties["GateStatus"] = {"enum": ["Go", "Conditional", "No-Go"]}

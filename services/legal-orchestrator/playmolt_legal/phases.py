@@ -43,7 +43,7 @@ def name(role: Role, round_: int) -> str:
 
 
 def turn(phase: str) -> TurnPhase | None:
-    """Read a phase's name; None when it is no role's turn."""
+    """Parses the name of a phase; None if it is not a role's turn."""
     match = _TURN.fullmatch(phase)
     return TurnPhase(cast("Role", match[1].lower()), int(match[2])) if match else None
 

@@ -1,4 +1,4 @@
-"""Which command stored events came from, so that `log check` can decide it again by today's rules."""
+"""Recovers the command behind stored events, so that `log check` can decide it again by the present rules."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -67,7 +67,7 @@ def recovered(state: State, events: Sequence[Event]) -> Iterator[Command]:  # no
 
 
 def pinned(decided: Event, stored: Event) -> Event:
-    """What a session was opened with is no decision, and what a model stipulated is not stored as it said it."""
+    """Keeps what no command decides: the rules and content of event 1, and facts, since proposals are not stored."""
     if isinstance(decided, SessionOpened) and isinstance(stored, SessionOpened):
         return replace(decided, rules_version=stored.rules_version, content_version=stored.content_version)
     return stored if isinstance(decided, FactsStipulated) and isinstance(stored, FactsStipulated) else decided
@@ -112,11 +112,11 @@ def _continuation(event: SessionOpened, uploads: tuple[EvidenceAdded, ...]) -> c
 
 
 def _facts(event: FactsPosted) -> dict[str, Any]:
-    told = event.narrative
+    narrative = event.narrative
     return {
-        "overview": told.overview,
-        "acts": told.acts,
-        "opposing_claims": told.opposing_claims,
+        "overview": narrative.overview,
+        "acts": narrative.acts,
+        "opposing_claims": narrative.opposing_claims,
         "timeline": [{"when": item.when, "what": item.what, "agreed": item.agreed} for item in event.timeline],
         "evidence": [
             {"title": item.title, "description": item.description} for item in event.evidence if not item.uploaded

@@ -33,7 +33,7 @@ from playmolt_schemas.games.legal import (
 from typing_extensions import override
 
 from playmolt_legal import commands, effects, outputs, phases, recovery, texts, views
-from playmolt_legal.codes import NO_SESSION, invalid_request, refused, told
+from playmolt_legal.codes import NO_SESSION, invalid_request, listed, refused
 from playmolt_legal.events import (
     EVENTS,
     AttemptMade,
@@ -59,7 +59,7 @@ DETAIL_CHARS: Final = 2000
 
 
 class Legal(Game[State]):
-    """Private to its owner: `view` and `public` give nothing to anybody else."""
+    """Private to its owner: `view` and `public` give nothing to anyone else."""
 
     game = "legal"
     rules_version = 2
@@ -69,7 +69,7 @@ class Legal(Game[State]):
     opening = frozenset((commands.OpenSession, commands.ContinueSession))
     unknown = NO_SESSION
     from_content = frozenset(("guardrail_hit", "draft_set_aside", "turn_recorded"))
-    foreign = Refused(Code.INVALID_REQUEST, "A session takes facts, forms and retries; it is no bot game.")
+    foreign = Refused(Code.INVALID_REQUEST, "A legal session is not a bot game. Use the routes under /api/sessions.")
 
     def __init__(self) -> None:
         self.content_version = texts.version()
@@ -120,7 +120,7 @@ class Legal(Game[State]):
 
     @override
     def operator_view(self, state: State) -> Mapping[str, Any]:
-        # What pins the session; what its person told stays theirs.
+        # Metadata only; the person's words are visible to them alone.
         return {"case_type": state.case_type, "language": state.language, "model": state.model, "seed": state.seed}
 
     @override
@@ -175,7 +175,7 @@ class Legal(Game[State]):
 
     def _open(self, state: State, command: commands.OpenSession) -> Decision:
         if state.version:
-            return Refused(Code.ALREADY_STARTED, "This session exists already. Open another one.")
+            return Refused(Code.ALREADY_STARTED, "This session already exists. Open another one.")
         request = read_opening(command.body, command.aliases)
         if isinstance(request, tuple):
             return invalid_request(request)
@@ -198,7 +198,7 @@ class Legal(Game[State]):
     def _continue(self, state: State, command: commands.ContinueSession) -> Decision:
         if state.version:
             same = state.previous_session == command.previous_session
-            return Accepted() if same else Refused(Code.ALREADY_STARTED, "This session exists already.")
+            return Accepted() if same else Refused(Code.ALREADY_STARTED, "This session already exists.")
         opened = SessionOpened(
             owner=command.agent_id,
             name=command.name,
@@ -229,7 +229,7 @@ def _post_facts(state: State, command: commands.PostFacts) -> Decision:
     if state.waiting != "intake":
         return refused(
             Code.SESSION_PHASE,
-            f"The session is in {state.phase} and takes no facts now. The gates take what is to be added.",
+            f"The session is in {state.phase} and does not accept facts. Add facts at a gate.",
         )
     carried = (state.narrative, state.facts) if state.previous_session else None
     read = read_facts(command.body, carried, state.facts)
@@ -248,7 +248,7 @@ def _post_form(state: State, command: commands.PostForm) -> Decision:
     gate = state.gate
     if gate is None or gate.gate != named:
         now = f'The gate "{gate.gate}" is open' if gate else f"No gate is open in {state.phase}"
-        return refused(Code.WRONG_GATE, f"{now}. Read the session and send the form of its gate.schema.")
+        return refused(Code.WRONG_GATE, f"{now}. GET the session and send the form that its gate.schema describes.")
     form = read_form(command.body, state, gate)
     if isinstance(form, tuple):
         return _invalid_form(form)
@@ -269,7 +269,7 @@ def _consequences(state: State, by: str, form: Any) -> tuple[Event, ...]:
 
 
 def _invalid_form(errors: Sequence[FieldFault]) -> Refused:
-    detail = f"The gate stays open. Mend the form and send it again: {told(errors)}."
+    detail = f"The gate stays open. Fix the form and retry: {listed(errors)}."
     return refused(Code.INVALID_FORM, detail, errors)
 
 
@@ -312,7 +312,7 @@ def _end(state: State, command: EndGame) -> Decision:
 
 
 def _after_again(state: State) -> Event | None:
-    """What the last turn ends in; else the next turn that is done again, or the gate that they were asked for at."""
+    """The end after the last turn; otherwise the next turn to redo, or the gate that reopens after them."""
     if state.final_turn:
         return SessionDone() if state.final_turn.status == "done" else SessionRested()
     if state.redo:

@@ -1,4 +1,4 @@
-"""A session as it stands: the fold of its events. Tuples and dicts in it are never changed in place."""
+"""The state of a session: the fold of its events. Its tuples and dicts are never mutated."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -79,7 +79,7 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FinalTurnState(msgspec.Struct, frozen=True, kw_only=True):
-    """The turn that the end form's instructions asked for, and what it said."""
+    """The turn that the instructions of the end form requested, and its answer."""
 
     status: Literal["asked", "done", "failed"] = "asked"
     output: dict[str, Any] | None = None
@@ -90,7 +90,7 @@ class FinalTurnState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """A session. `settled` is False while something follows by itself from what happened last."""
+    """`settled` is False while another event follows from the last one without a command."""
 
     game_id: str
     version: int = 0
@@ -125,9 +125,9 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     started_at: datetime | None = None
     extended: bool = False
     redo: tuple[int, ...] = ()
-    """Turns that are asked again, by number, the next one first."""
+    """Turns to redo, by number, the next one first."""
     reopening: GateOpened | None = None
-    """The gate that opens again behind them."""
+    """The gate that reopens after them."""
     uploads: Mapping[str, str] = {}
     """The texts of the uploads, by id."""
     final_turn: FinalTurnState | None = None
@@ -150,7 +150,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def asked(self) -> str:
-        """The phase whose turn is owed."""
+        """The phase of the pending turn."""
         return phases.FINAL if self.final_turn else self.phase
 
     @property
@@ -161,13 +161,13 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def evidence_texts(self) -> tuple[str, ...]:
-        """What evidence says, word for word: it stays as it is, whatever becomes of the facts."""
+        """The texts of evidence, unchanged by changes of facts."""
         typed = (f"{item.title} {item.description}" for item in self.facts.evidence)
         return (*typed, *self.uploads.values())
 
     @property
     def before(self) -> tuple[TurnRecord, ...]:
-        """The turns that stand before the one that is asked."""
+        """The turns before the pending one."""
         return self.turns[: self.redo[0] - 1] if self.redo else self.turns
 
     @property
@@ -237,7 +237,7 @@ def _opened(_: State, event: SessionOpened, at: datetime) -> Changes:
 def _posted(state: State, event: FactsPosted, _: datetime) -> Changes:
     facts = Facts(evidence=event.evidence, timeline=event.timeline, corrections=state.facts.corrections)
     if event.timeline == state.facts.timeline and event.evidence == state.facts.evidence:
-        # Carried over as they stand, with what the person has said of them.
+        # Carried over unchanged, with the person's changes to them.
         facts = replace(state.facts, questions=(), refused=(), risk_accepted=None)
     return {"narrative": event.narrative, "facts": facts, "settled": False}
 
@@ -285,7 +285,7 @@ def _recorded(state: State, event: TurnRecorded, at: datetime) -> Changes:
         return _closed(state, event)
     here = phases.turn(event.phase)
     if here is None:
-        raise LookupError(f"{event.phase} is no role's turn")
+        raise LookupError(f"{event.phase} is not a role's turn")
     spoken = TurnRecord(
         phase=event.phase,
         role=here.role,

@@ -1,4 +1,4 @@
-"""What the owner sees of a session: the only source of its bytes. Nobody else sees any."""
+"""The views and messages of a session for its owner; no one else gets any."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -92,11 +92,11 @@ def allowed_actions(state: State) -> tuple[AllowedAction, ...]:
 
 
 def public(state: State, event: Event) -> LegalMessage:
-    """An event's message for the owner as the session stood then; what has nothing to tell is progress."""
+    """The owner's message for an event; LegalProgressMessage if the event has no message of its own."""
     if isinstance(event, FactsStipulated):
         return _stipulated(state, event)
-    tell = _PUBLIC.get(type(event))
-    return tell(event) if tell else LegalProgressMessage()
+    message_of = _PUBLIC.get(type(event))
+    return message_of(event) if message_of else LegalProgressMessage()
 
 
 def _turn(state: State, number: int, turn: TurnRecord) -> SessionTurn:

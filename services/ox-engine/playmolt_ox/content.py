@@ -58,7 +58,7 @@ def read(source: bytes, name: str = "questions.json") -> Content:
 def _faults(questions: tuple[str, ...]) -> Iterator[str]:
     if len(questions) < FEWEST_QUESTIONS:
         yield f"{len(questions)} questions; at least {FEWEST_QUESTIONS} are needed"
-    yield from (f"{text!r} stands twice" for text, times in Counter(questions).items() if times > 1)
+    yield from (f"{text!r} is used twice" for text, times in Counter(questions).items() if times > 1)
     for place, text in enumerate(questions):
         if not text or text != trimmed(text) or unstorable(text):
             yield f"entry {place} is empty, not trimmed or not storable"

@@ -10,7 +10,7 @@ from playmolt_schemas.games.ox import Choice, Distribution, OxResult, Player, Pu
 
 
 class GameStarted(Event, frozen=True, kw_only=True):
-    """All that is drawn for the game. `questions` stand here in full: new content changes no running game."""
+    """Everything drawn for the game. `questions` are stored in full, so that new content changes no running game."""
 
     type: ClassVar[str] = "game_started"
     participants: tuple[Player, ...]

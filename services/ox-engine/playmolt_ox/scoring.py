@@ -21,7 +21,7 @@ def distribution(choices: Iterable[Choice | None]) -> Distribution:
 
 
 def minority_of(shares: Distribution) -> tuple[Choice | None, int]:
-    """The smaller side and what each of it gets: m × (m - 1) for a majority of m; nobody and 0 for 5:0."""
+    """The minority side and the points of each of its members: m × (m - 1) for a majority of m; None and 0 for 5:0."""
     if not shares.o or not shares.x:
         return None, 0
     majority = max(shares.o, shares.x)
@@ -29,7 +29,7 @@ def minority_of(shares: Distribution) -> tuple[Choice | None, int]:
 
 
 def count_round(state: State) -> RoundCounted:
-    """Count the final choices of a round, all of which are in."""
+    """Counts the final choices of a round; all must have been submitted."""
     final = {seat.id: state.final_choice(seat.id) for seat in state.seats}
     shares = distribution(final.values())
     minority, points = minority_of(shares)
@@ -51,17 +51,17 @@ def count_round(state: State) -> RoundCounted:
 
 
 def scoreboard(seats: Iterable[Seat]) -> tuple[ScoreRow, ...]:
-    """Rank the seats of a running game. Equals stand by name: an order by lots would tell the seed."""
+    """Ranks the seats of a running game. Ties are ordered by name: an order by lots would reveal the seed."""
     ranked = sorted(seats, key=lambda seat: (-seat.points, -seat.monopolies, seat.name, seat.id))
     return tuple(_line(seat) for seat in ranked)
 
 
 def final_result(state: State) -> GameEnded:
-    """Rank the seats of a finished game: points, then monopolies, then lots. Who resigned stands last."""
+    """Ranks the seats of a finished game by points, monopolies, then lots. Resigned seats come last."""
     lot = {agent: place for place, agent in enumerate(state.lots)}
 
     def place(seat: Seat) -> tuple[int, ...]:
-        # The how many-th to resign, from 1; who plays on stands before the last of them.
+        # The position in the order of resignations, from 1; seats that stayed rank before all of them.
         resigned = state.attends(seat.id).resigned or len(state.seats) + 1
         return (-resigned, -seat.points, -seat.monopolies, lot[seat.id])
 

@@ -1,4 +1,4 @@
-"""An O/X game as it stands: the fold of its events. Tuples and dicts in it are never changed in place."""
+"""The state of an O/X game: the fold of its events. Its tuples and dicts are never mutated."""
 
 from collections.abc import Mapping
 from datetime import datetime

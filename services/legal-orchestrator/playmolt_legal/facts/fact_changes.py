@@ -1,4 +1,4 @@
-"""What a person does to facts at a gate, and to the turns that relied on them."""
+"""Changes of facts at a gate, and the turns that relied on them."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from playmolt_schemas.codes import Code
 from playmolt_schemas.games.legal import ENTRY_CHARS, NOTE_CHARS, FactAction, Facts
 
 from playmolt_legal import commands, fact_states
-from playmolt_legal.codes import NO_SESSION, invalid_request, refused, told
+from playmolt_legal.codes import NO_SESSION, invalid_request, listed, refused
 from playmolt_legal.events import FactChanged, FactsCorrected, RedoAsked, TurnsStale
 from playmolt_legal.guardrails import redaction
 from playmolt_legal.state import State
@@ -23,16 +23,18 @@ def change_fact(state: State, command: commands.ChangeFact) -> Decision:
     if not state.version or command.agent_id != state.owner:
         return NO_SESSION
     if state.gate is None:
-        return refused(Code.SESSION_PHASE, f"Facts change while a gate is open; the session is in {state.phase}.")
+        return refused(
+            Code.SESSION_PHASE, f"You can change facts only while a gate is open; the session is in {state.phase}."
+        )
     fact = fact_states.found(state.facts, command.fact_id)
     if fact is None:
-        return refused(Code.NOT_FOUND, "There is no such fact. GET the session: its facts have their ids.")
+        return refused(Code.NOT_FOUND, "This fact does not exist. GET the session lists the facts with their ids.")
     if fact.state not in fact_states.STANDING:
-        return refused(Code.NOT_STANDING, f"{fact.id} is {fact.state}; change what stands now.")
+        return refused(Code.NOT_STANDING, f"{fact.id} is {fact.state}; change a current fact.")
     fields = BodyFields(command.body, what="the form")
     asked = _read(fields)
     if fields.faults:
-        detail = f"Nothing changed. Mend the form and send it again: {told(fields.faults)}."
+        detail = f"Nothing changed. Fix the form and retry: {listed(fields.faults)}."
         return refused(Code.INVALID_FORM, detail, fields.faults)
     event = fact_states.change(state.facts, fact, command.agent_id, asked)
     return Accepted((event, *_stale(state, (event,))) if event else ())
@@ -42,22 +44,24 @@ def redo(state: State, command: commands.Redo) -> Decision:
     if not state.version or command.agent_id != state.owner:
         return NO_SESSION
     if state.gate is None:
-        return refused(Code.SESSION_PHASE, f"Turns are done again while a gate is open; this is {state.phase}.")
+        return refused(
+            Code.SESSION_PHASE, f"You can redo turns only while a gate is open; the session is in {state.phase}."
+        )
     stale = [number for number, turn in enumerate(state.turns, 1) if turn.stale]
     fields = BodyFields({} if command.body is None else command.body)
     fields.only(("turns",))
     wanted = fields.whole_numbers("turns", stale, "turns' numbers") if fields.sound else stale
     if any(each not in stale for each in wanted):
-        fields.fault("turns", f"holds a turn that is not stale; stale are {', '.join(map(str, stale)) or 'none'}")
+        fields.fault("turns", f"has a turn that is not stale; stale turns are {', '.join(map(str, stale)) or 'none'}")
     if fields.faults:
         return invalid_request(tuple(fields.faults))
     if not wanted:
-        return refused(Code.NOTHING_TO_REDO, "No turn relies on a fact that stands no more.")
+        return refused(Code.NOTHING_TO_REDO, "No turn relies on a superseded or withdrawn fact.")
     return Accepted((RedoAsked(by=command.agent_id, turns=_with_verifiers(state, set(wanted))),))
 
 
 def corrected(state: State, by: str, text: str) -> tuple[Event, ...]:
-    """What the corrections of round 1 come to: `F3: …` corrects a fact, other text is an input and may doubt some."""
+    """The events of round 1's corrections: `F3: …` corrects a fact; other text is an input and may dispute facts."""
     facts, changes, rest = state.facts, [], []
     for line in text.splitlines():
         named = _NAMED.fullmatch(line)
@@ -70,13 +74,13 @@ def corrected(state: State, by: str, text: str) -> tuple[Event, ...]:
             changes.append(event)
             facts = fact_states.changed(facts, event, "")
     other = "\n".join(rest).strip()
-    told_: tuple[Event, ...] = (FactsCorrected(by=by, text=other),) if other else ()
+    other_events: tuple[Event, ...] = (FactsCorrected(by=by, text=other),) if other else ()
     reason = f"C{len(facts.corrections) + 1}"
     doubts = tuple(
         FactChanged(fact_id=fact.id, action="questioned", by=by, reason=reason)
         for fact in (redaction.questioned(facts, other) if other else ())
     )
-    return (*changes, *told_, *doubts, *_stale(state, tuple(changes)))
+    return (*changes, *other_events, *doubts, *_stale(state, tuple(changes)))
 
 
 def _read(fields: BodyFields) -> fact_states.FactRequest:
@@ -86,13 +90,13 @@ def _read(fields: BodyFields) -> fact_states.FactRequest:
     if fields.body.get("action") == "correct":
         text = fields.text("text", ENTRY_CHARS)
     elif "text" in fields.body:
-        fields.fault("text", "goes with correct only")
+        fields.fault("text", "is allowed with correct only")
     reason = fields.text("reason", NOTE_CHARS, required=False)
     return fact_states.FactRequest(action, text, reason or None)
 
 
 def _stale(state: State, changes: tuple[FactChanged, ...]) -> Iterator[TurnsStale]:
-    """Which turns rely on what stands no more, and the verifiers of their rounds."""
+    """The turns that rely on facts no longer current, and the verifiers of their rounds."""
     facts: Facts = state.facts
     for event in changes:
         facts = fact_states.changed(facts, event, "")

@@ -1,4 +1,4 @@
-"""What the person gave, text by text, and whether a text stands in it (legal.md, Facts by code)."""
+"""The person's inputs, text by text, and whether one contains a quote (legal.md, Facts by code)."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -12,11 +12,11 @@ from playmolt_legal.state import State
 from playmolt_legal.texts import plain
 
 _LEAST: Final = 8
-"""So many letters and figures a quote has, unless it is a whole input."""
+"""The minimum length of a quote in letters and digits, unless it is a whole input."""
 
 
 class Input(msgspec.Struct, frozen=True):
-    """One text that the person gave; `whole` is what a short quote of it has to be."""
+    """One text of the person; a short quote must equal `whole`."""
 
     text: str
     whole: str
@@ -27,12 +27,12 @@ def inputs(state: State) -> tuple[Input, ...]:
 
 
 def supplied(state: State) -> Corpus:
-    """The dates, sums, laws and names that the inputs hold."""
+    """The dates, sums, laws and names in the inputs."""
     return corpus.of_texts(tuple(each.text for each in inputs(state)))
 
 
 def quoted(quote: str, given: tuple[Input, ...]) -> bool:
-    """Whether a quote stands in one single input, and is long enough to say anything."""
+    """Whether one input contains the quote and the quote is long enough."""
     sought = plain(quote)
     if not sought:
         return False
@@ -45,15 +45,15 @@ def entry_input(entry: TimelineItem) -> Input:
 
 def _inputs(state: State) -> Iterator[Input]:
     narrative, facts = state.narrative, state.facts
-    yield from map(_told, (narrative.overview, narrative.acts, narrative.opposing_claims))
+    yield from map(_input, (narrative.overview, narrative.acts, narrative.opposing_claims))
     for addition in narrative.additions:
-        yield _told(addition.text)
-        yield from (_told(f"{answer.question} {answer.text}") for answer in addition.answers)
+        yield _input(addition.text)
+        yield from (_input(f"{answer.question} {answer.text}") for answer in addition.answers)
     yield from (entry_input(entry) for entry in facts.timeline)
-    yield from (_told(f"{item.title} {item.description}") for item in facts.evidence)
-    yield from map(_told, state.uploads.values())
-    yield from (_told(correction.text) for correction in facts.corrections)
+    yield from (_input(f"{item.title} {item.description}") for item in facts.evidence)
+    yield from map(_input, state.uploads.values())
+    yield from (_input(correction.text) for correction in facts.corrections)
 
 
-def _told(text: str) -> Input:
+def _input(text: str) -> Input:
     return Input(text, plain(text))

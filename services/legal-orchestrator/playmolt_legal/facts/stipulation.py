@@ -1,4 +1,4 @@
-"""From what a model proposes to facts: by code, whatever it writes (legal.md, Facts by code)."""
+"""Turns a model's proposals into facts by code (legal.md, Facts by code)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -19,17 +19,17 @@ _QUESTIONS: Final = "MissingFactsQuestions"
 
 
 def refused(state: State, output: Mapping[str, Any]) -> tuple[RefusedItem, ...]:
-    """The items of a stipulation that do not stand, each with its reason."""
-    ground = _ProposalCheck(state)
-    return tuple(fault for _, _, fault in ground.judged(output) if fault)
+    """The refused items of a stipulation, each with its reason."""
+    check = _ProposalCheck(state)
+    return tuple(fault for _, _, fault in check.judged(output) if fault)
 
 
 def merged(state: State, first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """The second reply, with what stood in the first one and is no longer there."""
-    ground = _ProposalCheck(state)
-    there = {plain(item["text"]) for field, item, fault in ground.judged(second) if not fault and field != _QUESTIONS}
+    """The second reply, plus the accepted items of the first that it omits."""
+    check = _ProposalCheck(state)
+    there = {plain(item["text"]) for field, item, fault in check.judged(second) if not fault and field != _QUESTIONS}
     whole = {field: list(items) for field, items in second.items()}
-    for field, item, fault in ground.judged(first):
+    for field, item, fault in check.judged(first):
         if field == _QUESTIONS or fault or plain(item["text"]) in there:
             continue
         there.add(plain(item["text"]))
@@ -38,33 +38,33 @@ def merged(state: State, first: Mapping[str, Any], second: Mapping[str, Any]) ->
 
 
 def stipulated(state: State, output: Mapping[str, Any]) -> FactsStipulated:
-    """The facts of a session after a model has sorted its inputs."""
-    ground = _ProposalCheck(state)
-    standing: dict[str, list[Mapping[str, Any]]] = {field: [] for field in (*_PROPOSALS, _QUESTIONS)}
+    """The facts after a model has sorted the inputs."""
+    check = _ProposalCheck(state)
+    accepted: dict[str, list[Mapping[str, Any]]] = {field: [] for field in (*_PROPOSALS, _QUESTIONS)}
     dropped = []
-    for field, item, fault in ground.judged(output):
+    for field, item, fault in check.judged(output):
         if fault:
             dropped.append(fault)
         else:
-            standing[field].append(item)
+            accepted[field].append(item)
     book = _FactSet(state)
     for entry in state.facts.timeline:
         if entry.agreed:
             book.agree(entry.id, entry.what)
-    for item in standing["ConfirmedFacts"]:
+    for item in accepted["ConfirmedFacts"]:
         book.propose(item)
-    for item in standing["DisputedFacts"]:
+    for item in accepted["DisputedFacts"]:
         book.dispute(item)
     return FactsStipulated(
         confirmed=tuple(fact for fact in book.facts if fact.state in ("agreed", "proposed")),
         disputed=tuple(fact for fact in book.facts if fact.state == "disputed"),
-        questions=tuple(NumberedText(id=f"Q{n}", text=item["text"]) for n, item in enumerate(standing[_QUESTIONS], 1)),
+        questions=tuple(NumberedText(id=f"Q{n}", text=item["text"]) for n, item in enumerate(accepted[_QUESTIONS], 1)),
         refused=tuple(dropped),
     )
 
 
 class _ProposalCheck:
-    """What proposals have to stand in."""
+    """Checks proposals against the inputs."""
 
     def __init__(self, state: State) -> None:
         self._inputs = inputs(state)
@@ -73,15 +73,15 @@ class _ProposalCheck:
     def judged(self, output: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], RefusedItem | None]]:
         for field in _PROPOSALS:
             yield from ((field, item, self._fault(item)) for item in output[field])
-        yield from ((_QUESTIONS, item, self._beyond(_told(item["text"]), item)) for item in output[_QUESTIONS])
+        yield from ((_QUESTIONS, item, self._beyond(_asserted(item["text"]), item)) for item in output[_QUESTIONS])
 
     def _fault(self, item: Mapping[str, Any]) -> RefusedItem | None:
         if not quoted(item["quote"] or item["text"], self._inputs):
             return RefusedItem(text=item["text"], quote=item["quote"], reason="quote_not_found", particular=None)
         return self._beyond(sentences(item["text"]), item)
 
-    def _beyond(self, told: Iterable[str], item: Mapping[str, Any]) -> RefusedItem | None:
-        for sentence in told:
+    def _beyond(self, asserted: Iterable[str], item: Mapping[str, Any]) -> RefusedItem | None:
+        for sentence in asserted:
             for particular in guardrails.beyond(self._supplied, sentence):
                 return RefusedItem(
                     text=item["text"],
@@ -92,13 +92,13 @@ class _ProposalCheck:
         return None
 
 
-def _told(text: str) -> list[str]:
-    """What a question says without asking it."""
+def _asserted(text: str) -> list[str]:
+    """The sentences of a question that assert something."""
     return [sentence for sentence in sentences(text) if not asks(sentence)]
 
 
 class _FactSet:
-    """The facts that there are, in the order of their ids' numbers; an id is never given twice."""
+    """The facts under construction; ids are never reused."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -109,7 +109,7 @@ class _FactSet:
         self._worded: set[str] = set()
 
     def agree(self, entry: str, what: str) -> None:
-        """The fact of an entry that was ticked; one that its person has changed stays as it is."""
+        """Adds the fact of an agreed entry, unless the person has already changed it."""
         if any(entry in fact.timeline for fact in (*self.facts, *self._past)):
             return
         place = sum(1 for fact in self.facts if fact.source == "agreed")
@@ -130,7 +130,7 @@ class _FactSet:
         self._put("D", item, state="disputed", source="model")
 
     def _named(self, item: Mapping[str, Any]) -> list[str]:
-        """The agreed entries that an item names, or that its quote stands in."""
+        """The agreed entries that an item names or quotes."""
         named = [each for each in item["timeline"] if each in self._entries]
         return named or [
             entry for entry, text in self._entries.items() if quoted(item["quote"] or item["text"], (text,))

@@ -1,4 +1,4 @@
-"""What a person uploads: taken while nobody speaks, with an id for life (legal.md, Evidence texts and statutes)."""
+"""Uploads of the person, with permanent ids (legal.md, Evidence texts and statutes)."""
 
 import msgspec
 from msgspec.structs import replace
@@ -29,7 +29,7 @@ def add_evidence(state: State, command: commands.AddEvidence) -> Decision:
     if state.waiting not in ("intake", "person"):
         return refused(
             Code.SESSION_PHASE,
-            f"Uploads are taken before the facts are told and while a gate is open; the session is in {state.phase}.",
+            f"You can upload before the facts are posted and while a gate is open; the session is in {state.phase}.",
         )
     try:
         read = msgspec.convert(command.body, ReadUpload)
@@ -54,20 +54,20 @@ def add_evidence(state: State, command: commands.AddEvidence) -> Decision:
 
 def _beyond(state: State, read: ReadUpload) -> str:
     if len(state.uploads) >= UPLOADS:
-        return f"would be more than {UPLOADS} uploads"
+        return f"exceeds the limit of {UPLOADS} uploads"
     held = sum(map(len, state.uploads.values()))
     if held + len(read.text) > UPLOADS_CHARS:
-        return f"would make more than {UPLOADS_CHARS} characters of all uploads; there are {held}"
+        return f"exceeds the limit of {UPLOADS_CHARS} characters for all uploads; {held} are used"
     return ""
 
 
 def typed(facts: Facts) -> Facts:
-    """The facts without what was uploaded."""
+    """The facts without uploads."""
     return replace(facts, evidence=tuple(item for item in facts.evidence if not item.uploaded))
 
 
 def stored(state: State) -> tuple[EvidenceAdded, ...]:
-    """The events that brought the uploads, for a session that goes on with them."""
+    """The upload events, for the linked session."""
     return tuple(
         EvidenceAdded(by=state.owner, evidence=item, text=state.uploads[item.id])
         for item in state.facts.evidence
@@ -76,7 +76,7 @@ def stored(state: State) -> tuple[EvidenceAdded, ...]:
 
 
 def newest(state: State, read: ReadUpload) -> Upload | None:
-    """The upload of a request, as it was stored last."""
+    """The latest stored upload that matches a request."""
     found = [
         item
         for item in state.facts.evidence
@@ -93,12 +93,12 @@ def text(state: State, identifier: str) -> UploadText | None:
 
 
 def _upload(item: Evidence) -> Upload:
-    told = {name: getattr(item, name) for name in Upload.__struct_fields__}
-    return msgspec.convert(told, Upload)
+    fields = {name: getattr(item, name) for name in Upload.__struct_fields__}
+    return msgspec.convert(fields, Upload)
 
 
 def shown(facts: Facts) -> Facts:
-    """The facts with every field of evidence, also of what was typed."""
+    """The facts with all fields of evidence, including typed evidence."""
     return replace(
         facts,
         evidence=tuple(

@@ -64,7 +64,7 @@ def _missing(fields: BodyFields, gate: GateOpened) -> dict[str, str]:
         return {}
     unknown = [str(key)[:16].encode("utf-8", "replace").decode() for key in value if key not in asked]
     if unknown:
-        fields.fault(name, f"{', '.join(unknown[:5])}: nothing like it is asked")
+        fields.fault(name, f"has unknown ids: {', '.join(unknown[:5])}")
     unanswered = [key for key in asked if key not in value]
     if unanswered:
         fields.fault(name, f'needs an answer, or "none", to {", ".join(unanswered)}')
@@ -84,7 +84,7 @@ def _facts(fields: BodyFields, state: State, gate: GateOpened) -> FactsForm:
     if given == "add_facts" or (given != "proceed_unclear" and "facts" in fields.body):
         more = _more_facts(fields, state)
     elif fields.body.get("facts"):
-        fields.fault("facts", "goes with add_facts only; leave it out to go on as unclear")
+        fields.fault("facts", "is allowed with add_facts only; omit it to proceed as unclear")
     return FactsForm(choice=choice, facts=more, missing_evidence_answers=_missing(fields, gate))
 
 
@@ -102,11 +102,11 @@ def _more_facts(fields: BodyFields, state: State) -> MoreFacts | None:
         evidence=read_evidence(inner),
     )
     if more == MoreFacts() and inner.sound:
-        fields.fault("facts", "must hold text, answers, timeline or evidence")
+        fields.fault("facts", "must have text, answers, timeline or evidence")
     if len(state.facts.timeline) + len(more.timeline) > ENTRIES:
-        fields.fault("facts.timeline", f"would make more than {ENTRIES} entries")
+        fields.fault("facts.timeline", f"exceeds the limit of {ENTRIES} entries")
     if sum(not item.uploaded for item in state.facts.evidence) + len(more.evidence) > ENTRIES:
-        fields.fault("facts.evidence", f"would make more than {ENTRIES} pieces")
+        fields.fault("facts.evidence", f"exceeds the limit of {ENTRIES} pieces")
     return more
 
 
@@ -146,7 +146,7 @@ def _settlement(fields: BodyFields) -> tuple[bool | None, str]:
         return interest, fields.text("concession_range", FORM_TEXT_CHARS)
     given = fields.text("concession_range", FORM_TEXT_CHARS, required=False)
     if given and fields.body.get("settlement_interest") is False:
-        fields.fault("concession_range", "goes with settlement_interest: true only")
+        fields.fault("concession_range", "is allowed with settlement_interest: true only")
     return interest, ""
 
 

@@ -14,7 +14,7 @@ _ROUND_GATES: Final[dict[int, GateName]] = {1: "round1", 2: "round2"}
 
 
 def facts_gate(state: State) -> GateOpened:
-    """Ask for more facts; after the third time only going on is offered."""
+    """Asks for more facts; after three additions it only offers to proceed."""
     options = ("add_facts", "proceed_unclear") if state.added < FACTS_ADDED else ("proceed_unclear",)
     return GateOpened(gate="facts", round=0, options=options)
 
@@ -58,7 +58,7 @@ def skips(state: State, verified: TurnRecord) -> bool:
 
 
 def conditions(state: State, verified: TurnRecord) -> tuple[str, ...]:
-    """What can be met for a Conditional to pass: never empty, and never the promise of an outcome."""
+    """The conditions of a Conditional: never empty, and never the promise of an outcome."""
     words = texts.of(state.language)
     unsupported = [
         *verified.output["UnsupportedClaims"],
@@ -71,7 +71,7 @@ def conditions(state: State, verified: TurnRecord) -> tuple[str, ...]:
 
 
 def unresolved(state: State, round_: int) -> tuple[Hit, ...]:
-    """The hits of a round that still stand."""
+    """The unresolved hits of a round."""
     return tuple(hit for turn in state.turns if turn.round == round_ for hit in turn.unresolved)
 
 

@@ -1,4 +1,4 @@
-"""What opens a session and what tells its facts, read from the bodies of the API."""
+"""Parses the bodies that open a session and post its facts."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final, get_args
@@ -37,7 +37,7 @@ DEFAULT_MODEL: Final = "scripted"
 
 
 class PostedFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What the body of `POST …/facts` tells, together with what the session carried over."""
+    """The body of `POST …/facts`, merged with the facts carried over."""
 
     narrative: Narrative
     timeline: tuple[TimelineItem, ...]
@@ -82,12 +82,12 @@ def read_facts(body: Any, carried: tuple[Narrative, Facts] | None, present: Fact
     if carried is None:
         for name in known:
             fields.required(name)
-    narrative, facts = carried or (Narrative(), Facts())
-    told = Narrative(
-        overview=_lines(fields, "overview", narrative.overview),
-        acts=_lines(fields, "acts", narrative.acts),
-        opposing_claims=_lines(fields, "opposing_claims", narrative.opposing_claims, required=False),
-        additions=narrative.additions,
+    earlier, facts = carried or (Narrative(), Facts())
+    narrative = Narrative(
+        overview=_lines(fields, "overview", earlier.overview),
+        acts=_lines(fields, "acts", earlier.acts),
+        opposing_claims=_lines(fields, "opposing_claims", earlier.opposing_claims, required=False),
+        additions=earlier.additions,
     )
     more = MoreFacts(timeline=read_timeline(fields), evidence=read_evidence(fields))
     timeline = facts.timeline if "timeline" not in fields.body else numbered_timeline(Facts(), more)
@@ -95,7 +95,7 @@ def read_facts(body: Any, carried: tuple[Narrative, Facts] | None, present: Fact
     if "evidence" in fields.body:
         uploaded = tuple(item for item in present.evidence if item.uploaded)
         evidence = (*uploaded, *numbered_evidence(Facts(evidence=uploaded), more))
-    return fields.result(PostedFacts(narrative=told, timeline=timeline, evidence=evidence))
+    return fields.result(PostedFacts(narrative=narrative, timeline=timeline, evidence=evidence))
 
 
 def _lines(fields: BodyFields, name: str, carried: str, *, required: bool = True) -> str:
@@ -117,7 +117,7 @@ def read_answers(fields: BodyFields, known: Collection[str]) -> tuple[QuestionAn
         entry.only(("id", "text"))
         question = entry.text("id", QUESTION_ID_CHARS)
         if entry.sound and question not in known:
-            entry.fault("id", f"is no open question; there are {', '.join(known) or 'none'}")
+            entry.fault("id", f"is not an open question; open questions: {', '.join(known) or 'none'}")
         return QuestionAnswer(id=question, text=entry.text("text", ENTRY_CHARS))
 
     return fields.objects("answers", answer, ENTRIES)

@@ -1,4 +1,4 @@
-"""What an answer may name without making it up."""
+"""What an answer may name without inventing it."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -26,11 +26,11 @@ class Corpus(msgspec.Struct, frozen=True):
     ids: frozenset[str]
 
     def holds(self, text: str) -> bool:
-        """Whether a text stands in it, white space and case aside."""
+        """Whether it contains a text, ignoring white space and case."""
         return _joined(text) in self.joined
 
     def names(self, name: str) -> bool:
-        """Whether a person's name stands in it; a surname alone is known by any name that starts with it."""
+        """Whether it contains a person's name; a surname alone matches any name that starts with it."""
         if name.isascii() or _WORD.fullmatch(name.split(maxsplit=1)[0]):
             return all(word.casefold() in self.words for word in _WORD.findall(name))
         if len(name) == 1:
@@ -38,7 +38,7 @@ class Corpus(msgspec.Struct, frozen=True):
         return name in self.joined
 
     def supplies(self, particular: Particular) -> bool:
-        """Whether the same date, amount, statute or case number stands in it."""
+        """Whether it contains the same date, amount, statute or case number."""
         same = [known for known in self.known if known.kind == particular.kind]
         match particular.kind:
             case "date":
@@ -51,13 +51,13 @@ class Corpus(msgspec.Struct, frozen=True):
                 return any(particular.key == known.key for known in same)
 
     def _dated(self, key: tuple[str, ...]) -> bool:
-        """A year here and a day there make a date that nobody invented."""
+        """A year in one place and a day in another count as a supplied date."""
         dates = [date for known in self.known if known.kind == "date" for date in known.readings]
         pieced = any(date[0] == key[0] for date in dates) and ("0", *key[1:]) in dates
         return pieced or any(_same_date(key, date) for date in dates)
 
     def verifies(self, citation: str) -> bool:
-        """Whether a citation names evidence or facts there are, or stands in the person's words."""
+        """Whether a citation names existing evidence or facts, or quotes the person."""
         cited = [found for found in particulars(citation) if found.kind in ("case", "statute")]
         if cited:
             return all(self.supplies(found) for found in cited)
@@ -71,8 +71,8 @@ def of(state: State) -> Corpus:
     """What an answer may name: what the person has supplied or picked so far, and the confirmed facts."""
     facts = [text for fact in state.facts.confirmed for text in (fact.text, fact.wording) if text]
     redacted = redaction.redactor(state.facts, state.evidence_texts)
-    told = (redacted(text) for text in (*_texts(state), *_picked(state)))
-    return _corpus((*told, *_evidence(state), *facts), basis_ids(state.facts))
+    inputs = (redacted(text) for text in (*_texts(state), *_picked(state)))
+    return _corpus((*inputs, *_evidence(state), *facts), basis_ids(state.facts))
 
 
 def supplied(state: State) -> Corpus:
@@ -88,7 +88,7 @@ def of_texts(texts: tuple[str, ...]) -> Corpus:
 
 
 def basis_ids(facts: Facts) -> frozenset[str]:
-    """The ids that a statement may rest on: confirmed facts, evidence, agreed entries whose fact stands."""
+    """The ids that a statement may rest on: confirmed facts, evidence, agreed entries with a current fact."""
     confirmed = {entry for fact in facts.confirmed for entry in fact.timeline}
     doubted = {entry for fact in (*facts.disputed, *facts.past) for entry in fact.timeline} - confirmed
     return frozenset(
@@ -108,7 +108,7 @@ def stipulated(confirmed: Iterable[Fact], disputed: Iterable[Fact], questions: I
 
 
 def uncited(known: Corpus, text: str) -> Iterator[str]:
-    """The statutes and case numbers of a text that do not stand in a corpus."""
+    """The statutes and case numbers of a text that a corpus lacks."""
     for particular in particulars(text):
         if particular.kind in ("case", "statute") and not known.supplies(particular):
             yield particular.text
@@ -141,7 +141,7 @@ def _texts(state: State) -> Iterator[str]:
 
 
 def _evidence(state: State) -> Iterator[str]:
-    """What evidence says; a fact that stands no more is not taken out of it."""
+    """The texts of evidence; they are never redacted."""
     for item in state.facts.evidence:
         yield from (item.title, item.description)
     yield from state.uploads.values()
@@ -180,7 +180,7 @@ def _same_amount(key: tuple[str, ...], known: tuple[str, ...]) -> bool:
 
 
 def _same_statute(key: tuple[str, ...], known: tuple[str, ...]) -> bool:
-    # A Korean and an English name of one law cannot be told from two laws: the article's number decides then.
+    # Korean and English names of laws cannot be compared: the article number decides.
     if key[1] != known[1]:
         return False
     law, other = key[0], known[0]

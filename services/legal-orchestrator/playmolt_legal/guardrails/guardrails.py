@@ -38,7 +38,7 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def inspect(state: State, output: Mapping[str, Any]) -> Inspection:
-    """Check an answer against a session as it stands."""
+    """Checks an answer against the present session."""
     known = corpus.of(state)
     hits = [*_unsupported(known, output)]
     certain, warnings = _certain(output)
@@ -98,7 +98,7 @@ def _made_up(known: Corpus, sentence: str) -> bool:
 
 
 def beyond(known: Corpus, sentence: str) -> Iterator[str]:
-    """The dates, sums, laws, case numbers and names of a sentence that do not stand in a corpus."""
+    """The dates, sums, laws, case numbers and names of a sentence that a corpus lacks."""
     yield from (each.text for each in particulars(sentence) if not known.supplies(each))
     yield from (name for name in names(sentence) if not known.names(name))
 
@@ -121,7 +121,7 @@ _NEGATION: Final[Mapping[Language, re.Pattern[str]]] = {
     language: re.compile("|".join(TABLES.negations[language]), re.IGNORECASE) for language in LANGUAGES
 }
 _NEAR: Final = 120
-"""How far a negation may stand from what it negates, in characters; a bound keeps long texts cheap."""
+"""Maximum distance of a negation in characters; the bound keeps long texts cheap."""
 _CLAUSE: Final = re.compile(
     r"[,;:，；]|但是?|然而|因此|所以|(?<=[가-힣])(?<![다라자냐])(?:고|며|지만|으나)\s"
     r"|\b(?:and|but|yet|so(?! far)|therefore|hence|thus|because|although|though|while|whereas)\b",
@@ -130,7 +130,7 @@ _CLAUSE: Final = re.compile(
 
 
 def _certain(output: Mapping[str, Any]) -> tuple[list[Hit], list[Hit]]:
-    """An outcome promised is a hit, certainty alone a warning. What a verifier quotes as unsupported is no promise."""
+    """A promised outcome is a hit, certainty alone a warning. A verifier's quote of an unsupported claim is neither."""
     hits, warnings = [], []
     for field, text in outputs.texts(output):
         if field in ("UnsupportedClaims", "Citations"):
@@ -166,7 +166,7 @@ def certainty(sentence: str) -> str | None:
 
 _PERCENT: Final = re.compile(TABLES.certain.estimate, re.IGNORECASE)
 _BESIDE: Final = 40
-"""How far a percentage may stand from an outcome to be an estimate of it."""
+"""Maximum distance between a percentage and the outcome that it estimates."""
 
 
 def estimates(sentence: str) -> bool:
@@ -191,7 +191,7 @@ _QUOTES: Final = re.compile(r"[\"“”‘’「」『』«»]|(?<!\w)'|'(?!\w)"
 
 
 def _negated(text: str, word: re.Match[str], outcomes: list[re.Match[str]]) -> bool:
-    """English and Chinese negate before the word, in its clause; Korean after the outcome; `100%` stands in all."""
+    """English and Chinese negate before the word in its clause, Korean after the outcome; `100%` is in all three."""
     clause = _CLAUSE.split(text[max(0, word.start() - _NEAR) : word.start()])[-1]
     if _NEGATION["en"].search(clause) or _NEGATION["zh"].search(clause):
         return True
@@ -259,7 +259,7 @@ def offensive(sentence: str) -> bool:
 
 
 def recommends_counsel(sentence: str) -> bool:
-    """Whether a sentence recommends counsel from outside; to go without is no recommendation."""
+    """Whether a sentence recommends outside counsel."""
     return any(_recommends(clause) for clause in _CLAUSE.split(sentence))
 
 

@@ -35,7 +35,7 @@ _POSSESSIVE: Final = re.compile(r"['’]s$")
 _EN_SUBJECT: Final = re.compile(rf"(?P<name>{_CAPITAL})\s(?:{_EN.human_verbs})\b")
 _EN_KNOWN: Final = frozenset(word.casefold() for word in _EN.known)
 _EN_GIVEN: Final = frozenset(word.casefold() for word in _EN.given)
-_EN_NOBODY: Final = frozenset(_EN.nobody)
+_EN_IMPERSONAL: Final = frozenset(_EN.impersonal)
 _EN_ABSTRACT: Final = re.compile(_EN.abstract)
 
 
@@ -55,7 +55,7 @@ def _korean_names(sentence: str) -> Iterator[str]:
 
 
 def _titled(name: str) -> bool:
-    """Whether a word before a title is a name: most titles stand behind ordinary words too, or are one."""
+    """Whether a word before a title is a name: most titles also follow ordinary words."""
     if name in _KO.not_names or name[-1] in _KO.organisation_ends:
         return False
     if name[-1] in _KO.suffixes and name[:-1] in _KO.not_names:
@@ -92,9 +92,9 @@ def _begins_name(words: list[str]) -> bool:
 
 
 def _acts(sentence: str, place: int) -> bool:
-    """Whether the word that opens a sentence does what only people do, and stands for no kind of people."""
+    """Whether the first word of a sentence is the subject of a human verb and not a word for a kind of people."""
     match = _EN_SUBJECT.match(sentence, place)
-    return match is not None and match["name"].casefold() not in _EN_NOBODY and not match["name"].endswith("s")
+    return match is not None and match["name"].casefold() not in _EN_IMPERSONAL and not match["name"].endswith("s")
 
 
 _INITIAL: Final = 2

@@ -15,7 +15,7 @@ ParticularKind = Literal["case", "statute", "date", "amount"]
 
 
 class Particular(msgspec.Struct, frozen=True):
-    """Something named: its kind, what it says whatever its spelling, and the words it stands in.
+    """Something named: its kind, its value independent of spelling, and its original text.
 
     `other` is what a date such as 3/5/2024 says where the day is written first.
     """
@@ -155,7 +155,7 @@ def _statute_ko(match: re.Match[str]) -> Particular | None:
 
 
 def _of_contract(match: re.Match[str]) -> bool:
-    """Whether an article is one of a contract, which is no law."""
+    """Whether an article belongs to a contract rather than a law."""
     return _CONTRACT.search(match.string, 0, match.start()) is not None
 
 
@@ -203,7 +203,7 @@ def _amount(match: re.Match[str]) -> Particular:
 
 
 def _summed(words: str) -> Decimal:
-    """Read a number of which parts have units: 3억 5000만, 1亿2000万."""
+    """Parses a number with units in its parts: 3억 5000만, 1亿2000万."""
     return sum((_decimal(number) * _UNITS.get(unit, 1) for number, unit in _KO_PART.findall(words)), Decimal(0))
 
 

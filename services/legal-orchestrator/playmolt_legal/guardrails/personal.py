@@ -1,7 +1,7 @@
 """Personal data in a sentence: resident numbers, phones, e-mail addresses, cards and accounts (legal.md, Guardrails).
 
 A number is judged by what it is called nearest to it in its own clause, so that neither an invoice nor a date that
-stands beside the word "account" is taken for one.
+is near the word "account" counts as one.
 """
 
 import re
@@ -35,12 +35,12 @@ _CLAUSE: Final = re.compile(
 )
 _NO_ACCOUNT: Final = re.compile("|".join(TABLES.no_account), re.IGNORECASE)
 _DIRECTLY: Final = re.compile(r"[^\d\n]{0,12}")
-"""What may stand between a number and what it is called."""
+"""What may be between a number and its label."""
 _REACH: Final = 16
-"""How far an account's number may stand behind the word for it."""
+"""Maximum distance of an account number behind its label."""
 _BEFORE: Final = 60
 _NEAR: Final = 24
-"""How far the word for a phone may stand from a service number."""
+"""Maximum distance between a service number and a word for phone."""
 
 
 def personal(sentence: str) -> bool:
@@ -84,7 +84,7 @@ def _called(text: str, match: re.Match[str]) -> bool:
 
 
 def _labels(text: str, start: int, match: re.Match[str]) -> Iterator[int]:
-    """Where the labels end that stand between a place and a number; some of them count only right before figures."""
+    """The ends of the labels between a position and a number; some count only directly before digits."""
     return (label.end() for label in _LABEL.finditer(text, start, match.end()) if label.end() <= match.start())
 
 

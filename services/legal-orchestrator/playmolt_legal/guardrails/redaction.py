@@ -1,4 +1,4 @@
-"""What stands no more: how prompts are kept from it, and which turns relied on it."""
+"""Redaction of superseded and withdrawn facts from prompts, and the turns that relied on them."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -14,11 +14,11 @@ from playmolt_legal.guardrails.sentences import sentences
 from playmolt_legal.texts import plain
 
 _LEAST: Final = 4
-"""A shorter text is told from others only where it stands alone."""
+"""A shorter text is not searched for: it would match unrelated words."""
 
 
 class _Redaction(msgspec.Struct, frozen=True):
-    """What a fact that stands no more named, and nothing that stands names."""
+    """What only a superseded or withdrawn fact named."""
 
     mark: str
     whole: re.Pattern[str] | None
@@ -36,9 +36,9 @@ class _Redaction(msgspec.Struct, frozen=True):
 
     def found(self, text: str) -> Iterator[Particular]:
         if self.particulars:
-            yield from (each for each in particulars(text) if any(_same(each, gone) for gone in self.particulars))
+            yield from (each for each in particulars(text) if any(_same(each, past) for past in self.particulars))
 
-    def stands_in(self, text: str) -> bool:
+    def occurs_in(self, text: str) -> bool:
         return self.out_of(text) != text
 
 
@@ -47,13 +47,13 @@ def mark(fact: Fact) -> str:
 
 
 def redactor(facts: Facts, evidence: tuple[str, ...]) -> Callable[[Any], Any]:
-    """Takes what stands no more out of every text of a value, but for what evidence says, too."""
-    gone = [_redaction(facts, evidence, fact) for fact in facts.past]
+    """Redacts past facts in every text of a value, except what evidence also says."""
+    redactions = [_redaction(facts, evidence, fact) for fact in facts.past]
 
     def redacted(value: Any) -> Any:
         match value:
             case str():
-                for each in gone:
+                for each in redactions:
                     value = each.out_of(value)
                 return value
             case dict():
@@ -62,11 +62,11 @@ def redactor(facts: Facts, evidence: tuple[str, ...]) -> Callable[[Any], Any]:
                 return [redacted(inner) for inner in value]
         return value
 
-    return redacted if gone else lambda value: value
+    return redacted if redactions else lambda value: value
 
 
 def without(facts: Facts, output: dict[str, Any]) -> dict[str, Any]:
-    """A turn's answer without the statements that rest on what stands no more: a mark stands in their place."""
+    """A turn's answer in which a mark replaces each statement that rests on a past fact."""
     marks = {fact.id: mark(fact) for fact in facts.past}
 
     def kept(item: Any) -> Any:
@@ -80,21 +80,21 @@ def without(facts: Facts, output: dict[str, Any]) -> dict[str, Any]:
 
 
 def relies(facts: Facts, evidence: tuple[str, ...], fact: Fact, output: dict[str, Any]) -> bool:
-    """Whether an answer rests on a fact by its id, or holds a date, sum or name that was in it alone."""
+    """Whether an answer cites a fact by id, or has a date, sum or name that only this fact named."""
     if fact.id in _cited(output):
         return True
-    gone = _redaction(facts, evidence, fact)
-    return any(gone.stands_in(text) for text in _leaves(output))
+    redaction = _redaction(facts, evidence, fact)
+    return any(redaction.occurs_in(text) for text in _leaves(output))
 
 
 def _redaction(facts: Facts, evidence: tuple[str, ...], fact: Fact) -> _Redaction:
-    standing = [text for each in (*facts.confirmed, *facts.disputed) for text in (each.text, each.wording) if text]
-    kept = "\n".join((*standing, *evidence))
+    current = [text for each in (*facts.confirmed, *facts.disputed) for text in (each.text, each.wording) if text]
+    kept = "\n".join((*current, *evidence))
     known = _particulars(kept)
     old = " ".join(text for text in (fact.text, fact.wording) if text)
     sought = plain(fact.text)
     whole = None
-    if len(sought) >= _LEAST and not any(sought in plain(text) for text in standing):
+    if len(sought) >= _LEAST and not any(sought in plain(text) for text in current):
         whole = re.compile(r"[\W_]*".join(map(re.escape, sought)), re.IGNORECASE)
     return _Redaction(
         mark=mark(fact),
@@ -110,7 +110,7 @@ def _redaction(facts: Facts, evidence: tuple[str, ...], fact: Fact) -> _Redactio
 
 @lru_cache(maxsize=16)
 def _particulars(kept: str) -> tuple[Particular, ...]:
-    """Of texts as long as uploads are; each fact that stands no more is compared with the same."""
+    """Cached, since the texts are long and every past fact is compared with the same ones."""
     return tuple(particulars(kept))
 
 
@@ -154,26 +154,26 @@ def _leaves(value: Any) -> Iterator[str]:
 
 
 def questioned(facts: Facts, text: str) -> Iterator[Fact]:
-    """The facts that a correction doubts: it names a sum or date of theirs, and another that no fact has."""
+    """The facts that a correction questions: it names their sum or date together with a new one."""
     named = [each for each in particulars(text) if each.kind in ("date", "amount")]
     standing = (*facts.confirmed, *facts.disputed)
     held = {fact.id: particulars(_whole(facts, fact)) for fact in standing}
     news = {
-        each.kind for each in named if not any(_told_alike(each, other) for known in held.values() for other in known)
+        each.kind for each in named if not any(_same_value(each, other) for known in held.values() for other in known)
     }
     for fact in standing:
-        if any(each.kind in news and any(_told_alike(each, own) for own in held[fact.id]) for each in named):
+        if any(each.kind in news and any(_same_value(each, own) for own in held[fact.id]) for each in named):
             yield fact
 
 
 def _whole(facts: Facts, fact: Fact) -> str:
-    """What a fact says; when an agreed one happened stands beside its text, in the timeline."""
+    """The text of a fact with the dates of its timeline entries."""
     whens = [entry.when for entry in facts.timeline if entry.id in fact.timeline]
     return "\n".join((fact.text, fact.wording or "", *whens))
 
 
-def _told_alike(one: Particular, other: Particular) -> bool:
-    """The same sum or date, also where one of two says no year of a day."""
+def _same_value(one: Particular, other: Particular) -> bool:
+    """The same sum or date; a date without a year matches the same day of any year."""
     if one.kind != "date" or other.kind != "date":
         return _same(one, other)
     return _same(one, other) or any(

@@ -11,13 +11,13 @@ _GOES_ON: Final = re.compile(
 )
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\.$")
 _NUMBERED: Final = re.compile(rf"\b(?:no|nos|art|sec|{'|'.join(TABLES.months_short)})\.$", re.IGNORECASE)
-"""What ends no sentence where a number follows."""
+"""Abbreviations that do not end a sentence before a number."""
 _QUOTED: Final = re.compile(
     r"\"[^\"\n]{0,500}\"|“[^”\n]{0,500}”|‘[^’\n]{0,500}’|「[^」\n]{0,500}」|『[^』\n]{0,500}』|«[^»\n]{0,500}»"
     r"|(?<![A-Za-z가-힣0-9])'[^'\n]{1,500}'(?![A-Za-z])"
 )
 _ABBREVIATED: Final = 16
-"""As many characters tell an abbreviation from the end of a sentence."""
+"""Characters before a full stop that decide whether it ends an abbreviation."""
 
 
 def sentences(text: str) -> list[str]:
@@ -44,7 +44,7 @@ def _goes_on(text: str, end: re.Match[str]) -> bool:
 
 
 def unquoted(text: str) -> str:
-    """Blank out what stands in quotation marks; places stay what they are."""
+    """Blanks out quoted text; positions stay the same."""
     return _QUOTED.sub(lambda match: " " * len(match[0]), text)
 
 

@@ -10,7 +10,7 @@ from playmolt_legal import texts
 
 
 class Certain(msgspec.Struct, frozen=True):
-    """Words of certainty; `quantity` is 100 %, `estimate` any percentage, where it is no share of something."""
+    """Words of certainty; `quantity` matches 100 %, `estimate` any percentage that is not a share of something."""
 
     ko: tuple[str, ...]
     en: tuple[str, ...]
@@ -23,8 +23,8 @@ class NamesKo(msgspec.Struct, frozen=True):
     """What makes a Korean name: surnames, what follows a name, and what only looks like one.
 
     Strings of syllables: `given` are those of given names, `single` those that are a given name by themselves, `alone`
-    the surnames that stand before a title without one and mean nothing else there. `roles` stand before a name. A word
-    that ends in `word_ends` is no name, unless its given name is in `kept`; nor is one of `not_names` with one of
+    the surnames that occur before a title without a given name and mean nothing else. `roles` precede a name. A word
+    that ends in `word_ends` is not a name, unless its given name is in `kept`; nor is one of `not_names` with one of
     `suffixes` behind it.
     """
 
@@ -45,11 +45,11 @@ class NamesKo(msgspec.Struct, frozen=True):
 
 
 class NamesEn(msgspec.Struct, frozen=True):
-    """English titles, common names (told even where they open a sentence), and capitalised words that are no names.
+    """English titles, common names (found even at the start of a sentence), and capitalised words that are not names.
 
     `known` are such words, singular where the plural adds an s; `abstract` is how many more of them end;
-    `companies` stand behind the name of one. `human_verbs` are what only people do, `nobody` the words before them that
-    name nobody, case folded.
+    `companies` follow the name of one. `human_verbs` take people as their subject; `impersonal` are subjects of them
+    that are not names, case folded.
     """
 
     titles: str
@@ -57,16 +57,16 @@ class NamesEn(msgspec.Struct, frozen=True):
     known: tuple[str, ...]
     companies: tuple[str, ...]
     human_verbs: str
-    nobody: tuple[str, ...]
+    impersonal: tuple[str, ...]
     abstract: str
 
 
 class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Word lists and patterns; lists hold regular expressions unless they say otherwise.
 
-    `contracts` (Korean and Chinese) and `contracts_en` are what has articles and is no law;
+    `contracts` (Korean and Chinese) and `contracts_en` are documents with articles that are not laws;
     `counters_en`, `counters_ko` follow a number of people or things, `paying_ko` a sum of money that goes without its
-    currency. `number_labels` make a number something else than an account, `called` may stand between the two where the
+    currency. `number_labels` make a number something else than an account, `called` may be between the two where the
     label comes last; `phone_words` make a service number a phone; `no_account` are dates and ranges of
     them, times, sums and counts.
     """

@@ -1,4 +1,4 @@
-"""What a section is made of."""
+"""The blocks of a section, and the marks on unverified citations."""
 
 import re
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ Block = ReportLine | Heading | ReportTable
 
 
 def _whole(text: str) -> str:
-    """Match a text where it is not part of another one: Article 75 stands in no Article 750."""
+    """Matches a text that is not part of a longer one: Article 75 does not match in Article 750."""
     before = r"(?<!\d)" if text[0].isdigit() else r"(?<!\w)" if text[0].isalnum() else ""
     after = r"(?!-?\d)" if text[-1].isdigit() else r"(?![A-Za-z0-9]|\s?의\s?\d)"
     return f"{before}{re.escape(text)}{after}"

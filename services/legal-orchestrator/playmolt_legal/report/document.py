@@ -23,7 +23,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole report: `cover` stands under its title with the notice, then come the sections."""
+    """The whole report: title, `cover`, notice, then the sections."""
 
     language: str
     title: str

@@ -196,7 +196,7 @@ def _xml(text: str) -> str:
 
 
 def _settled(package: bytes, at: datetime) -> bytes:
-    """Write the package anew: every entry of the time the session ended, without the template's program in it."""
+    """Rewrites the package: every entry gets the time the session ended, and the template's program is dropped."""
     file = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(package)) as old, zipfile.ZipFile(file, "w") as new:
         for name in sorted(old.namelist(), key=lambda name: (name != "[Content_Types].xml", name)):

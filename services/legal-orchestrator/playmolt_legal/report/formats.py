@@ -44,10 +44,10 @@ _RENDER: Final[Mapping[ReportFormat, Callable[[Report], bytes]]] = {
 def render(report: Report, name: str = "json") -> Rendered | Refused:
     """Render a report as json, md, html, docx or pdf; any other name is refused.
 
-    docx and pdf take about a second of the processor: call it away from an event loop.
+    docx and pdf take about a second of processor time: do not call it on an event loop.
     """
     for known, made in _RENDER.items():
         if known == name:
             return Rendered(REPORT_MEDIA[known], made(report))
     message = f"must be one of {', '.join(_RENDER)}"
-    return Refused(Code.INVALID_REQUEST, f"There is no such format: format {message}.", faults({"format": message}))
+    return Refused(Code.INVALID_REQUEST, f"Unknown format: format {message}.", faults({"format": message}))

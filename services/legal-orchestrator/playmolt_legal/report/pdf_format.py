@@ -76,7 +76,7 @@ _OWN_PAGES: Final = 2
 """So many sections begin on a page of their own: the answer, and what comes behind it."""
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
 _SEEN_FORMATS: Final = re.compile("[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd]")
-"""Signs that enclose the numbers behind them: of a category that nobody sees, and seen."""
+"""Signs that enclose the numbers behind them: of an invisible category, yet visible."""
 _VARIANTS: Final = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _STAND_INS: Final[Mapping[str, str]] = {
     "en": "Characters that this document's font lacks are written as their Unicode numbers: {}.",
@@ -232,9 +232,9 @@ class _Paper:
                     self._table(block)
 
     def _spans(self, line: ReportLine, width: float) -> list[_Spans]:
-        """A sentence as it stands on paper: wrapped, with the ids it rests on behind it."""
-        told = f"{line.anchor} {line.text}".strip() if line.anchor else line.text
-        *lines, last = self._wrapped(self._shown(told), width)
+        """A wrapped sentence, followed by the ids it rests on."""
+        shown = f"{line.anchor} {line.text}".strip() if line.anchor else line.text
+        *lines, last = self._wrapped(self._shown(shown), width)
         rows: list[list[_Span]] = [[_Span(text)] for text in lines]
         rows.append([_Span(last)] if last else [])
         for ref in line.refs:
@@ -325,7 +325,7 @@ class _Paper:
         *,
         shaded: bool = False,
     ) -> None:
-        """`elements` None: the row repeats one that stands before it, for the eye alone."""
+        """`elements` None: the row visually repeats an earlier one."""
         pdf, x, y = self._pdf, float(_MARGIN), self._pdf.get_y()
         height = max(1, *map(len, cells)) * _LINE + 2 * _PAD
         pdf.set_fill_color(*_SHADE)
@@ -341,7 +341,7 @@ class _Paper:
 
     @contextmanager
     def _artifact(self) -> Iterator[None]:
-        """What is drawn inside is no part of the text."""
+        """Marks content that is not part of the text."""
         self._pdf._out("/Artifact BMC")  # noqa: SLF001
         yield
         self._pdf._out("EMC")  # noqa: SLF001

@@ -21,7 +21,7 @@ class Element(StructElem):
 
 class _Tree(PDFArray):
     """What the document's element holds. It is written as the elements of the first level; the library, which reads
-    it to number elements and to tell them their page, gets those of all levels."""
+    it to number elements and to set their page, gets those of all levels."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What stands in each section of the report."""
+"""Writes the sections of the report."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -53,8 +53,8 @@ class Writer:
 
     def answer(self) -> Iterator[Block]:
         page = self.report.page_one
-        yield from self._told("question", page.question)
-        yield from self._told("outcome", page.outcome)
+        yield from self._paragraph("question", page.question)
+        yield from self._paragraph("outcome", page.outcome)
         yield Heading(self.label["likelihood"])
         yield self._likelihood()
         facts = {fact.id: fact for fact in (*self.report.facts.confirmed, *self.report.facts.disputed)}
@@ -151,14 +151,14 @@ class Writer:
 
     def burden(self) -> Iterator[Block]:
         burden = self.report.burden
-        yield from self._told("standard", burden.standard)
+        yield from self._paragraph("standard", burden.standard)
         if burden.text:
             yield Heading(self.label["burden_said"])
             yield ReportLine(text=self.marked(burden.text), refs=burden.basis, listed=False)
 
     def findings(self) -> Iterator[Block]:
         yield from self._said(self.report.findings, "Findings")
-        yield from self._told("outcome", self.report.decision_range)
+        yield from self._paragraph("outcome", self.report.decision_range)
         yield Heading(self.label["likelihood"])
         yield self._likelihood()
 
@@ -231,7 +231,7 @@ class Writer:
             yield self._table(("id", "when", "what"), rows, (10, 25, 65))
 
     def _happened(self, item: ChronologyEntry) -> ReportLine:
-        """What was agreed once and stands no more is not called agreed: the newest that became of its fact counts."""
+        """The latest state of an entry's fact; an entry that was once agreed may no longer be."""
         if not any(entry.id == item.id and entry.agreed for entry in self.report.timeline):
             return ReportLine(text=item.what)
         facts = self.report.facts
@@ -338,7 +338,7 @@ class Writer:
         named = [basis] if isinstance(basis, str) else basis or ["Unknown"]
         return tuple(self.words.values.get(each, each) for each in named)
 
-    def _told(self, name: str, text: str) -> Iterator[Block]:
+    def _paragraph(self, name: str, text: str) -> Iterator[Block]:
         if text:
             yield Heading(self.label[name])
             yield ReportLine(text=self.marked(text), listed=False)

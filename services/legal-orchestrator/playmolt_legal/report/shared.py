@@ -1,4 +1,4 @@
-"""A report as its owner shows it: the chosen sections, nobody's id, none of what was typed into a gate's form."""
+"""The shared report: the chosen sections, without ids of people or texts typed into a gate's form."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
@@ -17,9 +17,9 @@ from playmolt_legal.report.sections import CHOICES, Writer
 
 
 def page(report: Report, state: Mapping[str, Any], sections: Sequence[str] | None) -> SharedPage:
-    """`sections` None: all. What does not stand is not shown: a corrected or withdrawn fact is no longer said."""
+    """`sections` None: all. Superseded and withdrawn facts are not shown."""
     chosen = [name for name in SECTIONS if sections is None or name in sections]
-    shown = document(_told_to_strangers(report), chosen)
+    shown = document(_without_private(report), chosen)
     parts = (
         replace(part, blocks=tuple(_choices(report))) if part.name == "steering" else part for part in shown.sections
     )
@@ -33,7 +33,7 @@ def page(report: Report, state: Mapping[str, Any], sections: Sequence[str] | Non
     )
 
 
-def _told_to_strangers(report: Report) -> Report:
+def _without_private(report: Report) -> Report:
     facts = replace(report.facts, past=(), history=())
     return replace(report, facts=facts, corrections=(), refused=(), stale=())
 
@@ -50,7 +50,7 @@ def _case(shown: Document) -> str:
 
 
 def _choices(report: Report) -> Iterator[Block]:
-    """What was chosen at each gate. A constraint of the person's own words is none of the list."""
+    """The choices at each gate, without constraints in the person's own words."""
     words = texts.of(report.language)
     codes = Writer(report, words).codes
     for entry in report.gate_history:

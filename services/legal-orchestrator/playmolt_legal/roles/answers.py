@@ -1,4 +1,4 @@
-"""What a model's answer comes to: a turn on record, a draft set aside for a rewrite, or facts stipulated."""
+"""The events of a model's answer: a recorded turn, a draft to be rewritten, or stipulated facts."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -18,7 +18,7 @@ _CHECKS: Final[tuple[Check, ...]] = ("unsupported_fact", "certain_advice", "out_
 
 
 def events(state: State, answer: Any) -> tuple[Event, ...]:
-    """The events of an answer to the turn that is owed. Raises InvalidReply where it does not fit its schema."""
+    """The events of an answer to the pending turn. Raises InvalidReply if it does not fit its schema."""
     output = outputs.read(answer, state.asked, state.case_type)
     if state.asked == phases.STIPULATE:
         return (stipulation.stipulated(state, output),)
@@ -46,7 +46,7 @@ def _by_check(state: State, hits: tuple[Hit, ...]) -> tuple[GuardrailHit, ...]:
 
 
 def _status(state: State, output: Mapping[str, Any], hits: tuple[Hit, ...]) -> GateStatus | None:
-    """What the verifier's word counts for: what does not parse is Conditional, and so is a Go over unresolved hits."""
+    """The effective gate status: an invalid one is Conditional, and so is Go with unresolved hits."""
     if "GateStatus" not in output:
         return None
     status: GateStatus = next((known for known in _STATUSES if known == output["GateStatus"]), "Conditional")

@@ -1,4 +1,4 @@
-"""What a model is asked for a turn: a pure function of the session and its pending turn.
+"""Prompts of a turn: a pure function of the session and its pending turn.
 
 The steering block is the very top of every role's system prompt. What the person typed is data: in the block each value
 is one line without brackets, and everywhere else it is a JSON string whose brackets are escaped, so that no text of
@@ -114,7 +114,7 @@ def _system(state: State, here: phases.TurnPhase) -> str:
 
 
 def _final_system(state: State) -> str:
-    """What the last turn is asked: the person's instructions stand in the block, as `UserNotes`."""
+    """The prompt of the last turn: the person's instructions are in the block, as `UserNotes`."""
     words = texts.of(state.language)
     asked = json.dumps(outputs.phase_schema(phases.FINAL, state.case_type), ensure_ascii=False)
     parts = [
@@ -150,7 +150,7 @@ def _about_uploads(state: State, words: texts.LegalTexts) -> list[str]:
 
 
 def _example(state: State, task: str) -> str:
-    """It stands in the prompt alone: nothing in it is supplied by anybody."""
+    """Not part of the corpus: its contents do not count as supplied."""
     return f"{texts.of(state.language).example}\n{as_data(texts.example(state.language, task))}"
 
 
@@ -186,7 +186,7 @@ def _material(state: State, here: phases.TurnPhase | None) -> str:
     data["uploads"] = _uploads(state)
     data["narrative"] = redacted(msgspec.to_builtins(state.narrative))
     before = state.before
-    data["turns"] = redacted([_told(state, turn) for turn in before])
+    data["turns"] = redacted([_turn(state, turn) for turn in before])
     if here and here.role in ("claimant", "opposing"):
         data["points_to_answer"] = redacted(msgspec.to_builtins(points.to_answer(before, here.role)))
     if here and here.role == "verifier":
@@ -221,25 +221,25 @@ def _evidence(facts: Facts) -> list[dict[str, Any]]:
 
 def _uploads(state: State) -> list[dict[str, Any]]:
     """The beginnings of what was uploaded, as long as there is room for all of them together."""
-    told, room = [], UPLOADS_IN_PROMPT
+    listed, room = [], UPLOADS_IN_PROMPT
     for item in state.facts.evidence:
         if not item.uploaded:
             continue
         text = state.uploads[item.id]
         begun = text[: min(UPLOAD_IN_PROMPT, room)]
         room -= len(begun)
-        told.append(
+        listed.append(
             {"id": item.id, "kind": item.kind, "title": item.title, "text": begun, "cut": len(begun) < len(text)}
         )
-    return told
+    return listed
 
 
 def _fact(fact: Fact) -> dict[str, Any]:
-    told = {"id": fact.id, "text": fact.text, "wording": fact.wording, "state": fact.state, "source": fact.source}
-    return {**told, "evidence": fact.evidence, "timeline": fact.timeline}
+    fields = {"id": fact.id, "text": fact.text, "wording": fact.wording, "state": fact.state, "source": fact.source}
+    return {**fields, "evidence": fact.evidence, "timeline": fact.timeline}
 
 
-def _told(state: State, turn: TurnRecord) -> dict[str, Any]:
+def _turn(state: State, turn: TurnRecord) -> dict[str, Any]:
     output = redaction.without(state.facts, turn.output)
     made = _redactor(state)(msgspec.to_builtins(points.of(turn)))
     return {"phase": turn.phase, "output": output, "points": made, "unsupported": [hit.text for hit in turn.unresolved]}
@@ -271,7 +271,7 @@ def _stipulation(state: State) -> list[Message]:
 
 
 def restipulation(state: State, refused: Iterable[RefusedItem]) -> str:
-    """What a model is told of the items that stand in no input: each with its reason."""
+    """The message about items that no input supports, each with its reason."""
     words = texts.of(state.language)
     named = [_refusal(words, item) for item in refused]
     return "\n".join([words.restipulate, *named])

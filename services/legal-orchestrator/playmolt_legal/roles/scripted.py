@@ -15,14 +15,14 @@ from playmolt_legal.state import State
 
 Profile = Literal["plain", "conditional", "no_go", "rash", "stubborn", "unsure"]
 """plain: all Go. conditional: the verifier says so each round. no_go: the verifier says so in round 2. rash: the
-claimant promises an outcome and makes up a fact, and mends it when asked. stubborn: it does not mend it. unsure: the
-facts leave many questions open until they are answered."""
+claimant promises an outcome and invents a fact, and corrects it when asked. stubborn: it does not correct it.
+unsure: the facts leave many questions open until they are answered."""
 
 PROFILES: Final[tuple[Profile, ...]] = ("plain", "conditional", "no_go", "rash", "stubborn", "unsure")
 ALIASES: Final[Mapping[str, Profile]] = {
     "scripted" if profile == "plain" else f"scripted-{profile.replace('_', '-')}": profile for profile in PROFILES
 }
-"""The model aliases that stand for a character: `scripted`, `scripted-no-go` …"""
+"""The model aliases of the characters: `scripted`, `scripted-no-go` …"""
 _FACT_CHARS: Final = 300
 _QUOTE_CHARS: Final = 500
 
@@ -65,7 +65,7 @@ def _phrases() -> Mapping[Language, Phrases]:
 
 
 def answer(state: State, phase: str, *, seed: str = "", profile: Profile = "plain") -> dict[str, Any]:
-    """Answer the turn that a session owes, in its schema. A draft that stands is rewritten."""
+    """Answers the pending turn in its schema; rewrites an existing draft."""
     script = _Script(state, phase, seed or state.seed, profile)
     if phase == phases.STIPULATE:
         return script.stipulation()
@@ -73,7 +73,7 @@ def answer(state: State, phase: str, *, seed: str = "", profile: Profile = "plai
         return {**script.final(), "SteeringComplianceCheck": "OK"}
     here = phases.turn(phase)
     if here is None:
-        raise LookupError(f"nobody is asked in {phase}")
+        raise LookupError(f"no model is asked in {phase}")
     return {**script.role(here.role, here.round), "SteeringComplianceCheck": "OK"}
 
 
@@ -152,13 +152,13 @@ class _Script:
         state = self._state
         if state.facts.confirmed:
             fact = state.facts.confirmed[place % len(state.facts.confirmed)]
-            told = {
+            said = {
                 "text": self._one(phrases, name).replace("{fact}", fact.text[:_FACT_CHARS].rstrip(" .")),
                 "basis": [fact.id],
                 "issue": self._issue(place),
             }
-            if not guardrails.inspect(state, {"Findings": [told]}).hits:
-                return told
+            if not guardrails.inspect(state, {"Findings": [said]}).hits:
+                return said
         return self._asked(self._words.no_finding, name, place)
 
     def _asked(self, phrases: tuple[str, ...], name: str, place: int = 0) -> dict[str, Any]:

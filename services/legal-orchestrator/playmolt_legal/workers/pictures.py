@@ -1,4 +1,4 @@
-"""A session drawn as it was at a moment, from its log."""
+"""Drawings of a session at a given event, from its log."""
 
 import asyncio
 
@@ -14,14 +14,14 @@ from playmolt_legal.state import State
 
 
 class SessionPictures:
-    """Serves drawings once the api lets the caller have them."""
+    """Serves drawings after the API has granted access."""
 
     def __init__(self, rules: Legal, log: EventLog) -> None:
         self._rules = rules
         self._log = log
 
     async def picture(self, state: State, request: ApiRequest) -> ApiReply | Refused:
-        """Of the moment `at`, the last one where there is none of that number."""
+        """The drawing after event number `at`; the latest if that number does not exist."""
         at = request.query.get("at", 0)
         if not 0 < at < state.version:
             return ApiReply(scene(state))

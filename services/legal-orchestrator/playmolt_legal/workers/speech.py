@@ -1,4 +1,4 @@
-"""What a role is saying, told to the session's owner as it comes; it may be lost, the turn follows whole."""
+"""Streams a role's reply to the session's owner; pieces may be lost, the complete turn follows."""
 
 import asyncio
 import re
@@ -11,7 +11,7 @@ from playmolt_schemas.games.legal import Kind, SpeakingMessage
 from typing_extensions import override
 
 SECONDS: Final = 0.1
-"""A piece is told no sooner after the one before: tokens come faster than anybody reads."""
+"""Minimum seconds between two pieces: tokens arrive faster than a person reads."""
 _UNSAID: Final = frozenset(
     ("basis", "issue", "answers", "evidence", "GateStatus", "SteeringCompliance", "SteeringComplianceCheck")
 )
@@ -21,11 +21,11 @@ _PLAIN: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _PAIR: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 Speak = Callable[[str, bytes], None]
-"""Tells a session's readers something that is no event."""
+"""Sends a message that is not an event to the readers of a session."""
 
 
 class JsonTextExtractor:
-    """The texts in JSON that comes in pieces: values, one a line; no keys, ids or braces."""
+    """Extracts texts from streamed JSON: values, one per line, without keys, ids and braces."""
 
     def __init__(self) -> None:
         self._begun = self._in_text = self._said = False
@@ -34,13 +34,13 @@ class JsonTextExtractor:
         self._value = False
 
     def feed(self, piece: str) -> str:
-        told: list[str] = []
+        out: list[str] = []
         for char in piece:
             if self._in_text:
-                self._inside(char, told)
+                self._inside(char, out)
             else:
                 self._outside(char)
-        return "".join(told)
+        return "".join(out)
 
     @property
     def _shown(self) -> bool:
@@ -71,34 +71,34 @@ class JsonTextExtractor:
     def _listing(self) -> bool:
         return self._keys[-1] == "["
 
-    def _inside(self, char: str, told: list[str]) -> None:
+    def _inside(self, char: str, out: list[str]) -> None:
         if self._escaped:
             self._escaped += char
             if _ESCAPE.fullmatch(self._escaped) or len(self._escaped) > len("\\uXXXX"):
-                self._take(_unescaped(self._escaped), told)
+                self._take(_unescaped(self._escaped), out)
                 self._escaped = ""
         elif char == "\\":
             self._escaped = char
         elif char == '"':
-            self._end(told)
+            self._end(out)
         else:
-            self._take(char, told)
+            self._take(char, out)
 
-    def _take(self, char: str, told: list[str]) -> None:
+    def _take(self, char: str, out: list[str]) -> None:
         char = self._high + char
         self._high = char if len(char) == 1 and "\ud800" <= char <= "\udbff" else ""
         if self._high:
             return
         char = _PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), char)
         if self._shown:
-            told.append(char)
+            out.append(char)
         elif not self._value:
             self._raw += char
 
-    def _end(self, told: list[str]) -> None:
+    def _end(self, out: list[str]) -> None:
         self._in_text, self._high = False, ""
         if self._shown:
-            told.append("\n")
+            out.append("\n")
         elif not self._value:
             self._key = self._raw
 
@@ -110,7 +110,7 @@ def _unescaped(escape: str) -> str:
 
 
 class ReplyForwarder(Listener):
-    """Tells one request's reply; an attempt that is made again begins anew."""
+    """Forwards the reply to one request; a repeated attempt starts from the beginning."""
 
     def __init__(self, speak: Speak, turn: TurnHeader) -> None:
         self._speak, self._turn = speak, turn
@@ -119,14 +119,14 @@ class ReplyForwarder(Listener):
     @override
     def begin(self) -> None:
         self._texts, self._waiting, self._n = JsonTextExtractor(), "", 0
-        self._told_at = 0.0
+        self._sent_at = 0.0
 
     @override
     def say(self, text: str) -> None:
         self._waiting += self._texts.feed(text)
         now = asyncio.get_running_loop().time()
-        if self._waiting and now - self._told_at >= SECONDS:
-            self._told_at = now
+        if self._waiting and now - self._sent_at >= SECONDS:
+            self._sent_at = now
             self.end()
 
     @override
