@@ -41,9 +41,10 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     Cached and reasoning tokens cost the same as other prompt and reply tokens unless they have their own prices.
 
-    `reply_tokens` limits the length of replies, `text_chars` the length of texts in schemas. `system` is the role of the
-    system text, for models whose template has no role `system`. `stream`: speeches are streamed. `batch`: the server
-    supports batches (`/files` and `/batches`); requests in batches have the normal prices unless batch prices are set.
+    `reply_tokens` limits the length of replies, `text_chars` the length of texts in schemas. `system` is the role of
+    the system text, for models whose template has no role `system`. `stream`: speeches are streamed. `batch`: the
+    server supports batches (`/files`, `/batches`); requests in batches have the normal prices unless batch prices are
+    set.
     """
 
     base_url: str

@@ -1,4 +1,4 @@
-"""An engine's manifest: how its process starts, whose rules it holds, and what it asks of a cluster."""
+"""The manifest of an engine: how its process starts, which rules it has, and its resources in a cluster."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -14,7 +14,7 @@ GROUP: Final = "playmolt.engines"
 
 
 class FromSecret(msgspec.Struct, frozen=True):
-    """An environment variable whose value an operator keeps in a Secret; without it the setting is not made."""
+    """An environment variable with a value from a Secret; unset if the Secret is missing."""
 
     variable: str
     secret: str
@@ -22,37 +22,37 @@ class FromSecret(msgspec.Struct, frozen=True):
 
 
 class Deployment(msgspec.Struct, frozen=True, kw_only=True):
-    """What an engine asks of a cluster, in Kubernetes' own units."""
+    """The resources of an engine in a cluster, in Kubernetes units."""
 
     cpu: str = "250m"
     memory: str = "256Mi"
     cpu_limit: str = "1"
     memory_limit: str = "512Mi"
     models: bool = False
-    """It asks language models: it gets their catalogue, their keys and a way out to them."""
+    """Whether it calls language models: it then gets their catalogue, their keys and network access to them."""
     secrets: tuple[FromSecret, ...] = ()
     replicas: tuple[int, int] = (2, 10)
-    """The fewest and the most, as autoscaling goes."""
+    """The minimum and maximum for autoscaling."""
     requests: bool = True
-    """It scales by the requests in flight."""
+    """Whether it scales by requests in flight."""
     effects: bool = False
-    """It scales by the effects pending."""
+    """Whether it scales by pending effects."""
 
 
 class EngineModule(msgspec.Struct, frozen=True, kw_only=True):
-    """A service's manifest. An entry point of the group `playmolt.engines` names it; its module imports no more."""
+    """The manifest of a service, an entry point of the group `playmolt.engines`. Its module imports nothing else."""
 
     service: str
     module: str
-    """`python -m` starts it."""
+    """Started with `python -m`."""
     deciders: Mapping[str, Reference]
-    """Type → what makes its rules, for each type that the service serves."""
+    """Type → factory of its rules, for each type that the service serves."""
     deployment: Deployment = Deployment()
 
 
 @cache
 def engines() -> Mapping[str, EngineModule]:
-    """Service → manifest, for each service that an installed game names. Raises InvalidManifest."""
+    """Service → manifest, for each service of an installed game. Raises InvalidManifest."""
     points = {(point.name, point.value): point for point in entry_points(group=GROUP)}
     found = {engine.service: engine for engine in (point.load() for point in points.values())}
     return {service: _checked(service, types, found.get(service)) for service, types in ENGINES.items()}
@@ -62,5 +62,5 @@ def _checked(service: str, types: tuple[str, ...], engine: EngineModule | None) 
     if engine is None:
         raise InvalidManifest(f"no distribution declares the engine {service!r} as an entry point of {GROUP!r}")
     if set(engine.deciders) != set(types):
-        raise InvalidManifest(f"{service} holds the rules of {sorted(engine.deciders)}, and the games name {types}")
+        raise InvalidManifest(f"{service} has the rules of {sorted(engine.deciders)}, but the games require {types}")
     return engine

@@ -1,4 +1,4 @@
-"""A service process: its games, the event log and the bus, wired once. A service's main says `run(service, …)`."""
+"""A service process: wires its games, the event log and the bus. A service's main calls `run(service, …)`."""
 
 import asyncio
 import os
@@ -48,7 +48,7 @@ _log = telemetry.log("process")
 
 
 class ServiceContext:
-    """What a game's workers and api may be built of. `engines` holds every game of the process once all are built."""
+    """What a game's workers and API are built from. `engines` contains all games of the process once they are built."""
 
     def __init__(self, settings: Settings, pool: Pool, vault: Vault | None = None, shards: int = 1) -> None:
         self.settings = settings
@@ -58,23 +58,23 @@ class ServiceContext:
         self.catalogue: Catalogue = load(settings.models, os.environ)
         self.engines: dict[str, Engine] = {}
         self.speak: Callable[[str, str, bytes], None] = lambda _game, _session, _message: None
-        """Tells the readers of a session what is no event."""
+        """Sends a message that is not an event to the readers of a session."""
         self._limits = PgModelLimits(pool)
 
     @property
     def texts(self) -> SessionTexts:
-        """The long texts of sessions. Raises RuntimeError in a service that hosts none."""
+        """The long texts of sessions. Raises RuntimeError in a service without sessions."""
         if self.vault is None:
-            raise RuntimeError("this service hosts no sessions, and has no keys to seal with")
+            raise RuntimeError("this service hosts no sessions and has no seal keys")
         return SessionTexts(PgBlobs(self.pool), self.vault)
 
     def outages(self, game: str) -> Outages | None:
-        """When no actions of a type could be taken; None where none are: a session's owner has no deadline."""
+        """The outages of a game type; None for sessions and runs, which have no deadlines."""
         return PgOutages(self.pool) if game in GAME_TYPES else None
 
     def models(self, cast: "Cast", *, seed: str = "0") -> "Models":
-        """The models there are, the scripted ones played by a cast."""
-        # An eighth of a service's start, which games without models need not pay.
+        """The models of the catalogue, and scripted models with this cast."""
+        # Imported lazily: it takes an eighth of a service's start, which games without models do not need.
         from playmolt_core.llm.day_budget import DayBudget  # noqa: PLC0415
         from playmolt_core.llm.models import Models  # noqa: PLC0415
 
@@ -83,19 +83,19 @@ class ServiceContext:
 
 
 class HostedGame(msgspec.Struct, frozen=True):
-    """A game as a service hosts it: rules, calls of its own, workers by kind of effect."""
+    """A game of a service: rules, API, workers by kind of effect."""
 
     decider: Any
     api: Any = None
     workers: Mapping[str, Worker] = {}
     fetches: Mapping[str, Fetch] = {}
-    """Routes whose answer has to be fetched from somewhere, once the api lets the caller have it."""
+    """Routes whose answer is fetched from elsewhere, after the API has authorized the caller."""
     completes: Mapping[str, Complete] = {}
-    """Routes whose body names what lies elsewhere, and has to be read before rules can decide on it."""
+    """Routes whose body refers to external data, which is loaded before the rules decide."""
     prepare: Prepare | None = None
-    """Fetches what rules need in memory for a stream that was read from the log."""
+    """Loads what the rules need in memory for a stream that was read from the log."""
     upkeep: Callable[[], Coroutine[Any, Any, None]] | None = None
-    """Goes on beside the calls for as long as the process serves."""
+    """A background task that runs as long as the process serves."""
 
 
 Build = Callable[[ServiceContext], HostedGame]
@@ -154,7 +154,7 @@ async def _play(
     stopping: asyncio.Event,
     health_port: int,
 ) -> None:
-    """Serve every game until the word to stop, then finish what was taken."""
+    """Serve all games until the stop signal, then finish accepted calls."""
     hosts: list[HostedGame] = []
     for build in builds:
         hosted = build(context)
@@ -183,8 +183,8 @@ async def _play(
 
 
 async def until_stopped(stopping: asyncio.Event, running: Sequence[asyncio.Task[None]]) -> None:
-    """Wait for the word to stop. A part that ends by itself ends the process, to be started anew: without its commits
-    an engine would look well and answer nobody. Its callers ask again and find what was stored."""
+    """Wait for the stop signal. If a task ends by itself, the process exits to be restarted: without its commits an
+    engine would look healthy but answer no calls. Callers retry and find what was stored."""
     stopped = asyncio.create_task(stopping.wait())
     done, _ = await asyncio.wait([stopped, *running], return_when=asyncio.FIRST_COMPLETED)
     for task in done - {stopped}:
@@ -194,7 +194,7 @@ async def until_stopped(stopping: asyncio.Event, running: Sequence[asyncio.Task[
 
 
 def _seal_keys(service: str, settings: Settings) -> KeyFile | None:
-    """What the sessions of a service are sealed with; without it the process ends, and says why."""
+    """The keys that seal a service's sessions. If they are missing, the process logs the reason and exits."""
     if not seals(ENGINES.get(service, ())):
         return None
     try:
@@ -205,11 +205,11 @@ def _seal_keys(service: str, settings: Settings) -> KeyFile | None:
 
 
 def _no_file() -> KeyFile:
-    raise InvalidKeyFile("PLAYMOLT_SEAL_KEYS names no file: sessions are sealed with the keys in it")
+    raise InvalidKeyFile("PLAYMOLT_SEAL_KEYS is not set. Set it to the file with the keys that seal sessions")
 
 
 def run(service: str, *builds: Build) -> None:
-    """Serve games until SIGTERM, then finish what was taken. Settings come from the environment."""
+    """Serve games until SIGTERM, then finish accepted calls. Settings come from the environment."""
     settings = from_environment()
     telemetry.configure(service, settings.log_level)
     tracing.configure(service)
