@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Says how far a restore is. The steps, and when each is done, stand in restore.md; this asks the cluster and only reads.
+# Shows the progress of a restore by the steps in restore.md. It only reads from the cluster.
 #
 #   deploy/k8s/restore.sh list
 #   deploy/k8s/restore.sh check OVERLAY [STEP]

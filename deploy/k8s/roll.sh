@@ -70,7 +70,7 @@ migrate() {
   fail 1 "$phase: $job did not complete; the steps after it were not taken"
 }
 
-# Pods of the services that are not of this overlay's image, or not of their Deployment's newest template.
+# Pods of the services with another image than this overlay's, or an old template of their Deployment.
 old_pods() {
   local newest
   newest=$(ask get replicasets --selector playmolt/step=services --output \

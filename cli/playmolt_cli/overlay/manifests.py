@@ -97,7 +97,7 @@ _MODELS: Final[Mapping[str, str]] = {
             name: models
 """,
     "models": """\
-    # Model servers of one's own, in namespaces that carry the label, and those of others (the chain's node, too).
+    # Your own model servers, in namespaces with the label, and external ones (also the chain's node).
     - to:
         - namespaceSelector:
             matchLabels:
