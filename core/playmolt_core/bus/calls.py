@@ -51,11 +51,20 @@ class _PendingCall(msgspec.Struct, eq=False):
 
 
 class Calls:
-    def __init__(self, connection: NatsClient, roster: Roster, *, public_only: bool, deadline: float) -> None:
+    def __init__(
+        self,
+        connection: NatsClient,
+        roster: Roster,
+        *,
+        public_only: bool,
+        deadline: float,
+        sweep_seconds: float = _SWEEP_SECONDS,
+    ) -> None:
         self._connection = connection
         self._roster = roster
         self._public_only = public_only
         self._deadline = deadline
+        self._sweep_seconds = sweep_seconds
         self._inbox = answers_inbox(connection, "*")
         self._pending: dict[int, _PendingCall] = {}
         self._outbox: defaultdict[str, list[_PendingCall]] = defaultdict(list)
@@ -108,7 +117,7 @@ class Calls:
         pending = self._pending[call.id] = _PendingCall(game, call, future, now + patience)
         self._post(pending, now)
         if self._sweeping is None:
-            self._sweeping = loop.call_later(_SWEEP_SECONDS, self._sweep)
+            self._sweeping = loop.call_later(self._sweep_seconds, self._sweep)
         return future
 
     def _post(self, pending: _PendingCall, now: float, *, anywhere: bool = False) -> None:
@@ -206,7 +215,7 @@ class Calls:
     def _sweep(self) -> None:
         """Expire and resend pending calls; repeats while there are any."""
         loop = asyncio.get_running_loop()
-        self._sweeping = loop.call_later(_SWEEP_SECONDS, self._sweep) if self._pending else None
+        self._sweeping = loop.call_later(self._sweep_seconds, self._sweep) if self._pending else None
         now = loop.time()
         for pending in list(self._pending.values()):
             if pending.future.done():

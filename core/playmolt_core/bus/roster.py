@@ -180,8 +180,7 @@ class Roster:
     def feeds_move(self) -> bool:
         """Whether a relay reports that it copies the log."""
         return any(
-            presence.name == "relay" and presence.metadata.get(FEEDS, MOVING) == MOVING
-            for presence, _ in self._seen.values()
+            presence.name == "relay" and presence.metadata.get(FEEDS) == MOVING for presence, _ in self._seen.values()
         )
 
     def cut_prompts(self) -> frozenset[tuple[str, str]]:

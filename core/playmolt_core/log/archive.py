@@ -63,7 +63,7 @@ async def permitted(connection: Connection) -> bool:
 
 
 async def finished(
-    connection: Connection, game: str, *, idle_since: datetime, newest: Places
+    connection: Connection, game: str, *, idle_since: datetime, newest: Places, page: int = _PAGE
 ) -> AsyncIterator[Sequence[FinishedStream]]:
     """The streams that ended before a time and at positions up to `newest` of their shard, oldest first, in pages.
 
@@ -72,10 +72,10 @@ async def finished(
     created_at, stream = datetime(1970, 1, 1, tzinfo=UTC), ""
     while True:
         with unavailable():
-            rows = await connection.fetch(_SQL["finished"], game, created_at, stream, idle_since, list(newest), _PAGE)
+            rows = await connection.fetch(_SQL["finished"], game, created_at, stream, idle_since, list(newest), page)
         if rows:
             yield [FinishedStream(name, version, end.hex()) for name, version, end, _ in rows]
-        if len(rows) < _PAGE:
+        if len(rows) < page:
             return
         stream, created_at = rows[-1]["stream"], rows[-1]["created_at"]
 

@@ -26,9 +26,10 @@ _log = logger("projector")
 class Projector:
     """Applies the log to the projections. Any number may run: only the first to store a chunk applies it."""
 
-    def __init__(self, log: EventLog, pool: Pool) -> None:
+    def __init__(self, log: EventLog, pool: Pool, *, poll_seconds: float = POLL_SECONDS) -> None:
         self._log = log
         self._pool = pool
+        self._poll_seconds = poll_seconds
         self._projections = PgProjections(pool)
         self._stored: list[int] | None = None
         self._level = False
@@ -61,7 +62,7 @@ class Projector:
 
     async def _sleep(self) -> None:
         try:
-            async with asyncio.timeout(POLL_SECONDS):
+            async with asyncio.timeout(self._poll_seconds):
                 await self._awake.wait()
         except TimeoutError:
             return

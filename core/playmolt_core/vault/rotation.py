@@ -47,7 +47,9 @@ async def rewrap(rows: PgKeyRows, path: Path) -> int:
     return moved
 
 
-async def drop(rows: PgKeyRows, path: Path, keep: timedelta, now: datetime) -> Sequence[str]:
+async def drop(
+    rows: PgKeyRows, path: Path, keep: timedelta, now: datetime, *, pause: float = _UNDER_WAY_SECONDS
+) -> Sequence[str]:
     """Remove the keys from the file that were replaced longer than `keep` ago, and return their ids.
 
     Raises KeyNeeded, InvalidKeyFile, LogUnavailable.
@@ -58,7 +60,7 @@ async def drop(rows: PgKeyRows, path: Path, keep: timedelta, now: datetime) -> S
         return ()
     _refuse(await rows.needed(), dropped)
     write_keys(path, [key for key in known if key.id not in dropped])
-    await asyncio.sleep(_UNDER_WAY_SECONDS)
+    await asyncio.sleep(pause)
     try:
         # A session that was just being opened with an old key must not lose it.
         _refuse(await rows.needed(), dropped)

@@ -5,7 +5,6 @@ from typing import Any, cast
 
 import pytest
 from nats.aio.client import Client
-from playmolt_core.bus import calls
 from playmolt_core.bus.calls import Calls
 from playmolt_core.bus.nats_client import NatsClient
 from playmolt_core.bus.port import BusUnavailable
@@ -27,10 +26,11 @@ class _Nobody:
 
 
 async def test_waiting_calls_are_looked_after_and_without_any_nothing_wakes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "_SWEEP_SECONDS", 0.01)
     connection = _Connection()
     timers: list[Any] = []
-    caller = Calls(cast(NatsClient, connection), cast(Roster, _Nobody()), public_only=False, deadline=0.2)
+    caller = Calls(
+        cast(NatsClient, connection), cast(Roster, _Nobody()), public_only=False, deadline=0.2, sweep_seconds=0.01
+    )
     loop = asyncio.get_running_loop()
     later = loop.call_later
     monkeypatch.setattr(loop, "call_later", lambda *told: (timers.append(told), later(*told))[1])

@@ -27,7 +27,6 @@ from playmolt_core.log.batch import arguments
 from playmolt_core.log.port import Unit
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.ops import telemetry
-from playmolt_core.relay import projector as projecting
 from playmolt_core.relay.projector import Projector, rebuild
 from playmolt_core.relay.relay import CHECK_SECONDS, FeedBroken, Relay
 from playmolt_core.settings import Settings
@@ -627,11 +626,8 @@ async def test_two_projectors_count_each_game_once(log: PostgresLog, pool: Pool)
     ]  # fmt: skip
 
 
-async def test_a_projector_does_not_ask_after_each_commit(
-    log: PostgresLog, pool: Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_projector_does_not_ask_after_each_commit(log: PostgresLog, pool: Pool) -> None:
     """Its polls are put off, so that one step takes whatever was committed until it is woken."""
-    monkeypatch.setattr(projecting, "POLL_SECONDS", 3_600)
     asked = 0
 
     class Counting(PostgresLog):
@@ -640,7 +636,7 @@ async def test_a_projector_does_not_ask_after_each_commit(
             asked += 1
             return await super().position(shard)
 
-    projector = Projector(Counting(pool), pool)
+    projector = Projector(Counting(pool), pool, poll_seconds=3_600)
 
     async def waits() -> bool:
         return projector.ready

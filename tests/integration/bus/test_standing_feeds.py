@@ -1,4 +1,4 @@
-"""A platform whose streams somebody else published into: it rebuilds them, or says within ten seconds that feeds stand."""
+"""A platform with foreign messages in its streams: it rebuilds them, or reports within ten seconds that feeds stop."""
 
 import asyncio
 import time
@@ -61,7 +61,10 @@ async def test_a_stray_message_is_mended_and_a_log_that_was_set_back_is_told(sta
     await publish(up, up.run.nats_user, up.run.nats_password, subjects.spectate("ox", ID))
     await run_house_bots(up.run.gateway, "ox", deciders()["ox"].needed, seed="b")
     async with asyncio.timeout(60):
-        while (rebuilds := figures(up, "playmolt_feed_mends_total")) != {'{stream="EVENTS"}': 0, '{stream="SPECTATE"}': 1}:
+        while (rebuilds := figures(up, "playmolt_feed_mends_total")) != {
+            '{stream="EVENTS"}': 0,
+            '{stream="SPECTATE"}': 1,
+        }:
             assert rebuilds['{stream="SPECTATE"}'] <= 1
             await asyncio.sleep(0.1)
     assert await until_it_says(up, (200, True), 60)

@@ -18,7 +18,6 @@ from playmolt_core.db.limits import DayUsage, PgLimits, SessionLimit
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import Board, PgProjections, Score, add_scores, clear, move
 from playmolt_core.llm.day_budget import account_of
-from playmolt_schemas.identity import slug
 
 KINDS = ("legal", "jury")
 

@@ -78,14 +78,11 @@ async def test_each_anchor_holds_what_moved_since_the_one_before(
     assert await broken(pool, place) == []
 
 
-async def test_many_steps_make_one_anchor(
-    pool: Pool, place: Path, key: Ed25519PrivateKey, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(anchors, "STEP", 2)
+async def test_many_steps_make_one_anchor(pool: Pool, place: Path, key: Ed25519PrivateKey) -> None:
     games = [Game(f"ox-{number}") for number in range(3)]
     for _ in range(3):
         await PostgresLog(pool).append([unit(game.adds(1)) for game in games])
-    said = await anchors.append(PostgresHeads(pool), AnchorFile(place), key, AT)
+    said = await anchors.append(PostgresHeads(pool), AnchorFile(place), key, AT, step=2)
     assert [(head.stream, head.version, head.hash) for head in said.heads] == [
         (game.stream, 3, game.hash) for game in games
     ]

@@ -69,10 +69,11 @@ async def fill(log: PostgresLog) -> dict[str, Game]:
     return games
 
 
-async def candidates(log: PostgresLog, owner: Connection, *, kept: int = 2) -> list[FinishedStream]:
+async def candidates(log: PostgresLog, owner: Connection, *, kept: int = 2, page: int = 1_000) -> list[FinishedStream]:
     newest = tuple([end - kept for end in await places(log)])
     since = NOW - timedelta(days=30)
-    return [one async for page in archiving.finished(owner, "ox", idle_since=since, newest=newest) for one in page]
+    pages = archiving.finished(owner, "ox", idle_since=since, newest=newest, page=page)
+    return [one async for streams in pages for one in streams]
 
 
 async def archive(log: PostgresLog, owner: Connection, folder: Path) -> Archive:
@@ -199,13 +200,10 @@ async def test_the_database_itself_refuses_what_is_not_its_end(
     assert (result.breaks, result.archived, result.streams) == ([], 0, 5)
 
 
-async def test_a_page_ends_where_the_next_begins(
-    log: PostgresLog, owner: Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_page_ends_where_the_next_begins(log: PostgresLog, owner: Connection) -> None:
     await fill(log)
     whole = await candidates(log, owner)
-    monkeypatch.setattr(archiving, "_PAGE", 1)
-    assert await candidates(log, owner) == whole
+    assert await candidates(log, owner, page=1) == whole
     assert [len(batch) for batch in archiving.batches(whole, events=10)] == [1, 1]
 
 

@@ -24,8 +24,7 @@ async def pool(database_url: str) -> AsyncIterator[Pool]:
 
 
 @pytest.fixture
-def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(rotation, "_UNDER_WAY_SECONDS", 0.0)
+def path(tmp_path: Path) -> Path:
     rotation.add(tmp_path / "seal-keys", BEGAN)
     return tmp_path / "seal-keys"
 
@@ -45,11 +44,11 @@ async def test_all_sessions_go_under_the_new_key_and_the_old_one_leaves(pool: Po
     await kept.erase("legal-2")
     old, new = read_keys(path)[0], rotation.add(path, BEGAN + DAY)
     with pytest.raises(rotation.KeyNeeded, match=f"2 by {old.id}"):
-        await rotation.drop(kept, path, 35 * DAY, BEGAN + 37 * DAY)
+        await rotation.drop(kept, path, 35 * DAY, BEGAN + 37 * DAY, pause=0)
     assert await rotation.rewrap(kept, path) == 2
     assert await rotation.rewrap(kept, path) == 0
-    assert await rotation.drop(kept, path, 35 * DAY, BEGAN + 36 * DAY) == (), "backups of these days need it"
-    assert await rotation.drop(kept, path, 35 * DAY, BEGAN + 37 * DAY) == [old.id]
+    assert await rotation.drop(kept, path, 35 * DAY, BEGAN + 36 * DAY, pause=0) == (), "backups of these days need it"
+    assert await rotation.drop(kept, path, 35 * DAY, BEGAN + 37 * DAY, pause=0) == [old.id]
     assert [key.id for key in read_keys(path)] == [new.id]
     vault = Vault(kept, KeyFile(path))
     for stream in ("legal-0", "legal-1"):
@@ -66,7 +65,7 @@ async def test_what_was_erased_opens_with_no_key_that_is_left(pool: Pool, path: 
     await kept.erase("legal-1")
     rotation.add(path, BEGAN + DAY)
     assert Vault(kept, KeyFile(path)).unwrapped(backup)
-    await rotation.drop(kept, path, timedelta(0), BEGAN + 2 * DAY)
+    await rotation.drop(kept, path, timedelta(0), BEGAN + 2 * DAY, pause=0)
     with pytest.raises(UnsealFailed):
         Vault(kept, KeyFile(path)).unwrapped(backup)
 
@@ -85,7 +84,7 @@ async def test_a_session_that_was_being_opened_keeps_its_key(
 
     monkeypatch.setattr(kept, "needed", needed)
     with pytest.raises(rotation.KeyNeeded):
-        await rotation.drop(kept, path, timedelta(0), BEGAN + 2 * DAY)
+        await rotation.drop(kept, path, timedelta(0), BEGAN + 2 * DAY, pause=0)
     assert read_keys(path) == whole
 
 

@@ -28,10 +28,9 @@ async def pool(database_url: str) -> AsyncIterator[Pool]:
 
 
 @pytest.fixture
-async def vault(pool: Pool, tmp_path: Path) -> Vault:
+def vault(pool: Pool, tmp_path: Path) -> Vault:
     write_keys(tmp_path / "seal-keys", [drawn(datetime.now(UTC))])
-    vault = Vault(PgKeyRows(pool), KeyFile(tmp_path / "seal-keys"))
-    return vault
+    return Vault(PgKeyRows(pool), KeyFile(tmp_path / "seal-keys"))
 
 
 def new(vault: Vault, stream: str, owner: str = "agent-a") -> tuple[StreamKey, KeyRow]:

@@ -156,7 +156,7 @@ def _public(key: Ed25519PrivateKey) -> str:
 
 
 async def append(
-    log: Heads, place: AnchorPlace, key: Ed25519PrivateKey, at: str, *, restored: bool = False
+    log: Heads, place: AnchorPlace, key: Ed25519PrivateKey, at: str, *, restored: bool = False, step: int = STEP
 ) -> Statement:
     """Sign the heads of the streams that changed since the last anchor of a place, and add them durably.
 
@@ -173,13 +173,13 @@ async def append(
         if last and len(last.places) != len(ends):
             raise BadAnchor(f"the log has {len(ends)} shards, and the one that was anchored {len(last.places)}")
         if restored:
-            heads = await _kept(log, place, ends)
+            heads = await _kept(log, place, ends, step)
         else:
             since = last.places if last else nowhere
             if not _reaches(ends, since):
                 places = f"the log is at {write_places(ends)}, and was anchored at {write_places(since)}"
                 raise BadAnchor(f"{places}: it was set back")
-            heads = await _heads(log, since, ends)
+            heads = await _heads(log, since, ends, step)
         statement = Statement(
             at=at,
             position=sum(ends),
@@ -199,15 +199,15 @@ def _reaches(ends: Places, places: Places) -> bool:
     return all(end >= each for end, each in zip(ends, places, strict=True))
 
 
-async def _heads(log: Heads, after: Places, to: Places) -> dict[str, tuple[int, str]]:
+async def _heads(log: Heads, after: Places, to: Places, step: int) -> dict[str, tuple[int, str]]:
     found: dict[str, tuple[int, str]] = {}
     for shard, (first, last) in enumerate(zip(after, to, strict=True)):
-        for step in range(first, last, STEP):
-            found |= await log.heads(step, min(step + STEP, last), shard)
+        for begin in range(first, last, step):
+            found |= await log.heads(begin, min(begin + step, last), shard)
     return found
 
 
-async def _kept(log: Heads, place: AnchorPlace, ends: Places) -> dict[str, tuple[int, str]]:
+async def _kept(log: Heads, place: AnchorPlace, ends: Places, step: int) -> dict[str, tuple[int, str]]:
     """The heads of streams of which anchors know more than the log, and of all changed since the last complete one."""
     nowhere = (0,) * len(ends)
     chain, lost, whole = Chain(), set[str](), nowhere
@@ -217,8 +217,8 @@ async def _kept(log: Heads, place: AnchorPlace, ends: Places) -> dict[str, tuple
         lost |= differing
         if not differing and _reaches(ends, said.places) and _reaches(said.places, whole):
             whole = said.places
-    now = await _heads(log, nowhere, ends)
-    moved = await _heads(log, whole, ends)
+    now = await _heads(log, nowhere, ends, step)
+    moved = await _heads(log, whole, ends, step)
     return moved | {stream: now.get(stream, (0, ZERO_HASH)) for stream in lost}
 
 
