@@ -209,8 +209,8 @@ def listed(held: Held) -> list[str]:
 
 def test_the_fields_are_listed_as_they_are_set() -> None:
     assert listed(Held("scripted-unsure").to("facts")) == [
-        "choice = add_facts | proceed_unclear: How to go on",
-        "facts (required if choice = add_facts): Further facts",
+        "choice = add_facts | proceed_unclear: How to continue",
+        "facts (required if choice = add_facts): Additional facts",
         "facts.text (optional): In your words",
         "facts.answers.Q1 | facts.answers.Q2 | facts.answers.Q3 | facts.answers.Q4 | facts.answers.Q5 | "
         "facts.answers.Q6 (optional): Answers to the questions",
@@ -218,7 +218,7 @@ def test_the_fields_are_listed_as_they_are_set() -> None:
         "facts.evidence = [{title, description}] (optional): Evidence",
     ]
     round2 = listed(Held("scripted").to("round2"))
-    assert "concession_range (required if settlement_interest = true): What could be conceded" in round2
+    assert "concession_range (required if settlement_interest = true): Possible concessions" in round2
     assert "constraints = decide_within_2_weeks | budget_cap | no_outside_counsel | …: Constraints" in round2
 
 

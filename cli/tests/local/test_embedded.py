@@ -108,9 +108,8 @@ def test_a_taken_port_is_told(folder: Path) -> None:
 
 def test_a_port_is_given_to_one_process_while_that_lives() -> None:
     ask = """
-from playmolt_cli.local.embedded import ports
-ports._RANGE = range(31_000, 31_300)
-print(*{ports.free_port() for _ in range(40)})
+from playmolt_cli.local.embedded import free_port
+print(*{free_port(range(31_000, 31_300)) for _ in range(40)})
 input()
 """
     rivals = [

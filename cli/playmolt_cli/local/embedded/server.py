@@ -20,16 +20,16 @@ port."""
 _TRIES: Final = 200
 
 
-def free_port() -> int:
+def free_port(candidates: range = _RANGE) -> int:
     """A free port of 127.0.0.1, reserved against other callers of this function while this process runs.
 
     A check alone is not enough: another `up` could pick the same port before the server starts. Raises OSError if no
     port is free.
     """
-    for port in random.sample(_RANGE, _TRIES):
+    for port in random.sample(candidates, _TRIES):
         if _claim(port) and _is_free(port):
             return port
-    raise OSError(errno.EADDRINUSE, f"no free port between {_RANGE.start} and {_RANGE.stop} on 127.0.0.1")
+    raise OSError(errno.EADDRINUSE, f"no free port between {candidates.start} and {candidates.stop} on 127.0.0.1")
 
 
 def _claim(port: int) -> bool:
