@@ -211,7 +211,7 @@ def test_the_fields_are_listed_as_they_are_set() -> None:
     assert listed(Held("scripted-unsure").to("facts")) == [
         "choice = add_facts | proceed_unclear: How to continue",
         "facts (required if choice = add_facts): Additional facts",
-        "facts.text (optional): In your words",
+        "facts.text (optional): In your own words",
         "facts.answers.Q1 | facts.answers.Q2 | facts.answers.Q3 | facts.answers.Q4 | facts.answers.Q5 | "
         "facts.answers.Q6 (optional): Answers to the questions",
         "facts.timeline = [{when, what, agreed}] (optional): Timeline",

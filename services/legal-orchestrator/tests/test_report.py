@@ -542,7 +542,7 @@ def test_a_word_document_is_dated_by_the_end_and_well_formed(session: Any) -> No
     assert b"PAGE" in footer
 
 
-NOT_LOOKED = {"ko": "증거는 다시 살펴보지 않음", "en": "evidence not looked at again", "zh": "证据未再次核对"}
+NOT_LOOKED = {"ko": "증거 재검토 없음", "en": "evidence not re-examined", "zh": "未重新核对证据"}
 
 
 @pytest.mark.parametrize("language", NOT_LOOKED)

@@ -111,7 +111,7 @@ def _request(state: State, turn: PendingTurn) -> ModelRequest:
         schema_name=here.role if here else _NAMES[turn.phase],
         schema=outputs.phase_schema(turn.phase, state.case_type),
         max_tokens=REPLY_TOKENS,
-        told=turn.phase != phases.STIPULATE,
+        streamable=turn.phase != phases.STIPULATE,
         payer=state.owner,
     )
 
