@@ -625,7 +625,7 @@ async def test_the_catalogue_may_say_that_there_is_no_system_role(connected: Con
 async def test_a_speech_alone_is_asked_for_as_it_comes(connected: Connect, streams: bool) -> None:
     one = connected(stream=streams)
     for told in (True, False):
-        assert isinstance(await one.ask(told=told), Reply)
+        assert isinstance(await one.ask(streamable=told), Reply)
     speech, other = (each.body for each in one.server.received)
     assert (speech["stream"], "stream_options" in speech) == (streams, streams)
     assert (other["stream"], "stream_options" in other) == (False, False)
@@ -634,7 +634,7 @@ async def test_a_speech_alone_is_asked_for_as_it_comes(connected: Connect, strea
 async def test_a_server_that_refuses_to_stream_is_asked_without(connected: Connect) -> None:
     one = connected(status(400, "stream_options is not supported"), stream=True)
     for _ in range(2):
-        assert isinstance(await one.ask(told=True, schema=SCHEMA), Reply)
+        assert isinstance(await one.ask(streamable=True, schema=SCHEMA), Reply)
     assert [each.body["stream"] for each in one.server.received] == [True, False, False]
     assert one.formats() == ["json_schema"] * 3
 

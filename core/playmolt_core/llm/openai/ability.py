@@ -53,7 +53,7 @@ def _without_what_is_named(request: ModelRequest, form: Form, words: str) -> For
     """The form without the feature that the server rejects by name; None if it names none."""
     if form.system == "system" and _ROLE.search(words) and any(each.role == "system" for each in request.messages):
         return msgspec.structs.replace(form, system="user")
-    if form.stream and request.told and _STREAM.search(words):
+    if form.stream and request.streamable and _STREAM.search(words):
         return msgspec.structs.replace(form, stream=False)
     if form.limit == "max_tokens" and "max_completion_tokens" in words:
         return msgspec.structs.replace(form, limit="max_completion_tokens")

@@ -1,19 +1,35 @@
 """Classifies the answer to a request as its reply."""
 
-from typing import NamedTuple
+import unicodedata
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from playmolt_core.llm.openai.completion import Completion, empty_detail, read_completion
 from playmolt_core.llm.openai.connection import HttpResult
 from playmolt_core.llm.openai.request_body import Form, offered_tools, spelt
-from playmolt_core.llm.openai.sentences import ends_a_sentence
 from playmolt_core.llm.openai.server_errors import error_of
 from playmolt_core.llm.openai.spelt_calls import read_spelt
 from playmolt_core.llm.openai.storing import storable
 from playmolt_core.llm.openai.tool_text import read_tool_text
 from playmolt_core.llm.parsing import Unparsed, parse_object
 from playmolt_core.llm.port import NO_QUOTA, ModelRequest, ToolCall
+
+_ENDS: Final = frozenset(".!?…。！？｡．‼⁇⁈⁉؟।")
+_BEHIND: Final = frozenset("\"'*_`~")
+_BEHIND_CATEGORIES: Final = frozenset({"Pe", "Pf", "Pi", "So", "Sk", "Mn", "Cf"})
+"""Characters that may follow the end of a sentence: closing quotes and brackets, emphasis, emoji."""
+
+
+def ends_a_sentence(words: str) -> bool:
+    end = len(words)
+    while end and (words[end - 1].isspace() or _may_follow(words[end - 1])):
+        end -= 1
+    return end > 0 and words[end - 1] in _ENDS
+
+
+def _may_follow(char: str) -> bool:
+    return char in _BEHIND or unicodedata.category(char) in _BEHIND_CATEGORIES
 
 
 class ReplyContent(NamedTuple):

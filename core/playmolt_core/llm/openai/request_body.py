@@ -43,7 +43,7 @@ def body_of(request: ModelRequest, model: str, form: Form) -> dict[str, Any]:
             for message in messages
         )
     body: dict[str, Any] = {"model": model, "messages": [_message(message) for message in _alternating(messages)]}
-    streams = form.stream and bool(request.told)
+    streams = form.stream and bool(request.streamable)
     body |= {"stream": streams, form.limit: request.max_tokens} | _sampling(request)
     if streams:
         body["stream_options"] = {"include_usage": True}

@@ -66,7 +66,7 @@ class ScriptedTurn(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _stream(self) -> str:
         # Streaming does not change the reply.
-        return digest(replace(self.request, told=UNSET))
+        return digest(replace(self.request, streamable=UNSET))
 
     def draw(self, name: str, bound: int) -> int:
         """An integer from 0 to bound - 1."""

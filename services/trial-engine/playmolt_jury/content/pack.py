@@ -51,7 +51,7 @@ class Pack(msgspec.Struct, frozen=True, kw_only=True):
 
 @cache
 def shipped() -> Pack:
-    """The case that comes with this package; raises PackFaulty."""
+    """The case that comes with this package; raises InvalidPack."""
     return read(shipped_files())
 
 
@@ -67,7 +67,7 @@ def shipped_files() -> Files:
 
 
 def read(files: Files) -> Pack:
-    """Raises PackFaulty with every fault."""
+    """Raises InvalidPack with all faults."""
     reading = _PackReader(files)
     faults = reading.faults()
     if faults:

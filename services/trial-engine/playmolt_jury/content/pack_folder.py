@@ -16,7 +16,7 @@ def check_folder(folder: Path) -> tuple[PackFault, ...]:
 
 
 def read_folder(folder: Path) -> Pack:
-    """Raises PackFaulty with every fault."""
+    """Raises InvalidPack with all faults."""
     faults = check_folder(folder)
     if faults:
         raise InvalidPack(faults)
@@ -24,5 +24,5 @@ def read_folder(folder: Path) -> Pack:
 
 
 def packs(paths: str) -> Iterator[Pack]:
-    """The jury's packs in the folders of a setting. Raises PackFaulty with every fault of the first faulty pack."""
+    """The jury's packs in the folders of a setting. Raises InvalidPack with all faults of the first invalid pack."""
     return map(read_folder, folders_of(paths, "jury"))
