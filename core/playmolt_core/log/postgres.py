@@ -160,7 +160,7 @@ class PostgresLog:
         return bool(await self._pool.value(_SQL["note_fault"], stream, fault.agent_id, fault.kind, fault.what))
 
     async def counted_faults(self, stream: str) -> Sequence[Fault]:
-        rows = await self._pool.fetch(_SQL["tell_faults"], stream)
+        rows = await self._pool.fetch(_SQL["report_faults"], stream)
         return [Fault(agent_id=agent, kind=kind, what=what, count=count) for agent, kind, what, count in rows]
 
     async def versions(self, streams: Iterable[str]) -> dict[str, int]:
