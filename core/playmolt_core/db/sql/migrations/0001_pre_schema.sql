@@ -1,18 +1,17 @@
 -- The schema of 0.1.0. From the first release on this file never changes: later changes are migrations of their own.
 --
 --   log         the streams of games, their events and the outcomes of commands; the register of archived streams
---   projection  what is computed from the log and can be computed anew
+--   projection  what is computed from the log and can be computed again
 --   account     agents and their keys
---   limits      rates, calls of models, budgets
---   lease       effects that a worker is at work on
+--   limits      rates, model calls, budgets
+--   lease       effects that a worker is executing
 --   blob        long texts beside the log
 --   vault       the keys of sessions, wrapped
---   pack        cases of one's own, who offers them, and which session plays which
+--   pack        uploaded cases, who offers them, and which session plays which
 --
--- `migrate` makes the roles first: group roles to which the logins of services belong. The login of an engine belongs to
--- playmolt_engine and to the role of each of its types. Everything belongs to playmolt_owner, as which no one logs in.
--- Where a role may do something only in a certain way, it may execute a function that runs with the owner's rights, and
--- has no right on the table.
+-- `migrate` creates the roles first: group roles, to which the logins of services belong. The login of an engine belongs
+-- to playmolt_engine and to the role of each of its types. playmolt_owner owns everything, and cannot log in. Where a role
+-- may do something only in a certain way, it has no right on the table but may execute a function with the owner's rights.
 
 CREATE SCHEMA log AUTHORIZATION playmolt_owner;
 CREATE SCHEMA projection AUTHORIZATION playmolt_owner;
@@ -26,19 +25,19 @@ SET LOCAL ROLE playmolt_owner;
 
 -- Log -------------------------------------------------------------------------------------------------------------------
 
--- The counter of positions of each shard, made with the log (see "Shards"). Its row lock, taken last and held to the commit, makes positions gapless and
--- commit-ordered.
+-- The counter of positions of each shard, created with the log (see "Shards"). Its row lock, taken last and held to the
+-- commit, makes positions gapless and commit-ordered.
 CREATE TABLE log.head (
   position bigint   NOT NULL DEFAULT 0 CHECK (position >= 0),
   shard    smallint PRIMARY KEY CHECK (shard BETWEEN 0 AND 63)
 ) WITH (fillfactor = 10);
 
--- A stream's number, which its records carry in place of its name: its kind in the bits from 48 up, the type it belongs to
--- in the lowest four, a count between them.
+-- A stream's number, which its records contain instead of its name: its kind in the bits from 48 up, its type in the
+-- lowest four, a count between them.
 CREATE SEQUENCE log.stream_number;
 
--- The kinds, each in tables of its own: 0 what stands for as long as the log does, 1 games and runs, 2 sessions and
--- experiments, 3 what is left of archived games.
+-- The kinds, each with tables of its own: 0 permanent streams, 1 games and runs, 2 sessions and experiments, 3 results of
+-- archived games.
 CREATE FUNCTION log.kind_of(p_stream text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
   WHEN split_part(p_stream, '-', 1) IN ('lobby', 'erasure') THEN 0
@@ -54,16 +53,16 @@ RETURN CASE p_type
   ELSE 0
 END;
 
--- The shard of a stream, of as many as there are: its place follows from the SHA-256 of its name.
+-- The shard of a stream, from the SHA-256 of its name.
 CREATE FUNCTION log.shard_of(p_stream text) RETURNS smallint LANGUAGE sql STABLE
 RETURN (
   ('x' || left(encode(sha256(convert_to(p_stream, 'UTF8')), 'hex'), 8))::bit(32)::bigint
   % (SELECT count(*) FROM log.head)
 )::smallint;
 
--- What a list of games shows of each stream, when it is due, and the version and hash at which that was written. Of what is
--- over, of sessions and archived streams these are the last; a game that runs goes on without its row where none of that
--- changes. Pages are left half empty, so that most updates find room beside what they replace and touch no index.
+-- The row of each stream in lists of games, when it is due, and the version and hash at which the row was written. For
+-- finished games, sessions and archived streams these are the last ones; a running game continues without an update of its
+-- row if none of that changes. Pages are left half empty, so that most updates stay on the page and touch no index.
 CREATE TABLE log.stream (
   stream     text COLLATE "C" NOT NULL,
   game       text COLLATE "C" NOT NULL,  -- the type, from the name
@@ -97,10 +96,10 @@ CREATE INDEX stream_due ON log.stream (game, due, stream) WHERE due IS NOT NULL;
 CREATE INDEX stream_newest ON log.stream (game, created_at DESC, stream DESC);
 CREATE UNIQUE INDEX stream_invite ON log.stream (invite, shard) WHERE invite IS NOT NULL;
 CREATE INDEX stream_running ON log.stream (game, created_at DESC, stream DESC) WHERE NOT over;
--- The games that are over, by the phase in which they ended: whoever asks for those of another phase reads none of them.
+-- Finished games by the phase in which they ended: a query for other phases reads none of them.
 CREATE INDEX stream_over ON log.stream (game, phase COLLATE "C", created_at DESC, stream DESC) WHERE over;
 
--- What follows from a stream's name is said once, when the stream is made: a generated column is computed anew by every
+-- Columns that follow from the name are set when the stream is created: a generated column would be computed by every
 -- update.
 CREATE FUNCTION log.name_game() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -111,18 +110,17 @@ BEGIN
 END $$;
 CREATE TRIGGER name_game BEFORE INSERT ON log.stream FOR EACH ROW EXECUTE FUNCTION log.name_game();
 
--- The records, without what follows from the rest of them. `log.event` is how they are read.
+-- The records, without what follows from other columns. The view `log.event` completes them.
 --
---   prev_hash  null: the hash of the record before it, or of none. What is left of an archived game has it.
---   metadata   null: {"actor", "causation", "command_id" and "correlation": the command, "request", "trace"}, where null
---              is "", but for a null request, which is left out; "HEX": the same with that "state_hash"; else as it was
---              hashed
---   decides    whether the command's answer follows from this record and its others: it has no outcome
---   public     null: none; {…: the message as it is; else what stands in it between its type and `game_id`,
---              '=' for the members of `data`, '#HEX' for those of them whose bits are set, the first in the lowest
---   lobby      null: none; ,…: its type, phase, seated, needed and language, a comma before each; else as it is
+--   prev_hash  null: the hash of the previous record, or of none. Set in the results of archived games.
+--   metadata   null: {"actor", "causation", "command_id" and "correlation": the command, "request", "trace"}, null values
+--              as "", but a null request is left out; "HEX": the same with this "state_hash"; otherwise as it was hashed
+--   decides    whether the command is answered from this record and its other ones: it has no outcome
+--   public     null: none; {…: the complete message; otherwise the part between its type and `game_id`, '=' for all
+--              members of `data`, '#HEX' for those with a set bit, the first in the lowest
+--   lobby      null: none; ,…: its type, phase, seated, needed and language, each after a comma; otherwise complete
 --
--- What takes 8 bytes comes first: nothing is lost between columns.
+-- Columns of 8 bytes come first, so that no padding is needed.
 CREATE TABLE log.record (
   position       bigint      NOT NULL CHECK (position > 0),
   number         bigint      NOT NULL,
@@ -150,16 +148,16 @@ CREATE TABLE log.record (
 ) PARTITION BY LIST (shard);
 ALTER TABLE log.record
   ALTER COLUMN data SET STORAGE MAIN, ALTER COLUMN public SET STORAGE MAIN, ALTER COLUMN metadata SET STORAGE MAIN;
--- The results of games, from which leaderboards are made.
+-- The results of games, for leaderboards.
 CREATE INDEX record_results ON log.record (position) WHERE type = 'game_end';
--- Who took a seat in a stream: the list of an agent's games.
+-- Seats taken in a stream, for the list of an agent's games.
 CREATE INDEX record_joined ON log.record ((data ->> 'agent_id') COLLATE "C", number) WHERE type = 'agent_joined';
--- Who opened a stream: the list of a person's sessions.
+-- The opener of a stream, for the list of a person's sessions.
 CREATE INDEX record_opened_by ON log.record (coalesce('agent-' || actor::text, metadata ->> 'actor') COLLATE "C", number)
   WHERE version = 1;
 
--- Opens the table in which a shard's records of a stream of this number lie, where it is not there: one for each 65,536
--- streams of a kind. It is made by itself and then attached: so nobody who reads or writes is waited for.
+-- Creates the table for a shard's records of a stream with this number if it is missing: one for each 65,536 streams of a
+-- kind. It is created separately and then attached, so that this waits for no reader or writer.
 CREATE FUNCTION log.open_part(p_shard smallint, p_number bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -199,7 +197,7 @@ END $$;
 CREATE TRIGGER note_opening AFTER INSERT ON log.record FOR EACH ROW
   WHEN (NEW.version = 1 AND NEW.type = 'game_created') EXECUTE FUNCTION log.note_opening();
 
--- What a command was answered, for its repetition, where that does not follow from its records.
+-- The answer to a command, for its repetition, if it does not follow from the command's records.
 CREATE TABLE log.outcome (
   stream      text COLLATE "C" NOT NULL,
   command_id  text COLLATE "C" NOT NULL,
@@ -209,8 +207,8 @@ CREATE TABLE log.outcome (
   PRIMARY KEY (stream, command_id, shard)
 );
 
--- Streams whose records were taken out of the log, and where they are. `positions` are those of the records that are no
--- longer here: with them the positions of their shard are still without a hole.
+-- Streams whose records were archived, and their file. `positions` are those of the missing records: with them the
+-- positions of their shard have no gap.
 CREATE TABLE log.archived (
   stream      text COLLATE "C" NOT NULL,
   version     integer          NOT NULL CHECK (version > 0),
@@ -225,8 +223,8 @@ CREATE TABLE log.archived (
 CREATE INDEX archived_positions ON log.archived USING gist (positions);
 CREATE INDEX archived_end ON log.archived (shard, upper(positions)) WHERE NOT isempty(positions);
 
--- Not even the owner changes what is stored. What stands in the register may be deleted, and what commands of an erased
--- session were answered.
+-- Not even the owner changes stored rows. Records of archived streams may be deleted, and outcomes of archived streams and
+-- erased sessions.
 CREATE FUNCTION log.refuse() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF TG_OP = 'DELETE' AND TG_TABLE_NAME = 'outcome' THEN
@@ -251,12 +249,12 @@ CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.record   FOR EACH STATEMENT EX
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.outcome  FOR EACH STATEMENT EXECUTE FUNCTION log.refuse();
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON log.archived FOR EACH STATEMENT EXECUTE FUNCTION log.refuse();
 
--- The type that a stream belongs to: of a lobby the type whose games it fills.
+-- The type of a stream; for a lobby, the type of the games it fills.
 CREATE FUNCTION log.type_of(p_stream text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE split_part(p_stream, '-', 1) WHEN 'lobby' THEN split_part(p_stream, '-', 2) ELSE split_part(p_stream, '-', 1) END;
 
--- The types whose streams this session's login may append to and read; null, which is all of them, for whom the log
--- belongs to. It asks for the login, not for the role taken: whoever takes a role gains nothing.
+-- The types of streams that this session's login may read and append to; null, which means all, for members of the owner.
+-- It checks the login, not the current role: SET ROLE gains nothing.
 CREATE FUNCTION log.own_types() RETURNS text[] LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT CASE WHEN NOT pg_has_role(session_user, 'playmolt_owner', 'MEMBER') THEN ARRAY(
     SELECT substr(r.rolname, length('playmolt_game_') + 1) FROM pg_roles AS r
@@ -264,12 +262,12 @@ CREATE FUNCTION log.own_types() RETURNS text[] LANGUAGE sql STABLE SET search_pa
   ) END
 $$;
 
--- The same as the lowest bits of streams' numbers.
+-- The same, as the lowest bits of the streams' numbers.
 CREATE FUNCTION log.own_codes() RETURNS bigint[] LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT array_agg(log.code_of(t.name)) FROM unnest(log.own_types()) AS t (name) HAVING log.own_types() IS NOT NULL
 $$;
 
--- The records as they were hashed. Columns that nobody asks for are not made.
+-- The records as they were hashed. A column that is not selected costs nothing.
 CREATE VIEW log.event WITH (security_invoker = true) AS
   SELECT
     s.stream, r.version, r.position, r.type, r.schema_version, r.data,
@@ -318,7 +316,7 @@ CREATE VIEW log.event WITH (security_invoker = true) AS
     END AS lobby, r.closes, CASE WHEN r.decides THEN r.command END AS command, r.shard
   FROM log.record AS r JOIN log.stream AS s ON s.number = r.number AND s.shard = r.shard;
 
--- Streams as a list shows them: where they end is told by their records.
+-- Streams as listed, with their ends from their records.
 CREATE VIEW log.listed WITH (security_invoker = true) AS
   SELECT s.stream, s.game, s.phase, s.round, s.seated, s.needed, s.over, s.created_at, s.language, s.invite,
     coalesce(e.at, s.updated_at) AS updated_at, coalesce(e.version, s.version) AS version, coalesce(e.hash, s.hash) AS hash,
@@ -333,22 +331,22 @@ CREATE VIEW log.listed WITH (security_invoker = true) AS
 CREATE TRIGGER append_only INSTEAD OF INSERT OR UPDATE OR DELETE ON log.event
 FOR EACH ROW EXECUTE FUNCTION log.refuse();
 
--- Appends units, all of them or none, and gives the numbers of those in conflict, for which nothing was stored: a stream
--- does not end at the expected version and hash. A command id that is there already raises unique_violation.
+-- Appends units, all or none, and returns the numbers of those in conflict, for which nothing was stored: a stream does
+-- not end at the expected version and hash. An existing command id raises unique_violation.
 --
--- One array a column, as text (an array of JSON for what is JSON). p_* say for each stream, each there once, what is
--- expected of it, where its records begin among the r_* (they end where those of the next begin; none: it is only checked)
--- and, where `p_moves`, what its row says from now on. a_* are outcomes. Versions, and the hashes that records follow, are
--- not told but taken from the log: what does not follow cannot be said.
+-- One array a column, as text (an array of JSON for JSON). p_*: for each stream, which occurs once, its expected end, the
+-- place of its first record among the r_* (its records end where those of the next stream begin; none: it is only checked)
+-- and, with `p_moves`, the new values of its row. a_*: outcomes. Versions and previous hashes are no arguments but are
+-- taken from the log, so that a wrong one cannot be stored.
 --
--- Nothing is locked but the rows that move, and the counter of positions, which comes last. Of two that extend a stream at
--- once both find its end as expected, one waits for the counter, and (stream, version) then lets no second in.
+-- Only the rows that move are locked and, last, the counter of positions. Of two appends to one stream both find its end
+-- as expected; one waits for the counter, and then (stream, version) rejects the second.
 --
--- The settings: a generic plan made while the tables are empty would scan them for ever after, and a hash would lock
--- streams in another order than that of their names: then two batches could wait for each other.
+-- The settings: a generic plan made while the tables are empty would scan them for ever, and a hash join would lock streams
+-- in another order than by name: then two batches could wait for each other.
 --
--- The limit in the update of the streams cuts nothing; it promises few rows, so that Postgres looks the streams up instead
--- of reading them all.
+-- The limit in the update of the streams removes nothing. It promises few rows, so that Postgres looks the streams up
+-- instead of reading them all.
 CREATE FUNCTION log.append(
   p_unit text, p_stream text, p_expected text, p_prev_hash text, p_first text, p_moves text,
   p_phase text, p_round text, p_seated text, p_needed text, p_over text, p_due text,
@@ -519,11 +517,11 @@ BEGIN
   END;
 END $$;
 
--- Enters finished streams in the register of archived ones and deletes their records, all or none, and gives the number
--- of records deleted. `p_streams` is an array of {stream, version, hash}, as the file `p_file` holds them; whoever calls
--- has read the file back. Nobody may call it but the owner.
+-- Enters finished streams in the register of archived ones and deletes their records, all or none; returns the number of
+-- deleted records. `p_streams` is an array of {stream, version, hash}, as in the file `p_file`, which the caller has read
+-- back. Only the owner may call it.
 --
--- The results, from which leaderboards are made, move to where what is kept lies, and their streams with them.
+-- The results, for leaderboards, move to the tables of archived games, and their streams with them.
 CREATE FUNCTION log.prune(p_streams json, p_file text, p_sha256 bytea) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -584,8 +582,8 @@ BEGIN
   RETURN removed - kept;
 END $$;
 
--- Drops the tables whose records have all left the log, and names them: their room on the disk is free at once. One that
--- somebody reads is left for the next time. Nobody may call it but the owner.
+-- Drops the tables whose records have all been archived and returns their names: their disk space is free at once. A table
+-- that is being read is left for the next time. Only the owner may call it.
 CREATE FUNCTION log.drop_parts() RETURNS SETOF text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE
@@ -613,9 +611,9 @@ BEGIN
   END LOOP;
 END $$;
 
--- The streams in which an agent has a seat; like those a person opened (see the vault). Behind row security no index of
--- what stands within `data` or `metadata` is used, since the operators that look there might tell of rows that are not the
--- caller's. An index is used by what compares in its own order.
+-- The streams in which an agent has a seat; as for those that a person opened (see the vault). Under row security no index
+-- on expressions within `data` or `metadata` is used, since their operators might reveal rows of others. This function is
+-- not subject to row security.
 CREATE FUNCTION log.joined_by(p_agent text) RETURNS SETOF text ROWS 20
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT s.stream FROM log.record AS e JOIN log.stream AS s ON s.number = e.number
@@ -626,7 +624,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     AND log.type_of(s.stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(s.stream)]))
 $$;
 
--- An engine sees the streams of its own types alone. The types are looked up once a query.
+-- An engine sees only the streams of its own types. The types are looked up once a query.
 ALTER TABLE log.stream ENABLE ROW LEVEL SECURITY;
 ALTER TABLE log.record ENABLE ROW LEVEL SECURITY;
 ALTER TABLE log.outcome ENABLE ROW LEVEL SECURITY;
@@ -651,8 +649,8 @@ GRANT EXECUTE ON FUNCTION log.type_of, log.own_types, log.own_codes, log.code_of
 
 -- Vault ----------------------------------------------------------------------------------------------------------------
 
--- A row a session. `owner` is the agent's id: no record of a session names it. `wrapped` is the session's key under AES
--- key wrap by the key-encryption key `kek`, which lies in a file and never here. An erased session has none.
+-- One row a session. `owner` is the agent's id, which no record of a session contains. `wrapped` is the session's key under
+-- AES key wrap by the key-encryption key `kek`, which is in a file and never here. An erased session has none.
 CREATE TABLE vault.key (
   stream     text COLLATE "C" PRIMARY KEY,
   owner      text COLLATE "C" NOT NULL,
@@ -666,7 +664,7 @@ CREATE INDEX key_owner ON vault.key (owner, stream);
 CREATE INDEX key_created ON vault.key (created_at);
 CREATE INDEX key_kek ON vault.key (kek, stream) WHERE wrapped IS NOT NULL;
 
--- Refuses streams that are no sessions, and sessions of types that the login has no role of.
+-- Refuses streams that are not sessions, and sessions of types whose role the login lacks.
 CREATE FUNCTION vault.check_types(p_streams text[]) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -680,8 +678,8 @@ BEGIN
   END IF;
 END $$;
 
--- Keeps the keys of sessions that are being opened, and gives the streams whose row is new. Rows are made in the order of
--- names, so that two who make several never wait for each other in a circle.
+-- Stores the keys of sessions that are being opened and returns the streams with a new row. Rows are inserted in the order
+-- of names, so that concurrent callers never deadlock.
 CREATE FUNCTION vault.make(p_streams text[], p_owners text[], p_keks text[], p_wrapped bytea[]) RETURNS SETOF text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -709,7 +707,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     AND log.type_of(k.stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(k.stream)]))
 $$;
 
--- Empties the row of a session and says when that was; null where there is none. Said again, it says the same.
+-- Empties the row of a session and returns when that was; null if there is no row. A repeat returns the same.
 CREATE FUNCTION vault.erase(p_stream text) RETURNS timestamptz
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -722,7 +720,7 @@ BEGIN
   RETURN emptied;
 END $$;
 
--- Rows of the login's own types that lie under another key than this one; at most p_limit.
+-- Rows of the login's own types that another key wraps; at most p_limit.
 CREATE FUNCTION vault.outdated(p_kek text, p_limit integer) RETURNS SETOF vault.key
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT k.* FROM vault.key AS k
@@ -731,7 +729,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   LIMIT p_limit
 $$;
 
--- Puts a key that was read as `p_before` under another; false where it was wrapped anew or erased meanwhile.
+-- Rewraps a key that was read as `p_before`; false if it was rewrapped or erased meanwhile.
 CREATE FUNCTION vault.rewrap(p_stream text, p_before bytea, p_kek text, p_wrapped bytea) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -740,7 +738,7 @@ BEGIN
   RETURN FOUND;
 END $$;
 
--- How many sessions of all types need each key-encryption key.
+-- The number of sessions of all types that need each key-encryption key.
 CREATE FUNCTION vault.needed() RETURNS TABLE (kek text, sessions bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT k.kek, count(*) FROM vault.key AS k WHERE k.wrapped IS NOT NULL GROUP BY k.kek
@@ -770,14 +768,14 @@ GRANT EXECUTE ON FUNCTION log.opened_by TO playmolt_engine;
 
 -- Projections -----------------------------------------------------------------------------------------------------------
 
--- Up to where the projections have read each shard of the log. A relay whose `rules` differ makes them again.
+-- The position of each shard that the projections include. A relay whose `rules` differ rebuilds them.
 CREATE TABLE projection.progress (
   position bigint   NOT NULL DEFAULT 0 CHECK (position >= 0),
   rules    integer  NOT NULL DEFAULT 0,
   shard    smallint PRIMARY KEY
 ) WITH (fillfactor = 10);
 
--- Points and finished games of an agent in one game type, and in all of them (game_type '').
+-- Points and finished games of an agent in one game type, and in all types (game_type '').
 CREATE TABLE projection.score (
   agent_id  text COLLATE "C" NOT NULL,
   game_type text COLLATE "C" NOT NULL,
@@ -787,8 +785,8 @@ CREATE TABLE projection.score (
 ) WITH (fillfactor = 80);
 CREATE INDEX score_ranking ON projection.score (game_type, points DESC, agent_id);
 
--- A seat of a finished game. `rated`: the game is; `competes`: this seat is rated by it. `mu` to `line_points`: what its
--- agent's line came to with this game.
+-- A seat of a finished game. `rated`: the game is rated; `competes`: it rates this seat. `mu` to `line_points`: the agent's
+-- rating after this game.
 CREATE TABLE projection.result (
   game_id     text COLLATE "C" NOT NULL,
   agent_id    text COLLATE "C" NOT NULL,
@@ -811,8 +809,8 @@ CREATE INDEX result_order ON projection.result (game_type, ended_at, game_id) WH
 CREATE INDEX result_of_line ON projection.result (agent_id, game_type, version, ended_at DESC, game_id DESC)
   WHERE rated AND competes;
 
--- What each line has come to: an agent in one version ("" for none) in one game type. `merit` is what lines are ordered
--- by; the last two columns are the place of its newest game.
+-- The rating of each agent in one version ("" for none) in one game type. `merit` is the sort key; the last two columns
+-- are the place of its newest game.
 CREATE TABLE projection.rating (
   game_type text COLLATE "C"  NOT NULL,
   agent_id  text COLLATE "C"  NOT NULL,
@@ -836,7 +834,7 @@ GRANT SELECT ON ALL TABLES IN SCHEMA projection TO playmolt_gateway, playmolt_re
 
 -- Accounts --------------------------------------------------------------------------------------------------------------
 
--- `folded` is the name as beginnings of names are compared.
+-- `folded` is the name in the form in which beginnings of names are compared.
 CREATE TABLE account.agent (
   id         text COLLATE "C" PRIMARY KEY,
   name       text             NOT NULL,
@@ -870,22 +868,21 @@ BEGIN
 END $$;
 CREATE TRIGGER name_handle BEFORE INSERT ON account.agent FOR EACH ROW EXECUTE FUNCTION account.name_handle();
 
--- One key an agent: of two rotations at once the later one wins, and no third key stays valid.
+-- One key an agent: of two concurrent rotations the later one wins, and no third key stays valid.
 CREATE TABLE account.api_key (
   agent_id   text COLLATE "C" PRIMARY KEY REFERENCES account.agent,
   hash       bytea            NOT NULL UNIQUE CHECK (octet_length(hash) = 32),
   created_at timestamptz      NOT NULL DEFAULT now()
 );
 
--- Keys of which something remembered is no longer true, for an hour: a gateway asks for those of late instead of looking
--- each key up again.
+-- Keys for which cached data is outdated, for an hour: a gateway polls for recent ones instead of looking each key up.
 CREATE TABLE account.void_key (
   hash bytea       PRIMARY KEY CHECK (octet_length(hash) = 32),
   at   timestamptz NOT NULL
 );
 CREATE INDEX void_key_at ON account.void_key (at);
 
--- `clock_timestamp()`: a transaction may have begun long before it gets here.
+-- `clock_timestamp()`: the transaction may have begun long before.
 CREATE FUNCTION account.note_void_key() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -909,8 +906,8 @@ CREATE TRIGGER note_void_key AFTER UPDATE OR DELETE ON account.api_key
 FOR EACH ROW EXECUTE FUNCTION account.note_void_key();
 CREATE TRIGGER note_void_key AFTER UPDATE ON account.agent FOR EACH ROW EXECUTE FUNCTION account.note_void_key();
 
--- Which body an Idempotency-Key of a join belongs to. A key with another body is refused, whatever game type that names;
--- every type has a lobby of its own, and no lobby knows of another's joins.
+-- The body that an Idempotency-Key of a join belongs to. A key with another body is refused, whatever game type it names:
+-- each type has its own lobby, and no lobby knows the joins of another.
 CREATE TABLE account.join_key (
   agent_id    text COLLATE "C" NOT NULL REFERENCES account.agent,
   command_id  text COLLATE "C" NOT NULL,
@@ -918,7 +915,7 @@ CREATE TABLE account.join_key (
   PRIMARY KEY (agent_id, command_id)
 );
 
--- The games an agent took a seat in and has not been told yet that they are over: the newest hundred.
+-- The newest hundred games in which an agent took a seat and whose end it has not been informed of.
 CREATE TABLE account.seat (
   agent_id text COLLATE "C" NOT NULL REFERENCES account.agent,
   game_id  text COLLATE "C" NOT NULL,
@@ -926,13 +923,13 @@ CREATE TABLE account.seat (
   PRIMARY KEY (agent_id, game_id)
 );
 
--- What an installation keeps to itself, made by the first gateway that needs it.
+-- Secrets of the installation, created by the first gateway that needs them.
 CREATE TABLE account.secret (
   name  text  COLLATE "C" PRIMARY KEY,
   value bytea NOT NULL CHECK (octet_length(value) = 32)
 );
 
--- Where an agent is called, and with what the calls are signed.
+-- The address at which an agent is called, and the secret that signs the calls.
 CREATE TABLE account.callback (
   agent_id   text COLLATE "C" PRIMARY KEY REFERENCES account.agent,
   url        text             NOT NULL,
@@ -940,8 +937,8 @@ CREATE TABLE account.callback (
   created_at timestamptz      NOT NULL DEFAULT now()
 );
 
--- A seat that a gateway, `holder`, calls its agent for, until `until`. `refusals` of its answers to the question `turn_id`
--- were refused; `last_error` is what the last answer in this game came to; `calling_until` bounds the call under way.
+-- A seat whose agent is called by the gateway `holder`, until `until`. `refusals` counts refused answers to the question
+-- `turn_id`; `last_error` is the error of the last answer in this game; `calling_until` bounds the current call.
 CREATE TABLE account.called_seat (
   agent_id      text COLLATE "C" NOT NULL,
   game_id       text COLLATE "C" NOT NULL,
@@ -956,8 +953,8 @@ CREATE TABLE account.called_seat (
 );
 CREATE INDEX called_seat_calling ON account.called_seat (calling_until) WHERE calling_until IS NOT NULL;
 
--- Takes the room of a call for `p_seconds`; false where there is none, of this agent or in all. The lock makes the counts
--- true: two callers would else see the same last room.
+-- Takes a slot for a call for `p_seconds`; false if there is none, for this agent or in total. The lock makes the counts
+-- exact: otherwise two callers could take the last slot.
 CREATE FUNCTION account.begin_call(
   p_agent text, p_game text, p_holder text, p_seconds double precision, p_each integer, p_most integer
 ) RETURNS boolean
@@ -976,8 +973,8 @@ BEGIN
   RETURN FOUND;
 END $$;
 
--- What owners show of their sessions and experiments: a stream has one address at a time. `sections` names what is shown of
--- it; null: all.
+-- Sessions and experiments that their owners share: a stream has one address at a time. `sections` names the shared parts;
+-- null: all.
 CREATE TABLE account.share (
   stream    text COLLATE "C" PRIMARY KEY,
   token     text COLLATE "C" NOT NULL UNIQUE CHECK (length(token) >= 22),
@@ -986,7 +983,7 @@ CREATE TABLE account.share (
   shared_at timestamptz      NOT NULL DEFAULT now()
 );
 
--- Which body an Idempotency-Key of a share belongs to: its repeat opens no other sections.
+-- The body that an Idempotency-Key of a share belongs to: its repetition shares no other sections.
 CREATE TABLE account.share_key (
   stream      text COLLATE "C" NOT NULL,
   command_id  text COLLATE "C" NOT NULL,
@@ -1011,15 +1008,15 @@ GRANT SELECT, INSERT ON account.share_key TO playmolt_gateway;
 
 -- Limits: rates ---------------------------------------------------------------------------------------------------------
 
--- A bucket is the moment at which it is full again: one number tells level and age. Unlogged: a crash of the server
+-- A bucket is the time at which it is full again: this one value gives level and age. Unlogged: a crash of the server
 -- fills all buckets, which costs less than a flush for every request.
 CREATE UNLOGGED TABLE limits.bucket (
   key     text COLLATE "C" PRIMARY KEY,
   full_at timestamptz      NOT NULL
 ) WITH (fillfactor = 70);
 
--- Takes `cost` tokens from a bucket that holds `capacity` and fills within `seconds`. Gives 0 when they were there,
--- else the seconds until they will be.
+-- Takes `cost` tokens from a bucket that holds `capacity` and fills within `seconds`. Returns 0 if they were available,
+-- otherwise the seconds until they will be.
 CREATE FUNCTION limits.take(p_key text, p_capacity double precision, p_seconds double precision, p_cost double precision)
 RETURNS double precision
 LANGUAGE plpgsql SECURITY DEFINER
@@ -1051,8 +1048,8 @@ END $$;
 
 -- Limits: sessions -----------------------------------------------------------------------------------------------------
 
--- A place for a session that is being opened: until it stands in the log, or its call is refused. Unlogged: a crash of
--- the server opens no sessions.
+-- A place for a session that is being opened, until it is in the log or its call is refused. Unlogged: a crash of the
+-- server opens no sessions.
 CREATE UNLOGGED TABLE limits.opening (
   session text COLLATE "C" PRIMARY KEY,
   owner   text COLLATE "C" NOT NULL,
@@ -1061,15 +1058,15 @@ CREATE UNLOGGED TABLE limits.opening (
 );
 CREATE INDEX opening_owner ON limits.opening (owner, game);
 
--- The sessions of an owner, over or not.
+-- All sessions of an owner.
 CREATE FUNCTION limits.sessions_of(p_owner text) RETURNS SETOF log.stream
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT s.* FROM log.stream AS s WHERE s.stream IN (SELECT k.stream FROM vault.key AS k WHERE k.owner = p_owner)
 $$;
 
--- Keeps a place for a session and gives '', or what there is no place in: an owner may have p_most of a type that are not
--- over and in which something happened within p_days ('running'), and open p_day_most of all types in a day of UTC ('day';
--- 0: as many as it likes). Calls of one owner take turns, so that no two count the same place.
+-- Reserves a place for a session and returns '', or the limit that is reached: an owner may have p_most unfinished sessions
+-- of a type with activity within p_days ('running'), and open p_day_most sessions of all types in a day of UTC ('day'; 0:
+-- unlimited). Calls of one owner take turns, so that no two count the same place.
 CREATE FUNCTION limits.open_session(
   p_owner text, p_game text, p_session text, p_most integer, p_days integer, p_day_most integer
 ) RETURNS text
@@ -1111,8 +1108,8 @@ $$;
 
 -- Limits: calls of models -----------------------------------------------------------------------------------------------
 
--- Calls of models: those under way (`until` lies ahead) and those of the last minute. Unlogged: a crash of the server
--- forgets them, and the model's own server then says 429.
+-- Model calls: pending ones (`until` is in the future) and those of the last minute. Unlogged: a crash of the server
+-- forgets them, and the model's server then answers 429.
 CREATE UNLOGGED TABLE limits.model_call (
   id     uuid             PRIMARY KEY,
   alias  text COLLATE "C" NOT NULL,
@@ -1124,8 +1121,8 @@ CREATE UNLOGGED TABLE limits.model_call (
 CREATE INDEX model_call_alias ON limits.model_call (alias, at);
 CREATE INDEX model_call_provider ON limits.model_call (provider, until);
 
--- What a provider that refused calls (429) takes at once. `answered` counts those of a full house since the last change,
--- `refused` its refusals in a row; before `until` nobody asks it.
+-- The concurrency that a provider which refused calls (429) is allowed. `answered` counts answers at full concurrency since
+-- the last change, `refused` its refusals in a row; no call is made before `until`.
 CREATE UNLOGGED TABLE limits.provider (
   provider text COLLATE "C" PRIMARY KEY,
   allowed  integer          NOT NULL CHECK (allowed >= 1),
@@ -1135,8 +1132,8 @@ CREATE UNLOGGED TABLE limits.provider (
   until    timestamptz      NOT NULL
 );
 
--- Admits a call that is expected to take `cost` tokens and gives 0, or gives the seconds after which to ask again. A null
--- limit is none. The locks make the counts of an alias and its provider true: two callers would else see the same last room.
+-- Admits a call that is expected to use `cost` tokens and returns 0, or returns the seconds after which to retry. A null
+-- limit means unlimited. The locks make the counts of an alias and its provider exact.
 CREATE FUNCTION limits.admit(
   p_id uuid, p_alias text, p_window double precision, p_lease double precision,
   p_concurrent integer, p_requests integer, p_tokens bigint, p_cost bigint,
@@ -1199,7 +1196,7 @@ BEGIN
   RETURN 0;
 END $$;
 
--- Holds a slot for another lease; false when it was lost already.
+-- Extends a slot by another lease; false if it has expired.
 CREATE FUNCTION limits.hold(p_id uuid, p_lease double precision) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1208,10 +1205,10 @@ BEGIN
   RETURN FOUND;
 END $$;
 
--- Gives a slot back; `tokens` is what the call took, null when nobody knows. `refused` says what its provider is learnt
--- from: a refusal (429) halves what is allowed and holds all its calls for `wait` seconds, or longer where it refuses again
--- and again; ⌈stretch / allowed⌉ answers of a full house add one. Calls that were under way at a refusal count for neither.
--- Under the lock, and with the slot: nobody else takes the refused call's room before it is gone.
+-- Releases a slot; `tokens` is what the call used, null if unknown. `refused` is what to learn about the provider: a refusal
+-- (429) halves its allowed concurrency and delays all its calls by `wait` seconds, or longer for repeated refusals;
+-- ⌈stretch / allowed⌉ answers at full concurrency add one. Calls that were pending at a refusal do not count. All under the
+-- lock, so that no other call takes the refused call's slot before.
 CREATE FUNCTION limits.give_back(
   p_id uuid, p_tokens bigint, p_refused boolean, p_wait double precision, p_stretch integer,
   p_first double precision, p_most double precision
@@ -1266,7 +1263,7 @@ END $$;
 
 -- Limits: budgets -------------------------------------------------------------------------------------------------------
 
--- What an account has spent, calls under way counted at their worst case: a call that is lost stays counted so.
+-- The spending of an account, with pending calls at their worst case: a lost call stays counted so.
 CREATE TABLE limits.budget (
   account text COLLATE "C" PRIMARY KEY,
   calls   bigint  NOT NULL DEFAULT 0,
@@ -1274,8 +1271,8 @@ CREATE TABLE limits.budget (
   money   numeric NOT NULL DEFAULT 0
 );
 
--- Counts a call on every account, or on none: gives the first account that does not hold it, as it stands, and no row
--- when all do. A null limit is none.
+-- Counts a call on every account, or on none: returns the first account that cannot pay for it, with its spending, or no
+-- row if all can. A null limit means unlimited.
 CREATE FUNCTION limits.reserve(
   p_accounts text[], p_calls bigint[], p_tokens bigint[], p_money numeric[], p_take_tokens bigint, p_take_money numeric
 ) RETURNS SETOF limits.budget
@@ -1299,23 +1296,23 @@ BEGIN
   END IF;
 END $$;
 
--- Corrects what `reserve` counted to what the call took; a call that was never made counts none.
+-- Corrects the counts of `reserve` to what the call used; a call that was never made counts none.
 CREATE FUNCTION limits.settle(p_accounts text[], p_calls bigint, p_tokens bigint, p_money numeric) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   UPDATE limits.budget AS b SET calls = b.calls + p_calls, tokens = b.tokens + p_tokens, money = b.money + p_money
   WHERE b.account = ANY (p_accounts)
 $$;
 
--- Forgets the full buckets, which are like buckets never used, and what was spent on days that are over for a week; gives
--- how many buckets.
+-- Deletes the full buckets, which equal unused ones, and the spending of days that ended a week ago; returns the number of
+-- buckets.
 CREATE FUNCTION limits.sweep() RETURNS bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   DELETE FROM limits.budget WHERE account >= 'day:' AND account < 'day:' || (current_date - 7)::text;
   WITH gone AS (DELETE FROM limits.bucket WHERE full_at < clock_timestamp() RETURNING 1) SELECT count(*) FROM gone
 $$;
 
--- What is spent of a day, in all and by the key that spent most. A day's accounts are named `day:YYYY-MM-DD`, those of a
--- key with the agent behind another colon.
+-- The spending of a day, in total and by the key that spent most. The account of a day is named `day:YYYY-MM-DD`, that of a
+-- key `day:YYYY-MM-DD:AGENT`.
 CREATE FUNCTION limits.day_spent(p_day date)
 RETURNS TABLE (tokens bigint, money numeric, key_tokens bigint, key_money numeric, key_sessions bigint) ROWS 1
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -1339,8 +1336,8 @@ GRANT EXECUTE ON FUNCTION limits.admit, limits.hold, limits.give_back, limits.re
 
 -- Leases ----------------------------------------------------------------------------------------------------------------
 
--- An effect that somebody works on, or worked on and was lost with. `attempt` counts the holders; (holder, attempt) is
--- the fence that keeps a holder who was away too long from extending what another one took since.
+-- An effect that a worker is executing, or was executing when it was lost. `attempt` counts the holders; (holder, attempt)
+-- is the fence that keeps an expired holder from extending the lease of its successor.
 CREATE TABLE lease.effect (
   id      text COLLATE "C" PRIMARY KEY,
   holder  text             NOT NULL,
@@ -1348,7 +1345,7 @@ CREATE TABLE lease.effect (
   until   timestamptz      NOT NULL
 );
 
--- Takes an effect and gives its attempt number; null while anybody holds it.
+-- Takes an effect and returns its attempt number; null while another holder has it.
 CREATE FUNCTION lease.take(p_id text, p_holder text, p_seconds double precision) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -1363,7 +1360,7 @@ BEGIN
   RETURN taken;
 END $$;
 
--- Holds an effect for so many seconds from now; false when the lease has ended.
+-- Extends a lease to this number of seconds from now; false if it has expired.
 CREATE FUNCTION lease.extend(p_id text, p_holder text, p_attempt integer, p_seconds double precision) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1372,8 +1369,7 @@ BEGIN
   RETURN FOUND;
 END $$;
 
--- Gives an effect back: forgotten when it is done, free for the next attempt when it was lost; false when it is
--- another's.
+-- Releases an effect: deleted if it is done, free for the next attempt if it was lost; false if another holder has it.
 CREATE FUNCTION lease.release(p_id text, p_holder text, p_attempt integer, p_lost boolean) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1391,8 +1387,8 @@ REVOKE ALL ON ALL FUNCTIONS IN SCHEMA lease FROM PUBLIC;
 GRANT USAGE ON SCHEMA lease TO playmolt_engine;
 GRANT EXECUTE ON FUNCTION lease.take, lease.extend, lease.release TO playmolt_engine;
 
--- A model call of a stream on its way: from just before a request goes out until its reply is kept. `logged` is how many
--- requests of the turn the log held by then; `requests` those since, `tokens` and `money` what was reserved for them.
+-- The model call in flight of a stream: from just before a request is sent until its reply is stored. `logged` is the number
+-- of requests of the turn in the log by then; `requests` those since, `tokens` and `money` what was reserved for them.
 CREATE TABLE lease.in_flight (
   stream   text    COLLATE "C" PRIMARY KEY,
   turn     integer NOT NULL,
@@ -1410,8 +1406,8 @@ ALTER TABLE lease.in_flight ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON lease.in_flight TO playmolt_engine
   USING (log.type_of(stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(stream)])));
 
--- States as of a version, so that a stream that never ends is not folded from its first event. They can be made again of
--- the log, and one whose record is another by now is not used.
+-- States at a version, so that an endless stream is not folded from its first event. They can be made again from the log; one
+-- whose record has changed is not used.
 CREATE TABLE lease.snapshot (
   stream  text     COLLATE "C" NOT NULL,
   shard   smallint NOT NULL,
@@ -1427,9 +1423,9 @@ ALTER TABLE lease.snapshot ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON lease.snapshot TO playmolt_engine
   USING (log.type_of(stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(stream)])));
 
--- Questions of an experiment that wait for a batch, or for the run that asked to take what came. `name` is what the batch
--- was asked for under, `batch` its id. Answered with null, a question is to be asked plainly. `tokens` and `money` are
--- what was reserved for it.
+-- Questions of an experiment that wait for a batch, or for the run to take their answers. `name` is the requested name of
+-- the batch, `batch` its id. A question answered with null must be asked individually. `tokens` and `money` are what was
+-- reserved for it.
 CREATE TABLE lease.batch_call (
   key      bytea            PRIMARY KEY CHECK (octet_length(key) = 32),
   stream   text COLLATE "C" NOT NULL,
@@ -1451,7 +1447,7 @@ ALTER TABLE lease.batch_call ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON lease.batch_call TO playmolt_engine
   USING (log.type_of(stream) = ANY (coalesce((SELECT log.own_types()), ARRAY[log.type_of(stream)])));
 
--- When some engine of a type could last take actions, and the times between in which none could.
+-- When an engine of a type could last accept actions, and the periods in which none could.
 CREATE TABLE lease.heartbeat (
   game text COLLATE "C" PRIMARY KEY,
   at   timestamptz      NOT NULL
@@ -1464,8 +1460,8 @@ CREATE TABLE lease.outage (
   PRIMARY KEY (game, ended)
 );
 
--- Says that actions of a type are taken now. What came before is an outage where the last word is older than p_silence
--- seconds; those that began before the longest deadline are forgotten.
+-- Notes that actions of a type are accepted now. The time before was an outage if the last note is older than p_silence
+-- seconds; outages older than the longest deadline are deleted.
 CREATE FUNCTION lease.beat(p_game text, p_silence double precision) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -1484,7 +1480,7 @@ BEGIN
   UPDATE lease.heartbeat AS h SET at = greatest(h.at, present) WHERE h.game = p_game;
 END $$;
 
--- For how many seconds since p_since no actions of a type could be taken; null while none can.
+-- The seconds since p_since in which no actions of a type could be accepted; null while none can.
 CREATE FUNCTION lease.lost(p_game text, p_since timestamptz, p_silence double precision) RETURNS double precision
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT coalesce((
@@ -1499,8 +1495,8 @@ REVOKE ALL ON lease.heartbeat, lease.outage FROM PUBLIC;
 REVOKE ALL ON FUNCTION lease.beat, lease.lost FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION lease.beat, lease.lost TO playmolt_engine;
 
--- What refusals count as, kept until the game's closing event holds it: any replica may refuse, and any may close.
--- `reported`: the part of `count` that the closing event includes.
+-- Faults that refusals count as, until the game's closing event contains them: any replica may refuse, and any may close.
+-- `reported`: the part of `count` that the closing event contains.
 CREATE TABLE lease.fault (
   stream text    COLLATE "C" NOT NULL,
   agent  text    COLLATE "C" NOT NULL,
@@ -1511,7 +1507,7 @@ CREATE TABLE lease.fault (
   PRIMARY KEY (stream, agent, kind, what)
 );
 
--- Counts a fault and says whether that was in time: the lock keeps a game from being closed meanwhile.
+-- Counts a fault and returns whether that was in time: the lock keeps the game from being closed meanwhile.
 CREATE FUNCTION lease.note_fault(p_stream text, p_agent text, p_kind text, p_what text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -1537,8 +1533,8 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   RETURNING f.agent, f.kind, f.what, f.count
 $$;
 
--- A game is not closed while faults are counted that its closing event cannot know of: `log.append` finds it unmoved, a
--- conflict, and the engine asks again.
+-- A game is not closed while there are faults that its closing event cannot contain: `log.append` then finds the row not
+-- updated, which is a conflict, and the engine asks again.
 CREATE FUNCTION log.hold_for_faults() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1557,7 +1553,7 @@ GRANT EXECUTE ON FUNCTION lease.note_fault, lease.report_faults TO playmolt_engi
 
 -- Blobs -----------------------------------------------------------------------------------------------------------------
 
--- Long texts beside the log: prompts under their SHA-256, and models' replies under the key of their request.
+-- Long texts beside the log: prompts by SHA-256, and models' replies by the key of their request.
 CREATE TABLE blob.text (
   hash bytea       PRIMARY KEY CHECK (octet_length(hash) = 32),
   body text        NOT NULL,
@@ -1578,8 +1574,8 @@ GRANT USAGE ON SCHEMA blob TO playmolt_engine, playmolt_reader;
 GRANT SELECT, INSERT ON blob.text, blob.reply TO playmolt_engine;
 GRANT SELECT ON blob.text, blob.reply TO playmolt_reader;
 
--- Prompts and replies of experiments that nobody has used since a time; those of sessions go with their session. Used
--- again, a text counts as new: once a day is enough to know.
+-- `forget` deletes prompts and replies of experiments that were not used since a time; those of sessions are deleted with
+-- their session. A text that is used again counts as new: `put` notes that at most once a day.
 CREATE FUNCTION blob.put(p_hashes bytea[], p_bodies text[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   INSERT INTO blob.text AS t (hash, body)
@@ -1604,15 +1600,15 @@ GRANT EXECUTE ON FUNCTION blob.forget TO playmolt_vault;
 
 -- Packs ---------------------------------------------------------------------------------------------------------------
 
--- A row a pack, under the digest that names its files; whoever reads it computes the digest again.
+-- A row a pack, by the digest of its files; readers compute the digest again.
 CREATE TABLE pack.files (
   digest text COLLATE "C" PRIMARY KEY CHECK (digest ~ '^[0-9a-f]{64}$'),
   files  bytea            NOT NULL CHECK (octet_length(files) <= 2097152),
   at     timestamptz      NOT NULL DEFAULT clock_timestamp()
 );
 
--- What new sessions may name: of each who brings cases (an agent's id, or '' for the operator) one pack an id. `about`
--- is what a list shows of it.
+-- The packs that new sessions may use: one a case id for each owner (an agent's id, or '' for the operator). `about` is
+-- what lists show of it.
 CREATE TABLE pack.offer (
   owner  text COLLATE "C" NOT NULL,
   id     text COLLATE "C" NOT NULL,
@@ -1623,7 +1619,7 @@ CREATE TABLE pack.offer (
 );
 CREATE INDEX offer_digest ON pack.offer (digest);
 
--- Which pack a session plays: it stays for as long as the session.
+-- The pack that a session plays: stored for as long as the session.
 CREATE TABLE pack.played (
   stream text COLLATE "C" PRIMARY KEY,
   digest text COLLATE "C" NOT NULL REFERENCES pack.files,
@@ -1631,13 +1627,13 @@ CREATE TABLE pack.played (
 );
 CREATE INDEX played_digest ON pack.played (digest);
 
--- Packs that a session names and no engine has: /readyz tells them.
+-- Packs that a session uses and no engine can load, for /readyz.
 CREATE TABLE pack.missing (
   digest text COLLATE "C" PRIMARY KEY,
   at     timestamptz      NOT NULL DEFAULT clock_timestamp()
 );
 
--- Refuses logins that do not play juries.
+-- Refuses logins without the type jury.
 CREATE FUNCTION pack.check_login() RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1646,7 +1642,7 @@ BEGIN
   END IF;
 END $$;
 
--- Lays files down, to be checked by an engine, which takes what is at fault away again.
+-- Stores uploaded files for an engine to check; it deletes invalid ones.
 CREATE FUNCTION pack.bring(p_digest text, p_files bytea) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   INSERT INTO pack.files AS f (digest, files) VALUES (p_digest, p_files)
@@ -1660,8 +1656,8 @@ BEGIN
   RETURN (SELECT f.files FROM pack.files AS f WHERE f.digest = p_digest);
 END $$;
 
--- Offers a pack that lies here in place of the one its owner had under that id. Gives 'new', 'same' where it is offered
--- already, 'taken' where the operator has the id, and 'full' where its owner has p_most others.
+-- Offers a stored pack in place of the one its owner had under that id. Returns 'new'; 'same' if it is offered already;
+-- 'taken' if the operator has the id; 'full' if its owner has p_most others.
 CREATE FUNCTION pack.offer(p_owner text, p_id text, p_digest text, p_about json, p_most integer) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1681,7 +1677,7 @@ BEGIN
   RETURN 'new';
 END $$;
 
--- What an owner may name, the oldest first: its own and the operator's; null: all that there are.
+-- The packs that an owner may use, oldest first: its own and the operator's; null: all.
 CREATE FUNCTION pack.offers(p_owner text) RETURNS SETOF pack.offer
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1690,7 +1686,7 @@ BEGIN
   SELECT * FROM pack.offer AS o WHERE p_owner IS NULL OR o.owner IN ('', p_owner) ORDER BY o.at, o.owner, o.id;
 END $$;
 
--- Offers a case no more, and says whether it was: the owner's own; of null, which is the operator, its own, else everybody's.
+-- Withdraws a case and returns whether it was offered: the owner's; for null, the operator's, otherwise everyone's.
 CREATE FUNCTION pack.withdraw(p_owner text, p_id text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1702,7 +1698,7 @@ BEGIN
   RETURN FOUND;
 END $$;
 
--- Notes which pack a session plays, with its files where they are given; false where they do not lie here and are not.
+-- Notes which pack a session plays, with its files if given; false if they are neither stored nor given.
 CREATE FUNCTION pack.play(p_stream text, p_digest text, p_files bytea) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1730,8 +1726,8 @@ BEGIN
   INSERT INTO pack.missing (digest) VALUES (p_digest) ON CONFLICT DO NOTHING;
 END $$;
 
--- Takes away the packs that nobody offers and no session names: one that was just laid down is given an hour to be offered,
--- and one that is at fault (p_faulty) none. A session that came to nothing names none.
+-- Deletes the packs that are neither offered nor used by a session, an hour after their upload; a faulty one (p_faulty) at
+-- once. A session that was never stored uses none.
 CREATE FUNCTION pack.sweep(p_faulty text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1754,7 +1750,7 @@ GRANT SELECT ON pack.missing TO playmolt_gateway;
 
 -- Erasing -------------------------------------------------------------------------------------------------------------
 
--- A session as who may erase it needs it: whose it is, where its records end, and whether it was erased.
+-- A session, for its erasure: its owner, the end of its records, and whether it was erased.
 CREATE FUNCTION log.session(p_stream text) RETURNS TABLE (
   owner text, version integer, hash bytea, created_at timestamptz, updated_at timestamptz,
   erased_at timestamptz, erased_by text, erased_linked text
@@ -1768,10 +1764,10 @@ BEGIN
   WHERE s.stream = p_stream AND s.version > 0;
 END $$;
 
--- Erases a session that stands at a version and hash, with the record of it, `p_record`, which follows `p_followed` on
--- the stream `erasure-sessions`. Gives false, and changes nothing, where either is not so any more.
+-- Erases a session at a version and hash and appends the record of it, `p_record`, which follows `p_followed` in the stream
+-- `erasure-sessions`. Returns false, and changes nothing, if either has changed.
 --
--- The session's head is locked first, so that no append slips between; that of the log last, as in `log.append`.
+-- The session's row is locked first, so that no append slips between; the log's counter last, as in `log.append`.
 CREATE FUNCTION log.erase(
   p_stream text, p_version integer, p_hash bytea, p_by text, p_linked text, p_followed bytea, p_record json
 ) RETURNS boolean
@@ -1825,13 +1821,13 @@ BEGIN
   RETURN true;
 END $$;
 
--- Where the stream of erasures ends: what the next one follows.
+-- The end of the stream of erasures.
 CREATE FUNCTION log.last_erasure() RETURNS TABLE (version integer, hash bytea) ROWS 1
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT s.version, s.hash FROM log.stream AS s WHERE s.stream = 'erasure-sessions'
 $$;
 
--- Sessions in which nothing happened since a time, the longest idle first.
+-- Sessions without activity since a time, the longest idle first.
 CREATE FUNCTION log.idle_sessions(p_game text, p_since timestamptz, p_limit integer) RETURNS SETOF text
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1842,14 +1838,14 @@ BEGIN
   ORDER BY s.updated_at, s.stream LIMIT p_limit;
 END $$;
 
--- Files of archived games in none of which anything happened since a time.
+-- Files of archived games that all had no activity since a time.
 CREATE FUNCTION log.old_archives(p_before timestamptz) RETURNS SETOF text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT a.file FROM log.archived AS a JOIN log.stream AS s USING (stream) 
   GROUP BY a.file HAVING max(s.updated_at) < p_before ORDER BY a.file
 $$;
 
--- Which sessions were erased, and whether their keys are gone: what a log is verified against.
+-- The erased sessions, and whether their keys were destroyed, for verification.
 CREATE FUNCTION vault.emptied() RETURNS TABLE (stream text, emptied boolean)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT k.stream, k.wrapped IS NULL FROM vault.key AS k
@@ -1865,8 +1861,8 @@ GRANT USAGE ON SCHEMA log TO playmolt_vault;
 
 -- Shards --------------------------------------------------------------------------------------------------------------
 
--- How many shards the log has is fixed here: `playmolt.log_shards`, which `migrate` sets. Each has its counter of positions,
--- its tables, and its place in the projections. All keys of what belongs to a stream contain its shard.
+-- The number of shards is fixed here: `playmolt.log_shards`, which `migrate` sets. Each shard has its counter of positions,
+-- its tables, and its place in the projections. All keys of a stream's rows include its shard.
 DO $$
 DECLARE
   shards CONSTANT integer := coalesce(nullif(current_setting('playmolt.log_shards', true), ''), '1');
