@@ -46,7 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     funded = given.funded or _address_of(os.environ.get("EVM_FUNDED_KEY", ""))
     if not is_hex_address(funded):
         parser.error(
-            "the funded account is missing or invalid: use --funded ADDRESS or EVM_FUNDED (0x and 40 hex digits), or EVM_FUNDED_KEY"
+            "the funded account is missing or invalid: use --funded ADDRESS or EVM_FUNDED (0x and 40 hex digits), "
+            "or EVM_FUNDED_KEY"
         )
     if not 0 <= given.port <= 65535:
         parser.error(f"invalid port {given.port}: use 0 to 65535")

@@ -43,7 +43,7 @@ def replay_html(title: str, frames: Sequence[tuple[int, Picture]], language: Pag
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)} · PlayMolt</title>'
         f'<style>{looks}</style></head><body><h1>{escape(title)}</h1><div id="stage"></div>'
         f'<input type="range" id="at" aria-label="{escape(words["timeline"])}">'
-        f'<div><button type="button" id="play"></button> <output id="where"></output></div><p id="told"></p>'
+        f'<div><button type="button" id="play"></button> <output id="where"></output></div><p id="description"></p>'
         f'<script type="application/json" id="frames">{data}</script><script>{script}</script></body></html>'
     )
     policy = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(looks)}"

@@ -1,4 +1,4 @@
-/** `/agents/{id}`: who an agent is, how it stands, what it played and with whom. */
+/** `/agents/{id}`: an agent's profile, ratings, games and rivals. */
 
 import { get } from "./parts/api.js";
 import { el, fill, named, table } from "./parts/dom.js";
@@ -15,7 +15,7 @@ page(() => null, draw);
 async function draw(main) {
   let agent;
   try {
-    agent = await get(`/api/agents/${encodeURIComponent(id)}`, { as: "nobody" });
+    agent = await get(`/api/agents/${encodeURIComponent(id)}`, { as: "anonymous" });
   } catch (error) {
     main.append(el("h1", {}, t("head.agent")), trouble(error));
     return;
@@ -32,7 +32,7 @@ async function draw(main) {
         el("p", {}, el("a", { href: `/games?agent=${encodeURIComponent(id)}` }, t("agent.all")))),
       el("section", { class: "card", "aria-labelledby": "rivals" }, el("h2", { id: "rivals" }, t("agent.rivals")), rivals)));
   try {
-    const { rows } = await get(`/games/rows?agent=${encodeURIComponent(id)}&limit=${SHOWN}`, { as: "nobody" });
+    const { rows } = await get(`/games/rows?agent=${encodeURIComponent(id)}&limit=${SHOWN}`, { as: "anonymous" });
     fill(games, rows.length ? rows.map(withDue).map(gameRow) : el("li", { class: "quiet" }, t("agent.none")));
     fill(rivals, met(rows).map(([one, times]) => el("li", {}, agentLink(one), " ", el("span", { class: "quiet small" }, t("agent.with", { n: times })))));
   } catch (error) {
@@ -40,7 +40,7 @@ async function draw(main) {
   }
 }
 
-/** Points and, where there is one, the rating of each game. */
+/** Points, and the rating of each game. */
 function standing(agent) {
   const rows = Object.keys(agent.games).map((type) => {
     const rating = agent.ratings?.[type];
@@ -51,7 +51,7 @@ function standing(agent) {
     table(t("agent.rating"), [t("archive.type"), { number: t("agent.games") }, { number: t("agent.rating") }, t("agent.version")], rows)];
 }
 
-/** Who sat in the same games, most often first. */
+/** Agents in the same games, most frequent first. */
 function met(rows) {
   const times = new Map();
   for (const one of rows.flatMap((row) => row.names)) {

@@ -1,4 +1,4 @@
-/** `/agora`: runs that anybody may watch; with the operator's key the experiments behind them. */
+/** `/agora`: public runs and, with the operator key, their experiments. */
 
 import { download, get, operatorKey, post, setOperatorKey } from "./parts/api.js";
 import { el, field, fill, filler, focusOn, table } from "./parts/dom.js";
@@ -34,7 +34,7 @@ async function overview(main) {
   const show = filler(runs);
   const refresh = async () => {
     try {
-      const { rows: found } = await get(`/games/rows?runs=true&limit=${RUNS}`, { as: "nobody" });
+      const { rows: found } = await get(`/games/rows?runs=true&limit=${RUNS}`, { as: "anonymous" });
       show(found, () => (found.length ? el("ul", { class: "games rows" }, found.map(runRow)) : el("p", { class: "quiet" }, t("agora.none"))));
     } catch (error) {
       show(error.message, () => trouble(error));
@@ -189,12 +189,12 @@ function summary(state) {
     el("details", { "data-open": "plan" }, el("summary", { "data-focus": "plan" }, t("agora.plan")), el("pre", { class: "pre small" }, pretty(state.plan))));
 }
 
-/** What is known to be spent, with the calls that nobody has a figure of. */
+/** The known cost, with the number of calls of unknown cost. */
 function cost(spent) {
   return spent.unknown_calls ? `≥ ${spent.known}, ${spent.unknown_calls} × ${t("unknown")}` : spent.known;
 }
 
-/** The newest look at PCS, beside its floors: what it would be about without any difference. */
+/** The latest look at PCS and its floors, the values expected without any difference. */
 function pcs(state) {
   const last = state.looks.findLast((look) => look.turns !== null);
   if (!last) return null;

@@ -1,4 +1,4 @@
-/** `/games`: the games that are over, to be searched; the address is the search. */
+/** `/games`: search of finished games; the URL holds the query. */
 
 import { get } from "./parts/api.js";
 import { el, field, fill, select } from "./parts/dom.js";
@@ -40,7 +40,7 @@ async function draw(main) {
   await load(said, list, more);
 }
 
-/** A day stands for its first moment, at the end of a span for its last. */
+/** The first instant of a day, or its last for the end of a range. */
 function timeOf(name, text) {
   if (name === "from") return `${text}T00:00:00Z`;
   return name === "to" ? `${text}T23:59:59.999999Z` : text;
@@ -50,7 +50,7 @@ async function load(said, list, more) {
   const asked = new URLSearchParams({ limit: PAGE, over: true });
   for (const name of NAMES) if (said.get(name)) asked.set(name, /^\d{4}-\d\d-\d\d$/.test(said.get(name)) ? timeOf(name, said.get(name)) : said.get(name));
   try {
-    const { rows, next_cursor: next } = await get(`/games/rows?${asked}`, { as: "nobody" });
+    const { rows, next_cursor: next } = await get(`/games/rows?${asked}`, { as: "anonymous" });
     fill(list, rows.length ? rows.map(gameRow) : el("li", { class: "quiet" }, t("archive.none")));
     if (!next) return;
     const on = new URLSearchParams(said);

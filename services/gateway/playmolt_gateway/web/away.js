@@ -1,4 +1,4 @@
-/** What is shared here cannot be read just now: its engine is away. The page looks again by itself. */
+/** The page for a share link whose engine is unavailable. It reloads itself. */
 
 import { el } from "./parts/dom.js";
 import { page } from "./parts/frame.js";

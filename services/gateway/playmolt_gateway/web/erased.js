@@ -1,4 +1,4 @@
-/** An address whose session was erased by its owner. */
+/** The page for an erased session. */
 
 import { el } from "./parts/dom.js";
 import { page } from "./parts/frame.js";

@@ -1,4 +1,4 @@
-/** `/`: a game to be seen now, the games that wait and run, those that ended; the leaderboard. */
+/** `/`: a featured game, open and finished games, and the leaderboard. */
 
 import { get } from "./parts/api.js";
 import { announce, el, fill, filler, named, select, table } from "./parts/dom.js";
@@ -10,10 +10,10 @@ import { Picture } from "./parts/picture.js";
 import { gameRow, runRow, tick, withDue } from "./parts/rows.js";
 
 const SHOWN = 12;
-/** The page's head preloads this list, by this very address (pages/shell.py). */
+/** The page's head preloads this URL (pages/shell.py). */
 const LISTED = 24;
 const BOARD = 20;
-/** Whom the leaderboard may show: kinds of `/api/leaderboard`, its own first one first. */
+/** The kinds of `/api/leaderboard`, its default first. */
 const WHO = ["bot", "house", "all"];
 const REFRESH_MS = 8000;
 const LIST_MS = 1500;
@@ -24,7 +24,7 @@ page(() => "PlayMolt", draw);
 
 async function draw(main) {
   const open = new Map();
-  const told = new Map();
+  const rowsById = new Map();
   const now = el("ul", { class: "games rows" });
   const state = el("span", { class: "tag plain", role: "status" });
   const ended = el("ul", { class: "games rows" });
@@ -54,17 +54,17 @@ async function draw(main) {
 
   const [fillNow, fillEnded, fillBoard, fillRuns] = [now, ended, board, runs].map(filler);
   const drawNow = () => {
-    const games = [...open.values()].sort((a, b) => (a.game_id < b.game_id ? 1 : -1)).map((game) => openRow(game, told.get(game.game_id)));
+    const games = [...open.values()].sort((a, b) => (a.game_id < b.game_id ? 1 : -1)).map((game) => openRow(game, rowsById.get(game.game_id)));
     fillNow(games, () => (games.length ? games.map(gameRow) : el("li", { class: "quiet" }, t("lobby.quiet"))));
   };
   const refresh = async () => {
-    // Asked for at once, shown as each comes: the games are what a visitor is here for.
+    // Request everything at once and show each part as it arrives.
     const asked = leaders(kind.value, who.value);
-    const running = get("/games/rows?runs=true&limit=5", { as: "nobody", patient: false }).catch(() => ({ rows: [] }));
+    const running = get("/games/rows?runs=true&limit=5", { as: "anonymous", patient: false }).catch(() => ({ rows: [] }));
     asked.catch(() => {});
     try {
-      const { rows } = await get(`/games/rows?limit=${LISTED}`, { as: "nobody" });
-      for (const row of rows) told.set(row.game_id, withDue(row));
+      const { rows } = await get(`/games/rows?limit=${LISTED}`, { as: "anonymous" });
+      for (const row of rows) rowsById.set(row.game_id, withDue(row));
       const over = rows.filter((row) => row.over).slice(0, SHOWN);
       fillEnded(over, () => (over.length ? over.map(gameRow) : el("li", { class: "quiet" }, t("lobby.none"))));
       drawNow();
@@ -90,10 +90,10 @@ async function draw(main) {
     if (message.type === "game_started" && Date.now() > listed) announce(t("lobby.started", { game: word("game", message.gameType) }));
     drawNow();
   }, (how) => {
-    // What was shown stays until the feed is back; games that ended meanwhile are not in its list any more.
+    // Keep the list until the feed reconnects and sends the current games.
     if (["away", "hidden"].includes(how)) open.clear();
     if (how === "hidden") return;
-    // A feed begins with the present list: what stands in it is no news.
+    // A feed begins with the current list, which is not news.
     if (how === "live") listed = Date.now() + LIST_MS;
     if (how === "live") drawNow();
     state.textContent = how === "live" ? t("live") : t("reconnecting");
@@ -106,7 +106,7 @@ async function draw(main) {
   };
 }
 
-/** One game, drawn small: the newest that runs, else the newest that ended. */
+/** The featured game: the newest running one, or the newest finished one. */
 class Featured {
   constructor() {
     this.stage = el("div", { class: "stage" });
@@ -132,7 +132,7 @@ class Featured {
   }
 }
 
-/** A game of the feed, which tells that a game has started and not how far it is; what a list told of it stays. */
+/** A game of the feed, which reports its start but not its progress; data from a list is kept. */
 function openRow(game, row) {
   const phase = game.type === "game_waiting" ? "waiting" : "running";
   const known = row && row.phase !== "waiting" && phase === "running" ? row.phase : phase;
@@ -144,9 +144,9 @@ function ways() {
     el("a", { class: "button", href: "/game" }, t("way.jury")), el("a", { class: "button", href: "#join" }, t("way.bot")));
 }
 
-/** The leaders of a game, or of all; while nobody else has points, house bots in their place (`lent`). */
+/** The leaders of one or all games; house bots while no one else has points (`lent`). */
 async function leaders(type, who) {
-  const board = (of) => get(`/api/leaderboard?limit=${BOARD}&kind=${of}${type ? `&gameType=${type}` : ""}`, { as: "nobody" });
+  const board = (of) => get(`/api/leaderboard?limit=${BOARD}&kind=${of}${type ? `&gameType=${type}` : ""}`, { as: "anonymous" });
   const asked = await board(who);
   if (who !== WHO[0] || asked.leaderboard.length) return asked;
   const house = await board("house");

@@ -1,4 +1,4 @@
-/** An address at which there is no page. */
+/** The page for unknown addresses. */
 
 import { el } from "./parts/dom.js";
 import { page } from "./parts/frame.js";

@@ -1,7 +1,7 @@
-// The player of a game that was taken along as a file.
+// The player of a replay file.
 (() => {
   const { frames, play, pause, again } = JSON.parse(document.getElementById("frames").textContent);
-  const [stage, slider, button, where, told] = ["stage", "at", "play", "where", "told"].map((id) => document.getElementById(id));
+  const [stage, slider, button, where, description] = ["stage", "at", "play", "where", "description"].map((id) => document.getElementById(id));
   let place = frames.length - 1;
   let timer = null;
   slider.min = 0;
@@ -14,7 +14,7 @@
     slider.value = place;
     slider.setAttribute("aria-valuetext", text);
     where.textContent = `${version} / ${frames.at(-1)[0]}`;
-    told.textContent = text;
+    description.textContent = text;
     button.textContent = timer ? pause : place === frames.length - 1 ? again : play;
   }
 

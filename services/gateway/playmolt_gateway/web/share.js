@@ -1,4 +1,4 @@
-/** What an owner shows to others: a link to a read-only page, given and taken back. */
+/** Creating and revoking a share link. */
 
 import { call, post } from "./parts/api.js";
 import { announce, el, field, fill } from "./parts/dom.js";
@@ -6,8 +6,7 @@ import { actionButton } from "./parts/frame.js";
 import { t, word } from "./parts/language.js";
 
 /**
- * A card for the session or experiment at `path`. `kind` names whose it is in the texts; `sections` are the parts that
- * may be left out, none for what is shown as a whole.
+ * A card for the session or experiment at `path`. `kind` selects its texts; `sections` are the optional parts, if any.
  */
 export function shareCard(path, kind, { as = "me", sections = [] } = {}) {
   const place = el("div");

@@ -3,7 +3,7 @@
 import { el, table } from "../../parts/dom.js";
 import { t, word } from "../../parts/language.js";
 
-export const game = { scene, seats, secrets: null, reader: "nobody" };
+export const game = { scene, seats, secrets: null, reader: "anonymous" };
 
 function seats(state) {
   return state.participants.map((seat) => [seat.id, seat.name]);

@@ -5,13 +5,13 @@ import { announce, el, field, fill, focusOn, select } from "../parts/dom.js";
 import { actionButton, trouble } from "../parts/frame.js";
 import { t } from "../parts/language.js";
 
-/** The tabs of the case; witnesses only where they are heard. */
+/** The tabs of the case; witnesses only during the investigation. */
 export function caseTabs(game, witnesses) {
   const list = [["dossier", t("game.dossier"), dossier(game)], ["evidence", t("game.evidence"), evidence(game)]];
   return witnesses ? [...list, ["witnesses", t("game.witnesses"), witnessPanel(game)]] : list;
 }
 
-/** The items that are open now: [[id, title]]. */
+/** The unlocked items: [[id, title]]. */
 export async function openItems(game) {
   const { evidence: items } = await get(`${game.path}/evidence`);
   return items.filter((item) => !item.locked).map((item) => [item.id, `${item.id} · ${item.title}`]);
@@ -26,8 +26,8 @@ function loading(panel, load) {
 function dossier(game) {
   const panel = el("div", { class: "card" });
   return loading(panel, async () => {
-    const told = await get(`${game.path}/dossier`);
-    fill(panel, el("h2", {}, told.title), el("p", { class: "prose" }, told.text));
+    const dossier = await get(`${game.path}/dossier`);
+    fill(panel, el("h2", {}, dossier.title), el("p", { class: "prose" }, dossier.text));
   });
 }
 
@@ -81,7 +81,7 @@ function witnessPanel(game) {
   return panel;
 }
 
-/** A talk with a witness: what it says, what one may say, what one may show. */
+/** The conversation with a witness. */
 class Talk {
   constructor(game, witness, stage, changed) {
     this.game = game;
@@ -92,26 +92,26 @@ class Talk {
 
   async step(body, said = null) {
     try {
-      const told = await post(`${this.game.path}/witnesses/${this.witness.id}/talk`, body);
-      await this.draw(told, said);
-      if (told.unlocked.length || told.cracked) await this.changed();
+      const talk = await post(`${this.game.path}/witnesses/${this.witness.id}/talk`, body);
+      await this.draw(talk, said);
+      if (talk.unlocked.length || talk.cracked) await this.changed();
     } catch (error) {
       fill(this.stage.querySelector(".trouble") ?? this.stage, trouble(error));
     }
   }
 
-  async draw(told, said) {
+  async draw(talk, said) {
     const items = await openItems(this.game);
     const head = el("h2", {}, this.witness.name);
     const shown = select(items);
     fill(this.stage,
       el("div", { class: "row apart" }, head,
-        el("span", { class: "quiet small" }, told.cracked ? t("game.cracked") : t("game.pressure", { n: told.pressure }))),
+        el("span", { class: "quiet small" }, talk.cracked ? t("game.cracked") : t("game.pressure", { n: talk.pressure }))),
       said ? el("p", { class: "said mine" }, said) : null,
-      el("blockquote", { class: "speech pre", "data-node": told.node }, told.text),
-      told.unlocked.length
-        ? el("p", { class: "notice", role: "status" }, t("game.unlocked", { ids: told.unlocked.join(", ") })) : null,
-      told.choices.length ? el("ul", { class: "tight", "aria-label": t("game.say") }, told.choices.map((choice) =>
+      el("blockquote", { class: "speech pre", "data-node": talk.node }, talk.text),
+      talk.unlocked.length
+        ? el("p", { class: "notice", role: "status" }, t("game.unlocked", { ids: talk.unlocked.join(", ") })) : null,
+      talk.choices.length ? el("ul", { class: "tight", "aria-label": t("game.say") }, talk.choices.map((choice) =>
         el("li", {}, el("button", { type: "button", class: "line", "data-choice": choice.id,
           onclick: () => this.step({ choice: choice.id }, choice.text) }, choice.text))))
         : el("p", { class: "quiet" }, t("game.nothing_to_say")),
@@ -119,6 +119,6 @@ class Talk {
         actionButton(t("game.show"), () => this.step({ evidence_id: shown.value }, shown.selectedOptions[0].textContent))) : null,
       el("div", { class: "trouble" }));
     if (said) focusOn(head);
-    announce(`${this.witness.name}: ${told.text}`);
+    announce(`${this.witness.name}: ${talk.text}`);
   }
 }

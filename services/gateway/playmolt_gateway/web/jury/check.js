@@ -1,7 +1,7 @@
 /**
- * `/shared/{token}/check`: a shared verdict compared with the chain by this browser alone, through a node that the
- * visitor names. The page may reach that node's host and no other: the policy that came with it names the host, so
- * another host is another visit of the page. The rest of the address, which may hold a key, stays in this window.
+ * `/shared/{token}/check`: compares a shared verdict with the blockchain in this browser, through the visitor's node.
+ * The page's policy allows only the host of that node, so a different host reloads the page. The rest of the address,
+ * which may contain a key, stays in this window.
  */
 
 import { lines } from "../parts/api.js";
@@ -12,7 +12,7 @@ import { t, word } from "../parts/language.js";
 import { Node, readCase } from "./node.js";
 
 const PENDING = "playmolt.node";
-/** Of the code that every case of so many jurors has on its chain. */
+/** Hashes of the contract code by number of jurors. */
 const CODES = {
   3: "9e993b111fcf6baae6a44f169d81e5a07d2614f922ee186af147932a0eefac54",
   5: "73ce6b7233dfa2e5aab794c8247769b78f2df2fbfe25b52c95226b2032852139",
@@ -29,7 +29,7 @@ const allowed = () => new URLSearchParams(location.search).get("node");
 
 async function draw(main) {
   const log = `${location.pathname.replace(/check$/, "")}log.jsonl`;
-  const records = await lines(log, "nobody");
+  const records = await lines(log, "anonymous");
   const said = records.find((record) => record.type === "verdict_read").data;
   const input = el("input", { type: "url", autocomplete: "off", spellcheck: "false" });
   const address = field(t("onchain.node"), input, { hint: t("onchain.hint", { id: said.chain_id }) });
@@ -37,14 +37,14 @@ async function draw(main) {
   const found = el("div", { class: "stack", role: "status" });
   const check = async () => {
     const node = nodeAt(input.value);
-    address.tell(node ? "" : t("onchain.address"));
+    address.showFault(node ? "" : t("onchain.address"));
     if (!node) return;
     if (node.origin !== allowed()) {
       visit(node);
       return;
     }
     fill(found);
-    fill(found, told(await compared(records, said, new Node(node.href))));
+    fill(found, pointList(await compared(records, said, new Node(node.href))));
   };
   const button = actionButton(t("onchain.run"), check, { place, first: true });
   main.append(el("h1", {}, t("head.check")), el("p", { class: "lead" }, t(canHash() ? "onchain.lead" : "check.insecure")),
@@ -54,7 +54,7 @@ async function draw(main) {
       el("p", {}, el("a", { href: log, download: "" }, t("shared.log")))));
   const pending = nodeAt(sessionStorage.getItem(PENDING) ?? "");
   sessionStorage.removeItem(PENDING);
-  // Only who pressed the button before the page was left for this host is spared pressing it again.
+  // Check at once only if the button was pressed before the reload for this host.
   if (pending && pending.origin === allowed()) {
     input.value = pending.href;
     button.click();
@@ -77,7 +77,7 @@ function visit(node) {
   location.assign(address);
 }
 
-/** Give [[what, whether it fits]]. */
+/** [[description, whether it matches]]. */
 async function compared(records, said, node) {
   const began = records.findLast((record) => record.type === "phase_changed" && record.data.to === "vote");
   const withheld = records.filter((record) => (record.sealed ? !record.seal_key : record.withheld?.length)).length;
@@ -100,7 +100,7 @@ async function compared(records, said, node) {
   return points;
 }
 
-/** Whether the chain has this vote of this juror, by the transaction that the log names. */
+/** Whether the blockchain has this juror's vote in the logged transaction. */
 async function cast(node, contract, there, seat, vote) {
   const who = vote.address.toLowerCase();
   if (there?.jurors[seat] !== who || there.ballots[seat] !== BALLOTS[vote.guilty]) return false;
@@ -112,7 +112,7 @@ async function cast(node, contract, there, seat, vote) {
     && Number(mined?.status) === 1 && Number(mined.blockNumber) === there.blocks[seat];
 }
 
-function told(points) {
+function pointList(points) {
   const wrong = points.filter(([, fits]) => !fits).length;
   return [el("p", { class: wrong ? "notice" : "lead" }, el("strong", {}, wrong ? t("onchain.differ", { n: wrong, of: points.length }) : t("onchain.agree"))),
     el("ol", { class: "stack" }, points.map(([text, fits]) => el("li", { class: "point" },

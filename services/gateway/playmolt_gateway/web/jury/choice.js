@@ -1,11 +1,11 @@
-/** Which case is heard: the shipped one, the operator's, and the visitor's own. */
+/** The choice of a case: shipped, the operator's, or the visitor's. */
 
 import { ensureKey, get, key } from "../parts/api.js";
 import { el, field, fill, select } from "../parts/dom.js";
 import { actionButton } from "../parts/frame.js";
 import { t } from "../parts/language.js";
 
-/** Offer the cases there are; `choose(case)` is told of the one that is chosen, null for the shipped one. */
+/** List the cases; `choose(case)` is called with the chosen one, null for the shipped case. */
 export async function caseChoice(choose, place) {
   const node = el("div", { class: "row" });
   const show = async (asked) => {
@@ -24,12 +24,12 @@ export async function caseChoice(choose, place) {
 function choice(cases, choose) {
   const about = el("p", { class: "quiet small" });
   const names = cases.map((one) => [one.id, one.title]);
-  const control = select(names, cases[0].id, { onchange: () => tell() });
-  const tell = () => {
+  const control = select(names, cases[0].id, { onchange: () => update() });
+  const update = () => {
     const chosen = cases.find((one) => one.id === control.value);
     fill(about, t("game.case.size", { jurors: chosen.jurors, evidence: chosen.evidence, witnesses: chosen.witnesses }));
     choose(chosen.shipped ? null : chosen);
   };
-  tell();
+  update();
   return el("div", {}, field(t("game.case"), control), about);
 }

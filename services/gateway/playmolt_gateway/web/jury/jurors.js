@@ -1,4 +1,4 @@
-/** The jurors: talking to them, showing them evidence, their debate, secret notes. */
+/** The jurors: conversation, evidence, debate, secret notes. */
 
 import { post } from "../parts/api.js";
 import { announce, el, field, fill, focusOn, select } from "../parts/dom.js";
@@ -9,24 +9,24 @@ import { t, word } from "../parts/language.js";
 
 export const BANDS = ["innocent", "leaning_innocent", "undecided", "leaning_guilty", "guilty"];
 const CHAT_CHARS = 4000;
-/** Of deliberation, unless a session says otherwise. */
+/** Rounds of deliberation, unless the session sets them. */
 const ROUNDS = 4;
 const NOTE_CHARS = 200;
 
-/** Five steps from innocent to guilty, one of them lit, with its name. */
+/** A five-step scale from innocent to guilty with the current step. */
 export function bandView(band, stance) {
   return el("div", { class: "tight" },
     el("div", { class: "band", "aria-hidden": "true" }, BANDS.map((one) => el("i", { class: one === band ? "on" : null }))),
     el("span", { class: "small" }, word("band", band), stance === undefined ? "" : ` · ${stance}`));
 }
 
-/** Say why a juror moved, or that it did not. */
+/** Why a juror moved, or that it did not. */
 export function whyMoved(game, message, topics = []) {
   const about = topics.length ? ` (${topics.map((one) => `${word("topic", one.topic)}: ${word("impact", one.impact)}`).join(", ")})` : "";
-  return `${game.narration.tell(message)}${about}`;
+  return `${game.narration.line(message)}${about}`;
 }
 
-/** All five jurors, and a talk with one of them. */
+/** All jurors, and the conversation with one. */
 export function jurorsPanel(game) {
   const cards = el("ul", { class: "thirds", "aria-label": t("game.jurors") });
   const stage = el("section", { class: "card", "aria-label": t("game.talk") });
@@ -55,17 +55,17 @@ export function jurorsPanel(game) {
   return el("div", { class: "stack" }, jurorsHead(), cards, stage);
 }
 
-/** What stands between the page's heading and the jurors' for those who go by headings. */
+/** A hidden heading between the page's and the jurors', for heading navigation. */
 function jurorsHead() {
   return el("h2", { class: "unseen" }, t("game.jurors"));
 }
 
-/** Say that a model still works on what was asked; the stream will tell what comes of it. */
+/** Show that the model is still working; the stream delivers the answer. */
 function stillThinking(place) {
   fill(place, el("p", { class: "quiet waiting", role: "status" }, t("game.thinking")));
 }
 
-/** Empty a field of what was sent; what its person has begun to type meanwhile stays. */
+/** Clear the sent text from a field, but keep what was typed meanwhile. */
 function emptied(field, text, sent) {
   if (field.value.trim() !== text) return;
   field.value = "";
@@ -123,7 +123,7 @@ class JurorTalk {
     else if (reply.weakness_hit) announce(t("game.weakness"));
   }
 
-  /** Put a message of the stream into the conversation it belongs to. */
+  /** Add a message of the stream to its conversation. */
   hear(message) {
     if (message.juror_id !== this.juror) return;
     const name = this.game.juror(this.juror);
@@ -133,12 +133,12 @@ class JurorTalk {
       overseer_said: () => el("p", { class: "said mine" }, el("span", { class: "who" }, t("you")), message.text),
       evidence_presented: () => el("p", { class: "said mine" }, el("span", { class: "who" }, t("you")), t("game.presented", { id: message.evidence_id })),
       juror_said: () => el("p", { class: "said" }, el("span", { class: "who" }, name), message.text),
-      turn_failed: () => el("p", { class: "fault" }, this.game.narration.tell(message)),
+      turn_failed: () => el("p", { class: "fault" }, this.game.narration.line(message)),
       stance_changed: () => el("p", { class: "quiet small" }, whyMoved(this.game, message, message.cause === "chat" ? this.topics : [])),
     }[message.type]?.();
     if (["juror_said", "turn_failed"].includes(message.type)) fill(this.place);
     if (!text) return;
-    // The log has what words did to a juror before its answer; one reads the answer first.
+    // In the log a juror's move precedes its answer; show the answer first.
     if (message.type === "stance_changed" && ["chat", "evidence", "weakness"].includes(message.cause)) {
       this.reactions.push(text);
       return;
@@ -192,7 +192,7 @@ export function deliberationPanel(game) {
       el("div", { class: "row" }, field(t("game.note_to"), to)), words, el("div", { class: "row end" }, send)));
 }
 
-/** The rounds that have been spoken, the newest first. */
+/** The finished rounds, newest first. */
 export function roundsOf(game, messages = game.messages) {
   const rounds = [];
   for (const message of messages) {

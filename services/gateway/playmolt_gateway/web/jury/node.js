@@ -1,4 +1,4 @@
-/** A JSON-RPC node that the visitor names, and a jury's case as it stands there. */
+/** A JSON-RPC node given by the visitor, and the contract of a case on it. */
 
 import { Problem } from "../parts/api.js";
 import { t } from "../parts/language.js";
@@ -6,7 +6,7 @@ import { t } from "../parts/language.js";
 const SECONDS = 20;
 /** The first bytes of `reading()` of JuryVoting. */
 const READING = "0xfffd52c6";
-/** Words before the jurors; then each juror has three. */
+/** Words before the jurors; each juror then has three. */
 const HEAD = 7;
 const OF_A_JUROR = 3;
 
@@ -33,7 +33,7 @@ export class Node {
   }
 }
 
-/** What a case's contract says of itself; null where there is none. Ballots: 1 is guilty, 2 is not. */
+/** The state of a case's contract, or null. Ballots: 1 is guilty, 2 is not guilty. */
 export async function readCase(node, contract) {
   const output = await node.call("eth_call", { to: contract, data: READING }, "latest");
   const words = String(output).slice(2).match(/.{64}/g) ?? [];

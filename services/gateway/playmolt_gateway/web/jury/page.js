@@ -1,4 +1,4 @@
-/** `/game`: the AI jury. One person tries to move five jurors; their votes stand on a chain. */
+/** `/game`: the AI jury. One person tries to sway five jurors, who vote on a blockchain. */
 
 import { ensureKey, forgetKey, get, key, post } from "../parts/api.js";
 import { announce, el, fill, focusOn } from "../parts/dom.js";
@@ -78,7 +78,7 @@ async function mine() {
   }
 }
 
-/** A session as it is played: its state, what its stream told, and the panels of its phase. */
+/** A running session: its state, its messages and the panels of its phase. */
 class Game {
   constructor(main, session, witnesses) {
     this.session = session;
@@ -117,13 +117,13 @@ class Game {
     if (message.type !== "progress") this.refreshSoon(REFRESH_MS, RETRIES);
   }
 
-  /** Nothing follows the last message of a session: a refresh that fails after it is tried again. */
+  /** No message follows the last one, so a failed refresh after it is retried. */
   refreshSoon(pause, retries) {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.refresh().catch(() => retries && this.refreshSoon(RETRY_MS, retries - 1)), pause);
   }
 
-  /** Have a function called with every message from now on, until the phase changes. */
+  /** Call a function with every new message until the phase changes. */
   listen(listener) {
     this.listeners.add(listener);
   }
@@ -158,7 +158,7 @@ class Game {
     }
   }
 
-  /** A button to the next phase; `ask()` gives what is to be confirmed first, or nothing. */
+  /** A button to the next phase; `ask()` returns a text to confirm first, or nothing. */
   way(to, text, { first = true, ask = () => null } = {}) {
     const go = async () => {
       const question = ask();
@@ -168,7 +168,7 @@ class Game {
     return actionButton(text, go, { place: this.place, first });
   }
 
-  /** Who has put nothing to any juror may have missed that there is a way to: the jury does not come back to talk. */
+  /** Confirm if no juror was questioned: that is not possible later. */
   unasked() {
     const spoken = this.messages.some(({ type }) => ["overseer_said", "evidence_presented"].includes(type));
     return spoken ? null : t("game.deliberate_unasked");
@@ -207,7 +207,7 @@ class Game {
     return this.parts([["verdict", t("game.verdict"), verdictPanel(this)], this.historyTab()], "verdict");
   }
 
-  /** Tabs that stay where the person put them when the same parts are drawn anew. */
+  /** Tabs that keep their selection when redrawn. */
   parts(list, first) {
     if (this.parted !== first) this.part = this.parted || linkedMoment() === null ? first : "history";
     this.parted = first;
@@ -215,7 +215,7 @@ class Game {
     return this.tabs;
   }
 
-  /** Open one of the parts, where the phase has it. */
+  /** Open a part if the phase has it. */
   show(part) {
     this.tabs?.show(part);
   }

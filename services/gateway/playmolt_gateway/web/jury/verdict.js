@@ -1,4 +1,4 @@
-/** The vote on the chain, the verdict as read back from it, and the ending. */
+/** The vote on the blockchain, the verdict read from it, and the ending. */
 
 import { download, get, post } from "../parts/api.js";
 import { el, fill, focusOn, table } from "../parts/dom.js";
@@ -11,7 +11,7 @@ export function verdictPanel(game) {
   const panel = el("div", { class: "stack" });
   const place = el("div");
   let showing = null;
-  /** Every message asks for it; it is read once, and again only where there was none yet. */
+  /** Read the verdict; repeated until there is one. */
   const show = () => {
     showing ??= read().finally(() => {
       if (!panel.querySelector("article")) showing = null;
@@ -37,11 +37,11 @@ export function verdictPanel(game) {
   const again = actionButton(t("game.retry_vote"), () => post(`${game.path}/retry`, {}), { place, first: true });
   const progress = el("ol", { class: "tight", "aria-live": "polite" });
   const draw = () => {
-    const told = game.messages.filter((message) => ["vote_decided", "contract_deployed", "vote_cast", "vote_missed", "chain_changed", "vote_retried"].includes(message.type));
-    fill(progress, told.map((message) => el("li", { class: "small quiet" }, game.narration.tell(message))));
-    call.hidden = votesFailed(game.messages) ? false : told.length > 0;
+    const steps = game.messages.filter((message) => ["vote_decided", "contract_deployed", "vote_cast", "vote_missed", "chain_changed", "vote_retried"].includes(message.type));
+    fill(progress, steps.map((message) => el("li", { class: "small quiet" }, game.narration.line(message))));
+    call.hidden = votesFailed(game.messages) ? false : steps.length > 0;
     again.hidden = !chainChanged(game.messages);
-    if (game.session.phase === "ended") show();  // not before: the panel is drawn anew with that phase
+    if (game.session.phase === "ended") show();  // not before: that phase redraws the panel
   };
   if (game.session.phase === "aborted") {
     fill(panel, el("p", { class: "notice" }, t("game.aborted")));
@@ -58,7 +58,7 @@ export function verdictPanel(game) {
   return panel;
 }
 
-/** Whether a juror gave no usable vote and has not been asked again: the vote is to be called once more. */
+/** Whether a juror gave no usable vote and the vote must be called again. */
 function votesFailed(messages) {
   const failed = new Set();
   for (const message of messages) {
@@ -69,7 +69,7 @@ function votesFailed(messages) {
   return failed.size > 0;
 }
 
-/** Whether the chain has lost the case and the vote waits for the overseer. */
+/** Whether the blockchain lost the case and the overseer must retry. */
 function chainChanged(messages) {
   return messages.findLast((message) => ["chain_changed", "vote_retried"].includes(message.type))?.type === "chain_changed";
 }
@@ -83,7 +83,7 @@ function story(verdict, ending, head, evidence) {
     el("p", { class: "quiet small" }, t("game.found", found), " ", el("a", { href: "/game" }, t("game.again"))));
 }
 
-/** Ways to keep the whole session as a text. */
+/** Buttons to save the transcript. */
 function kept(game) {
   const place = el("div");
   const save = (format) => actionButton(format.toUpperCase(), () =>

@@ -1,4 +1,4 @@
-/** Facts that live: confirmed, corrected, disputed or withdrawn at an open gate, and the turns that relied on them. */
+/** Changing facts at an open gate, and repeating the turns that relied on them. */
 
 import { post } from "../parts/api.js";
 import { el, field } from "../parts/dom.js";
@@ -9,14 +9,14 @@ const ENTRY = 2000;
 const REASON = 300;
 const OFFERED = { proposed: ["confirm", "dispute"], agreed: ["dispute"], disputed: ["confirm"] };
 
-/** What a person may do with a fact that stands. */
+/** The actions for a valid fact. */
 export function changeFact(path, fact, done) {
   const text = field(t("fact.text"), el("textarea", { rows: 2, maxlength: ENTRY }));
   text.control.value = fact.text;
   const reason = field(t("fact.reason"), el("input", { maxlength: REASON }));
   const place = el("div");
   const send = (action) => async () => {
-    for (const one of [text, reason]) one.tell("");
+    for (const one of [text, reason]) one.showFault("");
     const body = { action };
     if (action === "correct") body.text = text.control.value;
     if (reason.control.value.trim()) body.reason = reason.control.value;
@@ -24,7 +24,7 @@ export function changeFact(path, fact, done) {
       done(await post(`${path}/facts/${fact.id}`, body));
     } catch (error) {
       const fields = { text, reason };
-      const rest = error.errors?.filter((fault) => !fields[fault.field]?.tell(inWords(fault).message) && !fields[fault.field]);
+      const rest = error.errors?.filter((fault) => !fields[fault.field]?.showFault(inWords(fault).message) && !fields[fault.field]);
       if (!error.errors?.length || rest.length) throw error;
     }
   };
@@ -34,7 +34,7 @@ export function changeFact(path, fact, done) {
       el("div", { class: "row" }, actions.map((action) => actionButton(t(`fact.${action}`), send(action), { place })))));
 }
 
-/** The facts that wait to be confirmed or corrected, and the turns that relied on what stands no more; null where there are none. */
+/** Facts to confirm or correct, and turns that relied on changed facts; null if there are none. */
 export function settling(path, session, done) {
   const { gate, facts, turns } = session;
   if (!gate) return null;

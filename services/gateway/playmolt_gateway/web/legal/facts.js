@@ -1,4 +1,4 @@
-/** Telling the facts, and how they stand. */
+/** The facts form and the list of facts. */
 
 import { post } from "../parts/api.js";
 import { el, field } from "../parts/dom.js";
@@ -12,7 +12,7 @@ const NARRATIVE = 20000;
 const ENTRY = 2000;
 const entry = { type: "string", maxLength: ENTRY };
 
-/** The form of the intake. A session that carries facts over takes them where a field stays empty. */
+/** The intake form. Empty fields keep the facts carried over from an earlier session. */
 export function factsForm(path, session, done) {
   const carried = session.previous_session !== null;
   const area = (rows) => el("textarea", { rows, maxlength: NARRATIVE });
@@ -27,20 +27,20 @@ export function factsForm(path, session, done) {
   const form = el("div", { class: "stack" }, Object.values(fields).slice(0, 2), rows.timeline.node, rows.evidence.node, fields.opposing_claims);
   const sent = keepDraft(`${session.id} facts`, form);
   const send = async () => {
-    for (const one of [...Object.values(fields), ...Object.values(rows)]) one.tell?.length === 1 ? one.tell("") : one.clear();
+    for (const one of [...Object.values(fields), ...Object.values(rows)]) one.showFault?.length === 1 ? one.showFault("") : one.clear();
     const body = {};
     for (const [name, control] of Object.entries(controls)) if (!carried || control.value.trim()) body[name] = control.value;
     for (const [name, one] of Object.entries(rows)) if (!carried || one.value()) body[name] = one.value() ?? [];
     try {
-      const told = await post(`${path}/facts`, body);
+      const answer = await post(`${path}/facts`, body);
       sent();
-      done(told);
+      done(answer);
     } catch (error) {
       const rest = error.errors.filter((fault) => !show(fields, rows, fault));
       if (!error.errors.length || rest.length) throw error;
     }
   };
-  return el("section", { class: "card on", "aria-labelledby": "tell" }, el("h2", { id: "tell" }, t("facts.tell")),
+  return el("section", { class: "card on", "aria-labelledby": "facts-form" }, el("h2", { id: "facts-form" }, t("facts.tell")),
     el("p", { class: "quiet" }, t(carried ? "facts.carried" : "facts.lead")),
     form, place, el("div", { class: "row end" }, actionButton(t("facts.send"), send, { place, first: true })));
 }
@@ -48,13 +48,13 @@ export function factsForm(path, session, done) {
 function show(fields, rows, fault) {
   const name = fault.field.split(/[.[]/)[0];
   if (fields[name]) {
-    fields[name].tell(inWords(fault).message);
+    fields[name].showFault(inWords(fault).message);
     return true;
   }
-  return rows[name]?.tell(fault.field, inWords(fault).message) ?? false;
+  return rows[name]?.showFault(fault.field, inWords(fault).message) ?? false;
 }
 
-/** The facts by what is known of them; `unverified` are the statutes and case numbers in them that nobody supplied, `changing` draws what may be done with one that stands. */
+/** The facts by state; `unverified` are statutes and case numbers not in the material, `changing` draws the actions for a valid fact. */
 export function factsView(facts, unverified, changing = () => null) {
   const backing = (fact) => [...fact.evidence, ...fact.timeline].join(", ");
   const factShown = (fact) => [marked(fact.text, unverified), fact.wording ? [" (", marked(fact.wording, unverified), ")"] : null,

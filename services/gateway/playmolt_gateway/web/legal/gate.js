@@ -1,4 +1,4 @@
-/** A gate: what the verifier says, and the form that gate.schema describes. */
+/** A gate: the verifier's findings and the form of gate.schema. */
 
 import { post } from "../parts/api.js";
 import { el, fill } from "../parts/dom.js";
@@ -15,14 +15,14 @@ export function gateForm(path, session, unverified, done) {
   const place = el("div");
   const sent = keepDraft(`${session.id} gate ${gate.name} ${session.turns.length}`, form.node);
   const send = async () => {
-    if (form.tell(form.check())) return;
+    if (form.showFault(form.check())) return;
     try {
       const answered = await post(`${path}/steering`, form.value());
       sent();
       done(answered);
     } catch (error) {
       if (!error.errors?.length) fill(place, trouble(error));
-      else form.tell(error.errors.map(inWords));
+      else form.showFault(error.errors.map(inWords));
     }
   };
   const list = (heading, items) => items.length

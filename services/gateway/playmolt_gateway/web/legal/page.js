@@ -1,4 +1,4 @@
-/** `/legal`: sessions of the legal simulation: open one, tell the facts, steer at the gates, read the report. */
+/** `/legal`: sessions of the legal simulation: open, submit facts, steer at the gates, read the report. */
 
 import { ensureKey, forgetKey, get, key, post } from "../parts/api.js";
 import { announce, el, field, fill, focusOn, select } from "../parts/dom.js";
@@ -64,7 +64,7 @@ function opening() {
   const form = el("div", { class: "stack" }, fields.title, el("div", { class: "even" }, fields.case_type, fields.side, fields.jurisdiction, fields.language, fields.model), fields.exclusions);
   const sent = keepDraft("legal open", form);
   const open = async () => {
-    for (const one of Object.values(fields)) one.tell("");
+    for (const one of Object.values(fields)) one.showFault("");
     await ensureKey();
     const body = Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, control.value.trim()]));
     if (!body.exclusions) delete body.exclusions;
@@ -73,7 +73,7 @@ function opening() {
       sent();
       location.assign(`/legal?session=${made.id}`);
     } catch (error) {
-      const rest = (error.errors ?? []).filter((fault) => !fields[fault.field]?.tell(inWords(fault).message) && !fields[fault.field]);
+      const rest = (error.errors ?? []).filter((fault) => !fields[fault.field]?.showFault(inWords(fault).message) && !fields[fault.field]);
       if (!error.errors?.length || rest.length) throw error;
       main().querySelector("[aria-invalid='true']")?.focus();
     }
@@ -112,12 +112,12 @@ class Session {
     this.settling = el("div");
     this.task = el("div", { class: "stack" });
     this.unsent = el("div");
-    this.heard = el("p", { class: "card pre quiet", hidden: true, "aria-live": "off" });
+    this.speech = el("p", { class: "card pre quiet", hidden: true, "aria-live": "off" });
     this.turns = el("ol", { class: "stack" });
     this.facts = el("div", { class: "stack" });
     this.uploads = el("div", { hidden: true }, uploadCard(this.path, () => this.refresh()));
     this.steering = el("div", { class: "card" });
-    this.history = new SessionHistory({ path: this.path, line: (message) => this.narration.tell(message), scene: (messages) => this.scene(messages),
+    this.history = new SessionHistory({ path: this.path, line: (message) => this.narration.line(message), scene: (messages) => this.scene(messages),
       highlight: ({ type }) => ({ turn_done: false, gate_opened: true, session_done: true })[type] ?? null,
       version: session.version, over: session.phase === "FINALIZE_DONE", log: false, open: () => this.tabs.show("history") });
     this.tabs = tabs(t("legal.parts"), [["turns", t("legal.argument"), el("div", {}, this.turns)], ["facts", t("legal.facts"), el("div", { class: "stack" }, this.uploads, this.facts)],
@@ -130,7 +130,7 @@ class Session {
       el("p", { class: "small" }, el("a", { href: "/legal" }, `‹ ${t("legal.all")}`)),
       el("h1", {}, session.title),
       el("p", { class: "quiet" }, [word("case", session.case_type), session.jurisdiction, word("side", session.side), word("language", session.language), session.model].join(" · ")),
-      this.status), this.history.drawn, this.unsent, this.heard, this.settling, this.task, this.tabs, eraseCard(this.path, "/legal", () => this.end()));
+      this.status), this.history.drawn, this.unsent, this.speech, this.settling, this.task, this.tabs, eraseCard(this.path, "/legal", () => this.end()));
   }
 
   begin() {
@@ -146,8 +146,8 @@ class Session {
   }
 
   take(message) {
-    if (message.type === "speaking") return this.hear(message);
-    if (["turn_started", "turn_done", "turn_failed", "guardrail_hit"].includes(message.type)) this.unhear();
+    if (message.type === "speaking") return this.appendSpeech(message);
+    if (["turn_started", "turn_done", "turn_failed", "guardrail_hit"].includes(message.type)) this.clearSpeech();
     this.history.take(message, message.type !== "session_done");
     if (message.type === "turn_done" && message.phase === STIPULATE) {
       this.stipulated = message.unverified ?? [];
@@ -156,22 +156,22 @@ class Session {
     }
     if (message.type === "turn_started") this.speaking = message.phase;
     if (["turn_done", "turn_failed", "gate_opened"].includes(message.type)) this.speaking = "";
-    this.tell();
+    this.drawStatus();
     if (["progress", "turn_started"].includes(message.type) || message.version <= this.session.version) return;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.refresh().catch((error) => fill(this.status, trouble(error))), REFRESH_MS);
   }
 
-  /** What a role is saying, as it comes; one that begins again takes back what was shown. */
-  hear({ n, delta }) {
-    if (n === 1) this.unhear();
-    this.heard.hidden = false;
-    this.heard.append(delta);
+  /** Append a role's live text; a restarted turn clears it first. */
+  appendSpeech({ n, delta }) {
+    if (n === 1) this.clearSpeech();
+    this.speech.hidden = false;
+    this.speech.append(delta);
   }
 
-  unhear() {
-    this.heard.hidden = true;
-    fill(this.heard);
+  clearSpeech() {
+    this.speech.hidden = true;
+    fill(this.speech);
   }
 
   async refresh() {
@@ -184,7 +184,7 @@ class Session {
     this.draw();
   }
 
-  tell() {
+  drawStatus() {
     const { gate, failed } = this.session;
     const at = this.speaking && !gate ? { phase: this.speaking } : this.session;
     fill(this.status, el("span", { class: `tag${this.speaking && !gate ? " live" : ""}` }, gate ? word("gate", gate.name) : word("phase", at.phase)),
@@ -193,7 +193,7 @@ class Session {
   }
 
   draw() {
-    this.tell();
+    this.drawStatus();
     this.drawTask();
     this.uploads.hidden = !this.session.gate && this.session.phase !== "FACTS_INTAKE";
     for (const turn of this.session.turns) {
@@ -205,7 +205,7 @@ class Session {
     fill(this.steering, steeringView(this.session));
   }
 
-  /** A turn is drawn again when it was done again, or what it relied on stands no more. */
+  /** Redraw a turn when it was repeated or a fact it relied on has changed. */
   drawTurn(turn) {
     const drawn = this.shown.get(turn.n);
     const state = `${turn.redone} ${turn.stale}`;
@@ -223,13 +223,13 @@ class Session {
     fill(this.settling, settling(this.path, this.session, done));
   }
 
-  /** The statutes and case numbers that the newest round named and nobody had supplied by then. */
+  /** Statutes and case numbers of the latest round that are not in the material. */
   newest() {
     const { turns } = this.session;
     return turns.filter((turn) => turn.round === turns.at(-1).round).flatMap((turn) => turn.unverified ?? []);
   }
 
-  /** What the session wants of its person. It is drawn once, so that a half-filled form is never lost. */
+  /** The form the session is waiting for. It is drawn once, so that input is never lost. */
   drawTask() {
     const { phase, gate, failed } = this.session;
     const wanted = phase === "FINALIZE_DONE" ? `done ${failed?.attempts} ${this.session.version}` : failed ? `failed ${failed.phase} ${failed.attempts} ${this.session.version}` : gate ? `gate ${gate.name} ${this.session.turns.length} ${this.session.facts.questions.length} ${gate.schema.properties.choice?.enum} ${gate.name === "facts" ? this.stipulated : ""}` : phase;
@@ -272,7 +272,7 @@ class Session {
     const done = messages.filter((message) => message.type === "turn_done").at(-1);
     const last = messages.at(-1);
     const turn = done && this.session.turns.find((one) => one.phase === done.phase);
-    return [el("section", { class: "card" }, el("p", {}, last ? this.narration.tell(last) || t("event.quiet") : "")),
+    return [el("section", { class: "card" }, el("p", {}, last ? this.narration.line(last) || t("event.quiet") : "")),
       turn ? turnView(turn) : done ? el("section", { class: "card" }, el("h3", {}, word("phase", done.phase)), el("pre", { class: "pre small" }, marked(JSON.stringify(done.output, null, 1), done.unverified))) : null];
   }
 }

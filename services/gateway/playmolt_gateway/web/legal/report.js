@@ -1,4 +1,4 @@
-/** The report of a session: read here, saved in every format. */
+/** A session's report, and saving it. */
 
 import { download, get } from "../parts/api.js";
 import { el } from "../parts/dom.js";
@@ -11,7 +11,7 @@ const SECTIONS = ["answer", "facts", "issues", "burden", "findings", "risks", "s
 const STYLED = ["risks", "strategy", "settlement"];
 const FORMATS = ["pdf", "docx", "html", "md", "json"];
 
-/** The report, and what its owner may show of it. */
+/** The report with its sharing card. */
 export async function reportView(path, session) {
   return el("div", { class: "stack" }, await reportCard(path, session), shareCard(path, "legal", { sections: SECTIONS }));
 }
@@ -36,7 +36,7 @@ function caseShown(report) {
   return el("dl", { class: "facts" }, rows.map(([key, value]) => [el("dt", {}, t(key)), el("dd", {}, value)]));
 }
 
-/** The sections in the order of every format: what is empty is left out, and the numbers stay without a gap. */
+/** The sections in the order of all formats; empty ones are omitted, the rest is numbered consecutively. */
 function sectionsShown(report) {
   const sections = new Sections(report);
   const styled = report.order.values();

@@ -1,4 +1,4 @@
-/** What stands in each section of the report; a part without content is null. */
+/** The contents of the report's sections; null for empty parts. */
 
 import { el, table } from "../parts/dom.js";
 import { clock, t, word } from "../parts/language.js";
@@ -6,7 +6,7 @@ import { marked, outputView, percent, statement } from "./turn.js";
 
 const FINAL = "FINAL";
 
-/** Draws a report's sections, each by its name. */
+/** Draws a report's sections by name. */
 export class Sections {
   constructor(report) {
     this.report = report;
@@ -16,16 +16,16 @@ export class Sections {
   answer() {
     const { decisive, gaps, likelihood, next_steps: steps, outcome, question } = this.report.page_one;
     const facts = new Map([...this.report.facts.confirmed, ...this.report.facts.disputed].map((fact) => [fact.id, fact.text]));
-    return [this.told("report.question", [question]), this.told("report.outcome", outcome ? [outcome] : []), this.estimate(likelihood),
+    return [this.textList("report.question", [question]), this.textList("report.outcome", outcome ? [outcome] : []), this.estimate(likelihood),
       listed("report.decisive", decisive, (id) => [linked(id), " ", this.text(facts.get(id) ?? "")]),
-      this.told("report.gaps", gaps), this.told("report.next", steps), this.final()];
+      this.textList("report.gaps", gaps), this.textList("report.next", steps), this.final()];
   }
 
-  /** What the last turn said to the instructions that ended the session. */
+  /** The last turn's answer to the final instructions. */
   final() {
     const { final, final_failed: failed, guardrail_hits: hits } = this.report;
     return [failed ? [heading("report.final"), el("p", { class: "notice" }, t("report.final_failed"))] : null,
-      final ? [heading("report.final"), this.statements(final.answer, ["Answer"], FINAL), this.told("report.not_followed", final.not_followed)] : null,
+      final ? [heading("report.final"), this.statements(final.answer, ["Answer"], FINAL), this.textList("report.not_followed", final.not_followed)] : null,
       items(hits.filter((hit) => hit.phase === FINAL), (hit) => this.hit(hit))];
   }
 
@@ -60,12 +60,12 @@ export class Sections {
 
   burden() {
     const { basis, standard, text } = this.report.burden;
-    return [this.told("report.standard", [standard]), text ? [heading("report.burden"), el("p", {}, this.text(text), refs(basis))] : null];
+    return [this.textList("report.standard", [standard]), text ? [heading("report.burden"), el("p", {}, this.text(text), refs(basis))] : null];
   }
 
   findings() {
     const { decision_range: range, findings, likelihood } = this.report;
-    return [this.statements(findings, ["Findings"]), this.told("report.outcome", range ? [range] : []), this.estimate(likelihood)];
+    return [this.statements(findings, ["Findings"]), this.textList("report.outcome", range ? [range] : []), this.estimate(likelihood)];
   }
 
   risks() {
@@ -88,7 +88,7 @@ export class Sections {
 
   marks() {
     const { no_go: stop, verifier } = this.report;
-    return [verifier.map((round) => this.round(round)), stop ? [this.told("report.no_go", stop.reasons), this.told("report.alternatives", stop.alternatives)] : null];
+    return [verifier.map((round) => this.round(round)), stop ? [this.textList("report.no_go", stop.reasons), this.textList("report.alternatives", stop.alternatives)] : null];
   }
 
   round({ missing, round, stale, status, unanswered, unsupported }) {
@@ -106,7 +106,7 @@ export class Sections {
     return [el("span", { class: "tag plain" }, word("check", hit.check)), ` ${this.turn(hit.phase)}, ${word("output", hit.field)} (${t(hit.unresolved ? "report.open" : "report.mended")}): `, this.text(hit.text)];
   }
 
-  /** How a turn is called: by its title, and its round where it has one. */
+  /** A turn's title, with its round if it has one. */
   turn(phase) {
     const title = this.report.appendix.find((turn) => turn.phase === phase)?.title ?? phase;
     const round = /_R(\d+)$/.exec(phase)?.[1];
@@ -120,7 +120,7 @@ export class Sections {
       agreed.has(entry.id) ? `${entry.what} ✓ ${t("field.agreed")}` : entry.what]), { hidden: true })] : [];
   }
 
-  /** Gate by gate: what it had shown, and the form that answered it; then what counted at the end. */
+  /** Each gate's findings and answers, then the final steering. */
   steering() {
     const { gate_history: gates, steering } = this.report;
     const stood = entered(steering);
@@ -151,7 +151,7 @@ export class Sections {
     return marked(one, this.report.unverified);
   }
 
-  told(key, texts) {
+  textList(key, texts) {
     return listed(key, texts, (one) => this.text(one));
   }
 
@@ -160,7 +160,7 @@ export class Sections {
     return [heading("report.likelihood"), said];
   }
 
-  /** Statements that stood in these fields of a phase's answer, or of the last round's; what a hit still stands against is marked. */
+  /** Statements of these fields of a phase's answer or of the last round; those with unresolved hits are marked. */
   statements(said, fields, phase = `_R${this.lastRound}`) {
     const doubts = this.report.guardrail_hits.filter((hit) => hit.unresolved && hit.phase.endsWith(phase) && fields.includes(hit.field));
     const doubted = (one) => doubts.some(({ text }) => one.text.includes(text) || `${[one.basis].flat()[0]}: ${one.text}`.startsWith(text));
@@ -171,7 +171,7 @@ export class Sections {
 const entered = (form) => Object.entries(form).filter(([, value]) => value !== null && value !== "" && !(typeof value === "object" && !Object.keys(value).length));
 const pairs = (rows) => el("dl", { class: "facts" }, rows.map(([name, value]) => [el("dt", {}, word("field", name)), el("dd", { class: "pre" }, valueOf(name, value))]));
 
-/** A form's value in words. */
+/** A form value as text. */
 export function valueOf(name, value) {
   if (typeof value === "boolean") return t(value ? "yes" : "no");
   if (Array.isArray(value)) return value.map((one) => valueOf(name, one)).join(" · ");
@@ -180,8 +180,8 @@ export function valueOf(name, value) {
 }
 
 const heading = (key) => el("h4", {}, t(key));
-const items = (some, told) => (some.length ? el("ul", { class: "tight" }, some.map((one) => el("li", {}, told(one)))) : null);
-const listed = (key, some, told) => (some.length ? [heading(key), items(some, told)] : null);
+const items = (some, render) => (some.length ? el("ul", { class: "tight" }, some.map((one) => el("li", {}, render(one)))) : null);
+const listed = (key, some, render) => (some.length ? [heading(key), items(some, render)] : null);
 const side = (name, said) => (said ? el("div", { class: "tight" }, el("strong", {}, name), said) : null);
 const quiet = (text) => el("span", { class: "quiet small" }, text);
 const byYou = (at) => `${t("fact_source.person")}, ${clock(at)}`;

@@ -1,4 +1,4 @@
-/** What a role said in its turn, with what it rests on and what the guardrails found. */
+/** A role's turn, with its basis and the guardrail hits. */
 
 import { el } from "../parts/dom.js";
 import { t, word } from "../parts/language.js";
@@ -16,7 +16,7 @@ export function turnView(turn) {
     turn.draft ? el("details", {}, el("summary", {}, t("legal.draft")), el("pre", { class: "pre small" }, JSON.stringify(turn.draft, null, 1))) : null);
 }
 
-/** An answer field by field. `unverified` is marked where it stands in a text, `cited` where it is the whole of one. */
+/** An answer field by field. `unverified` is marked inside texts, `cited` where it is the whole text. */
 export function outputView(output, { mark, unverified = [], cited = [] } = {}) {
   const said = (value) => {
     if (Array.isArray(value)) return el("ul", { class: "tight" }, value.map((one) => el("li", {}, said(one))));
@@ -30,12 +30,12 @@ export function outputView(output, { mark, unverified = [], cited = [] } = {}) {
 /** A range of likelihood. */
 export const percent = ({ high, low }) => `${low}–${high}%`;
 
-/** A text with a tag behind every statute and case number in it that nobody supplied. */
+/** A text with a tag after every statute and case number that is not in the material. */
 export function marked(text, unverified = []) {
   return places(text, unverified).flatMap((piece, n) => (n ? [" ", el("span", { class: "tag" }, t("legal.unverified")), piece] : [piece]));
 }
 
-/** Cuts a text behind each of some texts where it is not part of another one: Article 75 stands in no Article 750. */
+/** Splits a text after each of the given texts, as whole words: Article 75 does not match Article 750. */
 export function places(text, named) {
   const pieces = [];
   let start = 0;
@@ -54,7 +54,7 @@ function whole(text) {
   return before + text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&") + after;
 }
 
-/** A statement with the ids it rests on, or a piece of evidence with its purpose. `mark` makes the node of an id. */
+/** A statement with its ids, or evidence with its purpose. `mark` renders an id. */
 export function statement(one, { mark = (id) => el("span", { class: "tag plain" }, id), unverified = [] } = {}) {
   if ("purpose" in one) return el("span", {}, one.evidence === "Unknown" ? el("span", { class: "tag plain" }, t("unknown")) : mark(one.evidence), " ", marked(one.purpose, unverified));
   const basis = Array.isArray(one.basis) ? one.basis : [one.basis].filter(Boolean);

@@ -1,4 +1,4 @@
-/** Evidence texts and statutes as files: sent while the session takes them. */
+/** Uploads of evidence and statutes. */
 
 import { post } from "../parts/api.js";
 import { el, field, fill, select } from "../parts/dom.js";
@@ -7,7 +7,7 @@ import { t } from "../parts/language.js";
 
 const BYTES = 1024 * 1024;
 
-/** The card with the file field; `done` hears that something was added. */
+/** The card with the file field; `done` is called after an upload. */
 export function uploadCard(path, done) {
   const controls = {
     content: el("input", { type: "file", accept: ".txt,.md,.pdf,text/plain,application/pdf" }),
@@ -21,10 +21,10 @@ export function uploadCard(path, done) {
   });
   const place = el("div", { role: "status" });
   const send = async () => {
-    for (const one of Object.values(fields)) one.tell("");
+    for (const one of Object.values(fields)) one.showFault("");
     const [file] = controls.content.files;
-    if (!file) return void fields.content.tell(t("upload.none"));
-    if (file.size > BYTES) return void fields.content.tell(t("upload.large"));
+    if (!file) return void fields.content.showFault(t("upload.none"));
+    if (file.size > BYTES) return void fields.content.showFault(t("upload.large"));
     const bytes = new Uint8Array(await file.arrayBuffer());
     const body = { title: controls.title.value.trim(), kind: controls.kind.value, media_type: isPdf(bytes) ? "application/pdf" : "text/plain", content: base64(bytes) };
     try {
@@ -33,7 +33,7 @@ export function uploadCard(path, done) {
       fill(place, t("upload.added", { id: added.id, n: added.chars }));
       done();
     } catch (error) {
-      const rest = (error.errors ?? []).filter((fault) => !fields[fault.field]?.tell(inWords(fault).message) && !fields[fault.field]);
+      const rest = (error.errors ?? []).filter((fault) => !fields[fault.field]?.showFault(inWords(fault).message) && !fields[fault.field]);
       if (!error.errors?.length || rest.length) throw error;
     }
   };
@@ -46,7 +46,7 @@ const isPdf = (bytes) => String.fromCharCode(...bytes.slice(0, 5)) === "%PDF-";
 
 function base64(bytes) {
   let text = "";
-  // Not at once: a function takes only so many arguments.
+  // In chunks: the number of arguments of a function is limited.
   for (let start = 0; start < bytes.length; start += 0x8000) text += String.fromCharCode(...bytes.subarray(start, start + 0x8000));
   return btoa(text);
 }

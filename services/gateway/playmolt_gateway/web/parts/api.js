@@ -1,4 +1,4 @@
-/** Calls to the gateway. What is refused becomes a Problem with the server's own code and detail. */
+/** Calls to the gateway. Refusals become a Problem with the server's code and detail. */
 
 import { announce } from "./dom.js";
 import { t } from "./language.js";
@@ -11,7 +11,7 @@ const TRIES = 5;
 const CALL_SECONDS = 40;
 const MAKING_MS = 600_000;
 
-/** Why a call was refused. `errors` is [{field, message}]. */
+/** A refused call. `errors` is [{field, message}]. */
 export class Problem extends Error {
   constructor(status, body) {
     super(body.detail ?? `HTTP ${status}`);
@@ -25,22 +25,22 @@ export const key = () => localStorage.getItem(KEY);
 export const ownName = () => localStorage.getItem(NAME);
 export const operatorKey = () => sessionStorage.getItem(OPERATOR);
 
-/** Keep the operator's key until this window closes; an empty one forgets it. */
+/** Keep the operator key until this window closes; an empty one deletes it. */
 export function setOperatorKey(value) {
   if (value) sessionStorage.setItem(OPERATOR, value);
   else sessionStorage.removeItem(OPERATOR);
 }
 
-/** Give the visitor's key; who has none is registered. The key stays in this browser. */
+/** The visitor's key, registering an agent if there is none. It stays in this browser. */
 export async function ensureKey() {
   if (key()) return key();
-  const made = await call("POST", "/api/agents", { name: t("visitor") }, { as: "nobody" });
+  const made = await call("POST", "/api/agents", { name: t("visitor") }, { as: "anonymous" });
   localStorage.setItem(KEY, made.api_key);
   localStorage.setItem(NAME, made.name);
   return made.api_key;
 }
 
-/** Forget a key that the server no longer takes. */
+/** Delete a key that the server no longer accepts. */
 export function forgetKey() {
   localStorage.removeItem(KEY);
   localStorage.removeItem(NAME);
@@ -51,7 +51,7 @@ function bearer(as) {
   return value ? { Authorization: `Bearer ${value}` } : {};
 }
 
-/** The address of a game with the invite that this page was opened with: without it a private game is nobody's. */
+/** The URL of a game with this page's invite, which private games require. */
 function invited(path) {
   const invite = new URLSearchParams(location.search).get("invite");
   if (!invite || !GAMES_PATH.test(path)) return path;
@@ -61,10 +61,10 @@ function invited(path) {
 const pause = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
 
 /**
- * Call the API; gives the JSON of a 2xx answer. `as` is "me", "operator" or "nobody".
+ * Call the API; returns the JSON of a 2xx answer. `as` is "me", "operator" or "anonymous".
  *
- * Every POST has an idempotency key, so that a repeat after a lost answer does nothing twice. A 503 that says when to
- * come back, and a broken connection, are tried again a few times. A 202 is given as it is, with `pending` set.
+ * Every POST has an idempotency key, so that a retry has no second effect. A 503 with Retry-After and a broken
+ * connection are retried a few times. A 202 is returned with `pending` set.
  */
 export async function call(method, path, body, { as = "me", patient = true } = {}) {
   const answer = await send(method, path, body, as, patient);
@@ -96,22 +96,22 @@ async function send(method, path, body, as, patient) {
 export const get = (path, options) => call("GET", path, undefined, options);
 export const post = (path, body, options) => call("POST", path, body, options);
 
-/** Give all lines of an answer in NDJSON. */
-export async function lines(path, as = "nobody") {
+/** All lines of an NDJSON answer. */
+export async function lines(path, as = "anonymous") {
   const answer = await send("GET", path, undefined, as, true);
   const text = await answer.text();
   if (!answer.ok) throw new Problem(answer.status, JSON.parse(text));
   return text.split("\n").filter(Boolean).map((line) => JSON.parse(line));
 }
 
-/** Give a drawing as text. */
+/** A picture as text. */
 export async function picture(path) {
-  const answer = await send("GET", path, undefined, path.startsWith("/api/") ? "me" : "nobody", false);
+  const answer = await send("GET", path, undefined, path.startsWith("/api/") ? "me" : "anonymous", false);
   if (!answer.ok) throw new Problem(answer.status, {});
   return answer.text();
 }
 
-/** Get what is made when it is asked for: a 202 is asked again, as long as a study may take. */
+/** Get an answer that is made on request: a 202 is polled for as long as a study may take. */
 async function made(path, as) {
   const end = performance.now() + MAKING_MS;
   for (;;) {
@@ -124,7 +124,7 @@ async function made(path, as) {
   }
 }
 
-/** Fetch a file with a key and have the browser save it. */
+/** Fetch a file with a key and save it. */
 export async function download(path, name, as = "me") {
   const answer = await made(path, as);
   const address = URL.createObjectURL(await answer.blob());
@@ -136,7 +136,7 @@ export async function download(path, name, as = "me") {
   announce(t("saved", { name }));
 }
 
-/** Open a body of lasting bytes with the caller's key; the caller reads and aborts it. */
+/** Open a stream with the caller's key; the caller reads and aborts it. */
 export function openStream(path, as, signal) {
   return fetch(invited(path), { headers: { Accept: "text/event-stream", ...bearer(as) }, signal });
 }

@@ -1,11 +1,11 @@
-/** The hash chain of a log, worked out again as docs/event-log.md says, by nothing but what the browser has. */
+/** Recomputes the hash chain of a log (docs/event-log.md) with Web Crypto. */
 
 const ZEROS = "0".repeat(64);
 
-/** Whether this page may work out hashes: browsers do it over https and on the machine itself. */
+/** Whether hashes are available: browsers allow them over HTTPS and on localhost. */
 export const canHash = () => Boolean(globalThis.crypto?.subtle);
 
-/** Give the version of the first record that is not what was sealed, or does not follow the one before; 0 for none. */
+/** The version of the first record with a wrong hash, link or seal; 0 for none. */
 export async function firstBroken(stream, records) {
   let before = ZEROS;
   for (const [place, record] of records.entries()) {
@@ -13,7 +13,7 @@ export async function firstBroken(stream, records) {
     if (key && !(await opens(record))) return place + 1;
     if (sealed) hashed.data = { sealed };
     const follows = record.stream === stream && record.version === place + 1 && record.prev_hash === before;
-    // Of a record that lacks something, and is not sealed, the hash is taken as it is given.
+    // The hash of a partly withheld, unsealed record cannot be recomputed.
     const fits = (withheld?.length > 0 && !sealed) || hash === (await sha256(before + canonical(hashed)));
     if (!follows || !fits) return place + 1;
     before = hash;
@@ -21,7 +21,7 @@ export async function firstBroken(stream, records) {
   return 0;
 }
 
-/** Whether the data that a record shows is what its key opens of what is stored. */
+/** Whether a record's data equals its sealed data, decrypted with its key. */
 async function opens({ stream, version, type, schema_version: form, data, sealed, seal_key: key }) {
   try {
     const stored = bytes(sealed.replace(/^v1\./, ""));

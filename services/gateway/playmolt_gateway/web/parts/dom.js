@@ -82,7 +82,7 @@ export function focusOn(node) {
   node.focus({ preventScroll: false });
 }
 
-// A region that comes with its first text is not read out: it stands there from the start.
+// Live regions must exist before their first text, or it is not announced.
 const region = el("div", { class: "unseen", role: "status", "aria-live": "polite" });
 document.body.append(region);
 
@@ -104,14 +104,14 @@ export function field(label, control, { hint = "", fault = "" } = {}) {
   control.id ||= unique("field");
   const notes = [];
   if (hint) notes.push(el("span", { class: "quiet small", id: `${control.id}-hint` }, hint));
-  const told = el("span", { class: "fault", id: `${control.id}-fault`, role: fault ? "alert" : null }, fault);
-  notes.push(told);
+  const faultNode = el("span", { class: "fault", id: `${control.id}-fault`, role: fault ? "alert" : null }, fault);
+  notes.push(faultNode);
   control.setAttribute("aria-describedby", notes.map((note) => note.id).join(" "));
   if (fault) control.setAttribute("aria-invalid", "true");
   const node = el("div", { class: "field" }, el("label", { for: control.id }, label), control, notes);
   node.control = control;
-  node.tell = (text) => {
-    told.textContent = text;
+  node.showFault = (text) => {
+    faultNode.textContent = text;
     if (text) control.setAttribute("aria-invalid", "true");
     else control.removeAttribute("aria-invalid");
   };

@@ -1,6 +1,6 @@
 /**
- * Feeds: what happens, as it happens, in order and without a repeat; a broken one is taken up where it ended. A page
- * that is not seen holds no feed: a browser has six connections for a host, and six tabs would use them up.
+ * Feeds: events in order without repeats; a broken feed resumes. A hidden page holds no feed, because a browser allows
+ * six connections per host, which six tabs would use up.
  */
 
 import { openStream } from "./api.js";
@@ -10,41 +10,41 @@ const SILENCE_MS = 40_000;
 const RETRY_FIRST = 500;
 const RETRY_MOST = 10_000;
 
-/** Where the spectator is: its port on this host, or, behind TLS or without a port, this page's own origin. */
+/** The spectator's origin: its port on this host, or the page's origin ("") with TLS or without a port. */
 export function spectator() {
   const port = Number(document.querySelector('meta[name="spectator-port"]')?.content);
   return port && location.protocol === "http:" ? `http://${location.hostname}:${port}` : "";
 }
 
 /**
- * Watch a game: `take(message)` gets each message after a version, once, in order. Gives a function that stops it.
- * `told` hears how the feed is: "live", "away", "hidden", "ended", "unknown".
+ * Watch a game: `take(message)` gets each message after a version, once, in order. Returns a function that stops it.
+ * `onStatus` gets the state of the feed: "live", "away", "hidden", "ended", "unknown".
  *
- * The spectator's feed is read first; where it cannot be reached, the gateway's own feed of the same events.
+ * Uses the spectator's feed, or the gateway's if the spectator is unreachable.
  */
-export function watchGame(id, after, take, told = () => {}) {
-  return follow([`${spectator()}/sse/games/${id}`, `/api/games/${id}/stream`], "nobody", after, take, told);
+export function watchGame(id, after, take, onStatus = () => {}) {
+  return follow([`${spectator()}/sse/games/${id}`, `/api/games/${id}/stream`], "anonymous", after, take, onStatus);
 }
 
-/** Follow a session's stream with its owner's key; as `watchGame`. */
-export function watchSession(path, after, take, told = () => {}) {
-  return follow([path], "me", after, take, told);
+/** Follow a session's stream with the owner's key; like `watchGame`. */
+export function watchSession(path, after, take, onStatus = () => {}) {
+  return follow([path], "me", after, take, onStatus);
 }
 
-/** The lobby: the present list, then every change. Gives a function that stops it. */
-export function watchLobby(take, told = () => {}) {
-  return follow([`${spectator()}/sse/lobby`], "nobody", null, take, told);
+/** The lobby: the current list, then changes. Returns a function that stops it. */
+export function watchLobby(take, onStatus = () => {}) {
+  return follow([`${spectator()}/sse/lobby`], "anonymous", null, take, onStatus);
 }
 
-function follow(paths, as, after, take, told) {
+function follow(paths, as, after, take, onStatus) {
   const stop = new AbortController();
-  run(paths, as, after, take, told, stop.signal).catch((error) => {
+  run(paths, as, after, take, onStatus, stop.signal).catch((error) => {
     if (!stop.signal.aborted) throw error;
   });
   return () => stop.abort();
 }
 
-async function run(paths, as, after, take, told, signal) {
+async function run(paths, as, after, take, onStatus, signal) {
   let place = 0;
   let wait = RETRY_FIRST;
   let last = after;
@@ -52,15 +52,15 @@ async function run(paths, as, after, take, told, signal) {
     await seen(signal);
     if (signal.aborted) return undefined;
     let ended = false;
-    const line = new Line(signal);
+    const connection = new FeedConnection(signal);
     try {
       const path = last === null ? paths[place] : `${paths[place]}?after=${last}`;
-      const answer = await openStream(path, as, line.signal);
-      if (answer.status === 404 && place === paths.length - 1) return told("unknown");
-      if (answer.status === 204) return told("ended");
+      const answer = await openStream(path, as, connection.signal);
+      if (answer.status === 404 && place === paths.length - 1) return onStatus("unknown");
+      if (answer.status === 204) return onStatus("ended");
       if (!answer.ok) throw new Error(`the feed answered ${answer.status}`);
-      told("live");
-      for await (const message of events(answer.body, line)) {
+      onStatus("live");
+      for await (const message of events(answer.body, connection)) {
         wait = RETRY_FIRST;
         if (message.version === undefined && message.type === "speaking") {
           take(message);
@@ -73,22 +73,22 @@ async function run(paths, as, after, take, told, signal) {
       }
     } catch {
       if (signal.aborted) return undefined;
-      if (!line.hidden) place = (place + 1) % paths.length;
+      if (!connection.hidden) place = (place + 1) % paths.length;
     } finally {
-      line.close();
+      connection.close();
     }
-    if (ended) return told("ended");
-    if (line.hidden) {
-      told("hidden");
+    if (ended) return onStatus("ended");
+    if (connection.hidden) {
+      onStatus("hidden");
       continue;
     }
-    told("away");
+    onStatus("away");
     await new Promise((done) => setTimeout(done, wait));
     wait = Math.min(RETRY_MOST, wait * 2);
   }
 }
 
-/** Wait until the page is seen, or given up. */
+/** Wait until the page is visible or stopped. */
 async function seen(signal) {
   while (document.hidden && !signal.aborted) {
     await new Promise((done) => {
@@ -98,8 +98,8 @@ async function seen(signal) {
   }
 }
 
-/** One connection. It ends with its feed, when nothing was heard for longer than two heartbeats, and out of sight. */
-class Line {
+/** One connection. It ends with its feed, after two missed heartbeats, or when the page is hidden. */
+class FeedConnection {
   constructor(stopped) {
     const end = new AbortController();
     this.stopped = stopped;
@@ -113,10 +113,10 @@ class Line {
     };
     stopped.addEventListener("abort", this.cut);
     document.addEventListener("visibilitychange", this.look);
-    this.heard();
+    this.touch();
   }
 
-  heard() {
+  touch() {
     clearTimeout(this.timer);
     this.timer = setTimeout(this.cut, SILENCE_MS);
   }
@@ -129,14 +129,14 @@ class Line {
   }
 }
 
-async function* events(body, line) {
+async function* events(body, connection) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   try {
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return;
-      line.heard();
+      connection.touch();
       rest += value;
       const parts = rest.split("\n\n");
       rest = parts.pop();

@@ -22,9 +22,9 @@ export class Form {
   }
 
   /** Show faults, each at its field; gives whether there were any. */
-  tell(faults) {
+  showFault(faults) {
     this.root.clear();
-    const rest = faults.filter((fault) => !this.root.tell(fault.field, fault.message));
+    const rest = faults.filter((fault) => !this.root.showFault(fault.field, fault.message));
     fill(this.summary, faults.length
       ? el("div", { class: "notice", role: "alert" }, el("p", {}, t("form.faults", { n: faults.length })),
         rest.map((fault) => el("p", {}, `${fault.field}: ${fault.message}`))) : null);
@@ -63,7 +63,7 @@ class Fixed {
   }
   value() { return this.fixed; }
   missing() { return []; }
-  tell() { return false; }
+  showFault() { return false; }
   clear() {}
 }
 
@@ -77,29 +77,29 @@ class Text {
   }
   value() { return this.control.value.trim() || undefined; }
   missing() { return this.required && this.value() === undefined ? [{ field: this.path, message: t("form.required") }] : []; }
-  tell(path, message) {
+  showFault(path, message) {
     if (path !== this.path) return false;
-    this.node.tell(message);
+    this.node.showFault(message);
     return true;
   }
-  clear() { this.node.tell(""); }
+  clear() { this.node.showFault(""); }
 }
 
 class Boxed {
   constructor(path, legend) {
     this.path = path;
-    this.told = el("p", { class: "fault", id: unique("fault") });
-    this.node = el("fieldset", { "data-path": path, "aria-describedby": this.told.id }, el("legend", {}, legend), this.told);
+    this.fault = el("p", { class: "fault", id: unique("fault") });
+    this.node = el("fieldset", { "data-path": path, "aria-describedby": this.fault.id }, el("legend", {}, legend), this.fault);
   }
-  tell(path, message) {
+  showFault(path, message) {
     if (path !== this.path && !path.startsWith(`${this.path}[`) && !path.startsWith(`${this.path}.`)) return false;
-    this.told.textContent = message;
-    this.told.setAttribute("role", "alert");
+    this.fault.textContent = message;
+    this.fault.setAttribute("role", "alert");
     this.node.classList.add("faulty");
     return true;
   }
   clear() {
-    this.told.textContent = "";
+    this.fault.textContent = "";
     this.node.classList.remove("faulty");
   }
   missing() { return []; }
@@ -255,12 +255,12 @@ class Group {
     return wanted.flatMap((part) => part.editor.missing());
   }
 
-  tell(path, message) {
-    if (this.parts.some((part) => part.editor.tell(path, message))) return true;
+  showFault(path, message) {
+    if (this.parts.some((part) => part.editor.showFault(path, message))) return true;
     if (!this.path || path !== this.path) return false;
     // A fault of the group as a whole, such as one of its answers: shown at the first control.
     const first = this.parts.find((part) => part.editor.node);
-    return Boolean(first?.editor.tell(first.editor.path, message));
+    return Boolean(first?.editor.showFault(first.editor.path, message));
   }
 
   clear() {

@@ -1,4 +1,4 @@
-/** What every page shares: the head with the way to the others, the main part, the choice of a language. */
+/** The frame of all pages: navigation, main part, language choice. */
 
 import { el, fill, select } from "./dom.js";
 import { LANGUAGES, keepLanguage, language, readTexts, speak, t } from "./language.js";
@@ -6,9 +6,8 @@ import { LANGUAGES, keepLanguage, language, readTexts, speak, t } from "./langua
 const WAYS = [["/", "nav.lobby"], ["/games", "nav.games"], ["/game", "nav.game"], ["/legal", "nav.legal"], ["/agora", "nav.agora"]];
 
 /**
- * Load the texts, draw the frame and give the main part to `draw`; a change of language draws the page anew.
- * `draw(main, show)` may give a function that stops what it has started; `show(code)` draws in another language, for
- * this time only.
+ * Load the texts, draw the frame and pass the main part to `draw`; a change of language redraws the page.
+ * `draw(main, show)` may return a function that stops its work; `show(code)` redraws in another language for this visit.
  */
 export async function page(title, draw) {
   const top = el("header", { class: "top" });
@@ -17,7 +16,7 @@ export async function page(title, draw) {
   let newest = 0;
   let stop = null;
 
-  /** Each drawing has a main part of its own: one that a newer has overtaken ends unseen, and is stopped. */
+  /** Each drawing has its own main part; an outdated one is stopped and discarded. */
   async function show(code) {
     newest += 1;
     const own = newest;
@@ -74,19 +73,19 @@ function head(change) {
     el("label", {}, choice));
 }
 
-/** Whether the browser says that it has no network: what is shown may be old, and the page says so. */
+/** A notice while the browser is offline: the page may be out of date. */
 function offlineNote() {
   const note = el("p", { class: "notice offline", role: "status", hidden: navigator.onLine });
-  const tell = () => {
+  const update = () => {
     note.hidden = navigator.onLine;
     note.textContent = navigator.onLine ? "" : t("offline.now");
   };
-  addEventListener("offline", tell);
-  addEventListener("online", tell);
+  addEventListener("offline", update);
+  addEventListener("online", update);
   return note;
 }
 
-/** Whether a form holds what a person has put into it and not sent. */
+/** Whether a form has unsent input. */
 function typedIn(main) {
   const kept = (control) => (["checkbox", "radio"].includes(control.type) ? control.checked : control.value.trim());
   return [...main.querySelectorAll("[data-touched]")].some(kept);
@@ -110,7 +109,7 @@ const FAULTS = [
   [/(must be one of|must be ")/i, "form.choose"], [/twice/i, "form.twice"], [/(no such|unknown|nothing like)/i, "form.unknown"],
 ];
 
-/** A fault of a field in the page's language, whatever the API says; its own words stay for who reads English. */
+/** A field's fault in the page's language; English pages show the API's message. */
 export function inWords(fault) {
   if (language() === "en") return fault;
   const found = FAULTS.find(([said]) => said.test(fault.message));
@@ -118,7 +117,7 @@ export function inWords(fault) {
   return { ...fault, message: t(found ? found[1] : "form.wrong", { n: bounds.at(-1) ?? "" }) };
 }
 
-/** A problem for the eyes of a person, read out at once; where the server speaks to programs, in the page's own words. */
+/** A problem as an alert, with the page's own text where the API's is meant for programs. */
 export function trouble(error) {
   const own = t(`problem.${error.code}`);
   return el("div", { class: "notice", role: "alert" },
@@ -128,7 +127,7 @@ export function trouble(error) {
       : null);
 }
 
-/** A button that shows that it works, takes one press at a time, and says what went wrong below `place`. */
+/** A button that shows progress, accepts one press at a time, and shows errors below `place`. */
 export function actionButton(text, act, { place, first = false, ...props } = {}) {
   const button = el("button", { type: "button", class: first ? "first" : null, ...props }, text);
   button.addEventListener("click", async () => {

@@ -3,7 +3,7 @@
 export const LANGUAGES = [["en", "English"], ["ko", "한국어"], ["zh", "中文"]];
 const KEPT = "playmolt.language";
 
-/** Where any of these stands in a text, what stands beside it must not be drawn into its direction. */
+/** Texts with any of these characters need bidi isolation. */
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\u200f\u202e\ufb1d-\ufdff\ufe70-\ufefc]/;
 
 let texts = {};
@@ -11,13 +11,13 @@ let spoken = "en";
 
 const known = (code) => LANGUAGES.some(([id]) => id === code);
 
-/** The language that a person has chosen, by the address or by an earlier choice; null for none. */
+/** The language chosen by URL or on an earlier visit, or null. */
 export function chosenLanguage() {
   const asked = new URLSearchParams(location.search).get("lang");
   return [asked, localStorage.getItem(KEPT)].find(known) ?? null;
 }
 
-/** Give the texts of a language: the one named, else the chosen one, else the browser's. */
+/** The texts of the given, chosen or browser language. */
 export async function readTexts(named) {
   const code = named ?? chosenLanguage() ?? navigator.languages.map((one) => one.slice(0, 2)).find(known) ?? "en";
   const answer = await fetch(new URL(`texts.${code}.json`, document.querySelector("link[rel=icon]").href));
@@ -25,14 +25,14 @@ export async function readTexts(named) {
   return { code, texts: await answer.json() };
 }
 
-/** Speak by these texts from now on. A page does so before it draws anything. */
+/** Use these texts; call before drawing. */
 export function speak(read) {
   texts = read.texts;
   spoken = read.code;
   document.documentElement.lang = spoken;
 }
 
-/** Keep a language for the next visits; what the address said before does not count any more. */
+/** Store a language for later visits and remove it from the URL. */
 export function keepLanguage(code) {
   localStorage.setItem(KEPT, code);
   const address = new URL(location.href);
@@ -44,30 +44,30 @@ export function language() {
   return spoken;
 }
 
-/** Give a text, with {name} replaced by values.name; the key itself where there is none. */
+/** A text with {name} replaced by values.name; the key itself if there is no text. */
 export function t(key, values = {}) {
   const text = texts[key];
   if (text === undefined) return key;
   return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? isolated(String(values[name])) : whole));
 }
 
-/** Keep a text that is written from right to left from drawing its neighbours along. */
+/** Isolate right-to-left text from its neighbors. */
 export function isolated(text) {
   return RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text;
 }
 
-/** The texts whose keys begin so: what is behind it, and the text. */
+/** [rest of key, text] of the texts with this key prefix. */
 export function textsUnder(begin) {
   return Object.entries(texts).filter(([key]) => key.startsWith(begin)).map(([key, text]) => [key.slice(begin.length), text]);
 }
 
-/** Give the text of a code, such as a phase; a code that has none is shown as it is. */
+/** The text of a code such as a phase, or the code itself. */
 export function word(group, code) {
   if (code === null || code === undefined) return "";
   return texts[`${group}.${code}`] ?? String(code);
 }
 
-/** A time as the reader's own clock shows it. */
+/** A time in the reader's time zone. */
 export function clock(at) {
   return new Date(at).toLocaleString(spoken, { dateStyle: "medium", timeStyle: "short" });
 }

@@ -1,4 +1,4 @@
-/** The marks above a timeline: what is worth going to, each with its name. */
+/** Named marks above a timeline. */
 
 import { svg } from "./dom.js";
 import { t } from "./language.js";
@@ -7,7 +7,7 @@ const WIDTH = 1000;
 const HEIGHT = 14;
 
 export class Marks {
-  /** `choose(version)` is called for the mark that a person wants. */
+  /** `choose(version)` is called for a chosen mark. */
   constructor(choose) {
     this.choose = choose;
     this.known = [];
@@ -15,7 +15,7 @@ export class Marks {
     this.node = svg("svg", { class: "marks", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "group", "aria-label": t("timeline.marks") });
   }
 
-  /** Add marks, [{version, name, round, high}]; `round` where one begins, `high` for what Next highlight goes to. */
+  /** Add marks, [{version, name, round, high}]; `round` if one begins there, `high` for highlights. */
   add(marks) {
     for (const mark of marks) {
       const node = svg("g", { role: "button", "aria-label": mark.name, class: mark.high ? "high" : null },
@@ -35,16 +35,16 @@ export class Marks {
 
   #place({ version, node }) {
     const at = this.head > 1 ? (version - 1) / (this.head - 1) : 0;
-    // A range's thumb stands half its own width inside at both ends.
+    // A range's thumb is inset by half its width at both ends.
     node.lastChild.setAttribute("x", String(6 + at * (WIDTH - 20)));
   }
 
-  /** The next highlight behind a moment. */
+  /** The next highlight after a version. */
   after(version) {
     return this.known.find((mark) => mark.high && mark.version > version)?.version;
   }
 
-  /** Where a round begins. */
+  /** The version at which a round begins. */
   round(number) {
     return this.known.find((mark) => mark.round === number)?.version;
   }

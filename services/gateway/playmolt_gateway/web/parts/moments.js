@@ -1,4 +1,4 @@
-/** The list of what happened, each line a way to its moment. The keys move inside it, so that it is one stop for them. */
+/** The list of events; each line leads to its version. It is one tab stop, with arrow keys inside. */
 
 import { el } from "./dom.js";
 
@@ -6,7 +6,7 @@ const NEAR_END = 60;
 const STEPS = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity };
 
 export class Moments {
-  /** `choose(version)` is called for the line that a person wants. */
+  /** `choose(version)` is called for a chosen line. */
   constructor(label, choose) {
     this.choose = choose;
     this.shown = new Map();
@@ -14,11 +14,11 @@ export class Moments {
     this.node = el("ol", { class: "log", "aria-label": label });
     this.node.addEventListener("keydown", (event) => this.#step(event));
     this.node.addEventListener("focusin", ({ target }) => this.#rest(target.closest("button")));
-    // A list that is not shown, or is not yet as long as it will be, has no place to go to.
+    // A hidden or incomplete list cannot scroll to its place.
     new ResizeObserver(() => this.#reveal()).observe(this.node);
   }
 
-  /** Add lines, [[version, text]], at the end; who reads the end goes on reading it, unless at a moment of before. */
+  /** Append [[version, text]]; a list scrolled to the end stays there, unless it shows a past version. */
   add(lines) {
     const { node } = this;
     const newest = !this.current || this.current.parentElement === node.lastElementChild;
@@ -28,7 +28,7 @@ export class Moments {
     if (atEnd) node.scrollTop = node.scrollHeight;
   }
 
-  /** Mark the line of a moment, or of the last before it that has one, and bring it into sight. */
+  /** Mark the line of a version, or the last one before it, and scroll to it. */
   mark(version) {
     this.current?.removeAttribute("aria-current");
     this.current = this.#last(version);
@@ -59,7 +59,7 @@ export class Moments {
     return button;
   }
 
-  /** The line that Tab comes to. */
+  /** The line in the tab order. */
   #rest(button) {
     if (!button || button === this.stop) return;
     if (this.stop) this.stop.tabIndex = -1;

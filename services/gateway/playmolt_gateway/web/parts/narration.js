@@ -1,6 +1,6 @@
 /**
- * A game told in lines, from its public messages. Sentences are data: `narration.<language>.json` of each game, and
- * what all games share. The terminal reads the same data by the same rule (`terminal/narration.py`).
+ * Public messages as text. The sentences are data: `narration.<language>.json` of each game and shared ones. The
+ * terminal uses the same data and rules (`terminal/narration.py`).
  */
 
 import { isolated, textsUnder, word } from "./language.js";
@@ -9,27 +9,27 @@ const ENVELOPE = ["type", "name", "game_id", "session_id", "version", "at"];
 const PART = /<([\w.]+): ([^<>]*)>|\[([^[\]]*)\]|\{([\w.]+)(?::(\w+))?\}/g;
 const NEEDED = /<([\w.]+): [^<>]*>|\{([\w.]+)/g;
 
-/** Tells the messages of one game in their order; it remembers who is called what. */
+/** Narrates the messages of one game in order; remembers names. */
 export class Narration {
   constructor(game) {
     this.sentences = new Map([...sentences("any"), ...sentences(game)]);
     this.names = new Map();
   }
 
-  /** The line of a message; empty when there is nothing to tell. What has no sentence is told by its name and fields. */
-  tell(message) {
+  /** The line of a message, or "". Without a sentence it is made of the type and the fields. */
+  line(message) {
     for (const one of [message, ...list(message.participants)]) this.call(one.agent_id || one.id, one.name);
     if (message.type === "progress") return "";
     const sentence = this.#chosen(message);
     return sentence === null ? this.#byName(message) : this.#filled(sentence, message);
   }
 
-  /** Learn what somebody is called. */
+  /** Remember a name. */
   call(id, name) {
     if (typeof id === "string" && typeof name === "string") this.names.set(id, name);
   }
 
-  /** Of the sentences whose conditions hold, that with the most of them. */
+  /** The matching sentence with the most conditions. */
   #chosen(message) {
     const holding = (this.sentences.get(message.type) ?? []).filter((one) => one.conditions.every((condition) => holds(condition, message)));
     if (!holding.length) return null;
@@ -58,7 +58,7 @@ export class Narration {
   }
 }
 
-/** Event type → its sentences, each with the conditions that its key names. */
+/** Event type → its sentences with the conditions of their keys. */
 function sentences(game) {
   const found = new Map();
   for (const [key, text] of textsUnder(`event.${game}.`)) {
@@ -68,14 +68,14 @@ function sentences(game) {
   return found;
 }
 
-/** `field`: it is there and not false or empty; `field=value`; `field==other field`. */
+/** `field`: present and not false or empty; `field=value`; `field==other field`. */
 function holds(condition, message) {
   const [, field, equals, wanted] = /^(\w+)(=*)(.*)$/.exec(condition);
   if (!equals) return isThere(message[field]);
   return equals === "==" ? message[field] === message[wanted] : String(message[field]) === wanted;
 }
 
-/** What stands at a path; of a list, of each of its items. */
+/** The value at a path; for lists, of each item. */
 function value(message, path) {
   return path.split(".").reduce((at, name) => (Array.isArray(at) ? at.map((one) => one[name]) : at?.[name]), message) ?? null;
 }

@@ -1,4 +1,4 @@
-/** The drawing of a game, as the server draws it: what has an identity moves from where it stood. */
+/** The server's picture of a game; nodes with a key move between positions. */
 
 import { picture } from "./api.js";
 import { el, fill } from "./dom.js";
@@ -10,14 +10,14 @@ const narrow = matchMedia("(max-width: 34rem)");
 const KEPT = 60;
 
 export class Picture {
-  /** `address` is where it is drawn; a session is drawn for its owner alone. */
+  /** `address` is the picture's URL; a session's is readable by its owner only. */
   constructor(address) {
     this.address = address;
     this.kept = new Map();
     this.node = el("div", { class: "stage" });
   }
 
-  /** Show a moment; of those that are asked for while one is on its way only the newest is read. */
+  /** Show a version; of requests during a load only the latest is kept. */
   show(version, seat = "") {
     const words = new URLSearchParams({ lang: language() });
     if (version) words.set("v", version);
@@ -30,13 +30,13 @@ export class Picture {
     return this.reading;
   }
 
-  /** Show nothing: what was wanted is not there. */
+  /** Show nothing. */
   clear() {
     this.shown = null;
     fill(this.node);
   }
 
-  /** Show the newest moment, whatever it is by now. */
+  /** Show the latest version. */
   newest() {
     this.shown = null;
     return this.show("");
@@ -54,7 +54,7 @@ export class Picture {
     }
   }
 
-  /** A moment that is named never changes; the newest does. */
+  /** Past versions never change; the latest does. */
   async #text(words) {
     const address = `${this.address}?${words}`;
     if (!words.includes("&v=")) return picture(address);
@@ -74,7 +74,7 @@ export class Picture {
   }
 }
 
-/** The node of a picture's text: it is read as SVG, in which the server has escaped what others wrote. */
+/** Parse a picture; the server has escaped all text in its SVG. */
 export function drawn(text) {
   return document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true);
 }

@@ -1,12 +1,12 @@
-/** Games as lists show them: what they were about, who played, who won, how long the phase still has. */
+/** Rows of game lists: topic, players, winner, time left. */
 
 import { el, named } from "./dom.js";
 import { clock, t, word } from "./language.js";
 
-/** A running game of which nothing was heard for so long behind its deadline is not called live. */
+/** A running game is stalled when nothing was received for this long after its deadline. */
 export const STALLED_MS = 20_000;
 
-/** The time that is left of a row that came just now. */
+/** Adds the deadline to a row just received. */
 export function withDue(row) {
   return typeof row.seconds_left === "number" ? { ...row, due: Date.now() + row.seconds_left * 1000 } : row;
 }
@@ -15,12 +15,12 @@ function timeLeft(due) {
   return due + STALLED_MS < Date.now() ? t("stalled") : t("time.left", { n: Math.max(0, Math.ceil((due - Date.now()) / 1000)) });
 }
 
-/** Have the rows of a list say the time that is left by now. */
+/** Update the time left in all rows. */
 export function tick(list) {
   for (const one of list.querySelectorAll("[data-due]")) one.textContent = timeLeft(Number(one.dataset.due));
 }
 
-/** A line of a list; `row` is one of `GET /games/rows`. */
+/** A list item for a row of `GET /games/rows`. */
 export function gameRow(row) {
   const link = el("a", { href: `/watch/${row.game_id}`, "data-focus": row.game_id },
     el("strong", {}, word("game", row.gameType)), row.about ? [" ", named(row.about)] : null);
@@ -35,10 +35,10 @@ export function gameRow(row) {
       row.names.map((one) => agentLink(one))));
 }
 
-/** A run of an experiment: its residents stand on its page. */
+/** A run of an experiment, without its residents. */
 export const runRow = (row) => gameRow({ ...row, names: [], needed: 0 });
 
-/** A name as the way to its agent; house bots are marked. */
+/** A name linked to its agent; house bots are marked. */
 export function agentLink({ id, name, kind }) {
   return el("span", {}, el("a", { href: `/agents/${encodeURIComponent(id)}` }, named(name)), kind === "house" ? [" ", el("span", { class: "tag plain" }, t("house"))] : null);
 }

@@ -2,7 +2,7 @@
 
 import { el } from "./dom.js";
 
-/** `tabs` is [[id, label, panel node]]; `chosen` is told of a change. */
+/** `tabs` is [[id, label, panel node]]; `chosen` is called on a change. */
 export function tabs(label, list, first, chosen = () => {}) {
   const buttons = list.map(([id, text, panel]) => {
     const button = el("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `panel-${id}`, "data-tab": id }, text);

@@ -1,4 +1,4 @@
-/** One line of time: live at its end, any moment by dragging, by keys, by marks or by a link (?v=17). */
+/** The timeline: live at its end; any version by dragging, keys, marks or a link (?v=17). */
 
 import { announce, el, fill } from "./dom.js";
 import { t } from "./language.js";
@@ -10,7 +10,7 @@ const SPEED = "playmolt.speed";
 const OWN_KEYS = "input, textarea, select, [contenteditable], [role=tab], [role=slider]";
 const PRESSED = "button, a, summary";
 
-/** The moment that the address names: null when it names none, NaN for what is no number. */
+/** The version in the URL: null without one, NaN if it is invalid. */
 export function linkedMoment() {
   const old = /(?:^|[#&])v=([^&]*)/.exec(location.hash);
   const said = old?.[1] ?? new URLSearchParams(location.search).get("v");
@@ -18,7 +18,7 @@ export function linkedMoment() {
   return /^\d{1,15}$/.test(said) ? Number(said) : NaN;
 }
 
-/** The address with this moment, or without any. */
+/** The URL with this version, or without one. */
 function addressOf(version) {
   const address = new URL(location.href);
   address.hash = "";
@@ -27,7 +27,7 @@ function addressOf(version) {
   return address;
 }
 
-/** A link that a person gives away says nothing of the language in which it was read. */
+/** A link to share, without the reader's language. */
 export function sharedAddress(version) {
   const address = addressOf(version);
   address.searchParams.delete("lang");
@@ -35,15 +35,14 @@ export function sharedAddress(version) {
 }
 
 /**
- * A timeline over versions 1 … head. `show(version)` is called for the moment that is to be seen; `tell(version)`
- * gives a line about a moment. `grow(head)` makes it longer; it stays at the end when it stood there. `start` is the
- * moment to begin with: until it is there, or `known()` says that all there is is there, nothing else is shown.
- * `quick(version)` says that a moment needs no attention: playing takes no time for it.
+ * A timeline over versions 1 … head. `show(version)` is called to show a version; `describe(version)` returns its text.
+ * `grow(head)` extends it and follows the end if it was there. `start` is the initial version: nothing is shown until it
+ * is loaded or `known()` reports that everything is. `quick(version)` marks versions that playback skips.
  */
 export class Timeline {
-  constructor({ show, tell = () => "", start = null, quick = () => false }) {
+  constructor({ show, describe = () => "", start = null, quick = () => false }) {
     this.show = show;
-    this.tell = tell;
+    this.describe = describe;
     this.quick = quick;
     this.head = 0;
     this.at = 0;
@@ -65,7 +64,7 @@ export class Timeline {
     this.slider = el("input", { type: "range", min: 1, max: 1, step: 1, value: 1, "aria-label": t("timeline") });
     this.slider.addEventListener("input", () => this.#leave(Number(this.slider.value)));
     this.output = el("output", {}, "");
-    this.told = el("span", { class: "told" });
+    this.text = el("span", { class: "text" });
     this.play = el("button", { type: "button", onclick: () => this.toggle() }, t("timeline.play"));
     this.faster = el("button", { type: "button", onclick: () => this.pace(this.speed === SPEEDS.at(-1) ? SPEEDS[0] : SPEEDS[SPEEDS.indexOf(this.speed) + 1]) });
     this.next = el("button", { type: "button", onclick: () => this.#highlight() }, t("timeline.next"));
@@ -78,10 +77,10 @@ export class Timeline {
     return el("section", { class: "timeline", "aria-label": t("timeline") },
       this.marks.node, this.slider,
       el("div", { class: "row" }, step(t("timeline.back"), -1), this.play, step(t("timeline.on"), 1), this.faster, this.next,
-        this.output, this.told, this.link, this.end), this.help);
+        this.output, this.text, this.link, this.end), this.help);
   }
 
-  /** Say how far the game is. */
+  /** Extend the timeline. */
   grow(head, live = this.live) {
     this.live = live;
     this.head = Math.max(this.head, head);
@@ -92,20 +91,20 @@ export class Timeline {
     else this.#label();
   }
 
-  /** Say whether a game that is not over has let its time pass without a word. */
+  /** Mark a running game as stalled or not. */
   stall(stalled) {
     if (stalled === this.stalled) return;
     this.stalled = stalled;
     this.#label();
   }
 
-  /** Say that what had happened when the page was opened is there. */
+  /** All past events are loaded. */
   known() {
     this.complete = true;
     this.#arrive();
   }
 
-  /** Go to a moment that an address names, as soon as it is there. */
+  /** Go to the version in the URL as soon as it is loaded. */
   seek(version) {
     this.stop();
     this.start = version;
@@ -121,7 +120,7 @@ export class Timeline {
     } else this.#label();
   }
 
-  /** Show a moment. */
+  /** Show a version. */
   go(version, { follow = false } = {}) {
     const next = Math.max(1, Math.min(version, this.head));
     this.start = null;
@@ -133,14 +132,14 @@ export class Timeline {
     this.#label();
   }
 
-  /** Go to the end and stay there. */
+  /** Follow the end. */
   follow() {
     this.stop();
     history.replaceState(null, "", addressOf(null));
     this.go(this.head, { follow: true });
   }
 
-  /** A moment that a person chose: the address names it. */
+  /** Go to a version chosen by the user and put it into the URL. */
   #leave(version) {
     this.stop();
     this.choose(version);
@@ -149,15 +148,15 @@ export class Timeline {
   choose(version) {
     this.go(version);
     history.replaceState(null, "", addressOf(this.at));
-    announce(`${this.at} / ${this.head}. ${this.tell(this.at)}`);
+    announce(`${this.at} / ${this.head}. ${this.describe(this.at)}`);
   }
 
   #label() {
     this.slider.value = String(this.at);
-    const told = this.tell(this.at);
-    this.slider.setAttribute("aria-valuetext", `${this.at} / ${this.head}. ${told}`);
+    const text = this.describe(this.at);
+    this.slider.setAttribute("aria-valuetext", `${this.at} / ${this.head}. ${text}`);
     this.output.textContent = t("timeline.at", { at: this.at, head: this.head });
-    this.told.textContent = told;
+    this.text.textContent = text;
     const live = this.live && !this.stalled;
     this.end.textContent = live ? t("timeline.live") : t("timeline.end");
     this.end.classList.toggle("live", live);
@@ -186,7 +185,7 @@ export class Timeline {
     }, (STEP_SECONDS * 1000) / this.speed);
   }
 
-  /** Play at a speed from now on, also at the next visit unless an address says otherwise. */
+  /** Set the speed, also for later visits unless the URL sets one. */
   pace(speed, { kept = true } = {}) {
     if (!SPEEDS.includes(speed)) return;
     this.speed = speed;
@@ -203,7 +202,7 @@ export class Timeline {
     this.#leave(this.marks.after(this.at) ?? this.head);
   }
 
-  /** Keys that work from anywhere on the page but where they mean something of their own. */
+  /** Shortcuts, except in controls that use the key themselves. */
   #key(event) {
     if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest?.(OWN_KEYS) || !this.node.isConnected || !this.node.checkVisibility()) return;
     if (/^\d$/.test(event.key)) {

@@ -1,4 +1,4 @@
-/** What a person typed stays: after a reload, when another tab moves the session on, and when its phase is over. */
+/** Drafts: unsent input survives reloads, changes by other tabs and the end of a phase. */
 
 import { el } from "../parts/dom.js";
 import { t } from "../parts/language.js";
@@ -7,7 +7,7 @@ const PREFIX = "playmolt.draft ";
 const DAYS = 30;
 const CONTROLS = "textarea, input:not([type=range]):not([type=password]):not([readonly])";
 
-/** Keep what is typed into a node under a name, and put back what was kept. Gives a function that forgets it. */
+/** Save and restore the input of a node under a name. Returns a function that deletes it. */
 export function keepDraft(name, node) {
   const key = PREFIX + name;
   for (const [control, value] of Object.entries(read(key).values ?? {})) restore(node, control, value);
@@ -21,13 +21,13 @@ export function keepDraft(name, node) {
   return () => localStorage.removeItem(key);
 }
 
-/** Texts that were typed under names with this beginning and never sent: [text]. */
+/** Unsent texts whose names have this prefix. */
 function unsent(beginning) {
   const found = Object.keys(localStorage).filter((key) => key.startsWith(PREFIX + beginning));
   return found.flatMap((key) => Object.values(read(key).values ?? {})).filter((one) => typeof one === "string" && one.trim());
 }
 
-/** A card with texts that a phase which is over left behind, to be read and copied; null without any. */
+/** A card with unsent texts of a finished phase; null if there are none. */
 export function leftBehind(beginning) {
   const texts = unsent(beginning);
   return texts.length ? el("section", { class: "card", "aria-labelledby": "unsent" }, el("h2", { id: "unsent" }, t("draft.title")),
@@ -42,7 +42,7 @@ function read(key) {
   }
 }
 
-/** [id, control] of a node's controls; of several with one name each has its number. */
+/** [id, control] of a node's controls; equal names are numbered. */
 function controls(node) {
   const counts = new Map();
   return [...node.querySelectorAll(CONTROLS)].map((control) => {
@@ -60,7 +60,7 @@ const typed = (control) => (ticked(control) ? control.checked : control.value !=
 function restore(node, id, kept) {
   let found = controls(node).find(([one]) => one === id);
   if (!found) {
-    // A line that was added: its list adds it again.
+    // An added line: its list adds it again.
     const path = id.split("#")[0].split(".")[0];
     node.querySelector(`fieldset[data-path="${CSS.escape(path)}"] > button`)?.click();
     found = controls(node).find(([one]) => one === id);
@@ -71,7 +71,7 @@ function restore(node, id, kept) {
   found[1].dispatchEvent(new Event("change", { bubbles: true }));
 }
 
-// Drafts that nobody came back to do not stay for ever.
+// Delete old drafts.
 for (const key of Object.keys(localStorage).filter((one) => one.startsWith(PREFIX))) {
   if (!(read(key).at > Date.now() - DAYS * 86_400_000)) localStorage.removeItem(key);
 }

@@ -1,11 +1,11 @@
-/** Erasing a session: a button that asks first, and what is left of an erased one in lists. */
+/** The erase button with its confirmation, and erased sessions in lists. */
 
 import { call } from "../parts/api.js";
 import { el, fill } from "../parts/dom.js";
 import { actionButton } from "../parts/frame.js";
 import { clock, t } from "../parts/language.js";
 
-/** `back` is the page of all sessions; `stop` ends what the page of this one has started. */
+/** `back` is the page of all sessions; `stop` ends this page's work. */
 export function eraseCard(path, back, stop) {
   const place = el("div");
   const erase = async () => {
@@ -19,7 +19,7 @@ export function eraseCard(path, back, stop) {
   return el("p", { class: "row end" }, el("a", { class: "small", href: "/privacy" }, t("erase.more")), actionButton(t("erase"), erase, { place }), place);
 }
 
-/** A line of a list: a session that was erased leads nowhere. */
+/** A list row; erased sessions have no link. */
 export function erasedLine(one) {
   return el("li", {}, el("span", { class: "quiet" }, one.id.slice(0, 14), " ", el("span", { class: "tag plain" }, t("erased.on")),
     el("span", { class: "side" }, clock(one.erased_at))));

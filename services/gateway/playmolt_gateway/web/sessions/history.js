@@ -1,4 +1,4 @@
-/** The owner's timeline of a session: what its stream told, any moment of it. */
+/** The owner's timeline of a session. */
 
 import { lines } from "../parts/api.js";
 import { el, fill } from "../parts/dom.js";
@@ -8,20 +8,18 @@ import { Picture } from "../parts/picture.js";
 import { RecordView } from "../watch/record.js";
 import { Timeline, linkedMoment } from "../parts/timeline.js";
 
-/** On a phone the form comes first as long as there is one. */
+/** On phones the form, if any, comes first. */
 const narrow = matchMedia("(max-width: 34rem)");
-/** Why a juror moved, where it moved before it answered. */
+/** The cause of a juror's move that precedes its answer. */
 const REACTIONS = ["chat", "evidence", "weakness"];
 
 const roundOf = (message) => (message.type === "round_started" ? message.round : undefined);
 
 /**
- * A list of what happened with a timeline below, and `drawn`, the picture of the moment at which that stands. `path` is
- * where the session is called; `line(message)` gives the text of a message, "" for none; `scene(messages)` what stood
- * when these messages had been told; `highlight(message)` whether the mark of a message is one, null where it has no
- * mark. `version` is how far the session is, `over` whether that is its end, `log`
- * whether its records can be read then, and `open()` is called when an address names a moment of it while the page
- * stands open.
+ * A list of events with a timeline, and `drawn`, the picture at the current version. `path` is the session's route;
+ * `line(message)` returns the text of a message or ""; `scene(messages)` the view after these messages;
+ * `highlight(message)` whether its mark is a highlight, null without a mark. `version` is the session's version, `over`
+ * whether it has ended, `log` whether its records are readable then; `open()` is called when the URL changes to a version.
  */
 export class SessionHistory {
   constructor({ path, line, scene, highlight, version, over, log, open }) {
@@ -36,7 +34,7 @@ export class SessionHistory {
     this.messages = [];
     this.waiting = [];
     this.stage = el("div", { class: "stack" });
-    this.timeline = new Timeline({ show: (v) => this.show(v), tell: (v) => this.told(v), start: linkedMoment() });
+    this.timeline = new Timeline({ show: (v) => this.show(v), describe: (v) => this.lineAt(v), start: linkedMoment() });
     this.moments = new Moments(t("watch.events"), (v) => this.timeline.choose(v));
     this.moment = () => {
       if (linkedMoment() === null) return;
@@ -62,12 +60,12 @@ export class SessionHistory {
     this.#draw();
   }
 
-  /** What is read anew at every visit is drawn once it is there, and not message by message. */
+  /** Draw once all past messages are loaded. */
   #draw() {
     if (this.timeline.complete) this.picture.show(this.timeline.at).catch(() => {});
   }
 
-  /** What is to be read now: a reaction waits for the answer, which the log has behind it. */
+  /** The messages to add now: a juror's move waits for its answer, which follows in the log. */
   #inOrder(message) {
     if (REACTIONS.includes(message.cause)) {
       this.waiting.push(message);
@@ -77,7 +75,7 @@ export class SessionHistory {
     return [message, ...this.waiting.splice(0)];
   }
 
-  told(version) {
+  lineAt(version) {
     const message = this.messages[version - 1];
     return message ? this.line(message) : "";
   }

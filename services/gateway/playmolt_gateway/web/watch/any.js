@@ -1,9 +1,9 @@
-/** A game that has no drawing of its own yet: its state and its events, field by field. */
+/** The generic view of a game: its state field by field. */
 
 import { el, table } from "../parts/dom.js";
 import { t, word } from "../parts/language.js";
 
-export const any = { scene, seats, secrets: null, reader: "nobody" };
+export const any = { scene, seats, secrets: null, reader: "anonymous" };
 
 const UNTOLD = ["type", "name", "game_id", "gameType", "version", "at", "phase", "round", "maxRounds", "allowed_actions",
   "phase_submissions"];
@@ -30,7 +30,7 @@ function facts(fields) {
   return el("dl", { class: "facts" }, fields.map(([name, value]) => [el("dt", {}, spaced(name)), el("dd", {}, named(value))]));
 }
 
-/** A list of things is a table of their fields, a thing a list of its fields; what is deeper is shown as JSON. */
+/** Lists of objects are shown as tables, objects as lists of fields, deeper values as JSON. */
 function part(name, value) {
   if (!Array.isArray(value)) return el("section", { class: "card" }, el("h3", {}, spaced(name)), facts(Object.entries(value)));
   const rows = value.map((row) => (row !== null && typeof row === "object" ? row : { [name]: row }));

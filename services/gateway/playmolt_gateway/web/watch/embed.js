@@ -1,4 +1,4 @@
-/** `/embed/{id}`: a game's drawing with a small timeline, in a page of somebody else's. */
+/** `/embed/{id}`: a game's picture with a small timeline, for other sites. */
 
 import { get } from "../parts/api.js";
 import { el } from "../parts/dom.js";
@@ -17,7 +17,7 @@ if (["dark", "light"].includes(said.get("theme"))) document.documentElement.clas
 const main = el("main", { id: "main" });
 document.body.prepend(main);
 try {
-  begin(await get(`/api/games/${id}/state`, { as: "nobody" }));
+  begin(await get(`/api/games/${id}/state`, { as: "anonymous" }));
 } catch (error) {
   main.append(el("h1", {}, t("watch.title")), el("p", { class: "notice", role: "alert" }, word("problem", error.code)));
 }
@@ -37,7 +37,7 @@ function begin(state) {
   if (said.get("autoplay") === "1") play(timeline);
 }
 
-/** Play from the named moment, or from the start; again and again where the address asks for it. */
+/** Play from the given version or from the start, in a loop if the URL asks for it. */
 function play(timeline) {
   timeline.toggle();
   if (said.get("loop") !== "1") return;

@@ -1,11 +1,11 @@
-/** Checking the log of a game that is over: whether every hash fits, and where a receipt belongs. */
+/** Checks the log of a finished game: the hash chain, and the event of a receipt. */
 
 import { canHash, firstBroken } from "../parts/chain.js";
 import { el, field, fill } from "../parts/dom.js";
 import { actionButton } from "../parts/frame.js";
 import { t } from "../parts/language.js";
 
-/** A card; `read()` gives the records of `stream`, `choose(version)` shows a moment. */
+/** A card; `read()` returns the records of `stream`, `choose(version)` shows a version. */
 export function logCard(stream, read, choose) {
   const receipt = el("input", { type: "text", autocomplete: "off", spellcheck: "false", maxlength: 64 });
   const place = el("div");

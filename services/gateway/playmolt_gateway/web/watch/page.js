@@ -1,4 +1,4 @@
-/** `/watch/{id}`: a game or a run, drawn by its own module or field by field, live and back through its whole time. */
+/** `/watch/{id}`: a game or a run, live or at any past version, shown by its own module or field by field. */
 
 import { get, lines, operatorKey } from "../parts/api.js";
 import { announce, el, fill, select } from "../parts/dom.js";
@@ -21,9 +21,9 @@ const PAGE = 500;
 const KEPT = 400;
 const SAID_MS = 3000;
 const PACE_MS = 100;
-/** Messages that take no attention: while playing they take no time. */
+/** Messages that playback skips without a pause. */
 const QUICK = ["game_created", "agent_joined", "agent_left", "seat_away", "seat_back", "progress"];
-/** Who waits longer for a game is told so. */
+/** After this delay "Loading" is shown. */
 const WAIT_MS = 1000;
 
 const id = location.pathname.split("/").pop();
@@ -39,7 +39,7 @@ async function draw(main) {
 async function opened(main) {
   const waits = setTimeout(() => fill(main, el("h1", {}, t("watch.title")), el("p", { class: "quiet waiting", role: "status" }, t("loading"))), WAIT_MS);
   try {
-    return await get(`/api/games/${id}/state`, { as: "nobody" });
+    return await get(`/api/games/${id}/state`, { as: "anonymous" });
   } catch (error) {
     fill(main, el("h1", {}, t("watch.title")), trouble(error), el("p", {}, el("a", { href: "/" }, t("nowhere.lobby"))));
     return null;
@@ -61,9 +61,9 @@ class Watch {
     this.unread = null;
     this.wanted = 0;
     this.failed = false;
-    this.heard = [];
+    this.received = [];
     this.busy = false;
-    this.timeline = new Timeline({ show: (v) => this.show(v), tell: (v) => this.told(v), start: linkedMoment(), quick: (v) => QUICK.includes(this.events[v - 1]?.type) });
+    this.timeline = new Timeline({ show: (v) => this.show(v), describe: (v) => this.lineAt(v), start: linkedMoment(), quick: (v) => QUICK.includes(this.events[v - 1]?.type) });
     this.left = el("span", { class: "quiet small number", role: "timer" });
     this.moments = new Moments(t("watch.events"), (v) => this.timeline.choose(v));
     this.tag = el("span", { class: "tag plain", role: "status" });
@@ -99,7 +99,7 @@ class Watch {
   async begin() {
     await this.history();
     if (!this.over) {
-      this.stop = watchGame(id, this.events.length, (message) => this.hear(message), (told) => this.tell(told));
+      this.stop = watchGame(id, this.events.length, (message) => this.receive(message), (status) => this.showStatus(status));
     }
     return () => this.close();
   }
@@ -107,7 +107,7 @@ class Watch {
   close() {
     this.stop?.();
     clearTimeout(this.saying);
-    clearTimeout(this.hearing);
+    clearTimeout(this.receiving);
     this.timeline.close();
     clearInterval(this.clock);
     removeEventListener("hashchange", this.moment);
@@ -115,28 +115,28 @@ class Watch {
     removeEventListener("online", this.back);
   }
 
-  /** Read what has been, page by page, before the feed tells what comes. */
+  /** Load past events page by page before following the feed. */
   async history() {
     for (;;) {
-      const page = await get(`/api/games/${id}/events?after=${this.events.length}&limit=${PAGE}`, { as: "nobody" });
+      const page = await get(`/api/games/${id}/events?after=${this.events.length}&limit=${PAGE}`, { as: "anonymous" });
       if (page.events.length === 0) break;
       this.take(page.events);
     }
     this.timeline.known();
   }
 
-  /** Take what the feed tells, some of it at once: a run tells more than a page could draw one by one. */
-  hear(message) {
-    this.heard.push(message);
-    this.hearing ??= setTimeout(() => {
-      this.hearing = undefined;
-      const messages = this.heard.splice(0);
+  /** Batch messages of the feed: a run sends more than a page can draw one by one. */
+  receive(message) {
+    this.received.push(message);
+    this.receiving ??= setTimeout(() => {
+      this.receiving = undefined;
+      const messages = this.received.splice(0);
       this.take(messages);
-      if (this.timeline.following) this.say(messages.map((one) => this.narration.tell(one)).findLast(Boolean));
+      if (this.timeline.following) this.say(messages.map((one) => this.narration.line(one)).findLast(Boolean));
     }, PACE_MS);
   }
 
-  /** Read out what happens, the newest every few seconds: who listens would have no time for all of it. */
+  /** Announce the latest event every few seconds to screen readers; all of them would be too many. */
   say(text) {
     if (!text) return;
     this.newest = text;
@@ -149,25 +149,25 @@ class Watch {
   take(messages) {
     this.events.push(...messages);
     if (messages.some((message) => OVER.includes(message.type))) this.ended();
-    this.moments.add(messages.map((event) => [event.version, this.told(event.version)]).filter(([, text]) => text));
+    this.moments.add(messages.map((event) => [event.version, this.lineAt(event.version)]).filter(([, text]) => text));
     if (this.game.mark) this.timeline.marks.add(messages.map((event) => this.marked(event)).filter(Boolean));
-    this.heardAt = Date.now();
+    this.receivedAt = Date.now();
     this.timeline.grow(this.events.length, !this.over);
   }
 
-  /** The mark of an event that has one. */
+  /** The mark of an event, or null. */
   marked(event) {
     if (event.round !== undefined && event.type !== "game_end") this.round = event.round;
     const mark = this.game.mark(event, this.round);
     return mark ? { version: event.version, ...mark } : null;
   }
 
-  /** How long the phase still has; a game that lets its time pass without a word is not called live. */
+  /** Update the countdown; a game that exceeds its deadline silently is shown as stalled. */
   count() {
     const left = this.over || !this.due ? null : Math.max(0, Math.ceil((this.due - Date.now()) / 1000));
     this.left.textContent = left === null ? "" : t("time.left", { n: left });
     if (this.over || !this.isLive) return;
-    const stalled = this.due ? Date.now() - this.due > STALLED_MS && Date.now() - this.heardAt > STALLED_MS : false;
+    const stalled = this.due ? Date.now() - this.due > STALLED_MS && Date.now() - this.receivedAt > STALLED_MS : false;
     this.timeline.stall(stalled);
     this.tag.textContent = t(stalled ? "stalled" : "live");
     this.tag.className = stalled ? "tag plain" : "tag live";
@@ -176,7 +176,7 @@ class Watch {
   ended() {
     this.over = true;
     this.due = null;
-    this.tell("ended");
+    this.showStatus("ended");
     this.record.over();
     if (this.picture) fill(this.away, this.taken());
     if (this.#reads()) fill(this.log, logCard(id, () => this.readLog(), (v) => this.timeline.choose(v)));
@@ -193,18 +193,18 @@ class Watch {
     }).catch(() => {});
   }
 
-  tell(told) {
-    if (told === "hidden" || (this.over && told === "away")) return;
-    if (told === "live" && this.failed) this.show(this.wanted);
+  showStatus(status) {
+    if (status === "hidden" || (this.over && status === "away")) return;
+    if (status === "live" && this.failed) this.show(this.wanted);
     const texts = { live: t("live"), ended: t("over"), away: t("reconnecting"), unknown: t("reconnecting") };
-    this.tag.textContent = this.over ? t("over") : texts[told];
-    this.isLive = told === "live" && !this.over;
+    this.tag.textContent = this.over ? t("over") : texts[status];
+    this.isLive = status === "live" && !this.over;
     this.tag.className = this.isLive ? "tag live" : "tag plain";
   }
 
-  told(version) {
+  lineAt(version) {
     const event = this.events[version - 1];
-    return event ? this.narration.tell(event) : "";
+    return event ? this.narration.line(event) : "";
   }
 
   async sit(seat) {
@@ -217,7 +217,7 @@ class Watch {
     if (seat && this.game.secrets && !this.records) await this.read();
   }
 
-  /** Ways to take a finished game along. */
+  /** Buttons to save or embed a finished game. */
   taken() {
     const copy = el("button", { type: "button", onclick: async () => {
       await navigator.clipboard.writeText(`<iframe src="${location.origin}/embed/${id}?v=${this.timeline.at}" width="800" height="520" title="PlayMolt"></iframe>`);
@@ -226,7 +226,7 @@ class Watch {
     return el("div", { class: "row" }, el("a", { class: "button", href: `/api/games/${id}/replay.html`, download: `${id}.html` }, t("share.save")), copy);
   }
 
-  /** Read the log, which alone holds what only one seat knew. That of some games is the operator's. */
+  /** Read the log, which contains what only one seat knew. Some logs require the operator key. */
   async read() {
     this.unread = el("p", { class: "quiet waiting" }, t("loading"));
     this.paintKnown(this.timeline.at);
@@ -247,14 +247,14 @@ class Watch {
   }
 
   #reads() {
-    return this.game.reader === "nobody" || (this.game.reader === "operator" && Boolean(operatorKey()));
+    return this.game.reader === "anonymous" || (this.game.reader === "operator" && Boolean(operatorKey()));
   }
 
   again(act) {
     return el("div", { class: "row" }, actionButton(t("again"), act));
   }
 
-  /** Show a moment; while one is on its way only the newest wish is kept. The live end is shown ten times a second. */
+  /** Show a version; while one is loading only the latest request is kept. The live end is redrawn at most ten times a second. */
   async show(version) {
     this.wanted = version;
     if (this.busy) return;
@@ -282,7 +282,7 @@ class Watch {
     const key = `${version} ${seat}`;
     if (!this.states.has(key)) {
       const as = seat ? `&seat=${encodeURIComponent(seat)}` : "";
-      const read = get(`/api/games/${id}/state?at=${version}${as}`, { as: seat ? this.game.reader : "nobody", patient: navigator.onLine });
+      const read = get(`/api/games/${id}/state?at=${version}${as}`, { as: seat ? this.game.reader : "anonymous", patient: navigator.onLine });
       read.catch(() => this.states.delete(key));
       this.states.set(key, read);
       if (this.states.size > KEPT) this.states.delete(this.states.keys().next().value);
@@ -291,7 +291,7 @@ class Watch {
   }
 
   paint(state, version) {
-    // The state of a moment that is past says nothing of the time that is left; the newest does.
+    // Only the latest state has the current deadline.
     if (version === this.events.length && !this.over) this.due = state.deadline ? Date.parse(state.deadline) : null;
     this.picture?.show(version, this.seat).catch(() => {});
     const reason = this.events[version - 1]?.type === "game_aborted" ? this.events[version - 1].reason : null;
@@ -321,13 +321,13 @@ class Watch {
   }
 }
 
-/** What a game is, for who was only sent a link; a game that says nothing of itself has none. */
+/** The description of a game type, or null. */
 function about(game) {
   const text = word("about", game);
   return text === game ? null : el("p", { class: "lead small" }, text);
 }
 
-/** What one seat alone knew: now, and all of it. `secrets` is [{from, to, text, shown}]: `shown` ends its now before `to`. */
+/** What only one seat knew, now and in total. `secrets` is [{from, to, text, shown}]; `shown` ends the display before `to`. */
 class Knower {
   constructor(seat, secrets, choose) {
     this.seat = seat;

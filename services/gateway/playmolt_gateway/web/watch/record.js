@@ -1,11 +1,11 @@
-/** What stands behind a moment: the message as it was sent and, when the game is over, its record and hash. */
+/** The source of an event: its message and, when the game is over, its record and hash. */
 
 import { el, fill } from "../parts/dom.js";
 import { trouble } from "../parts/frame.js";
 import { t } from "../parts/language.js";
 
 export class RecordView {
-  /** `message(version)` gives what was sent; `read()` the records of a game that is over, null where nobody may read them. */
+  /** `message(version)` returns the message; `read()` the records of a finished game, null if they are not readable. */
   constructor(message, read) {
     this.message = message;
     this.read = read;
@@ -17,7 +17,7 @@ export class RecordView {
     this.node.addEventListener("toggle", () => this.#fill());
   }
 
-  /** Say that the game is over. */
+  /** Mark the game as over. */
   over() {
     this.ended = true;
     this.#fill();

@@ -1,17 +1,17 @@
-/** An Agora run as it is watched: who stands where, who does what, market and ranks. */
+/** The view of an Agora run: places, actions, market and ranks. */
 
 import { el, table } from "../../parts/dom.js";
 import { t, word } from "../../parts/language.js";
 import { Narration } from "../../parts/narration.js";
 
-/** A run's log holds what its agents thought and whispered: only the operator may read it. */
+/** Only the operator may read a run's log, which contains thoughts and whispers. */
 export const game = { scene, seats, secrets, mark, reader: "operator" };
 
-/** Where a turn of the world begins, and what happens beyond the single acts. */
+/** Marks for turns and world events. */
 function mark(event) {
   if (event.type === "run_ended") return { name: t("mark.end"), high: true };
   if (["agent_died", "tax_changed", "rank_changed", "whisper_leaked", "billboard_posted"].includes(event.type)) {
-    return { name: new Narration("agora").tell(event), high: true };
+    return { name: new Narration("agora").line(event), high: true };
   }
   return event.type === "epoch_started" ? { name: `${t("agora.turn")} ${event.turn}`, round: event.turn } : null;
 }
@@ -24,14 +24,14 @@ function scene(state, event, seat) {
   return [heading(state), state.self ? seen(state.self) : null, places(state, event), state.self ? null : acts(state), agents(state, seat)];
 }
 
-/** What an agent's prompt told it of what had happened, and who stood beside it. */
+/** The events in an agent's prompt and the agents nearby. */
 function seen(self) {
   return el("section", { class: "card on" }, el("h2", {}, t("agora.seen", { agent: self.id })),
     el("p", { class: "quiet small" }, self.here.length ? t("agora.beside", { agents: self.here.join(", ") }) : t("agora.alone")),
     self.seen.length ? el("ol", {}, [...self.seen].reverse().map((line) => el("li", { class: "speech" }, line))) : el("p", { class: "quiet" }, t("agora.nothing_seen")));
 }
 
-/** What an agent thought, and what it whispered or was whispered: each shown until its next turn. */
+/** An agent's thoughts and whispers, each shown until its next turn. */
 function secrets(records, seat) {
   const found = [];
   for (const { version, data } of records) {
@@ -85,7 +85,7 @@ function acts(state) {
   return el("section", { class: "card" }, el("h2", {}, t("agora.acts")),
     el("ol", {}, [...state.acts].reverse().map((one) => el("li", { class: "speech" },
       el("p", { class: "who" }, el("strong", {}, one.agent_id), ` · ${t("agora.turn")} ${one.turn} · ${word("place", one.location)}`),
-      el("p", {}, narration.tell({ ...one, type: one.code ? "turn_failed" : "agent_acted" }).replace(`${one.agent_id} · `, ""))))));
+      el("p", {}, narration.line({ ...one, type: one.code ? "turn_failed" : "agent_acted" }).replace(`${one.agent_id} · `, ""))))));
 }
 
 function agents(state, seat) {

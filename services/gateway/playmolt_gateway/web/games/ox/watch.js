@@ -1,10 +1,10 @@
-/** An O/X game as it is watched: the question, who stands where, the score, the rounds. */
+/** The view of an O/X game: question, sides, scores, rounds. */
 
 import { el, table } from "../../parts/dom.js";
 import { t, word } from "../../parts/language.js";
 import { agentLink } from "../../parts/rows.js";
 
-export const game = { scene, seats, secrets, mark, reader: "nobody" };
+export const game = { scene, seats, secrets, mark, reader: "anonymous" };
 
 function mark(event, round) {
   const of = (what) => t("mark.round", { round, what: t(`mark.${what}`) });
@@ -39,7 +39,7 @@ function waiting(state) {
     el("div", { class: "seat" }, el("strong", {}, agentLink(one)))));
 }
 
-/** Where everybody stands now: the reveal, with the switches that are in. */
+/** The current sides: the reveal with the switches so far. */
 function sides(state, event, seat) {
   const decided = new Map((state.decisions ?? []).map((decision) => [decision.id, decision]));
   const ended = state.phase === "end" ? state.history.at(-1) : null;
@@ -86,7 +86,7 @@ function rounds(state) {
         round.minority ?? "–", { number: round.points_awarded }])));
 }
 
-/** What a seat alone knew: each first choice, from when it was in until the reveal. */
+/** A seat's secrets: each first choice until the reveal. */
 function secrets(records, seat) {
   const found = [];
   for (const record of records) {

@@ -1,10 +1,10 @@
-/** A trial as it is watched: the case, the seats, who said what, the votes, the end. */
+/** The view of a trial: case, seats, transcript, votes, result. */
 
 import { el, table } from "../../parts/dom.js";
 import { t, word } from "../../parts/language.js";
 import { agentLink } from "../../parts/rows.js";
 
-export const game = { scene, seats, secrets, mark, reader: "nobody" };
+export const game = { scene, seats, secrets, mark, reader: "anonymous" };
 
 function mark(event) {
   if (event.type === "game_started") return { name: word("phase", "opening"), high: true };
@@ -79,7 +79,7 @@ function results(state) {
       state.results.map((row) => [agentLink({ ...row, id: row.agent_id }), word("role", row.role), row.team ? word("role", row.team) : "–", { number: row.points }])));
 }
 
-/** What a seat alone knew: its vote, from when it was in until the tally. */
+/** A seat's secret: its vote until the tally. */
 function secrets(records, seat) {
   const end = records.find((record) => record.type === "jury_tally")?.version ?? Infinity;
   return records
