@@ -1,7 +1,8 @@
 """The engine of one game: decides and commits commands, answers queries, runs effects."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 
 from playmolt_schemas.codes import Code
@@ -20,7 +21,7 @@ from playmolt_core.engine.session_erasure import Eraser, SessionErasure
 from playmolt_core.engine.stream_cache import Prepare, StreamCache
 from playmolt_core.engine.writes.body_completer import BodyCompleter, Complete
 from playmolt_core.engine.writes.group_committer import OnCommit
-from playmolt_core.engine.writes.writes import Writes
+from playmolt_core.engine.writes.writes import Writes, utc_now
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Accepted, Command, Decider, Refused
 from playmolt_core.log.port import EventLog
@@ -49,10 +50,11 @@ class Engine:
         eraser: Eraser | None = None,
         completes: Mapping[str, Complete] | None = None,
         prepare: Prepare | None = None,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self.decider = decider
         self.streams = StreamCache(decider, event_log, settings.hot_games, prepare)
-        self.writes = Writes(decider, event_log, self.streams, settings, on_commit, api, self._erased_refusal)
+        self.writes = Writes(decider, event_log, self.streams, settings, on_commit, api, self._erased_refusal, now)
         self._completer = BodyCompleter(completes or {}, self.writes.take, settings.effects_at_once)
         self.committed = CommittedReads(event_log, self.streams, self.writes.committer)
         self._erasure = SessionErasure(eraser, self.committed, api) if eraser else None

@@ -511,13 +511,12 @@ async def test_calls_at_once_stay_within_the_limit(connected: Connect) -> None:
     assert one.server.most_at_once == 2
 
 
-async def test_a_limit_that_leaves_no_room_is_a_model_unavailable(
-    connected: Connect, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("playmolt_core.llm.openai.model.MAX_WAIT_SECONDS", 0.1)
-    one = connected(requests_per_minute=1)
-    await one.ask()
-    answer = await one.ask()
+async def test_a_limit_that_leaves_no_room_is_a_model_unavailable(connected: Connect) -> None:
+    one = connected()
+    model = OpenAIModel(one.server.entry(requests_per_minute=1), "", MemoryLimits(), max_wait=0.1)
+    await model.ask(request(), one.record)
+    answer = await model.ask(request(), one.record)
+    await model.close()
     assert isinstance(answer, Failed)
     assert (answer.code, answer.attempts, len(one.server.received)) == ("model_unavailable", 0, 1)
     assert "raise its limits" in answer.detail

@@ -67,11 +67,11 @@ async def test_an_answer_that_cannot_be_stored_fails_its_turn(session: Any) -> N
     )
 
 
-@pytest.mark.parametrize(("phase", "told"), [("FACTS_STIPULATE", False), ("CLAIMANT_R1", True), ("JUDGE_R1", True)])
-def test_what_a_role_says_may_be_told_as_it_comes(session: Any, phase: str, told: bool) -> None:
+@pytest.mark.parametrize(("phase", "streamable"), [("FACTS_STIPULATE", False), ("CLAIMANT_R1", True), ("JUDGE_R1", True)])
+def test_speeches_are_streamable(session: Any, phase: str, streamable: bool) -> None:
     state = session.to(phase).state
     (effect,) = session.decider.effects(state)
-    assert _request(state, effect.payload).told is told
+    assert _request(state, effect.payload).streamable is streamable
 
 
 async def test_a_model_that_is_no_more_there_fails_the_turn(sessions: Callable[..., Any]) -> None:

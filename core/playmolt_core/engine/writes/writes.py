@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -25,6 +25,9 @@ def _no_response(_: Answer) -> None:
     """Submissions resolve their future instead."""
 
 
+utc_now = partial(datetime.now, UTC)
+
+
 async def _nothing_erased(_: Call) -> None:
     """The default for games that cannot be erased."""
 
@@ -41,11 +44,12 @@ class Writes:
         on_commit: OnCommit,
         api: GameApi[Any] | None = None,
         erased: ErasedRefusal = _nothing_erased,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._most = settings.queue_commands
         self._under_way = CallCounter()
         config = {"phase_deadline_seconds": settings.phase_deadline_seconds}
-        planner = Planner(decider, streams.get, streams.fresh, partial(datetime.now, UTC), config, api=api)
+        planner = Planner(decider, streams.get, streams.fresh, now, config, api=api)
         self.committer = GroupCommitter(event_log, streams, settings.batch_commands, on_commit, self._decide_again)
         self._handler = CommandHandler(decider, event_log, planner, streams, self.committer, erased)
 

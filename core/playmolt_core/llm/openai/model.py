@@ -56,8 +56,17 @@ Sleep = Callable[[float], Awaitable[None]]
 class OpenAIModel(Model):
     """The model of an alias. Detected capabilities of the server are kept for the lifetime of the process."""
 
-    def __init__(self, entry: ModelEntry, key: str, limits: ModelLimits, *, sleep: Sleep = asyncio.sleep) -> None:
+    def __init__(
+        self,
+        entry: ModelEntry,
+        key: str,
+        limits: ModelLimits,
+        *,
+        sleep: Sleep = asyncio.sleep,
+        max_wait: float = MAX_WAIT_SECONDS,
+    ) -> None:
         self._entry = entry
+        self._max_wait = max_wait
         self._limits = limits
         self._sleep = sleep
         self._connection = ModelConnection(entry, key)
@@ -78,7 +87,7 @@ class OpenAIModel(Model):
     ) -> Reply | Failed:
         request = self._bounded(request)
         form, retries, number = first_form(request, self._known), 0, 0
-        patience, refused = MAX_WAIT_SECONDS, None
+        patience, refused = self._max_wait, None
         while True:
             number += 1
             try:
