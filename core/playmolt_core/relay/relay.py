@@ -222,9 +222,7 @@ class Relay:
     async def _check_end(self) -> None:
         position, furthest = await self._log.position(self._shard), max(self._tails.values())
         if furthest > position:
-            raise FeedBroken(
-                f"the log ends at {position}, its copy at {furthest}: the database was reset to an earlier state"
-            )
+            raise FeedBroken(f"the log ends at {position}, its copy at {furthest}: the database was set back")
 
     async def _copy(self, feed: Feed, entries: Sequence[OutgoingRecord]) -> None:
         tail = self._tails[feed.stream]
@@ -257,9 +255,7 @@ class Relay:
             await self._rebuild_stream(feed, position, state)
             position, state = await self._made(feed)
         if state.last > max(position, await self._log.position(self._shard)):
-            raise FeedBroken(
-                f"{feed.stream} is at {state.last}, the log at {position}: the database was reset to an earlier state"
-            )
+            raise FeedBroken(f"{feed.stream} is at {state.last}, the log at {position}: the database was set back")
         if state.last >= state.first > 0:
             await self._compare(feed, state.last)
         return state.last
@@ -284,9 +280,7 @@ class Relay:
         own = await self._end_of_own(feed, state)
         if own >= state.first:
             if own > position:
-                raise FeedBroken(
-                    f"{feed.stream} is at {own}, the log at {position}: the database was reset to an earlier state"
-                )
+                raise FeedBroken(f"{feed.stream} is at {own}, the log at {position}: the database was set back")
             await self._compare(feed, own)
         await self._streams.drop(feed.stream)
         self._published_to = max(self._published_to, own)

@@ -166,7 +166,7 @@ async def test_the_command_signs_to_a_bucket_and_verifies_from_it(
     }  # fmt: skip
     none = await command(told, "verify", "--anchors")
     assert none[0] == 2
-    assert f"there are no anchors at s3://{BUCKET}/{prefix}" in none[1]
+    assert f"No anchors at s3://{BUCKET}/{prefix}" in none[1]
     status, said = await command(told, "anchor")
     assert (status, said.strip()) == (0, f"1 heads up to position 3 anchored in s3://{BUCKET}/{prefix}")
     assert (tmp_path / "anchor-key.pem").exists()

@@ -181,7 +181,7 @@ async def test_a_crash_between_file_and_database_loses_nothing_and_a_repeat_ends
     assert (done.file, done.sha256) == (path.name, sha256)
     assert os.listdir(tmp_path) == [path.name]
     assert await candidates(log, owner) == []
-    with pytest.raises(NotArchived, match="somebody else"):
+    with pytest.raises(NotArchived, match="another process"):
         await archiving.archive(owner, log, streams, tmp_path)
     assert (await verified(log)).breaks == []
 
@@ -222,10 +222,10 @@ OF = "number = (SELECT number FROM log.stream WHERE stream = '{}')"
         (f"DELETE FROM log.record WHERE version = 1 AND {OF.format('ox-running')}", "follows"),
         (f"DELETE FROM log.record WHERE {OF.format('ox-old')}", "follows"),
         ("DELETE FROM log.archived WHERE stream = 'ox-old'", "follows"),
-        ("UPDATE log.archived SET hash = sha256('')", "not what its archived stream ended with"),
+        ("UPDATE log.archived SET hash = sha256('')", "differs from the end of its archived stream"),
         (f"UPDATE log.record SET data = '{{}}' WHERE {OF.format('ox-old')}", "the hash does not match"),
         (
-            "INSERT INTO log.archived SELECT 'ox-new', 7, sha256(''), '{}', 'f', sha256('')",
+            "INSERT INTO log.archived SELECT 'ox-new', 7, sha256(''), '{}', 'f', sha256(''), now(), 0",
             "it still exists",
         ),
     ],

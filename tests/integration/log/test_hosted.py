@@ -66,7 +66,7 @@ async def test_a_login_that_makes_roles_is_enough_for_everything(server: Postgre
             await table.close()
         told = await asyncio.to_thread(playmolt, url, "doctor", NATS_URL=stack.run.nats_url)
         assert "FAULT" not in "\n".join(line for line in told.stdout.splitlines() if "roles" in line or "log" in line)
-        assert re.search(r"ok +roles +all there", told.stdout), told.stdout
+        assert re.search(r"ok +roles +all present", told.stdout), told.stdout
     verified = await asyncio.to_thread(playmolt, url, "log", "verify")
     assert verified.returncode == 0, verified.stdout + verified.stderr
 
@@ -81,7 +81,7 @@ async def test_a_login_that_makes_none_is_told_what_an_administrator_has_to_run(
     statements = [line.strip() for line in str(refusal.value).splitlines()[1:]]
     assert len(statements) == 2 * len(ROLES)
     await run(server.url, *statements)
-    assert len(await migrate(url)) > 5
+    assert await migrate(url) != []
     pool = await open_pool(url, role="playmolt_engine")
     assert await pool.value("SELECT current_user") == "playmolt_engine"
     await pool.close()
@@ -91,7 +91,7 @@ async def test_a_role_that_cannot_be_taken_is_named(server: Postgres) -> None:
     await migrate(server.url)
     url = await a_login(server)
     pool = await open_pool(url, role="playmolt_engine")
-    with pytest.raises(NotMigrated, match="the role playmolt_engine cannot be taken"):
+    with pytest.raises(NotMigrated, match="cannot set the role playmolt_engine"):
         await pool.value("SELECT 1")
     await pool.close()
 
@@ -105,7 +105,7 @@ async def test_what_a_pooler_drops_is_named_and_the_service_is_not_ready(empty_d
         "CREATE EVENT TRIGGER forget ON login EXECUTE FUNCTION forget()",
     )
     pool = await open_pool(empty_database_url)
-    with pytest.raises(LogUnavailable, match="dropped: statement_timeout"):
+    with pytest.raises(LogUnavailable, match="dropped the settings statement_timeout"):
         await pool.value("SELECT 1")
     assert await pool.parts() == {"postgres": False, "reason": "a pooler dropped: statement_timeout"}
     await pool.close()

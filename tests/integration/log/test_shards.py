@@ -268,7 +268,7 @@ async def test_of_one_shard_verify_names_none(plain: PostgresLog) -> None:
     ("statements", "problem"),
     [
         (["UPDATE log.head SET position = position + 2 WHERE shard = 1"], "the log ends at position"),
-        (["UPDATE log.head SET position = position - 2 WHERE shard = 1"], "the log says that it ends at"),
+        (["UPDATE log.head SET position = position - 2 WHERE shard = 1"], "but the log's counter is at"),
         (["DELETE FROM log.record WHERE shard = 1 AND position = 2"], "position 3 follows 1"),
     ],
     ids=["ahead", "behind", "hole"],
