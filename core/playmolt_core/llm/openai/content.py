@@ -34,9 +34,9 @@ def content_of(message: Mapping[str, Any]) -> Content:
     text, spoken = _split("".join(parts))
     known: list[str] = []
     for field in _REASONING_FIELDS:
-        thoughts = _words(message.get(field))
-        if thoughts.strip() and thoughts not in known:
-            known.append(thoughts)
+        words = _words(message.get(field))
+        if words.strip() and words not in known:
+            known.append(words)
     thoughts = [*known, *thought, *([spoken] if spoken.strip() else [])]
     refusal = message.get("refusal")
     return Content(text, "\n".join(thoughts) or None, refusal if isinstance(refusal, str) else refused)
