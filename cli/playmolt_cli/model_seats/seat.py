@@ -105,7 +105,7 @@ class ModelSeat:
         stored = [recorded(attempt) for attempt in attempts]
         raw = tuple(msgspec.convert(each.fields, RawAnswer) for each in stored)
         ended = _ended(asked.key, attempts, raw, answer)
-        bench.calls.end(ended, [each.kept_apart for each in stored if each.kept_apart is not None])
+        bench.calls.end(ended, [each.separate_text for each in stored if each.separate_text is not None])
         await bench.budget.settle(worst, cost_of(ended, worst))
         return ended
 

@@ -113,9 +113,9 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     `schema` is the JSON Schema of the reply (None: plain text). The runtime adds nothing to the prompt, except
     descriptions of tools for servers without tool support, so the prompt must describe the format of the reply.
-    `tool_choice` is `auto`, `none`, `required` or a tool's name. `streamable`: the reply is a speech that may be streamed
-    to listeners, if the server supports it. A `patient` request waits up to two minutes for capacity after a 429, which
-    does not count as an attempt. `prose`: a reply that reaches its limit within a sentence counts as cut.
+    `tool_choice` is `auto`, `none`, `required` or a tool's name. `streamable`: the reply is a speech that may be
+    streamed to listeners, if the server supports it. A `patient` request waits up to two minutes for capacity after a
+    429, which does not count as an attempt. `prose`: a reply that reaches its limit within a sentence counts as cut.
     """
 
     alias: str

@@ -167,7 +167,12 @@ QUIRKS: dict[str, Quirk] = {
     ),
     "content_missing": empty(told(body(choices=[{"message": {"role": "assistant"}}]))),
     "content_is_a_number": Quirk(
-        answer=message(content=5), text=None, outcome="malformed", usage=None, requests=4, detail="not a chat completion"
+        answer=message(content=5),
+        text=None,
+        outcome="malformed",
+        usage=None,
+        requests=4,
+        detail="not a chat completion",
     ),
     "delta_for_message": Quirk(answer=told(body(choices=[{"delta": {"content": GOOD}, "finish_reason": "stop"}]))),
     "text_for_message": Quirk(answer=told(body(choices=[{"text": GOOD, "finish_reason": "stop"}]))),
