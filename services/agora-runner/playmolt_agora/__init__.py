@@ -8,10 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from playmolt_agora.studies.figure import Figure
     from playmolt_agora.studies.measuring import measure
     from playmolt_agora.studies.opening import BundleBroken, open  # noqa: A004 -- as `gzip.open`
-    from playmolt_agora.studies.study import Study
+    from playmolt_agora.studies.study import Figure, Study
     from playmolt_agora.studies.table import Column, Table
 
 _PLACES: Final = {
@@ -21,7 +20,7 @@ _PLACES: Final = {
     "Study": "study",
     "Table": "table",
     "Column": "table",
-    "Figure": "figure",
+    "Figure": "study",
 }
 
 __all__ = ["BundleBroken", "Column", "Figure", "Study", "Table", "measure", "open"]

@@ -23,12 +23,8 @@ from playmolt_agora.scripted import residents
 from playmolt_agora.workers.budget_reservations import BudgetReservations
 from playmolt_agora.workers.files import PlanFiles
 from playmolt_agora.workers.library import Library
-from playmolt_agora.workers.load_balancing import LoadBalancer
-from playmolt_agora.workers.look_worker import LookWorker
-from playmolt_agora.workers.model_worker import ModelWorker
-from playmolt_agora.workers.pause_worker import PauseWorker
-from playmolt_agora.workers.run_opener import RunOpener
-from playmolt_agora.workers.run_watcher import RunWatcher
+from playmolt_agora.workers.model_worker import LoadBalancer, ModelWorker
+from playmolt_agora.workers.run_opener import LookWorker, PauseWorker, RunOpener, RunWatcher
 from playmolt_agora.workers.turn_model import TurnModel
 
 

@@ -1,7 +1,7 @@
-"""What a call may cost at most, and whether a budget still holds it (agora.md, Budget). Pure: who counts is elsewhere.
+"""The worst case of a call, and whether a budget still allows it (agora.md, Budget). Pure: counting is elsewhere.
 
-A call is admitted on its worst case, all its prompt and a full reply, so that no budget is ever overrun; once it is
-done, what it really took is settled.
+A call is admitted on its worst case, its whole prompt and a full reply, so that no budget is ever exceeded; afterwards
+the actual usage is settled.
 """
 
 from collections.abc import Iterable
@@ -38,7 +38,7 @@ FREE: Final = Prices("0", "0")
 
 
 class Charge(msgspec.Struct, frozen=True, kw_only=True):
-    """What one call takes. `cost` is None where a price is unknown; it is never guessed as 0."""
+    """Usage of one call. `cost` is None if a price is unknown; it is never taken as 0."""
 
     calls: int = 1
     tokens: int = 0
@@ -46,7 +46,7 @@ class Charge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LimitReached(msgspec.Struct, frozen=True, kw_only=True):
-    """The limit that a call would break, and a text that says what to do."""
+    """The limit that a call would exceed, with advice."""
 
     limit: LimitName
     scope: Scope
@@ -56,7 +56,7 @@ class LimitReached(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def prices_of(alias: str, entry: ModelEntry | None) -> Prices:
-    """A model's prices: nothing for a scripted one, unknown for one that the catalogue does not price."""
+    """A model's prices: zero for a scripted one, unknown if the catalogue has none."""
     if is_scripted(alias):
         return FREE
     if entry is None or entry.input_price is None or entry.output_price is None:
@@ -99,7 +99,7 @@ def added(spent: Spent, charge: Charge) -> Spent:
 
 
 def summed(parts: Iterable[Spent]) -> Spent:
-    """What several runs took together."""
+    """The sum over several runs."""
     spent = list(parts)
     known = decimal_text(sum((Decimal(each.known) for each in spent), Decimal(0)))
     unknown = sum(each.unknown_calls for each in spent)
@@ -127,7 +127,7 @@ def total(*costs: str | None) -> str | None:
 
 
 def limit_reached(budget: Budget, spent: Spent, spent_of_run: Spent, charge: Charge) -> LimitReached | None:
-    """The first limit that a call of this worst case would break; None when there is room for it."""
+    """The first limit that a call of this worst case would exceed; None if there is none."""
     return _broken(budget, "all", added(spent, charge)) or _broken(budget.per_run, "run", added(spent_of_run, charge))
 
 
@@ -157,10 +157,10 @@ def _broken(limits: Limits, scope: Scope, after: Spent) -> LimitReached | None:
 
 
 def _limit_reached(limit: LimitName, scope: Scope, most: str, after: str | None) -> LimitReached:
-    whose = "The experiment's" if scope == "all" else "The run's"
+    owner = "The experiment's" if scope == "all" else "The run's"
     could = f"could bring it to {after}" if after is not None else "has no known price"
     detail = (
-        f"{whose} budget of {most} {limit} does not hold the next call, which {could}. Raise it and resume: what was "
-        "spent stays spent, nothing is asked twice."
+        f"{owner} budget of {most} {limit} is too small for the next call, which {could}. Raise it and resume: "
+        "spending so far still counts, and no call is repeated."
     )
     return LimitReached(limit=limit, scope=scope, most=most, spent=after or "unknown", detail=detail)

@@ -54,7 +54,7 @@ def seal(bundle: Path, contents: Contents, analysis: Iterable[Path]) -> str:
     """Seal the directory `bundle` with the files of its `analysis`; gives the manifest's hash.
 
     Adds `events/STREAM.jsonl`, `prompts/HASH.json`, `folder/`, `plan.txt`, `lock.json`, `models.json`,
-    `README.txt`, `verify.py` and `manifest.json`, then verifies what lies there. Raises Unsealable for a directory with
+    `README.txt`, `verify.py` and `manifest.json`, then verifies the result. Raises Unsealable for a directory with
     files of something else, and for what would not verify: a turn without its prompt, records out of order, a run
     that the experiment does not know.
     """
@@ -76,7 +76,7 @@ def seal(bundle: Path, contents: Contents, analysis: Iterable[Path]) -> str:
 
 
 def _refuse_others(bundle: Path, own: set[str]) -> None:
-    """A file that happens to lie there would be sealed, and sent to a reader, without anybody having meant it."""
+    """A stray file in the directory would be sealed and sent to readers by accident."""
     others = sorted(verify.Folder(bundle).names() - own)
     if others:
         raise Unsealable(f"{bundle} holds other files ({', '.join(others[:5])}): export into a directory of its own")

@@ -2,7 +2,7 @@
 
     python verify.py [BUNDLE] [--manifest SHA256]
 
-BUNDLE is a directory or a zip file; without it, the directory that this program lies in. Exit status 0: everything
+BUNDLE is a directory or a zip file; without it, the directory of this program. Exit status 0: everything
 holds. 1: something does not, each fault on a line of its own, or the bundle does not exist.
 
 What is checked: the hash of every file; the hash chain of every stream, with versions 1, 2, 3 … and no hole; that each

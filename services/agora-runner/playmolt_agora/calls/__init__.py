@@ -1,1 +1,1 @@
-"""Questions of runs that travel in batches: who waits for one, and who submits it."""
+"""What the model calls of runs and judges share: status of the experiment, prompt store, batches."""

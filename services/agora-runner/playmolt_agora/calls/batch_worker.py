@@ -1,4 +1,4 @@
-"""The worker of batches: the next calls of all open runs go out together, and what comes back is given to the runs."""
+"""The worker of batches: it sends the next calls of all open runs together and returns the replies to the runs."""
 
 import asyncio
 import time
@@ -89,8 +89,8 @@ class BatchWorker:
         try:
             status = await model.batches.poll(batch.batch)
             return await model.batches.answers(status) if status.over else None
-        except BatchUnavailable as away:
-            _log.warning("batch_away", batch=batch.batch, detail=str(away))
+        except BatchUnavailable as error:
+            _log.warning("batch_away", batch=batch.batch, detail=str(error))
             return None
 
     async def _submit(self, leased: LeasedEffect, state: State) -> None:
@@ -119,8 +119,8 @@ class BatchWorker:
             return
         try:
             batch = None if model is None else await _batch(model, name, calls, again=again)
-        except BatchUnavailable as away:
-            _log.warning("batch_away", name=name, detail=str(away))
+        except BatchUnavailable as error:
+            _log.warning("batch_away", name=name, detail=str(error))
             rhythm.later(self._clock())
             return
         except BatchRefused as refused:

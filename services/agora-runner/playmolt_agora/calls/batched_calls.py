@@ -1,7 +1,8 @@
-"""Questions that wait for a batch: the side that asks.
+"""Calls that wait for a batch: the caller's side; and the store of prompts.
 
-A run does so through `TurnModel`. Other callers, such as a judge, put a question under the key of its reply with
-what it reserved for it, and reads what comes with `OpenAIModel.read`; what comes without an answer it asks plainly.
+A run does so through `TurnModel`. Other callers, such as a judge, put a question under the key of its reply
+together with its reservation, and read the reply with `OpenAIModel.read`. A question without a reply is asked again
+outside batches.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Whether an experiment goes on, as its runs need to know it before each turn."""
+"""What workers read of an experiment and its runs: its status before each turn, and the events of a run."""
 
 import time
 from collections.abc import Mapping
@@ -27,26 +27,26 @@ class Status(msgspec.Struct, frozen=True):
     halted: PauseCode | None
     detail: str
     ended: bool = False
-    """Whether its operator ended it: it goes on no more."""
+    """Whether its operator ended it for good."""
     batched: bool = False
-    """Whether models that take batches are asked in them."""
+    """Whether models that support batches are called in batches."""
 
 
 class ExperimentStatuses:
-    """Asks for an experiment at most twice a second: a stop is heeded within one turn more."""
+    """Reads an experiment at most twice a second: a stop takes effect within one more turn."""
 
     def __init__(self, engines: Mapping[str, Engine]) -> None:
         self._engines = engines
         self._known: dict[str, tuple[float, Status]] = {}
 
     async def plan(self, experiment: str) -> Plan | None:
-        """An experiment's plan; None for a run of no experiment. Raises LogUnavailable."""
+        """An experiment's plan; None for a run without one. Raises LogUnavailable."""
         snapshot = await self._engines["experiment"].committed.snapshot(experiment)
         found: State | None = snapshot.state if snapshot else None
         return found.plan if found else None
 
     async def of(self, experiment: str) -> Status:
-        """An experiment's status; a run of none goes on. Raises LogUnavailable."""
+        """An experiment's status; a run without an experiment continues. Raises LogUnavailable."""
         known = self._known.get(experiment)
         now = time.monotonic()
         if known is not None and now - known[0] < FRESH_SECONDS:

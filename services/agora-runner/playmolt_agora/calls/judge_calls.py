@@ -43,7 +43,7 @@ class JudgeCalls:
         worst: Charge,
         goes_on: Callable[[], Awaitable[bool]],
     ) -> BatchedCall | None:
-        """What came of a question, however long it takes; None once the judge does not go on. It waits on then, and
+        """Wait for the reply to a question; None once the judge stops. The question then stays pending, and
         the process that resumes the judge finds the reply. Raises DaySpent."""
         if await self._calls.found(key) is None:
             at = await counted(self._models, request)
@@ -67,5 +67,5 @@ class JudgeCalls:
         await corrected(self._models, request, call, attempt)
 
     async def drop(self, key: str) -> None:
-        """Forget a question whose reply is kept."""
+        """Forget a question once its reply is stored."""
         await self._calls.drop(key)

@@ -221,7 +221,7 @@ class _Checker:
         rest = iter(_bared(line) for line in stage1)
         missing = next((line for line in bare if not any(line == other for other in rest)), None)
         if missing is not None:
-            yield f"Stage 1 in {language}: the line {_quoted(missing)} is gone where survival is spoken of"
+            yield f"Stage 1 in {language}: the line {_quoted(missing)} is missing where survival is mentioned"
 
     def _render(self, scene: Scene) -> Prompt:
         self.prompts += 1

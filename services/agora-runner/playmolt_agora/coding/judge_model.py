@@ -1,4 +1,4 @@
-"""One question to a judge: sent once, its reply kept before it is read, every request counted."""
+"""One question to a judge: sent once, its reply stored before it is parsed, every request counted and budgeted."""
 
 import hashlib
 from collections.abc import Awaitable, Callable
@@ -79,8 +79,8 @@ class JudgeAccount:
         reached = budget.limit_reached(self._limits, self._reserved(), Spent(), charge)
         if reached is not None:
             raise OverBudget(
-                f"its budget of {reached.most} {reached.limit} does not hold the next call: raise it, and the same "
-                "command goes on"
+                f"its budget of {reached.most} {reached.limit} is too small for the next call. Raise it, then run the "
+                "same command again"
             )
         self._under_way.append(charge)
         return lambda: self._under_way.remove(charge)
@@ -110,7 +110,7 @@ Waits = Callable[[], Awaitable[bool]]
 
 
 class JudgeHalt(msgspec.Struct, frozen=True):
-    """Why a judge cannot go on."""
+    """Why a judge cannot continue."""
 
     outcome: JudgingStatus
     detail: str
@@ -326,7 +326,7 @@ def _request(experiment: str, alias: str, plan: Plan, thought: Thought, asked: p
 
 
 def _mark(experiment: str, alias: str, thought: Thought) -> str:
-    """The name of what is on its way; it begins as the experiment's own, whose service may write it."""
+    """The key of a request in flight; it has the experiment's prefix, so that its service may write it."""
     return f"{experiment}/judge/{alias}/{thought.key}"
 
 

@@ -15,8 +15,7 @@ from playmolt_schemas.agora.plan import Plan
 from playmolt_agora.budget import Prices
 from playmolt_agora.calls.experiment_status import events_of
 from playmolt_agora.coding import judgement, thoughts
-from playmolt_agora.coding.judge_account import JudgeAccount
-from playmolt_agora.coding.judge_model import JudgeHalt, JudgeModel
+from playmolt_agora.coding.judge_model import JudgeAccount, JudgeHalt, JudgeModel
 from playmolt_agora.coding.thoughts import Thought, key_of
 from playmolt_agora.experiment import commands
 from playmolt_agora.experiment.effects import ThoughtsToCode

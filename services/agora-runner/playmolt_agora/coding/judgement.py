@@ -43,7 +43,7 @@ class _Prompts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def prompt(thought: str, language: Language) -> prompts.Prompt:
-    """The thought alone: nothing of whose it is, or of what came of it."""
+    """The thought alone, without its author or outcome."""
     words = _prompts().ko if language == "ko" else _prompts().en
     return prompts.Prompt(system=trimmed(words.system), user=prompts.fill(trimmed(words.user), {"thought": thought}))
 

@@ -1,4 +1,4 @@
-"""The sheet on which a person codes thoughts without knowing whose they are: written as CSV, and read again."""
+"""The sheet on which a person codes thoughts without knowing the author: written and read as CSV."""
 
 import csv
 import io

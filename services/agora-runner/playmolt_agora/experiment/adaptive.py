@@ -8,8 +8,7 @@ from playmolt_schemas.agora.plan import RUNS, Plan
 
 from playmolt_agora.experiment import commands, effects, preregistration
 from playmolt_agora.experiment.events import Looked, PlannedRun, RunAdded
-from playmolt_agora.experiment.refusals import BY_CHARS
-from playmolt_agora.experiment.state import State
+from playmolt_agora.experiment.state import BY_CHARS, State
 from playmolt_agora.plan import matrix
 
 Intervals = Mapping[str, tuple[str, str] | None]

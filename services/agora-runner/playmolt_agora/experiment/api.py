@@ -158,7 +158,7 @@ def with_files(body: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _shareable(state: State, request: ApiRequest) -> ApiReply | Refused:
-    """Whose the experiment is not, to them there is none."""
+    """For anyone but its operator, the experiment does not exist."""
     if not request.operator or not state.version:
         return _unknown()
     read = _body(NoFields, request.body)

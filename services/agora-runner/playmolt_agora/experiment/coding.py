@@ -11,8 +11,7 @@ from playmolt_agora.budget import prices_of
 from playmolt_agora.experiment import commands
 from playmolt_agora.experiment.events import JudgeCoded, JudgingEnded, JudgingStarted, PinnedModel, SheetCoded
 from playmolt_agora.experiment.preregistration import pinned
-from playmolt_agora.experiment.refusals import BY_CHARS, game_over
-from playmolt_agora.experiment.state import Judge, State
+from playmolt_agora.experiment.state import BY_CHARS, Judge, State, game_over
 
 
 def pinned_judge(alias: str, budget: JudgeBudget, catalogue: Catalogue, *, batch: bool) -> PinnedModel | Refused:

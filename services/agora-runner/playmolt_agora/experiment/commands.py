@@ -78,7 +78,7 @@ class StopForBudget(Command, frozen=True, kw_only=True):
 
 
 class Stop(Command, frozen=True, kw_only=True):
-    """Begin no further turn. `model` and `status` say whose answer it was where a model did it."""
+    """Begin no further turn. `model` and `status` name the model's answer that caused it, if any."""
 
     by: str
     reason: str = ""
@@ -88,7 +88,7 @@ class Stop(Command, frozen=True, kw_only=True):
 
 
 class Resume(Command, frozen=True, kw_only=True):
-    """Go on after a stop."""
+    """Resume after a stop."""
 
     by: str
 

@@ -80,7 +80,7 @@ class Preregistered(Event, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
     pins: Pins
     folder: Folder | None = None
-    """The files of the plan's folder; their texts lie in the blob store."""
+    """The files of the plan's folder; their texts are in the blob store."""
     rooms: tuple[LockedRoom, ...] = ()
 
 
@@ -139,7 +139,7 @@ class BudgetStopped(Event, frozen=True, kw_only=True):
 
 
 class Stopped(Event, frozen=True, kw_only=True):
-    """Somebody, or a server that rejected a setting of the plan, stopped the experiment."""
+    """The operator stopped the experiment, or a server rejected a setting of the plan."""
 
     type: ClassVar[str] = "stopped"
     by: str
@@ -150,14 +150,14 @@ class Stopped(Event, frozen=True, kw_only=True):
 
 
 class Resumed(Event, frozen=True, kw_only=True):
-    """The experiment goes on."""
+    """The experiment resumes."""
 
     type: ClassVar[str] = "resumed"
     by: str
 
 
 class Deviation(Event, frozen=True, kw_only=True):
-    """Something is done otherwise than it was preregistered. A raised budget comes whole, as `budget`."""
+    """A deviation from the preregistration. A raised budget is given whole, as `budget`."""
 
     type: ClassVar[str] = "deviation"
     number: int
@@ -210,7 +210,7 @@ class Forked(Event, frozen=True, kw_only=True):
 
 
 class JudgingStarted(Event, frozen=True, kw_only=True):
-    """A model is to code thoughts, or goes on with it; `budget` is that of all its calls in the experiment."""
+    """A model starts or resumes coding thoughts; `budget` is that of all its calls in the experiment."""
 
     type: ClassVar[str] = "judging_started"
     number: int
@@ -250,7 +250,7 @@ class JudgeCoded(Event, frozen=True, kw_only=True):
 
 
 class JudgingEnded(Event, frozen=True, kw_only=True):
-    """A judge asks nothing more until it is begun again."""
+    """A judge stops until it is started again."""
 
     type: ClassVar[str] = "judging_ended"
     number: int
@@ -268,7 +268,7 @@ class SheetCoded(Event, frozen=True, kw_only=True):
 
 
 class BatchSubmitted(Event, frozen=True, kw_only=True):
-    """So many calls to a model, the next of every open run, went out as one batch under its server's id."""
+    """The next call of every open run was sent to a model as one batch, under the server's id."""
 
     type: ClassVar[str] = "batch_submitted"
     batch: str
@@ -277,7 +277,7 @@ class BatchSubmitted(Event, frozen=True, kw_only=True):
 
 
 class BatchEnded(Event, frozen=True, kw_only=True):
-    """A batch is over: so many of its calls were answered, the others failed and are asked plainly."""
+    """A batch has ended; failed calls are repeated outside batches."""
 
     type: ClassVar[str] = "batch_ended"
     batch: str

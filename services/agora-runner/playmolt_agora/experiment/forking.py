@@ -1,21 +1,47 @@
-"""A fork of a run as an experiment decides it: exploratory, one thing changed."""
+"""Forks of runs (exploratory, one change), and the specification of each run checked against its registered hash."""
 
 from typing import Final
 
 from playmolt_core.game.decider import Accepted, Decision, Refused
 from playmolt_core.llm.catalogue import Catalogue, is_scripted
-from playmolt_schemas.agora.turn import Parent
+from playmolt_schemas.agora.plan import Plan
+from playmolt_schemas.agora.turn import Parent, RunSpec
+from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.text import unstorable
 
 from playmolt_agora.experiment import commands, preregistration
 from playmolt_agora.experiment.events import Forked
-from playmolt_agora.experiment.refusals import BY_CHARS, game_over, no_run
-from playmolt_agora.experiment.specs import spec_of
-from playmolt_agora.experiment.state import Run, State
+from playmolt_agora.experiment.state import BY_CHARS, Run, State, game_over, no_run
 from playmolt_agora.plan import matrix
 from playmolt_agora.run import branch, opening
 from playmolt_agora.scripted import residents
+
+
+def registered_spec(state: State, identifier: str) -> RunSpec:
+    """A run's specification; LookupError when the experiment has no such run.
+
+    Raises ValueError if the hash differs: another version of the software registered the plan.
+    """
+    run = state.run(identifier)
+    if run is None or state.plan is None:
+        raise LookupError(f"{identifier} is not a run of {state.game_id}")
+    made = spec_of(state, state.plan, run)
+    if digest(made) != run.spec:
+        raise ValueError(
+            f"{identifier}: its specification differs from the locked one; use the software version that locked it"
+        )
+    return made
+
+
+def spec_of(state: State, plan: Plan, run: Run) -> RunSpec:
+    if run.parent is not None:
+        parent = state.run(run.parent.run)
+        if parent is None:
+            raise LookupError(f"{run.run} branches off a run that does not exist")
+        return branch.forked(spec_of(state, plan, parent), run.run, run.parent.version, run.parent.change)
+    return matrix.spec(plan, state.game_id, matrix.cell_of(plan, run.cell, state.rooms), run.number)
+
 
 _FORKS: Final = 200
 

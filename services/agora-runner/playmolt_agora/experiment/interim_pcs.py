@@ -12,8 +12,7 @@ from playmolt_schemas.codes import Code
 
 from playmolt_agora.experiment import commands
 from playmolt_agora.experiment.events import PcsSeen
-from playmolt_agora.experiment.refusals import BY_CHARS
-from playmolt_agora.experiment.state import Run, State
+from playmolt_agora.experiment.state import BY_CHARS, Run, State
 from playmolt_agora.plan import matrix
 from playmolt_agora.plan import plan as plans
 

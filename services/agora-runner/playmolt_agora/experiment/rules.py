@@ -46,8 +46,7 @@ from playmolt_agora.experiment.events import (
     Resumed,
     Stopped,
 )
-from playmolt_agora.experiment.refusals import BY_CHARS, game_over
-from playmolt_agora.experiment.state import DEVIATIONS_MOST, FOLDS, State
+from playmolt_agora.experiment.state import BY_CHARS, DEVIATIONS_MOST, FOLDS, State, game_over
 from playmolt_agora.folder import reading as folder_reading
 from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.folder.source import Source
@@ -111,7 +110,7 @@ class Experiment(Game[State]):
 
     @override
     def view(self, state: State, viewer: Viewer) -> Hidden:
-        """Its operator reads it through routes of its own."""
+        """Its operator reads it through separate routes."""
         return Hidden()
 
     @override

@@ -15,8 +15,7 @@ from playmolt_agora.experiment.events import (
     RunProgressed,
     RunStarted,
 )
-from playmolt_agora.experiment.refusals import no_run
-from playmolt_agora.experiment.state import DEVIATIONS_MOST, Run, State
+from playmolt_agora.experiment.state import DEVIATIONS_MOST, Run, State, no_run
 
 ANSWERED: Final = "answered."
 """Prefix of the field of a deviation that reports another model; the alias follows."""

@@ -1,4 +1,4 @@
-"""An experiment as the fold of its events."""
+"""An experiment as the fold of its events, and the refusals that follow from its state."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_core.game.decider import Event
+from playmolt_core.game.decider import Event, Refused
 from playmolt_core.game.game import Changes, Fold
 from playmolt_schemas.agora.coding import JudgeBudget, JudgingStatus, Which
 from playmolt_schemas.agora.plan import (
@@ -22,6 +22,7 @@ from playmolt_schemas.agora.plan import (
     StoppedBy,
 )
 from playmolt_schemas.agora.turn import Parent
+from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import rfc3339
 
 from playmolt_agora import budget
@@ -373,3 +374,14 @@ FOLDS: Final[Mapping[type[Event], Fold]] = {
     ExperimentFinished: _finished,
     ExperimentAborted: _aborted,
 }
+
+
+BY_CHARS: Final = 100
+
+
+def no_run(run: str) -> Refused:
+    return Refused(Code.NOT_FOUND, f"{run[:60]} is not a run of this experiment. GET …/runs lists them.")
+
+
+def game_over(state: State) -> Refused:
+    return Refused(Code.GAME_OVER, f"This experiment is {state.status}; its runs and report can be read.")

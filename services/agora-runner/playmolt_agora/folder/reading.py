@@ -8,8 +8,8 @@ from msgspec import UNSET
 from playmolt_schemas.agora.plan import SEATS, Folder, Plan, PlanFault, RoomPlan, RoomSeat
 from playmolt_schemas.agora.turn import ConstraintLevel, Language
 
-from playmolt_agora.folder import happenings, personas, symmetry, texts, toml_file, world_checks, world_file
 from playmolt_agora.folder import measure_file as declaration
+from playmolt_agora.folder import personas, symmetry, texts, toml_file, world_checks, world_file
 from playmolt_agora.folder.measure_file import MeasureDeclaration
 from playmolt_agora.folder.personas import OwnPersona
 from playmolt_agora.folder.rooms import LockedRoom, LockedSeat
@@ -52,7 +52,7 @@ def read(plan: Plan, source: Source) -> PlanFolder:
         texts=dict(sorted(source.used.items())),
         symmetry=found,
         faults=(*reader.faults, *source.faults, *found.faults, *of_whole(source.used)),
-        warnings=tuple(f"{path} lies in the folder and is not used by the plan." for path in unused),
+        warnings=tuple(f"{path} is in the folder but not used by the plan." for path in unused),
     )
 
 
@@ -164,7 +164,7 @@ class _FolderReader:
 
     def _events_of(self, name: str, languages: Sequence[Language]) -> tuple[OwnEvent, ...]:
         if name not in self._events:
-            found = happenings.read(self._source, name, languages)
+            found = personas.read_events(self._source, name, languages)
             self._events[name] = tuple(found.values())
             if len(languages) > 1:
                 path = f"events/{name}.toml"
@@ -173,7 +173,7 @@ class _FolderReader:
         return self._events[name]
 
     def _pair(self, path: str, field: str, ko: str, en: str) -> list[symmetry.Pair]:
-        """A pair of texts with its line; none where one of them is missing, which is a fault of its own."""
+        """A pair of texts with its line; none if one is missing, which is reported separately."""
         line = KeyLines(path, toml_file.lines(self._source.used[path])).line(field)
         return [symmetry.both(path, field, {"ko": ko, "en": en}, line)] if ko.strip() and en.strip() else []
 

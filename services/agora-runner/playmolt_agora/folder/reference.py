@@ -13,8 +13,7 @@ from playmolt_schemas.agora.plan import NAME, SEATS, FaultCode, RoomPlan, RoomSe
 
 from playmolt_agora.folder import measure_file as declaration
 from playmolt_agora.folder import source
-from playmolt_agora.folder.happenings import EVENTS_MOST
-from playmolt_agora.folder.personas import OwnPersona
+from playmolt_agora.folder.personas import EVENTS_MOST, OwnPersona
 from playmolt_agora.folder.texts import CHARS_MOST
 from playmolt_agora.turn import texts
 from playmolt_agora.turn.own_prompts import SLOTS

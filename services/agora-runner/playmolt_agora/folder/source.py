@@ -21,7 +21,7 @@ FOLDERS: Final = ("worlds", "personas", "texts", "events", "measures")
 
 
 class Source:
-    """Files by their path in the folder, from texts that are at hand."""
+    """Files by their path in the folder, from given texts."""
 
     def __init__(self, texts: Mapping[str, str] | None = None) -> None:
         self._texts: dict[str, str] = dict(texts or {})
@@ -112,7 +112,7 @@ class KeyLines(msgspec.Struct, frozen=True):
         return PlanFault(field, message, code, file=self.path, line=self.line(field))
 
     def line(self, field: str) -> int | None:
-        """The line of a key, or of the nearest that it lies in."""
+        """The line of a key, or of its nearest parent."""
         near = field
         while near and near not in self.lines:
             near = near[: max(near.rfind("."), near.rfind("["), 0)]

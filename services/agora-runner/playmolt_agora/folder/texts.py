@@ -16,7 +16,7 @@ CHARS_MOST: Final = 20_000
 
 def of_world(source: Source, own: OwnWorld, at: KeyLines, languages: Sequence[Language]) -> list[Pair]:
     """The pairs of a world's texts; what is wrong with a file goes to the source."""
-    # A text that is missing or no text is a fault of its own.
+    # A missing or invalid text is reported separately.
     faulty = tuple(fault.field for fault in source.faults if fault.file == at.path)
     pairs = [
         both(at.path, field, {"ko": text.ko, "en": text.en}, at.line(field))

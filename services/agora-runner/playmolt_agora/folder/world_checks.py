@@ -8,7 +8,7 @@ from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.agora.turn import ACTIONS, Language
 
 from playmolt_agora.folder.source import KeyLines
-from playmolt_agora.world import resources
+from playmolt_agora.world import ledger
 from playmolt_agora.world.own_world import Amounts, Both, OwnAction, OwnWorld
 from playmolt_agora.world.worlds import Rules
 
@@ -258,4 +258,4 @@ def _endless(own: OwnWorld, at: KeyLines, spoilt: FaultyFields) -> Iterator[Plan
 def ends_at_once(own: OwnWorld, seats: int) -> bool:
     """Whether so few agents are the end already."""
     start = {name: resource.start for name, resource in own.resources.items()}
-    return resources.exhausted(own, start, seats)
+    return ledger.exhausted(own, start, seats)

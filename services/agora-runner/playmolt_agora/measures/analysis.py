@@ -13,7 +13,7 @@ from playmolt_schemas.agora.turn import TurnRecord
 
 from playmolt_agora.measures import adherence, dissociation, drift, interaction, networks, pcs, rates, ritual, washout
 from playmolt_agora.measures import gini as inequality
-from playmolt_agora.measures.data import definitions, parse, treatments
+from playmolt_agora.measures.data import definitions, treatments
 from playmolt_agora.measures.data.frame import Frame, frame
 from playmolt_agora.measures.data.results import Result, Table, table
 from playmolt_agora.measures.data.tables import BESIDE, PROVENANCE, TABLES
@@ -75,8 +75,8 @@ def study(
     Equal records, seed and definitions give equal results.
     """
     turns = frame(records)
-    parsed = parse.rows(turns)
-    excluded = parse.excluded(parsed)
+    parsed = treatments.parse_rows(turns)
+    excluded = treatments.excluded(parsed)
     pooled = _pooled(turns)
     planned = turns.where(lambda seat: not seat.exploratory)
     kept = planned.where(lambda seat: (seat.run, seat.model) not in excluded)
@@ -199,7 +199,7 @@ def _exploratory(turns: Frame) -> tuple[str, ...]:
     return tuple(sorted({f"{seat.run}: exploratory" for seat in turns.seats if seat.exploratory}))
 
 
-def _failing(excluded: frozenset[parse.RunModel]) -> tuple[str, ...]:
+def _failing(excluded: frozenset[treatments.RunModel]) -> tuple[str, ...]:
     return tuple(f"{run}, {model}: more than 20 % failed" for run, model in sorted(excluded))
 
 

@@ -14,7 +14,7 @@ from playmolt_agora.measures.data.definitions import EARLY_EPOCHS, INDICATIVE_RU
 from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result, number
 from playmolt_agora.measures.divergence import Floats, count_jsd, jsd, jsd_parts, shares, smoothing
-from playmolt_agora.measures.inference import attainable_p, families, jackknife, permutation
+from playmolt_agora.measures.inference import attainable_p, jackknife, permutation
 from playmolt_agora.measures.inference.bootstrap import Interval
 from playmolt_agora.measures.inference.streams import stream
 
@@ -267,7 +267,7 @@ def differences(all_cells: Sequence[PcsCell]) -> list[Result]:
     for language in sorted({cell.language for cell in all_cells}):
         full = [cell for cell in all_cells if cell.language == language and not cell.empty]
         pairs = [_difference(one, other) for one, other in combinations(full, 2)]
-        adjusted = families.holm([each.row["p"] for each in pairs])
+        adjusted = attainable_p.holm([each.row["p"] for each in pairs])
         for each, p in zip(pairs, adjusted, strict=True):
             each.row["p_holm"] = p
         rows += pairs

@@ -1,4 +1,4 @@
-"""A few turns of a run, played by scripted models without log and network: what measures are tried on."""
+"""Trial of measures before the lock: each runs twice on a few turns of every cell, played by scripted models."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

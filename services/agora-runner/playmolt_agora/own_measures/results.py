@@ -6,15 +6,41 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.agora.plan import FaultCode, Folder, PlanFault
 from playmolt_schemas.agora.turn import TurnRecord
 
 from playmolt_agora.folder import measure_file as declaration
 from playmolt_agora.folder.measure_file import MeasureDeclaration
+from playmolt_agora.folder.rooms import LockedRoom
 from playmolt_agora.measures.data.tables import csv_text
 from playmolt_agora.measures.data.turns import table
-from playmolt_agora.own_measures.own import OwnResult
 from playmolt_agora.own_measures.running import measured
+
+
+class OwnResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A measure with its table (Arrow), or with the code of what went wrong."""
+
+    name: str
+    code: FaultCode | None = None
+    detail: str = ""
+    rows: int | None = None
+    table: Any = None
+    declared: MeasureDeclaration | None = None
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """What `analyze --json` says of it."""
+        return {"name": self.name, "code": self.code, "detail": self.detail, "rows": self.rows}
+
+
+class OwnContent(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a study is the researcher's own: the locked folder, its rooms and texts, what its measures came to."""
+
+    folder: Folder
+    rooms: tuple[LockedRoom, ...] = ()
+    texts: Mapping[str, str] = {}
+    measures: tuple[OwnResult, ...] = ()
+
 
 _PLACE = "measures/"
 

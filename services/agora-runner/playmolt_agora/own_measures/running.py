@@ -1,4 +1,4 @@
-"""A measure run over turns in a process of its own: its table, or the code of what went wrong."""
+"""Run a measure over turns in a separate process: its table, or the code of its failure."""
 
 import subprocess
 import sys

@@ -9,7 +9,7 @@ from playmolt_schemas.agora.plan import Hypothesis, Plan, PlannedTest, SquareAge
 from playmolt_schemas.agora.turn import Language
 
 from playmolt_agora.measures.data.definitions import windows
-from playmolt_agora.measures.inference import attainable_p, families
+from playmolt_agora.measures.inference import attainable_p
 from playmolt_agora.plan import latin_squares
 from playmolt_agora.plan import plan as plans
 
@@ -116,7 +116,7 @@ def _planned(test: str, found: Attainable, hypothesis: Hypothesis | None, *, exp
         test=test,
         confirmatory=hypothesis is not None and not exploratory,
         alpha=alpha,
-        family=families.family(test),
+        family=attainable_p.family(test),
         n=found.n,
         labelings=found.labelings,
         p_min=None if found.p is None else float(found.p),
@@ -129,8 +129,10 @@ def _planned(test: str, found: Attainable, hypothesis: Hypothesis | None, *, exp
 
 def _corrected(found: Mapping[str, Attainable]) -> dict[str, float | None]:
     """A model without both arms has no PCS test and does not belong to that family; H1 and H2 are always two."""
-    members = {test: each for test, each in found.items() if each.p is not None or families.family(test) == "H"}
-    adjusted = families.corrected({test: None if each.p is None else float(each.p) for test, each in members.items()})
+    members = {test: each for test, each in found.items() if each.p is not None or attainable_p.family(test) == "H"}
+    adjusted = attainable_p.corrected(
+        {test: None if each.p is None else float(each.p) for test, each in members.items()}
+    )
     return {test: adjusted.get(test) for test in found}
 
 

@@ -23,7 +23,7 @@ PROMPT_TOKENS: Final[Mapping[tuple[PhaseName, Language], int]] = {
     ("phase2", "ko"): 1200,
     ("phase2", "en"): 850,
 }
-"""Both messages of a turn whose events and history are full of one-sentence utterances."""
+"""Both messages of a turn with events and history full of one-sentence utterances."""
 HAPPENINGS: Final[Mapping[PhaseName, int]] = {"stage1": 20, "phase1": 20, "phase2": 10}
 """How many utterances a prompt quotes at most, each as long as a reply may be."""
 
@@ -69,7 +69,7 @@ def _expected(plan: Plan, catalogue: Catalogue) -> Catalogue:
 
 
 def _world(cell: matrix.Cell) -> PhaseName:
-    """The packaged world whose prompts are about as long."""
+    """The packaged world with prompts of about this length."""
     return cell.room.base if cell.room else plans.world(cell.arm or "phase1")
 
 

@@ -105,9 +105,9 @@ def _hypothesis_faults(plan: Plan) -> Iterator[PlanFault]:
             message = f"{hypothesis.test} is not a test; use pcs, ri_star, {', '.join(known)}"
             yield PlanFault("hypotheses", message, "unknown_test")
         if not 0 < float(hypothesis.alpha) < 1:
-            yield PlanFault("hypotheses", f"{hypothesis.test}: alpha {hypothesis.alpha} must lie between 0 and 1")
+            yield PlanFault("hypotheses", f"{hypothesis.test}: alpha {hypothesis.alpha} must be between 0 and 1")
         if hypothesis.dispersion is not UNSET and not float(hypothesis.dispersion) < 1:
-            yield PlanFault("hypotheses", f"{hypothesis.test}: dispersion {hypothesis.dispersion} must lie below 1")
+            yield PlanFault("hypotheses", f"{hypothesis.test}: dispersion {hypothesis.dispersion} must be below 1")
     yield from _twice("hypotheses", (hypothesis.test for hypothesis in chosen))
 
 
@@ -146,7 +146,7 @@ def _adaptive_faults(plan: Plan) -> Iterator[PlanFault]:
     elif adaptive.max_runs < phase.runs:
         yield PlanFault("adaptive.max_runs", f"is below the {phase.runs} runs that phases.phase1 has anyway")
     if not 0 < float(adaptive.width) < 1:
-        yield PlanFault("adaptive.width", "must lie between 0 and 1")
+        yield PlanFault("adaptive.width", "must be between 0 and 1")
     if adaptive.measure == "pcs" and not (plans.phase_of(plan, "stage1") or plan.stage1_import):
         yield PlanFault("adaptive.measure", "pcs needs Stage 1 runs, played or imported")
 

@@ -131,7 +131,7 @@ def seats_b(models: Sequence[str], number: int) -> tuple[SquareAgent, ...]:
 
 
 def agent_id(seat: int) -> str:
-    """A seat's neutral id: an id that named the persona would give it away."""
+    """A seat's neutral id: an id that named the persona would reveal it."""
     return f"agent_{seat + 1:02d}"
 
 

@@ -85,11 +85,6 @@ def run_seed(plan: Plan, number: int) -> str:
     return _seed(f"{len(plan.seed)},{plan.seed},{number}")
 
 
-def seed_of_cell(plan: Plan, cell: str, number: int) -> str:
-    """A run's seed as it was made before cells shared their chances; preregistrations of that time hold it."""
-    return _seed(f"{len(plan.seed)},{plan.seed},{cell},{number}")
-
-
 def _seed(text: str) -> str:
     return str(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big"))
 

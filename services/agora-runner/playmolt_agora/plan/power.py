@@ -18,7 +18,7 @@ from playmolt_schemas.agora.plan import Hypothesis, Plan, PlannedTest
 from playmolt_agora.measures import ritual
 from playmolt_agora.measures.data.definitions import TIE, windows
 from playmolt_agora.measures.divergence import Floats, count_jsd, smoothing
-from playmolt_agora.measures.inference import families, hypotheses, permutation
+from playmolt_agora.measures.inference import attainable_p, hypotheses, permutation
 from playmolt_agora.measures.inference.hypotheses import AgentOf
 from playmolt_agora.measures.inference.streams import stream
 from playmolt_agora.plan import attainable, matrix
@@ -35,7 +35,7 @@ _ARRANGEMENTS: Final = 1999
 _LISTED: Final = 5000
 _AT_ONCE: Final = 100
 _MODELS: Final = 0.1
-"""By how much a model's entropy lies above or below the middle one."""
+"""How far a model's entropy is above or below the middle one."""
 _DRIFTING: Final = 0.04
 _DEFAULTS: Final[Mapping[str, tuple[str, str]]] = {
     "pcs": ("0.1", "0.03"),
@@ -57,7 +57,7 @@ def stated(hypothesis: Hypothesis | None, test: str) -> tuple[str, str]:
 
 
 def most_effect(test: str) -> float:
-    """The largest effect that data are drawn with: no divergence lies beyond that of the two populations."""
+    """The largest effect that data are drawn with: no divergence exceeds that of the two populations."""
     return populations.most_divergence() if test.startswith("pcs") else 1.0
 
 
@@ -94,7 +94,7 @@ def _judged(test: PlannedTest, hypothesis: Hypothesis | None, drawn: Mapping[str
     others = [
         each.without
         for name, each in drawn.items()
-        if name != test.test and test.family in families.CORRECTED and families.family(name) == test.family
+        if name != test.test and test.family in attainable_p.CORRECTED and attainable_p.family(name) == test.family
     ]
     size, power = (_rate(p, others, float(test.alpha)) for p in (own.without, own.with_effect))
     effect, dispersion = stated(hypothesis, test.test)
@@ -115,7 +115,7 @@ def _rate(own: Floats, others: Sequence[Floats], alpha: float) -> float:
     """How often a test rejects after Holm's correction among the others."""
     adjusted = own
     if others:
-        adjusted = np.array([families.holm(list(ps))[0] for ps in zip(own, *others, strict=True)], dtype=np.float64)
+        adjusted = np.array([attainable_p.holm(list(ps))[0] for ps in zip(own, *others, strict=True)], dtype=np.float64)
     return float(np.mean(adjusted <= alpha + TIE))
 
 

@@ -114,7 +114,7 @@ def _unknown(faults: tuple[PlanFault, ...]) -> Preview:
 
 
 def _tests(plan: Plan, spoilt: InvalidParts) -> tuple[PlannedTest, ...]:
-    """The tests whose arms are without a fault, with their power."""
+    """The tests with faultless arms, with their power."""
     found = attainable.tests(plan)
     kept = tuple(test for test in found if not spoilt.any(*(_PCS if test.family == "pcs" else _PHASE2)))
     if not kept:
@@ -276,7 +276,7 @@ def _design_warnings(plan: Plan, squared: tuple[Square, ...]) -> Iterator[str]:
             "market, jesters in the alley (`home_policy: rotated` unties them)."
         )
     if squared:
-        yield "Ids that name a persona give it away: Phase 2 has neutral ones (agent_01 …) with and without personas."
+        yield "Ids that name a persona reveal it: Phase 2 has neutral ones (agent_01 …) with and without personas."
     if "B" in conditions:
         yield "Without personas (Sets C, D) the interaction of model and place is aliased with the run."
     if conditions == {"A", "B"}:

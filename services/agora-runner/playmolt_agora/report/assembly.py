@@ -11,8 +11,7 @@ from playmolt_schemas.agora.turn import TurnRecord
 from playmolt_schemas.records import Record
 
 from playmolt_agora.bundle.seal import ModelNote
-from playmolt_agora.coding.codings import codings
-from playmolt_agora.coding.thoughts import codable
+from playmolt_agora.coding.thoughts import codable, codings
 from playmolt_agora.experiment import events
 from playmolt_agora.experiment.run_reports import ANSWERED
 from playmolt_agora.experiment.views import cost_lines

@@ -49,7 +49,7 @@ class Scale(msgspec.Struct, frozen=True):
 
 
 def ticks(low: float, high: float, most: int = 5) -> tuple[float, ...]:
-    """At most `most` + 1 round numbers that lie in the range."""
+    """At most `most` + 1 round numbers in the range."""
     if high <= low:
         return (low,)
     rough = (high - low) / most

@@ -25,13 +25,12 @@ from playmolt_agora.bundle.seal import Contents, packed, seal
 from playmolt_agora.experiment import events as experiment_events
 from playmolt_agora.measures.analysis import study as measured
 from playmolt_agora.own_measures import results
-from playmolt_agora.own_measures.own import OwnContent
+from playmolt_agora.own_measures.results import OwnContent
 from playmolt_agora.plan import stage1_import
-from playmolt_agora.report import assembly, page
-from playmolt_agora.report.gallery import gallery
-from playmolt_agora.report.printing import files as printing
+from playmolt_agora.report import BUNDLE, REPORT, STUDY, assembly, page
+from playmolt_agora.report.page import gallery
+from playmolt_agora.report.printing import formats
 from playmolt_agora.report.study import Links, StudyData
-from playmolt_agora.report.study_files import BUNDLE, REPORT, STUDY
 from playmolt_agora.report.tables_io import write_tables
 
 _PROMPTS_AT_ONCE: Final = 500
@@ -119,7 +118,7 @@ def write(study: StudyData, out: Path, *, printed: bool = False) -> tuple[Path, 
     report, described = out / REPORT, out / STUDY
     report.write_text(page.render(study), encoding="utf-8")
     described.write_bytes(msgspec.json.format(msgspec.json.encode(study.described), indent=1))
-    return (*files, *own, *printing.write(study, gallery(study), out, printed=printed), described, report)
+    return (*files, *own, *formats.write(study, gallery(study), out, printed=printed), described, report)
 
 
 async def export(gathered: StudyRecords, blobs: PgBlobs, out: Path) -> str:

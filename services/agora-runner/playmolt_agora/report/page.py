@@ -5,9 +5,10 @@ from importlib.resources import files
 
 from playmolt_agora.report import markup, prose, provenance
 from playmolt_agora.report.chapters import confirmatory, exploratory, own
-from playmolt_agora.report.gallery import gallery
+from playmolt_agora.report.plots import contrasts, counts, drift, pcs, ritual, society, time
+from playmolt_agora.report.plots.figure import Plot
 from playmolt_agora.report.sections import Section
-from playmolt_agora.report.study import StudyData, has_stage1, rows
+from playmolt_agora.report.study import StudyData, has_pcs, has_stage1, rows
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -105,3 +106,29 @@ def _sources(study: StudyData) -> Section:
         [tuple(row.values()) for row in rows(study.tables.get("costs"))],
     )
     return Section("sources", "Sources", f"{models}{costs}<h3>Runs</h3><ul>{items}</ul>")
+
+
+def gallery(study: StudyData) -> dict[str, Plot]:
+    """Draw what can be drawn, in the order of the page."""
+    makers = (
+        (pcs.estimate_figure, has_pcs(study)),
+        (pcs.parts_figure, has_pcs(study)),
+        (time.action_figure, bool(study.turns)),
+        (time.place_figure, bool(study.turns)),
+        (ritual.ritual_figure, bool(rows(study.tables.get("ri")))),
+        (drift.drift_figure, bool(rows(study.tables.get("drift")))),
+        (drift.entropy_figure, bool(rows(study.tables.get("drift")))),
+        (drift.rolling_figure, drift.rolls(study)),
+        (drift.washout_figure, bool(rows(study.tables.get("washout")))),
+        (society.support_figure, bool(study.turns)),
+        (society.whisper_figure, bool(study.turns)),
+        (society.gini_figure, bool(rows(study.tables.get("gini")))),
+        (society.treasury_figure, bool(rows(study.treasury))),
+        (counts.parse_figure, bool(study.turns)),
+        (counts.dissoc_figure, bool(rows(study.tables.get("dissoc")))),
+        (contrasts.contrast_figure, bool(rows(study.tables.get("contrasts")))),
+        (contrasts.point_figure, bool(rows(study.further.get("contrast_shares")))),
+        (contrasts.model_figure, bool(rows(study.tables.get("delta_pcs")))),
+    )
+    figures = [make(study) for make, holds in makers if holds]
+    return {figure.name: figure for figure in figures}

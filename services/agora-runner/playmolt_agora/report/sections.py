@@ -19,7 +19,7 @@ class Section(msgspec.Struct, frozen=True):
 
 
 def _figure(study: StudyData, figure: Plot) -> str:
-    """A figure with its caption, its source, and the numbers behind it folded away."""
+    """A figure with its caption, its source, and its numbers, collapsed."""
     origin = provenance.source(study, figure.measure, figure.runs, figure.table, seed=study.seed)
     data = ""
     if figure.columns:

@@ -8,7 +8,7 @@ from playmolt_schemas.agora.plan import Spent
 from playmolt_schemas.agora.turn import Language, Parent, TurnRecord
 
 from playmolt_agora.bundle.seal import ModelNote
-from playmolt_agora.own_measures.own import OwnContent
+from playmolt_agora.own_measures.results import OwnContent
 
 Table = Mapping[str, Sequence[Any]]
 """Ordered columns; all of one length. Null is None."""
@@ -19,7 +19,7 @@ class StudyFault(ValueError):
 
 
 class RunNote(msgspec.Struct, frozen=True, kw_only=True):
-    """One run: where its events lie, and whether its turns may count.
+    """One run: the versions of its events, and whether its turns count.
 
     `first` and `last` are versions of its stream; `last` 0 means that nothing is stored.
     """
@@ -159,7 +159,7 @@ class StudyData(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _declared(own: OwnContent | None) -> dict[str, Any]:
-    """Keys and labels of the tables of one's own, for readers of the tables."""
+    """Keys and labels of the researcher's own tables, for readers of the tables."""
     held = [each.declared for each in own.measures if each.declared and each.table is not None] if own else []
     return {each.table: {"keys": each.keys, "labels": each.labels} for each in held}
 

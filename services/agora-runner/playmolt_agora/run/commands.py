@@ -6,7 +6,7 @@ from playmolt_core.game.decider import Command, Event
 from playmolt_schemas.agora.feed import PauseCode
 from playmolt_schemas.agora.turn import RunSpec
 
-from playmolt_agora.turn.reply import TurnReply
+from playmolt_agora.turn.reply_parser import TurnReply
 
 
 class OpenRun(Command, frozen=True, kw_only=True):

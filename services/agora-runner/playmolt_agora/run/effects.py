@@ -25,7 +25,7 @@ class AgentTurn(msgspec.Struct, frozen=True, gc=False):
 
 
 class EndOfPause(msgspec.Struct, frozen=True, gc=False):
-    """Payload of `resume_run`: whether the run can go on is to be looked at, from `until` on where there is one."""
+    """Payload of `resume_run`: check whether the run can resume, from `until` on if it is set."""
 
     experiment: str
     until: datetime | None
@@ -63,7 +63,7 @@ def effect_id(state: RunState) -> str | None:
 
 
 def outcome(state: RunState) -> Outcome:
-    """How a run ends whose turns are all taken."""
+    """The ending of a run that has taken all turns."""
     return "completed" if state.living else "died_out"
 
 

@@ -10,7 +10,7 @@ from playmolt_core.game.decider import Event
 from playmolt_core.game.game import Changes, Fold
 from playmolt_schemas.agora.turn import Effect, TurnRecord
 
-from playmolt_agora.world import contest, ranks, resources, skills, visibility
+from playmolt_agora.world import contest, ledger, ranks, visibility
 from playmolt_agora.world.events import (
     ActContested,
     AgentActed,
@@ -80,7 +80,7 @@ def _is_last(state: RunState) -> bool:
     own, living = state.rules.own, len(state.living)
     if not living or state.turn >= state.run.turns:
         return True
-    return own is not UNSET and resources.exhausted(own, state.resources, living)
+    return own is not UNSET and ledger.exhausted(own, state.resources, living)
 
 
 def _opened(_: RunState, event: RunOpened, at: datetime) -> Changes:
@@ -202,7 +202,7 @@ def _owed(state: RunState, event: AgentActed) -> Consequence | None:
     if event.heard_by and record.action == "whisper" and not (own and "whisper" in own.actions):
         return Consequence(kind="leak", agent=record.agent, target=str(record.target), heard_by=event.heard_by)
     if record.success and record.action == "build_billboard":
-        text = skills.text_of(record.target, record.content)
+        text = contest.text_of(record.target, record.content)
         return Consequence(kind="billboard", agent=record.agent, content=text or "")
     if record.success and record.action == "adjust_tax" and event.value is not None:
         return Consequence(kind="tax", agent=record.agent, value=event.value)

@@ -18,7 +18,7 @@ _SAYING: Final = ("speak", "whisper", "build_billboard")
 
 
 def faults(spec: RunSpec, events: Sequence[Event], content: str | None) -> Iterator[FieldFault]:
-    """Why a spec cannot go on from a parent's events."""
+    """Why a spec cannot continue from a parent's events."""
     parent = events[0].spec if events and isinstance(events[0], RunOpened) else None
     if parent is None:
         yield FieldFault("events", "must be the parent's, from its first on")
@@ -31,7 +31,7 @@ def faults(spec: RunSpec, events: Sequence[Event], content: str | None) -> Itera
     if [(seat.agent, seat.home) for seat in spec.seats] != [(seat.agent, seat.home) for seat in parent.seats]:
         yield FieldFault("seats", "must be the parent's agents at the parent's homes")
     if content is not None and (not _acts(events) or _acts(events)[-1].record.action not in _SAYING):
-        yield FieldFault("content", f"needs a version whose last act is one of {', '.join(_SAYING)}")
+        yield FieldFault("content", f"needs a version with a last act among {', '.join(_SAYING)}")
     if content is not None and (unstorable(content) or not content.strip()):
         yield FieldFault("content", "must hold more than white space, without NUL and lone surrogates")
 

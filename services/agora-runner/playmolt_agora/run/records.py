@@ -5,7 +5,7 @@ from playmolt_schemas.agora.turn import ACTIONS, SKILLS, VALID_CODES, Effect, Fn
 
 from playmolt_agora.measures.data import coding
 from playmolt_agora.turn import scenes
-from playmolt_agora.turn.reply import Parsed, TurnReply
+from playmolt_agora.turn.reply_parser import Parsed, TurnReply
 from playmolt_agora.world import acts, contest, own_acts, places
 from playmolt_agora.world.acts import ActAttempt, Deed
 from playmolt_agora.world.own_world import CONTEST

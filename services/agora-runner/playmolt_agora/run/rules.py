@@ -29,8 +29,8 @@ from typing_extensions import override
 from playmolt_agora.run import commands, effects, forks, opening, records, views
 from playmolt_agora.run.fold import evolve
 from playmolt_agora.turn import texts
-from playmolt_agora.turn.reply import Parsed
-from playmolt_agora.world import chance, epoch, hearing, places, ranks, worlds
+from playmolt_agora.turn.reply_parser import Parsed
+from playmolt_agora.world import chance, epoch, places, ranks, visibility, worlds
 from playmolt_agora.world.acts import Deed
 from playmolt_agora.world.events import (
     EVENTS,
@@ -50,7 +50,7 @@ from playmolt_agora.world.worlds import Rules
 DETAIL_CHARS: Final = 2000
 PAUSE_SECONDS: Final = 5
 PAUSE_MOST_SECONDS: Final = 600
-"""How long a model that is away is left alone, at first and at most."""
+"""First and longest pause for an unavailable model."""
 _PHASES: Final[tuple[PhaseName, ...]] = ("stage1", "phase1", "phase2")
 
 
@@ -229,7 +229,7 @@ def _hearers(state: RunState, own: OwnWorld, agent: str, found: Parsed, deed: De
         return ()
     places_of = {name: state.agents[name].place for name in state.living}
     here = places_of[agent]
-    return hearing.hearers(own, tuple(state.agents), places_of, agent, frozenset((here, deed.place or here)))
+    return visibility.hearers(own, tuple(state.agents), places_of, agent, frozenset((here, deed.place or here)))
 
 
 def _paused(state: RunState, command: commands.PauseRun) -> Decision:
@@ -238,9 +238,9 @@ def _paused(state: RunState, command: commands.PauseRun) -> Decision:
     if state.paused == command.code:
         return Accepted()
     detail = command.detail[:DETAIL_CHARS]
-    # A fault that comes back before a turn was taken is asked for ever more seldom.
-    away = min(PAUSE_SECONDS * 2**state.pauses, PAUSE_MOST_SECONDS) if command.code == "model_away" else 0
-    return Accepted((RunPaused(code=command.code, detail="" if unstorable(detail) else detail, seconds=away),))
+    # Repeated failures without a turn in between double the pause.
+    seconds = min(PAUSE_SECONDS * 2**state.pauses, PAUSE_MOST_SECONDS) if command.code == "model_away" else 0
+    return Accepted((RunPaused(code=command.code, detail="" if unstorable(detail) else detail, seconds=seconds),))
 
 
 def _resumed(state: RunState, _: commands.ResumeRun) -> Decision:

@@ -114,7 +114,7 @@ def _seat(state: RunState, agent_id: str) -> SeatView:
 
 
 def _unheard(happening: Observation) -> Observation:
-    """Leave out what a whisper said: that is the operator's, also of one's own."""
+    """Leave out the content of a whisper, even the viewer's own: only the operator sees it."""
     return (
         replace(happening, values={**happening.values, "content": _UNHEARD})
         if happening.kind == "whispered"

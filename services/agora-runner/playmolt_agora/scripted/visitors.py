@@ -11,11 +11,10 @@ import msgspec
 from playmolt_core.llm.scripted.model import Cast, Said, ScriptedTurn
 
 from playmolt_agora.scripted import residents
-from playmolt_agora.turn.offers import Offer
-from playmolt_agora.turn.scene import Scene
+from playmolt_agora.turn.scene import Offer, Scene
 
 _CLASSES: Final = {"A": ("trade", "support"), "B": ("speak", "whisper"), "C": ("move", "idle")}
-"""The actions whose weights a class has together."""
+"""The actions that share the weight of a class."""
 _OUTSIDE: Final = 100
 
 
@@ -61,7 +60,7 @@ class _Visitor:
         raise AssertionError("a draw below the sum falls into one of the weights")
 
     def _weight(self, offer: Offer) -> int:
-        """The weight of its own name, else that of its class."""
+        """The weight of its name, or of its class."""
         weights: dict[str, int] = msgspec.structs.asdict(self._profile.weights)
         if offer.name in weights:
             return max(1, weights[offer.name])

@@ -1,11 +1,14 @@
-"""The tables of a simulation in a page of Markdown, written between marks and compared with later draws."""
+"""The tables of a simulation: between marks of a Markdown page, compared with later draws; and its rows as files."""
 
 import re
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from math import sqrt
+from pathlib import Path
 from typing import Final
 
 from playmolt_agora.measures.data import definitions
+from playmolt_agora.measures.data.tables import csv_text
 from playmolt_agora.simulation.rows import COLUMNS, SimulationRow
 
 _BLOCK: Final = re.compile(r"(<!-- simulate:begin (\S+) -->\n)(.*?)(<!-- simulate:end \2 -->)", re.DOTALL)
@@ -72,3 +75,20 @@ def _read(block: str) -> dict[tuple[str, ...], tuple[float, int]]:
             key = tuple(row[name] for name in ("test", "scenario", "quantity", "n", "dispersion", "effect"))
             found[key] = float(row["estimate"]), int(row["draws"])
     return found
+
+
+def save(rows: Sequence[SimulationRow], out: Path) -> None:
+    """Write `simulation.csv` and `simulation.parquet` into a folder, which is made where it is missing."""
+    table = {name: [getattr(row, name) for row in rows] for name in COLUMNS}
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "simulation.csv").write_text(csv_text(table), encoding="utf-8")
+    arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    kinds = {
+        **dict.fromkeys(COLUMNS, arrow.string()),
+        **dict.fromkeys(("estimate", "lo", "hi", "promised_lo", "promised_hi"), arrow.float64()),
+        "draws": arrow.int64(),
+        "ok": arrow.bool_(),
+    }
+    schema = arrow.schema(list(kinds.items()))
+    with (out / "simulation.parquet").open("wb") as file:  # pyarrow takes no path that is not UTF-8
+        parquet.write_table(arrow.table(table, schema=schema), file)

@@ -45,7 +45,7 @@ def counts(rng: np.random.Generator, shares: Floats, runs: int, rho: float, turn
 
 
 def evenly(groups: Sequence[str], spread: float) -> dict[str, float]:
-    """What each group adds: the highest less the lowest is `spread`, the others lie evenly between."""
+    """What each group adds: the highest less the lowest is `spread`, the others are evenly spaced between."""
     return dict(zip(groups, np.linspace(-spread / 2, spread / 2, len(groups)), strict=True)) if groups else {}
 
 

@@ -179,7 +179,7 @@ def _ritual(test: str) -> Iterator[Point]:
                 dispersion=f"{populations.SHARE_SD:g}",
                 effect=f"{effect:g}",
                 method="labels exchanged inside strata of the other factor, exact",
-                # Both sides of the other factor lie `other` from its middle.
+                # Both sides of the other factor are `other` from its middle.
                 trial=partial(trials.ritual_rejects, factor, effect, 2 * other, populations.SHARE_SD),
                 promised=(0.0, 0.06) if quantity == "size" else None,
             )

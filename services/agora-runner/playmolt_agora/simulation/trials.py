@@ -49,7 +49,7 @@ def pcs_rejects(sizes: tuple[int, int], divergence: float, rho: float) -> Trial:
 
 
 def delta_rejects(sizes: tuple[int, int], divergence: float, rho: float) -> Trial:
-    """Two models whose population is the same."""
+    """Two models of the same population."""
     shares = populations.between(divergence)
 
     def trial(rng: np.random.Generator) -> bool:

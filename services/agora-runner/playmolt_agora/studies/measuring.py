@@ -1,4 +1,4 @@
-"""The tables of turns that lie in a frame, a list or a file, by the code that `analyze` runs."""
+"""The tables of turns in a frame, a list or a file, computed by the code of `analyze`."""
 
 from collections.abc import Collection, Iterable, Mapping
 from functools import partial

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from playmolt_agora.report.study_files import STUDY
+from playmolt_agora.report import STUDY
 from playmolt_agora.studies.study import Study
 
 _MANIFEST: Final = "manifest.json"

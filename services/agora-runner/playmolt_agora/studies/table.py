@@ -1,4 +1,4 @@
-"""A table with labels, as Arrow, polars or pandas."""
+"""A table with Korean and English column labels, as Arrow, polars or pandas."""
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
@@ -6,11 +6,52 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from playmolt_agora.studies import labels
-from playmolt_agora.studies.labels import Labels
-
 if TYPE_CHECKING:
     import polars as pl
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+Labels = Mapping[str, tuple[str, str]]
+
+_KEYS: Final[Mapping[str, str]] = {
+    "shares": "level phase set run model language persona agent action",
+    "pcs": "model language",
+    "ri": "level phase set run model language persona agent",
+    "ri_ext": "set model",
+    "drift": "run language persona condition window",
+    "washout": "language model persona window",
+    "tests": "test",
+    "shared_model": "run model",
+    "pint": "run",
+    "parse": "run model",
+    "gini": "run epoch kind",
+    "dissoc": "phase model language",
+    "contrasts": "contrast phase condition model",
+    "delta_pcs": "model_a model_b language",
+    "costs": "cell model",
+    "kappa": "label coder_a coder_b",
+    "runs": "run",
+    "turns": "run turn order",
+}
+
+
+def label_of(column: str) -> tuple[str, str]:
+    """The Korean and the English label of a column; otherwise its name, spelt out."""
+    spelt = column.replace("_", " ")
+    return _labels().get(column, (spelt, spelt))
+
+
+def keys_of(table: str) -> frozenset[str]:
+    return frozenset(_KEYS.get(table.removeprefix("unexcluded_"), "").split())
+
+
+@cache
+def _labels() -> Labels:
+    text = files("playmolt_agora").joinpath("data", "labels.toml").read_text(encoding="utf-8")
+    return {name: (ko, en) for name, (ko, en) in tomllib.loads(text)["columns"].items()}
+
 
 _INSTALL: Final = "pandas is not installed: pip install 'playmolt-agora-runner[pandas]'"
 
@@ -33,7 +74,7 @@ class Table:
         self.name = name
         self._read = read
         self._own = own or {}
-        self._keys = labels.keys_of(name) or frozenset(keys)
+        self._keys = keys_of(name) or frozenset(keys)
 
     def __len__(self) -> int:
         return int(self._arrow.num_rows)
@@ -45,7 +86,7 @@ class Table:
     def columns(self) -> tuple[Column, ...]:
         found = []
         for field in self._arrow.schema:
-            ko, en = self._own.get(field.name) or labels.of(field.name)
+            ko, en = self._own.get(field.name) or label_of(field.name)
             found.append(Column(field.name, str(field.type), field.name in self._keys, ko, en))
         return tuple(found)
 

@@ -10,7 +10,7 @@ from playmolt_schemas.agora.turn import Language
 from playmolt_schemas.canonical import digest
 
 from playmolt_agora.turn import texts
-from playmolt_agora.turn.offers import Numbers, Offer, OwnScene
+from playmolt_agora.turn.scene import Numbers, Offer, OwnScene
 
 SLOTS: Final = (
     "agent_id", "persona", "place", "place_title", "energy", "influence", "rank", "resources", "others", "events",
@@ -115,7 +115,7 @@ def _value(value: Any, said: RoomPhrases) -> str:
 
 
 EVENTS: Final = frozenset(("failed", "did", "contested", "undone"))
-"""Kinds of happenings whose line may be that of a world of one's own."""
+"""Kinds of observations for which a researcher's world may define the line."""
 
 
 def event_line(kind: str, values: Mapping[str, Any], own: OwnScene | None, language: Language) -> str | None:

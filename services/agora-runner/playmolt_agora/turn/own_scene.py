@@ -3,7 +3,7 @@
 import msgspec
 from playmolt_schemas.agora.turn import ACTIONS, FnClass, Language
 
-from playmolt_agora.turn.offers import Numbers, Offer, OwnScene
+from playmolt_agora.turn.scene import Numbers, Offer, OwnScene
 from playmolt_agora.world import acts, contest, own_acts, places
 from playmolt_agora.world.own_world import CONTEST, OwnAction, OwnWorld
 from playmolt_agora.world.state import RunState

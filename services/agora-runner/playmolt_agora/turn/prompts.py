@@ -1,7 +1,7 @@
 """What a model is shown at a turn: a pure function of the scene.
 
 The system message is the Macro Shell of the phase, the user message its turn template with every slot filled in one
-pass, so that no value is ever read as a template. What agents wrote is one line of its own, behind a dash.
+pass, so that no value is ever read as a template. What agents wrote is a single line after a dash.
 """
 
 import re
@@ -16,8 +16,7 @@ from playmolt_schemas.agora.turn import SKILLS, PhaseName
 from playmolt_schemas.canonical import canonical_json, digest
 
 from playmolt_agora.turn import own_prompts, texts
-from playmolt_agora.turn.offers import Offer, OwnScene
-from playmolt_agora.turn.scene import Scene
+from playmolt_agora.turn.scene import Offer, OwnScene, Scene
 from playmolt_agora.turn.texts import PromptTexts
 from playmolt_agora.world import worlds
 from playmolt_agora.world.own_world import CONTEST

@@ -1,9 +1,9 @@
-"""From a model's words to an act: one parser for all models (agora.md, Turn).
+"""Parse a model's reply into an act: one parser for all models (agora.md, Turn).
 
-`ok` is the object asked for and nothing else. `ok_fenced` is one object inside other text, `ok_canonicalised` one whose
-keys, action or target were spelt otherwise. Whatever is valid after a second question is `reasked`. What is left is
-`parse_error`, `invalid_action`, `timeout`, `refusal` or `cut` (no room was left for a whole reply): those do nothing.
-Nothing ambiguous is guessed.
+`ok` is exactly the requested object. `ok_fenced` is one object inside other text, `ok_canonicalised` one whose
+keys, action or target were spelt otherwise. A reply that is valid after a second question is `reasked`. The others,
+`parse_error`, `invalid_action`, `timeout`, `refusal` and `cut` (the reply did not fit), do nothing. Ambiguity is never
+guessed.
 """
 
 import json
@@ -13,14 +13,53 @@ from typing import Any, Final
 import msgspec
 from playmolt_core.llm.openai.storing import storable
 from playmolt_core.llm.port import REPLY_BYTES
-from playmolt_schemas.agora.turn import ACTIONS, SKILLS, Language, ParseCode
+from playmolt_schemas.agora.turn import ACTIONS, SKILLS, Language, ParseCode, Tokens
 from playmolt_schemas.text import trimmed
 
 from playmolt_agora.turn import own_spelling, prompts, texts
-from playmolt_agora.turn.reply import Parsed
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.turn.spelling import AIMED, NamedAction, spelling
 from playmolt_agora.world.own_world import CONTEST
+
+
+class Parsed(msgspec.Struct, frozen=True, kw_only=True):
+    """A reply as it was read. `action` is one of ACTIONS or SKILLS when `code` is valid, else None with the rest.
+
+    `fault` says in the run's language what was wrong, for the call that asks again.
+    """
+
+    code: ParseCode
+    thought: str | None = None
+    action: str | None = None
+    target: str | None = None
+    content: str | None = None
+    fault: str = ""
+
+    @property
+    def valid(self) -> bool:
+        """Whether the turn acts."""
+        return self.action is not None
+
+
+class TurnReply(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn's answer as the worker hands it to the rules: the last reply, its parse, and its usage.
+
+    `attempts` are the model runtime's accounts of every call, without floats; each becomes a separate event.
+    `attempt` counts all calls of this turn, lost ones included.
+    """
+
+    parsed: Parsed
+    raw_reply: str
+    prompt_hash: str
+    model_asked: str
+    model_answered: str | None
+    attempt: int
+    tokens: Tokens
+    cost: str | None
+    latency_ms: int
+    cache_hit: bool
+    attempts: tuple[dict[str, Any], ...] = ()
+
 
 THOUGHT_CHARS: Final = 4000
 CONTENT_CHARS: Final = 2000

@@ -1,12 +1,56 @@
-"""What an agent is shown at its turn: values only. `prompts.render` puts them into the language of the run."""
+"""What an agent sees at its turn, as values only. `prompts.render` puts them into the language of the run."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from playmolt_schemas.agora.turn import ConstraintLevel, Language, PersonaCondition, PhaseName
+from playmolt_schemas.agora.turn import ConstraintLevel, FnClass, Language, PersonaCondition, PhaseName
 
-from playmolt_agora.turn.offers import OwnScene
 from playmolt_agora.world.state import Observation
+
+
+class Numbers(msgspec.Struct, frozen=True, kw_only=True):
+    """Energy and influence, or `amount`: what the act names."""
+
+    energy: int | str = 0
+    influence: int | str = 0
+
+
+class Offer(msgspec.Struct, frozen=True, kw_only=True):
+    """An action available at the agent's place; `feasible`: it could succeed now."""
+
+    name: str
+    label: str = ""
+    help: str = ""
+    target: str = "none"
+    says: bool = False
+    least: int | None = None
+    most: int | None = None
+    goals: tuple[str, ...] = ()
+    fn_class: FnClass | None = None
+    feasible: bool = True
+    cost: Numbers = Numbers()
+    take: Mapping[str, int | str] = {}
+    gain: Numbers = Numbers()
+    give: Numbers = Numbers()
+
+
+class OwnScene(msgspec.Struct, frozen=True, kw_only=True):
+    """One agent's turn in such a world.
+
+    `labels` are those of all its actions, `titles` those of its places. `files` names what of the plan's folder the
+    prompt is written with; `texts` are these files, once somebody has read them.
+    """
+
+    place_title: str
+    rank_title: str = ""
+    resources: Mapping[str, int] = {}
+    offers: tuple[Offer, ...] = ()
+    labels: Mapping[str, str] = {}
+    titles: Mapping[str, str] = {}
+    energy: bool = False
+    files: Mapping[str, str] = {}
+    texts: Mapping[str, str] = {}
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ _NUMBERED: Final = re.compile(r"(\D*?)\s*0*(\d+)")
 
 _NAMES: Final = frozenset((*ACTIONS, *SKILLS))
 AIMED: Final = frozenset(("support", "whisper", "move", "trade", "grant_subsidy"))
-"""Actions whose target is somebody or a place."""
+"""Actions with an agent or a place as target."""
 
 Entries = Mapping[str, Sequence[str]]
 

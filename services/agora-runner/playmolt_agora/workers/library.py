@@ -15,7 +15,7 @@ from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 
 from playmolt_agora.experiment.state import State
-from playmolt_agora.report.study_files import BUNDLE, REPORT, SHARES
+from playmolt_agora.report import BUNDLE, REPORT, SHARES
 from playmolt_agora.workers.shared_report import shared_page
 
 _log = log("library")
@@ -86,7 +86,7 @@ class Library:
         return found
 
     async def _make(self, experiment: str, folder: Path) -> bool:
-        """Make a study in a process of its own, one at a time: it takes the processor for a minute."""
+        """Make a study in a separate process, one at a time: it uses the processor for a minute."""
         async with self._one:
             await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
             process = await asyncio.create_subprocess_exec(

@@ -1,8 +1,9 @@
-"""The worker of runs: turn after turn under one lease, until the run is over or pauses."""
+"""The worker of runs: turn after turn under one lease, until the run ends or pauses; replicas share out the runs."""
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -21,11 +22,42 @@ from playmolt_agora.run import commands, effects
 from playmolt_agora.run.call_usage import by_model, lost_call, lost_of, with_call
 from playmolt_agora.run.effects import AgentTurn, RunReport
 from playmolt_agora.turn import scenes
-from playmolt_agora.turn.reply import TurnReply
+from playmolt_agora.turn.reply_parser import TurnReply
 from playmolt_agora.workers.run_usage import Notices, acts_of, requests_recorded, spent_of
 from playmolt_agora.workers.turn_model import Halt, TurnModel
 from playmolt_agora.world.events import CallMade
 from playmolt_agora.world.state import RunState
+
+STEP_SECONDS: Final = 0.25
+MOST_SECONDS: Final = 3.0
+"""A replica alone takes every run after this long."""
+_FORGET: Final = 5000
+
+
+class LoadBalancer:
+    """What this replica has in hand, and since when it knows of runs that it left to others so far."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._in_hand: set[str] = set()
+        self._seen: dict[str, float] = {}
+
+    def leaves_to_others(self, run: str) -> bool:
+        now = self._clock()
+        if len(self._seen) > _FORGET:
+            self._seen.clear()
+        waited = now - self._seen.setdefault(run, now)
+        return waited < min(MOST_SECONDS, STEP_SECONDS * len(self._in_hand))
+
+    @contextmanager
+    def hold(self, run: str) -> Iterator[None]:
+        self._seen.pop(run, None)
+        self._in_hand.add(run)
+        try:
+            yield
+        finally:
+            self._in_hand.discard(run)
+
 
 PROGRESS_SECONDS: Final = 3.0
 """How often an experiment hears of the progress of a run."""

@@ -1,21 +1,34 @@
-"""The worker that opens the runs of an experiment, forks among them."""
+"""The workers of an experiment's runs: they open runs, resume paused ones, take looks and watch for ended ones."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final
 
 from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect, Submit
-from playmolt_core.log.port import EventLog
+from playmolt_core.engine.engine import Engine
+from playmolt_core.game.decider import EndGame
+from playmolt_core.log.port import Archived, EventLog
 from playmolt_core.ops.telemetry import log
-from playmolt_schemas.agora.turn import RunSpec
+from playmolt_schemas.agora.turn import RunSpec, TurnRecord
+from playmolt_schemas.limits import PAGE_MAX
 
-from playmolt_agora.calls.experiment_status import events_of
+from playmolt_agora.calls.experiment_status import ExperimentStatuses, events_of
+from playmolt_agora.experiment import adaptive, effects
 from playmolt_agora.experiment import commands as experiments
-from playmolt_agora.experiment.effects import RunToOpen
-from playmolt_agora.experiment.specs import registered_spec
+from playmolt_agora.experiment.effects import LookDue, OpenRuns, RunToOpen
+from playmolt_agora.experiment.forking import registered_spec
+from playmolt_agora.experiment.interim_pcs import six_decimals
+from playmolt_agora.plan import stage1_import
 from playmolt_agora.run import branch, commands
+from playmolt_agora.run.effects import EndOfPause
+from playmolt_agora.world.events import AgentActed, TurnFailed
 
 _log = log("openings")
 
 
 class RunOpener:
-    """Fulfils `open_run`: the run's stream first, then its experiment hears that it is there."""
+    """Fulfils `open_run`: the run's stream first, then the report to its experiment."""
 
     def __init__(self, log: EventLog, runs: Submit) -> None:
         self._log = log
@@ -28,7 +41,7 @@ class RunOpener:
         try:
             await leased.submit(opening, "run", to=(self._runs, spec.run))
         except CommandRefused as refused:
-            # Asked again it would be refused again, and the experiment would wait for it for ever.
+            # A retry would be refused again, and the experiment would wait forever.
             _log.warning("run_refused", run=spec.run, detail=str(refused))
             await leased.submit(experiments.ReportRunRefused(run=spec.run))
             return
@@ -40,3 +53,119 @@ class RunOpener:
         events = await events_of(self._log, spec.parent.run)
         content = branch.content_of(spec.parent.change)
         return commands.ReplayRun(spec=spec, events=tuple(events[: spec.parent.version]), content=content)
+
+
+PAUSE_SECONDS: Final = 1.0
+_PAUSE_CHECKS: Final = 5
+"""Then the lease is released for the next process: runs that can continue need the capacity as well."""
+_ENDED: Final = "its experiment was ended"
+
+
+class PauseWorker:
+    """Fulfils `resume_run`: once the experiment continues and the pause is over.
+
+    An ended experiment ends its runs too.
+    """
+
+    def __init__(
+        self,
+        statuses: ExperimentStatuses,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        *,
+        seconds: float = PAUSE_SECONDS,
+    ) -> None:
+        self._statuses = statuses
+        self._clock = clock
+        self._seconds = seconds
+
+    async def __call__(self, leased: LeasedEffect) -> None:
+        pause: EndOfPause = leased.payload
+        for _ in range(_PAUSE_CHECKS):
+            await asyncio.sleep(self._seconds)
+            if leased.stopping:
+                return
+            status = await self._statuses.of(pause.experiment)
+            if status.ended:
+                await leased.submit(EndGame(reason=_ENDED))
+                return
+            if status.halted is None and (pause.until is None or self._clock() >= pause.until):
+                await leased.submit(commands.ResumeRun())
+                return
+
+
+Interval = tuple[str, str] | None
+
+
+class LookWorker:
+    """Fulfils `look`: an interval for each cell that may grow; the experiment decides what follows."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+
+    async def __call__(self, leased: LeasedEffect) -> None:
+        payload: LookDue = leased.payload
+        records: list[TurnRecord] = []
+        for run in payload.runs:
+            events = await events_of(self._log, run)
+            records += [event.record for event in events if isinstance(event, AgentActed | TurnFailed)]
+        found = await asyncio.to_thread(_intervals, payload, records)
+        look = experiments.Look(
+            by="runner", measure=payload.adaptive.measure, intervals=found, effect_id=leased.effect.id
+        )
+        await leased.submit(look)
+
+
+def _intervals(look: LookDue, records: Sequence[TurnRecord]) -> Mapping[str, Interval]:
+    from playmolt_agora.measures.inference.sampling import intervals  # noqa: PLC0415 -- numpy: a second that starting need not wait
+
+    known = intervals(records, look.adaptive.measure, look.seed, stage1_import.rows(look.plan))
+    return {cell.name: _texts(known.get((cell.model or "", cell.language))) for cell in adaptive.cells(look.plan)}
+
+
+def _texts(interval: tuple[float, float] | None) -> Interval:
+    return None if interval is None else (six_decimals(interval[0]), six_decimals(interval[1]))
+
+
+WATCH_SECONDS: Final = 1.0
+_WATCHES: Final = 5
+"""Then the lease is released: runs that are to be opened need the capacity as well."""
+
+
+class RunWatcher:
+    """Fulfils `watch_runs`: reports each ended run to the experiment, whether or not a worker was playing it."""
+
+    def __init__(self, log: EventLog, engines: Mapping[str, Engine]) -> None:
+        self._log = log
+        self._engines = engines
+
+    async def __call__(self, leased: LeasedEffect) -> None:
+        for _ in range(_WATCHES):
+            watch = effects.watch((await leased.present()).state)
+            if leased.stopping or watch is None:
+                return
+            opened: OpenRuns = watch.payload
+            running = await self._running()
+            for run in opened.runs:
+                if run not in running:
+                    await self._look_at(leased, run)
+            await asyncio.sleep(WATCH_SECONDS)
+
+    async def _running(self) -> set[str]:
+        """Every running run; reading their streams would repeatedly fold what other replicas play."""
+        found: set[str] = set()
+        before: tuple[datetime, str] | None = None
+        while True:
+            page = await self._log.games("agora", phase=None, before=before, limit=PAGE_MAX, running=True)
+            found |= {game.stream for game in page}
+            if len(page) < PAGE_MAX:
+                return found
+            before = (page[-1].created_at, page[-1].stream)
+
+    async def _look_at(self, leased: LeasedEffect, run: str) -> None:
+        try:
+            snapshot = await self._engines["agora"].committed.snapshot(run)
+        except Archived:
+            return
+        if snapshot is not None and snapshot.state.phase == "aborted":
+            aborted = experiments.ReportRunAborted(run=run, version=snapshot.version, hash=snapshot.hash)
+            await leased.submit(aborted, f"aborted/{run}")

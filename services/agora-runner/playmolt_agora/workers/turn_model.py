@@ -1,4 +1,7 @@
-"""Ask a model for one agent's turn, a second time if the reply is not an act, within the budget (agora.md, Turn)."""
+"""Ask a model for one agent's turn, a second time if the reply is not an act, within the budget (agora.md, Turn).
+
+Texts of the plan's folder come from the blob store.
+"""
 
 import hashlib
 from collections.abc import Sequence
@@ -82,7 +85,7 @@ _REPEATED: Final = TRANSPORT_FAULTS | {"rejected"}
 
 
 class Halt(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a run cannot go on. `reached` is the limit that a budget came to; `rejected` that a server refuses
+    """Why a run cannot continue. `reached` is the budget limit; `rejected` that a server refuses
     what `alias` is asked, with `status`.
 
     `attempts` are the calls that came to nothing on the way, as they are stored.
@@ -361,7 +364,7 @@ def _request(spec: RunSpec, scene: Scene, prompt: Prompt) -> ModelRequest:
 
 
 def _stored(attempt: dict[str, Any], digest: str, request: ModelRequest) -> dict[str, Any]:
-    """An attempt as it is logged: the prompt lies under its hash, what was added to it is in the record."""
+    """An attempt as logged: prompt by hash, additions in the record."""
     # Of the request, not of the body: there a demand may be one message with the prompt.
     added = msgspec.to_builtins(request.messages[2:])
     return attempt | {"request": attempt["request"] | {"messages": {"prompt": digest, "added": added}}}

@@ -10,7 +10,7 @@ from typing import Final, Literal
 import msgspec
 from playmolt_schemas.agora.turn import ACTIONS, Action, Effect
 
-from playmolt_agora.world import contest, ledger, market, own_acts, places, skills
+from playmolt_agora.world import contest, ledger, market, own_acts, places
 from playmolt_agora.world.own_acts import OwnAttempt, OwnReason
 from playmolt_agora.world.own_world import CONTEST, OwnAction, OwnWorld
 from playmolt_agora.world.state import RunState
@@ -232,13 +232,13 @@ def _idle(attempt: ActAttempt) -> Deed:
 
 
 def _build_billboard(attempt: ActAttempt) -> Deed:
-    if skills.text_of(attempt.target, attempt.content) is None:
+    if contest.text_of(attempt.target, attempt.content) is None:
         return Deed(reason="bad_value")
     return _paid(attempt, "billboard")
 
 
 def _adjust_tax(attempt: ActAttempt) -> Deed:
-    rate = skills.rate_of(attempt.target, attempt.content)
+    rate = contest.rate_of(attempt.target, attempt.content)
     if rate is None:
         return Deed(reason="bad_value")
     paid = _paid(attempt, "tax")
@@ -251,7 +251,7 @@ def _grant_subsidy(attempt: ActAttempt) -> Deed:
         return Deed(reason="no_target")
     if target not in attempt.state.living:
         return Deed(reason="not_here")
-    amount = skills.amount_of(attempt.content)
+    amount = contest.amount_of(attempt.content)
     unit = attempt.state.rules.unit
     if amount is None:
         return Deed(reason="bad_value")

@@ -1,7 +1,7 @@
-"""What chance decides in a run, each subject on a stream of its own: (seed, number of the run, subject, turn).
+"""Random decisions of a run, each subject on its own stream: (seed, number of the run, subject, turn).
 
 Draws use the run's number, not its id: the same seed then gives the same crises and orders in every cell, and
-a fork goes on with the chance of its parent.
+a fork continues the random streams of its parent.
 """
 
 from collections.abc import Sequence

@@ -8,7 +8,7 @@ from playmolt_core.game.decider import Event
 from playmolt_schemas.agora.turn import Effect
 
 from playmolt_agora.measures.data.definitions import exact_gini
-from playmolt_agora.world import chance, contest, ledger, market, ranks, resources
+from playmolt_agora.world import chance, contest, ledger, market, ranks
 from playmolt_agora.world.events import (
     ActContested,
     AgentDied,
@@ -72,7 +72,7 @@ def _given(state: RunState, happening: Sequence[OwnEvent]) -> dict[str, int]:
         return {}
     held = dict(before)
     for each in happening:
-        for name, step in resources.changed(own, held, each.resources).items():
+        for name, step in ledger.changed(own, held, each.resources).items():
             held[name] += step
     return {name: value - before[name] for name, value in held.items() if value != before[name]}
 
@@ -117,7 +117,7 @@ def _regrown(state: RunState) -> ResourceSettled | None:
     if not own or not held:
         return None
     name = list(own.resources)[state.settled]
-    grown = resources.regrown(own.resources[name], held[name])
+    grown = ledger.regrown(own.resources[name], held[name])
     return ResourceSettled(turn=state.turn, name=name, before=held[name], regrown=grown, after=held[name] + grown)
 
 

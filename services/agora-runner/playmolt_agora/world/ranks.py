@@ -6,7 +6,7 @@ from playmolt_agora.world.worlds import Rules
 
 FIRST: Final = "commoner"
 _WEIGHTS: Final = {"notable": 2, "elder": 3}
-"""What an utterance weighs in a packaged world whose ranks act."""
+"""The weight of an utterance in a packaged world where ranks act."""
 
 
 def rank_of(rules: Rules, influence: int) -> str:

@@ -1,17 +1,18 @@
-"""Who gets to know what: each event as happenings, each happening with those who see it (agora.md, Worlds).
+"""Who sees what: each event as observations with their witnesses (agora.md, Worlds).
 
 Public places are seen by all, an alley by those in it, an attempt that fails and a whisper by those it concerns. A
 thought is never seen.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_core.game.decider import Event
 from playmolt_schemas.agora.turn import TurnRecord
 
-from playmolt_agora.world import hearing, places, ranks
+from playmolt_agora.world import places, ranks
 from playmolt_agora.world.events import (
     ActContested,
     AgentActed,
@@ -25,7 +26,7 @@ from playmolt_agora.world.events import (
     WhisperLeaked,
 )
 from playmolt_agora.world.own_acts import hearing_is_own
-from playmolt_agora.world.own_world import CONTEST, OwnWorld
+from playmolt_agora.world.own_world import CONTEST, HearingRule, OwnWorld
 from playmolt_agora.world.state import HISTORY, RECENT, Agent, Observation, RunState, shown
 from playmolt_agora.world.worlds import Rules
 
@@ -193,7 +194,7 @@ def others_hearing(state: RunState, own: OwnWorld, record: TurnRecord, where: tu
     """Who beside the actor hears an act by the world's own rule."""
     seats = tuple(state.agents)
     standing = {name: state.agents[name].place for name in state.living}
-    return hearing.hearers(own, seats, standing, record.agent, frozenset(where))
+    return hearers(own, seats, standing, record.agent, frozenset(where))
 
 
 def _undone(state: RunState, event: ActContested) -> list[Witnessed]:
@@ -253,3 +254,28 @@ _WITNESSED_BY: Final[Mapping[type[Event], Callable[[RunState, Any], list[Witness
     AgentDied: _died,
     MarketSettled: _settled,
 }
+
+
+def hearers(
+    world: OwnWorld, seats: Sequence[str], places: Mapping[str, str], actor: str, where: frozenset[str]
+) -> tuple[str, ...]:
+    """The others, in seat order, who hear an actor in the places `where`; `places` has those of the living."""
+    rule = world.hearing if world.hearing is not UNSET else HearingRule()
+    if rule.who == "all":
+        heard = frozenset(seats)
+    elif rule.who == "place":
+        heard = frozenset(
+            name for name, place in places.items() if place in where or where.intersection(world.places[place].hears)
+        )
+    else:
+        heard = frozenset(_near(rule, seats, actor))
+    return tuple(name for name in seats if name in heard and name in places and name != actor)
+
+
+def _near(rule: HearingRule, seats: Sequence[str], actor: str) -> Sequence[str]:
+    """The seats of a circle within reach, or those of the actor's group."""
+    at, count = seats.index(actor), len(seats)
+    if rule.who == "groups":
+        first = at // rule.size * rule.size
+        return seats[first : first + rule.size]
+    return [seats[(at + step) % count] for step in range(-rule.reach, rule.reach + 1)]

@@ -17,8 +17,8 @@ from playmolt_agora.measures.data.tables import BESIDE, TABLES
 from playmolt_agora.report import experiment_study
 from playmolt_agora.report.printing import formats
 from playmolt_agora.report.study import StudyFault
-from playmolt_agora.studies import labels
 from playmolt_agora.studies.sources import study_in
+from playmolt_agora.studies.table import label_of
 from playmolt_schemas.agora.plan import CostRow
 from playmolt_schemas.agora.turn import TurnRecord
 
@@ -71,8 +71,8 @@ def test_every_column_has_labels() -> None:
         CostRow.__struct_fields__,
         TurnRecord.__struct_fields__,
     ):
-        assert all(all(labels.of(name)) for name in names)
-    assert labels.of("ri_star") == ("의례 지수 RI*", "ritual index RI*")
+        assert all(all(label_of(name)) for name in names)
+    assert label_of("ri_star") == ("의례 지수 RI*", "ritual index RI*")
 
 
 def test_agreement_is_a_table_with_keys_and_stands_in_the_report(study: playmolt_agora.Study, sealed: Path) -> None:

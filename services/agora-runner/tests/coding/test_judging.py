@@ -273,7 +273,7 @@ async def test_a_budget_holds_and_raised_goes_on(budget: JudgeBudget, calls: int
     stream.begin()
     await stream.work()
     assert (stream.line.status, stream.line.spent.calls) == ("budget", calls)
-    assert "raise it" in stream.line.detail
+    assert "Raise it" in stream.line.detail
     stream.budget = JudgeBudget(calls=100, money="100")
     stream.begin()
     await stream.work()

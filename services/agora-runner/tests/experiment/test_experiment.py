@@ -17,8 +17,8 @@ from playmolt_agora.experiment import commands, events, views
 from playmolt_agora.experiment.api import ExperimentApi
 from playmolt_agora.experiment.effects import RunToOpen, ThoughtsToCode, look_effect, open_effect
 from playmolt_agora.experiment.events import BudgetStopped, PinnedModel, Preregistered, RunAdded
+from playmolt_agora.experiment.forking import registered_spec
 from playmolt_agora.experiment.rules import Experiment
-from playmolt_agora.experiment.specs import registered_spec
 from playmolt_agora.experiment.state import OpenBatch, State
 from playmolt_agora.measures.data import definitions
 from playmolt_agora.plan import matrix, reading
@@ -164,15 +164,6 @@ class TestTheLock:
             spec = registered_spec(bench.state, run.run)
             assert (digest(spec), spec.experiment, spec.run) == (run.spec, ID, run.run)
             assert run.turns == spec.turns * len(spec.seats) == 36
-
-    def test_a_lock_from_before_cells_shared_their_chances_still_runs(self, bench: Bench) -> None:
-        run = bench.state.runs[1]
-        now = registered_spec(bench.state, run.run)
-        assert bench.state.plan
-        then = msgspec.structs.replace(now, seed=matrix.seed_of_cell(bench.state.plan, run.cell, run.number))
-        old = msgspec.structs.replace(run, spec=digest(then))
-        state = msgspec.structs.replace(bench.state, runs=(bench.state.runs[0], old))
-        assert registered_spec(state, run.run) == then != now
 
     def test_another_specification_than_the_locked_one_does_not_run(self, bench: Bench) -> None:
         other = msgspec.structs.replace(bench.state.runs[0], spec="0" * 64)

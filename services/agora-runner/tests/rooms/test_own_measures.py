@@ -9,7 +9,7 @@ from playmolt_agora.folder import measure_file as declaration
 from playmolt_agora.folder.measure_file import MeasureDeclaration
 from playmolt_agora.folder.reading import PlanFolder
 from playmolt_agora.measures.data.turns import table
-from playmolt_agora.own_measures import rehearsal, trial
+from playmolt_agora.own_measures import rehearsal
 from playmolt_agora.own_measures.running import measured
 from playmolt_schemas.agora.plan import Plan
 
@@ -88,9 +88,9 @@ def test_a_fault_names_the_line_that_raised(turns: Any) -> None:
 
 def test_before_the_lock_each_is_tried_and_one_that_changes_is_refused(plan: Plan, folder: PlanFolder) -> None:
     drawn = GOOD.replace("pl.len()", "pl.lit(__import__('os').getpid())")
-    asked = trial.tried(plan, _with(folder, declared(drawn)))
+    asked = rehearsal.tried(plan, _with(folder, declared(drawn)))
     assert [(fault.file, fault.code) for fault in asked.faults] == [("measures/mine.py", "measure_unstable")]
-    assert trial.tried(plan, _with(folder, declared(GOOD))).faults == ()
+    assert rehearsal.tried(plan, _with(folder, declared(GOOD))).faults == ()
 
 
 def _with(folder: PlanFolder, measure: MeasureDeclaration) -> PlanFolder:

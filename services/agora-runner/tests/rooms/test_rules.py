@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from playmolt_agora.world import hearing, resources
+from playmolt_agora.world import ledger, visibility
 from playmolt_agora.world.own_world import HearingRule, OwnWorld, Place, Regrowth, Resource
 
 SEATS = ("a", "b", "c", "d", "e")
@@ -18,7 +18,7 @@ def heard(actor: str = "a", places: dict[str, str] | None = None, **rule: Any) -
     world = OwnWorld(
         hearing=HearingRule(**rule), places={"hall": Place(), "yard": Place(hears=("hall",)), "barn": Place()}
     )
-    return "".join(hearing.hearers(world, SEATS, places, actor, frozenset({places[actor]})))
+    return "".join(visibility.hearers(world, SEATS, places, actor, frozenset({places[actor]})))
 
 
 def test_a_ring_reaches_as_far_to_each_side_and_closes() -> None:
@@ -59,18 +59,18 @@ def test_the_dead_hear_nothing() -> None:
     ],
 )
 def test_a_resource_grows_by_its_rule_rounded_down_to_its_maximum(rule: Regrowth, held: int, grown: int) -> None:
-    assert resources.regrown(Resource(start=0, max=100, regrowth=rule), held) == grown
+    assert ledger.regrown(Resource(start=0, max=100, regrowth=rule), held) == grown
 
 
 @given(NUMBERS, NUMBERS, st.sampled_from(["constant", "proportional", "logistic"]), st.integers(0, 10))
 def test_it_never_leaves_its_bounds(held: int, most: int, kind: Any, rate: int) -> None:
     resource = Resource(start=0, max=most + 1, regrowth=Regrowth(kind=kind, amount=rate, rate=str(rate)))
     held = min(held, resource.max)
-    assert 0 <= held + resources.regrown(resource, held) <= resource.max
+    assert 0 <= held + ledger.regrown(resource, held) <= resource.max
 
 
 @given(NUMBERS, st.integers(-2_000, 2_000))
 def test_a_change_goes_as_far_as_there_is_room(held: int, step: int) -> None:
     world = OwnWorld(places={}, resources={"grass": Resource(start=0, max=1_000)})
-    change = resources.changed(world, {"grass": held}, {"grass": step}).get("grass", 0)
+    change = ledger.changed(world, {"grass": held}, {"grass": step}).get("grass", 0)
     assert held + change == max(0, min(1_000, held + step))

@@ -14,7 +14,7 @@ from playmolt_agora.run import commands
 from playmolt_agora.run.effects import effect_id
 from playmolt_agora.run.rules import Agora
 from playmolt_agora.turn import scenes
-from playmolt_agora.turn.reply import Parsed, TurnReply
+from playmolt_agora.turn.reply_parser import Parsed, TurnReply
 from playmolt_core.game.decider import Accepted, read_event
 from playmolt_core.game.fold import state_hash
 from playmolt_schemas.agora.plan import Plan

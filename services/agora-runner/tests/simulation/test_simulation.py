@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from playmolt_agora.simulation import files, page, populations, rows, trials
+from playmolt_agora.simulation import page, populations, rows, trials
 from scipy import stats
 
 METHODS = Path(__file__).parents[4] / "docs" / "agora-methods.md"
@@ -64,7 +64,7 @@ def test_what_a_page_says_otherwise_is_named(drawn, monkeypatch):
 
 
 def test_rows_as_files(drawn, tmp_path):
-    files.save(drawn, tmp_path / "out")
+    page.save(drawn, tmp_path / "out")
     head, *lines = (tmp_path / "out" / "simulation.csv").read_text().splitlines()
     assert head == ",".join(rows.COLUMNS)
     assert len(lines) == len(drawn)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from playmolt_agora.calls.batched_calls import PromptStore
 from playmolt_agora.scripted import residents
-from playmolt_agora.turn.reply import TurnReply
+from playmolt_agora.turn.reply_parser import TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.workers.budget_reservations import BudgetReservations
 from playmolt_agora.workers.turn_model import Halt, LostCalls, TurnModel

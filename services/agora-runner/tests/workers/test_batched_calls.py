@@ -10,7 +10,7 @@ import pytest
 from playmolt_agora.calls.batched_calls import BatchedCalls, PromptStore
 from playmolt_agora.calls.experiment_status import Status
 from playmolt_agora.scripted import residents
-from playmolt_agora.turn.reply import TurnReply
+from playmolt_agora.turn.reply_parser import TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.workers.budget_reservations import BudgetReservations
 from playmolt_agora.workers.turn_model import Halt, TurnModel

@@ -1,4 +1,4 @@
-"""Runs that pause go on when the time of their pause has passed and their experiment goes on, and not before."""
+"""Paused runs resume once the pause is over and their experiment continues, and not before."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -7,8 +7,7 @@ import pytest
 from playmolt_agora.calls.experiment_status import ExperimentStatuses, Status
 from playmolt_agora.run import commands
 from playmolt_agora.run.effects import EndOfPause
-from playmolt_agora.workers import pause_worker as pauses
-from playmolt_agora.workers.pause_worker import PauseWorker
+from playmolt_agora.workers.run_opener import PauseWorker
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.game.decider import Command, EndGame
 from playmolt_schemas.agora.plan import Budget
@@ -35,11 +34,6 @@ class Statuses:
         return self.status
 
 
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pauses, "LOOK_SECONDS", 0)
-
-
 RUNNING = Status(Budget(), None, "")
 STOPPED = Status(Budget(), "stopped", "lunch")
 ENDED = Status(Budget(), "stopped", "enough", ended=True)
@@ -58,6 +52,6 @@ ENDED = Status(Budget(), "stopped", "enough", ended=True)
 )
 async def test_a_pause_ends(until: datetime | None, now: datetime, status: Status, ends_in: Any) -> None:
     leased = Leased(until)
-    worker = PauseWorker(cast("ExperimentStatuses", Statuses(status)), clock=lambda: now)
+    worker = PauseWorker(cast("ExperimentStatuses", Statuses(status)), clock=lambda: now, seconds=0)
     await worker(cast("LeasedEffect", leased))
     assert [type(command) for command in leased.submitted] == ([ends_in] if ends_in else [])

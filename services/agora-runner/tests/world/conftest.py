@@ -9,7 +9,7 @@ from playmolt_agora.run import commands
 from playmolt_agora.run.effects import effect_id
 from playmolt_agora.run.rules import Agora
 from playmolt_agora.turn import scenes
-from playmolt_agora.turn.reply import Parsed, TurnReply
+from playmolt_agora.turn.reply_parser import Parsed, TurnReply
 from playmolt_agora.turn.scene import Scene
 from playmolt_agora.world.events import AgentActed, TurnFailed
 from playmolt_agora.world.state import RunState

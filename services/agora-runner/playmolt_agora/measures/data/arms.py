@@ -1,4 +1,4 @@
-"""Arms and places as every table and figure counts them (`measures.md`, sections 1 and 3)."""
+"""Arms, places and valid turns as every table and figure counts them (`measures.md`, sections 0, 1 and 3)."""
 
 from typing import Final
 

@@ -131,7 +131,7 @@ def _matcher(language: Language) -> _Matcher:
 
 
 def _any_of(entries: Sequence[str], spell: Callable[[str], str]) -> str:
-    """The longest entry first: an alternative that matches hides those behind it."""
+    """Longest entry first: the first alternative that matches wins."""
     return "|".join(spell(entry) for entry in sorted(entries, key=len, reverse=True))
 
 

@@ -1,4 +1,4 @@
-"""The columns of every table, keys first (`measures.md`, section 11), and of what is shown beside them."""
+"""The columns of every table, keys first (`measures.md`, section 11); tables as CSV and Arrow."""
 
 import csv
 import io

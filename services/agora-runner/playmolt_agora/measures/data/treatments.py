@@ -1,12 +1,51 @@
-"""Headline figures under the three treatments of failed turns (`measures.md`, section 10)."""
+"""Failed turns: the table `parse` with the excluded (run, model) pairs, and headline figures under three treatments.
+
+`measures.md`, sections 0, 10 and 11.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from playmolt_agora.measures import interaction, pcs
-from playmolt_agora.measures.data.frame import Frame, Treatment
+from playmolt_agora.measures.data.definitions import EXCLUDED_ABOVE
+from playmolt_agora.measures.data.frame import CODES, Frame, Treatment
 from playmolt_agora.measures.data.results import Result, ratio
 from playmolt_agora.measures.inference import hypotheses
+
+RunModel = tuple[str, str]
+
+
+def parse_rows(turns: Frame) -> list[Result]:
+    """The table `parse`, a row per run and model."""
+    groups = turns.groups(lambda seat: (seat.run, seat.model))
+    return [_parse_row(key, groups[key]) for key in sorted(groups)]
+
+
+def excluded(parsed: list[Result]) -> frozenset[RunModel]:
+    """The models of runs that leave the confirmatory set."""
+    return frozenset((each.row["run"], each.row["model"]) for each in parsed if each.row["excluded"])
+
+
+def _parse_row(key: RunModel, group: Frame) -> Result:
+    total, failed = int(group.failed.size), int(group.failed.sum())
+    counts = np.bincount(group.code, minlength=len(CODES))
+    return Result(
+        {
+            "run": key[0],
+            "model": key[1],
+            "turns": total,
+            "failed": failed,
+            "fail_share": ratio(failed, total),
+            "excluded": failed > EXCLUDED_ABOVE * total,
+            **{code: int(count) for code, count in zip(CODES, counts, strict=True)},
+        },
+        runs=(key[0],),
+        n=total,
+        unit="turn",
+    )
+
 
 TREATMENTS: Final[tuple[Treatment, ...]] = ("dropped", "seventh", "idle")
 

@@ -1,4 +1,4 @@
-"""The turns of a study as one Arrow table, whose types do not hang on the values: nested fields are structs and lists.
+"""The turns of a study as one Arrow table, with types independent of the values: nested fields are structs and lists.
 
 A field that maps agents to numbers is a list of {key, value}, in the order of the record.
 """
@@ -103,7 +103,7 @@ def _plain(value: Any, kind: Any) -> Any:
 
 
 def _scalar(value: Any) -> Any:
-    """pandas has a value of its own for what is not there, and numbers of its own."""
+    """pandas has its own missing value and number types."""
     if isinstance(value, str | bool | int | Sequence):
         return value
     return None if value != value or str(value) == "<NA>" else getattr(value, "item", lambda: value)()  # noqa: PLR0124

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from playmolt_agora.measures import pcs, ritual
 from playmolt_agora.measures.data.frame import Frame
 from playmolt_agora.measures.data.results import Result
-from playmolt_agora.measures.inference import families, hypotheses
+from playmolt_agora.measures.inference import attainable_p, hypotheses
 from playmolt_agora.measures.inference.permutation import PermutationTest
 
 
@@ -22,7 +22,7 @@ def _pcs(cells: Sequence[pcs.PcsCell], seed: str, planned: Sequence[str]) -> lis
     models = {model: [cell for cell in cells if cell.model == model] for model in names}
     tested = {model: pcs.test(group, seed) for model, group in models.items()}
     tests = {model: tested[model][1].p if model in tested else None for model in planned}
-    adjusted = families.corrected({f"pcs:{model}": p for model, p in tests.items()})
+    adjusted = attainable_p.corrected({f"pcs:{model}": p for model, p in tests.items()})
     found = []
     for model, (statistic, test) in tested.items():
         full = [cell for cell in models[model] if not cell.empty]
@@ -37,7 +37,7 @@ def _hypotheses(turns: Frame, seed: str) -> list[Result]:
     parts, means = hypotheses.parts(found, seed), found.means()
     sizes = {part: found.parts[part].size for part in hypotheses.PARTS}
     whole = {name: _larger(parts[f"{name}a"].p, parts[f"{name}b"].p) for name in ("H1", "H2")}
-    adjusted = families.corrected(whole)
+    adjusted = attainable_p.corrected(whole)
     # H1 is H1b where that is the larger of the two: then it has its error.
     error = hypotheses.p_error(found, seed)
     errors = {"H1b": error, "H1": error if whole["H1"] is not None and whole["H1"] == parts["H1b"].p else None}

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from playmolt_agora.own_measures.own import OwnContent, OwnResult
+from playmolt_agora.own_measures.results import OwnContent, OwnResult
 from playmolt_agora.report import markup
 from playmolt_agora.report.sections import Section
 from playmolt_agora.world.worlds import Rules

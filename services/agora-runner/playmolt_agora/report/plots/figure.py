@@ -32,7 +32,7 @@ class Plot(msgspec.Struct, frozen=True, kw_only=True):
     """One figure of the report. `name` is its anchor and file name, `measure` the definition it is an instance of.
 
     `table` names the table that it was drawn from, whose provenance then says which runs these were; `alt` says in
-    words what the picture shows; `columns` and `lines` are the numbers behind it.
+    words what the picture shows; `columns` and `lines` are its numbers.
     """
 
     name: str
@@ -64,7 +64,7 @@ def drawn(
     columns: tuple[str, ...] = (),
     of: Iterable[Mapping[str, object]] = (),
 ) -> Plot:
-    """A finished drawing as a figure. The numbers behind it are the `columns` of the rows `of` which it is."""
+    """A finished drawing as a figure. Its numbers are the `columns` of the rows `of`."""
     return Plot(
         name=name,
         title=title,

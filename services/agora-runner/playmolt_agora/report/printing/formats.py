@@ -1,20 +1,25 @@
-"""A figure for print: SVG in millimetres, PDF with its font inside, PNG that says its resolution.
+"""Figures for print: SVG in millimetres, PDF with its font inside, PNG with its resolution; and their files.
 
-Equal figures give equal bytes. PDF draws the few shapes that `chart.Drawing` makes.
+Equal figures give equal bytes. PDF draws the few shapes that `chart.ChartCanvas` makes.
 """
 
 import re
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 from xml.etree import ElementTree as ET
 
+import msgspec
 import resvg_py
 from fpdf import FPDF
 from pylopdf_fonts_ko import sans_path
+
+from playmolt_agora.report.plots.figure import Plot
+from playmolt_agora.report.study import StudyData
 
 WIDTH_MM: Final = 175.0
 _FAMILY: Final = "Noto Sans KR"
@@ -28,7 +33,7 @@ _PNG_HEAD: Final = 33
 """Signature and first chunk; the resolution follows."""
 
 _BEFORE: Final = {"middle": 0.5, "end": 1.0}
-"""The share of a text's width that lies before where it is anchored."""
+"""The share of a text's width before its anchor."""
 
 Point = tuple[float, float]
 
@@ -40,7 +45,7 @@ def size(svg: str) -> tuple[float, float]:
 
 
 def print_svg(svg: str) -> str:
-    """The picture as a file of its own, with its size on paper."""
+    """The picture as a separate file, with its size on paper."""
     width, height = size(svg)
     return _HEAD.sub(f' width="{width:g}mm" height="{height:g}mm"', svg, count=1)
 
@@ -170,3 +175,43 @@ def _colour(text: str) -> tuple[int, int, int]:
     digits = text.removeprefix("#")
     whole = "".join(2 * digit for digit in digits) if len(digits) == 3 else digits
     return int(whole[:2], 16), int(whole[2:4], 16), int(whole[4:], 16)
+
+
+FOLDER: Final = "figures"
+INDEX: Final = "index.json"
+
+
+def write(study: StudyData, figures: Mapping[str, Plot], out: Path, *, printed: bool) -> tuple[Path, ...]:
+    """Write `figures/NAME.svg`, with `printed` also `.pdf` and `.png`, and `figures/index.json`; gives the files."""
+    folder = out / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    found = [path for figure in figures.values() for path in _formats(figure, folder, printed=printed)]
+    index = folder / INDEX
+    index.write_bytes(msgspec.json.format(msgspec.json.encode(list(_entries(study, figures.values()))), indent=1))
+    return (*found, index)
+
+
+def _formats(figure: Plot, folder: Path, *, printed: bool) -> Iterable[Path]:
+    bodies = {"svg": print_svg(figure.svg).encode()}
+    if printed:
+        bodies |= {"pdf": pdf(figure.svg, figure.title), "png": png(figure.svg)}
+    for ending, body in bodies.items():
+        path = folder / f"{figure.name}.{ending}"
+        path.write_bytes(body)
+        yield path
+
+
+def _entries(study: StudyData, figures: Iterable[Plot]) -> Iterable[dict[str, Any]]:
+    for figure in figures:
+        width, height = size(figure.svg)
+        yield {
+            "name": figure.name,
+            "title": figure.title,
+            "width_mm": width,
+            "height_mm": height,
+            "tables": [figure.table] if figure.table else [],
+            "definition": f"{figure.measure} of {study.definitions}",
+            "runs": [run.run for run in figure.runs],
+            "columns": figure.columns,
+            "rows": figure.lines,
+        }

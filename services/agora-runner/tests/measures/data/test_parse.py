@@ -1,5 +1,5 @@
 import pytest
-from playmolt_agora.measures.data import parse
+from playmolt_agora.measures.data import treatments
 from playmolt_agora.measures.data.frame import frame
 
 
@@ -9,17 +9,17 @@ def records(turn, failed, total, **key):
 
 @pytest.mark.parametrize(("failed", "total", "out"), [(20, 100, False), (21, 100, True), (1, 5, False), (2, 9, True)])
 def test_more_than_a_fifth_failed_is_excluded(turn, failed, total, out):
-    row = parse.rows(frame(records(turn, failed, total)))[0].row
+    row = treatments.parse_rows(frame(records(turn, failed, total)))[0].row
     assert (row["turns"], row["failed"], row["refusal"], row["ok"]) == (total, failed, failed, total - failed)
     assert row["fail_share"] == failed / total
     assert row["excluded"] is out
 
 
 def test_models_of_one_run_are_judged_apart(turn):
-    found = parse.rows(frame(records(turn, 5, 9, model="M", agent="agent_01") + records(turn, 0, 9)))
-    assert parse.excluded(found) == {("run-1", "M")}
+    found = treatments.parse_rows(frame(records(turn, 5, 9, model="M", agent="agent_01") + records(turn, 0, 9)))
+    assert treatments.excluded(found) == {("run-1", "M")}
 
 
 def test_a_skill_has_not_failed(turn):
-    row = parse.rows(frame([turn(action="grant_subsidy")]))[0].row
+    row = treatments.parse_rows(frame([turn(action="grant_subsidy")]))[0].row
     assert (row["failed"], row["ok"]) == (0, 1)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from playmolt_agora.measures.analysis import study
-from playmolt_agora.measures.inference import families
+from playmolt_agora.measures.inference import attainable_p
 from playmolt_agora.plan import attainable, reading
 from playmolt_schemas.agora.plan import Plan
 
@@ -12,14 +12,14 @@ MODELS = ("E", "M", "H")
 
 
 def test_holms_steps_count_what_has_no_p():
-    assert families.holm([0.01, None, 0.04, 0.03]) == pytest.approx([0.04, None, 0.09, 0.09], abs=1e-12)
-    assert families.holm([0.9, 0.8]) == [1.0, 1.0]
-    assert families.holm([]) == []
+    assert attainable_p.holm([0.01, None, 0.04, 0.03]) == pytest.approx([0.04, None, 0.09, 0.09], abs=1e-12)
+    assert attainable_p.holm([0.9, 0.8]) == [1.0, 1.0]
+    assert attainable_p.holm([]) == []
 
 
 def test_ri_star_and_the_parts_of_h1_and_h2_stay_as_they_are():
     found = {"pcs:E": 0.01, "pcs:M": None, "H1": 0.02, "H2": 0.03, "H1a": 0.02, "ri_star:model": 0.01}
-    assert families.corrected(found) == {
+    assert attainable_p.corrected(found) == {
         "pcs:E": 0.02, "pcs:M": None, "H1": 0.04, "H2": 0.04, "H1a": None, "ri_star:model": None,
     }  # fmt: skip
 
