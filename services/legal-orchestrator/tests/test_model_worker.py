@@ -67,7 +67,9 @@ async def test_an_answer_that_cannot_be_stored_fails_its_turn(session: Any) -> N
     )
 
 
-@pytest.mark.parametrize(("phase", "streamable"), [("FACTS_STIPULATE", False), ("CLAIMANT_R1", True), ("JUDGE_R1", True)])
+@pytest.mark.parametrize(
+    ("phase", "streamable"), [("FACTS_STIPULATE", False), ("CLAIMANT_R1", True), ("JUDGE_R1", True)]
+)
 def test_speeches_are_streamable(session: Any, phase: str, streamable: bool) -> None:
     state = session.to(phase).state
     (effect,) = session.decider.effects(state)

@@ -34,9 +34,9 @@ _VOTE_ROOM = 2
 class JsonRpcChain:
     """`Chain` over a node. `deployer_key` pays, see `keys.deployer_key`; `secret` as for `Keys`.
 
-    `open_seconds` is how long a new case takes votes, `mined_seconds` how long a call waits for a block before it
-    raises ChainAway. A verdict is read once `confirmations` blocks, that of the last vote among them, hold all votes.
-    Make it inside the event loop that uses it.
+    `open_seconds` is how long a new case accepts votes, `mined_seconds` how long a call waits for a block before it
+    raises ChainUnavailable. A verdict needs `confirmations` blocks, counted from the block of the last vote.
+    Create it inside the event loop that uses it.
     """
 
     def __init__(

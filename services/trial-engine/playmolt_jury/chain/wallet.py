@@ -80,8 +80,7 @@ class Wallet:
                 raise
 
     async def fill(self, address: str, nonce: int, wei: int, price: int) -> None:
-        """Sees to it that an account holds `wei` for its transaction of a nonce. ChainAway when the deployer cannot
-        pay."""
+        """Ensures that an account has `wei` for its transaction of a nonce. ChainUnavailable if the deployer cannot pay."""
 
         async def full() -> bool | None:
             if await self._balance(address, "latest") >= wei or await self._has_sent(address, nonce):
@@ -101,7 +100,7 @@ class Wallet:
         await self.until(full, f"the payment to {address}")
 
     async def until(self, found: Callable[[], Awaitable[T | None]], what: str) -> T:
-        """Waits for a block after which `found` gives something; ChainAway after `mined_seconds`."""
+        """Waits for a block after which `found` gives something; ChainUnavailable after `mined_seconds`."""
         pause = _FIRST_PAUSE
         try:
             async with asyncio.timeout(self._mined_seconds):

@@ -298,9 +298,7 @@ def test_a_record_changed_after_it_was_stored_breaks_the_log(session: Session, v
     data = json.loads(bytes(records[version - 1].data))
     records[version - 1] = replace(records[version - 1], data=msgspec.Raw(canonical_json({**data, "more": 1})))
 
-    assert compare(records, session.chain) == [
-        f"log: record {version} was changed: the hash chain breaks there"
-    ]
+    assert compare(records, session.chain) == [f"log: record {version} was changed: the hash chain breaks there"]
 
 
 def test_a_record_that_is_missing_breaks_the_log(session: Session) -> None:

@@ -103,7 +103,9 @@ BREAKS: dict[str, Break] = {
     "too much power": Break(STRUCTURE, 'speaker_power = "0.7"', 'speaker_power = "1.1"', "out_of_bounds", "'1.1'"),
     "too heavy": Break(STRUCTURE, "human_responsibility = -8", "human_responsibility = -11", "out_of_bounds", "-11"),
     "a weight on nothing": Break(STRUCTURE, "human_responsibility = -8", "weather = 8", "bad_reference", "weather"),
-    "no start": Break(STRUCTURE, 'start = "canteen"', 'start = "attic"', "bad_reference", "'attic', which is not a node"),
+    "no start": Break(
+        STRUCTURE, 'start = "canteen"', 'start = "attic"', "bad_reference", "'attic', which is not a node"
+    ),
     "a choice to nowhere": Break(
         STRUCTURE,
         '{ id = "night", goto = "alibi" },\n  { id = "robin"',
