@@ -24,7 +24,7 @@ from playmolt_agora.workers.budget_reservations import BudgetReservations
 from playmolt_agora.workers.files import PlanFiles
 from playmolt_agora.workers.library import Library
 from playmolt_agora.workers.model_worker import LoadBalancer, ModelWorker
-from playmolt_agora.workers.run_opener import LookWorker, PauseWorker, RunOpener, RunWatcher
+from playmolt_agora.workers.run_workers import LookWorker, PauseWorker, RunOpener, RunWatcher
 from playmolt_agora.workers.turn_model import TurnModel
 
 

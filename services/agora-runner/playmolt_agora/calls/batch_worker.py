@@ -25,12 +25,12 @@ POLL_SECONDS: Final = 5.0
 POLL_MOST_SECONDS: Final = 60.0
 _LONGER: Final = 1.5
 QUIET_SECONDS: Final = 2.0
-"""A batch goes without the runs that have asked nothing for so long: they are paused, or slow."""
+"""A batch does not wait for runs without a call for this long: they are paused or slow."""
 _log = log("batches")
 
 
 class _PollInterval(msgspec.Struct):
-    """When something is to be tried next; each time it is later."""
+    """The time of the next attempt, with growing intervals."""
 
     due: float
     wait: float = POLL_SECONDS
@@ -80,7 +80,7 @@ class BatchWorker:
         await leased.submit(commands.EndBatch(batch=batch.batch, done=len(answers)), f"ended/{batch.batch}")
 
     async def _answers(self, batch: OpenBatch) -> dict[str, str] | None:
-        """None while there are none to be had; a model that the catalogue has no more answers nothing."""
+        """None while replies are unavailable; a model that left the catalogue has none."""
         from playmolt_core.llm.openai.batches import BatchUnavailable  # noqa: PLC0415  # the client takes seconds to import
 
         model = self._models.in_batches(batch.model)
@@ -110,7 +110,7 @@ class BatchWorker:
             await self._send(leased, name, calls, again=False)
 
     async def _send(self, leased: LeasedEffect, name: str, calls: list[WaitingCall], *, again: bool) -> None:
-        """Ask for a batch, or find the one that was asked for before a kill."""
+        """Submit a batch, or find the one submitted before a kill."""
         from playmolt_core.llm.openai.batches import BatchRefused, BatchUnavailable  # noqa: PLC0415  # as above
 
         rhythm = self._rhythms.setdefault(name, _PollInterval(self._clock()))

@@ -25,7 +25,7 @@ from playmolt_core.db.blobs import PgBlobs
 
 
 class PromptStore:
-    """Keeps texts under their hash; `put` returns when they are stored."""
+    """Stores texts under their hash; `put` returns once they are stored."""
 
     def __init__(self, blobs: PgBlobs) -> None:
         self._blobs = blobs
@@ -33,7 +33,7 @@ class PromptStore:
         self._next: asyncio.Task[list[str]] | None = None
 
     async def put(self, text: str) -> None:
-        """Keep a text. Raises LogUnavailable."""
+        """Store a text. Raises LogUnavailable."""
         self._waiting.append(text)
         if self._next is None:
             self._next = asyncio.create_task(self._store())
@@ -46,13 +46,13 @@ class PromptStore:
 
 
 async def counted(models: Models, request: ModelRequest) -> datetime:
-    """When a question began to wait, at its worst case of that day. Raises DaySpent."""
+    """Count a question's worst case on the current day; returns when. Raises DaySpent."""
     day = models.batch_day(request.alias)
     return datetime.now(UTC) if day is None else await day.reserve(request)
 
 
 async def corrected(models: Models, request: ModelRequest, call: BatchedCall, attempt: Attempt | None) -> None:
-    """Count what a batch took for a question in place of its worst case; None: no batch answered it."""
+    """Replace a question's worst case by its usage in the batch; None: it has no reply."""
     if (day := models.batch_day(request.alias)) is not None:
         await day.settle(request, call.at, attempt)
 
@@ -61,7 +61,7 @@ LOOK_SECONDS: Final = 0.5
 
 
 class BatchedCalls:
-    """Has questions wait for a batch of their experiment. Methods raise LogUnavailable."""
+    """Queues questions for a batch of their experiment. Methods raise LogUnavailable."""
 
     def __init__(
         self,
@@ -77,22 +77,22 @@ class BatchedCalls:
         self._sleep = sleep
 
     async def model(self, experiment: str, alias: str) -> "OpenAIModel | None":
-        """The model that is asked in batches; None where it is asked plainly."""
+        """The model to call in batches; None if it is called directly."""
         batched = (await self._statuses.of(experiment)).batched
         return self._models.in_batches(alias) if batched else None
 
     async def known(self, key: str) -> bool:
-        """Whether a question waits already, with what was reserved for it."""
+        """Whether a question and its reservation are queued already."""
         return await self._calls.found(key) is not None
 
     async def put(self, key: str, experiment: str, model: "OpenAIModel", request: ModelRequest, held: Charge) -> None:
-        """Have a question wait that is not known. Raises DaySpent."""
+        """Queue a new question. Raises DaySpent."""
         at = await counted(self._models, request)
         line, money = model.line(request), Decimal(held.cost or 0)
         await self._calls.put(key, experiment, request.alias, line, held.tokens, money, at)
 
     async def answer(self, key: str, experiment: str) -> BatchedCall | Status:
-        """What came of a question, however long it takes; or the experiment's status once it no longer runs."""
+        """Wait for a question's reply, however long it takes; or the experiment's status once it no longer runs."""
         while True:
             call = await self._calls.found(key)
             if call is None or call.answered:
@@ -103,7 +103,7 @@ class BatchedCalls:
             await self._sleep(LOOK_SECONDS)
 
     async def asked_plainly(self, key: str, call: BatchedCall, request: ModelRequest) -> None:
-        """No batch answers a question: nothing is counted for it any more."""
+        """A question has no reply from a batch: release its reservation."""
         await self._calls.settled(key)
         if call.tokens:  # not yet settled: never refund twice
             await corrected(self._models, request, call, None)

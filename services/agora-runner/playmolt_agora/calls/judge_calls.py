@@ -1,4 +1,4 @@
-"""Questions of judges that travel in batches."""
+"""Judges' questions in batches."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from playmolt_core.llm.openai.model import OpenAIModel
 
 AT_ONCE: Final = 500
-"""Questions of a judge that wait for batches together."""
+"""Questions of a judge that wait for batches at the same time."""
 LOOK_SECONDS: Final = 2.0
 
 
 class JudgeCalls:
-    """Has questions wait for a batch of their experiment. Methods raise LogUnavailable."""
+    """Queues questions for a batch of their experiment. Methods raise LogUnavailable."""
 
     def __init__(
         self, models: Models, calls: BatchCalls, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -31,7 +31,7 @@ class JudgeCalls:
         self._sleep = sleep
 
     def model(self, alias: str) -> "OpenAIModel | None":
-        """The model that is asked in batches; None where it is asked plainly."""
+        """The model to call in batches; None if it is called directly."""
         return self._models.in_batches(alias)
 
     async def answer(
@@ -58,7 +58,7 @@ class JudgeCalls:
             await self._sleep(LOOK_SECONDS)
 
     async def asked_plainly(self, key: str, call: BatchedCall, request: ModelRequest) -> None:
-        """No batch answers a question: nothing is counted for it any more."""
+        """A question has no reply from a batch: release its reservation."""
         if call.tokens:  # not yet settled: never refund twice
             await self._calls.settled(key)
             await corrected(self._models, request, call, None)

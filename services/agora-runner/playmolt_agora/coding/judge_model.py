@@ -33,13 +33,13 @@ from playmolt_agora.scripted import residents
 from playmolt_agora.turn import prompts
 
 SCHEMA: Final = "judgement"
-"""What the reply of a judge is called, by which a cast knows that one is asked."""
+"""The schema name of a judge's reply, by which a cast recognises judges."""
 _ERRS: Final = 10
-"""In so many of a hundred labels it takes the other one."""
+"""Percentage of labels that it inverts."""
 
 
 def cast() -> Cast:
-    """A cast in which each alias judges."""
+    """A cast in which each alias is a judge."""
     whole = Cast()
     for alias in residents.ALIASES:
         whole.add(partial(_answer, alias), alias=alias, schema=SCHEMA)
@@ -58,11 +58,11 @@ def _seen(turn: ScriptedTurn, label: str, named: bool) -> bool:
 
 
 class OverBudget(Exception):
-    """The next request does not fit into the judge's budget; the message says which limit, and what to do."""
+    """The next request exceeds the judge's budget; the message names the limit and what to do."""
 
 
 class JudgeAccount:
-    """Counts requests at their worst case until they end, then at what they took."""
+    """Counts requests at their worst case until they end, then at their actual usage."""
 
     def __init__(self, limits: JudgeBudget, spent: Spent, prices: Prices) -> None:
         self._limits = Budget(money=limits.money, calls=limits.calls)
@@ -74,7 +74,7 @@ class JudgeAccount:
         return budget.worst_case(prompt_bytes, messages, max_tokens, self._prices)
 
     def reserve(self, prompt_bytes: int, messages: int, max_tokens: int) -> Callable[[], None]:
-        """Hold the worst case of a request; gives what lets go of it. Raises OverBudget."""
+        """Reserve the worst case of a request; returns the release function. Raises OverBudget."""
         charge = self.worst(prompt_bytes, messages, max_tokens)
         reached = budget.limit_reached(self._limits, self._reserved(), Spent(), charge)
         if reached is not None:
@@ -86,7 +86,7 @@ class JudgeAccount:
         return lambda: self._under_way.remove(charge)
 
     def take(self, call: dict[str, Any]) -> None:
-        """Count a call that has ended, as it is stored."""
+        """Count an ended call, as stored."""
         self._spent = with_call(self._spent, call)
 
     def _reserved(self) -> Spent:
@@ -102,11 +102,11 @@ class JudgeAccount:
 
 _ANSWERED: Final = 200
 _ASK: Final = 1
-"""A judge is asked once: what does not parse has no label."""
+"""A judge is asked once: a reply that does not parse has no label."""
 
 
 Waits = Callable[[], Awaitable[bool]]
-"""Whether a question that waits for a batch is to wait on."""
+"""Whether a question keeps waiting for a batch."""
 
 
 class JudgeHalt(msgspec.Struct, frozen=True):
@@ -117,7 +117,7 @@ class JudgeHalt(msgspec.Struct, frozen=True):
 
 
 class JudgeReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a question: its calls as they are stored, the judgement where there is one, and why to halt."""
+    """Result of a question: its calls as stored, the judgement if any, and why to halt."""
 
     prompt_hash: str
     calls: tuple[dict[str, Any], ...] = ()
@@ -146,14 +146,14 @@ class JudgeModel:
         self._cast = cast()
 
     def concurrent(self, alias: str, *, batch: bool) -> int:
-        """How many questions may be under way."""
+        """How many questions may be in flight."""
         if batch and self._batched.model(alias) is not None:
             return AT_ONCE
         entry = self._catalogue.models.get(alias)
         return entry.concurrent if entry else 1
 
     async def lost(self, experiment: str, alias: str, thought: Thought, logged: int) -> dict[str, Any] | None:
-        """The requests about a thought that went down with their process, as they are stored, where there were any.
+        """The requests about a thought that were lost with their process, as stored, if any.
 
         `logged` requests about it are in the log. Raises LogUnavailable.
         """
@@ -165,7 +165,7 @@ class JudgeModel:
         self, experiment: str, alias: str, plan: Plan, seed: str, thought: Thought, spending: JudgeAccount, logged: int,
         waits: Waits | None = None,
     ) -> JudgeReply:  # fmt: skip
-        """Ask about a thought, in a batch where it `waits` for one, or find the reply that came before.
+        """Ask about a thought, in a batch if `waits` is given, or find its stored reply.
 
         Raises LogUnavailable.
         """
@@ -203,7 +203,7 @@ class JudgeModel:
     async def _in_batch(
         self, experiment: str, request: ModelRequest, key: str, named: str, spending: JudgeAccount, waits: Waits
     ) -> JudgeReply | None:
-        """What a batch answered; None where it did not, and the question is asked plainly. No calls: the judge does
+        """The reply of a batch; None if it has none and the question is asked outside batches. No calls: the judge does
         not continue; the process that resumes finds the question waiting."""
         model = self._batched.model(request.alias)
         if model is None:
@@ -254,7 +254,7 @@ class JudgeModel:
 
 
 class _Question:
-    """The requests of one question while they are made; each is reserved, marked, and counted when it ends."""
+    """The requests of one question: each is reserved, marked as in flight, and counted when it ends."""
 
     def __init__(
         self, in_flight: PgInFlight, spending: JudgeAccount, request: ModelRequest, prompt: str, mark: str, logged: int
@@ -301,7 +301,7 @@ class _Question:
 
 
 def _size(request: ModelRequest) -> tuple[int, int, int]:
-    """What the worst case of a request is taken of: bytes of its prompt, messages, tokens of a reply."""
+    """The size of a request for its worst case: bytes of its prompt, messages, tokens of a reply."""
     return sum(len(message.content.encode()) for message in request.messages), len(request.messages), request.max_tokens
 
 

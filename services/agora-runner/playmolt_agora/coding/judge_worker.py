@@ -29,7 +29,7 @@ _LOOK_SECONDS: Final = 2.0
 
 
 class JudgeWorker:
-    """Fulfils `judge`. What the log holds is not asked again; a reply that was whole is found."""
+    """Fulfils `judge`. Questions settled in the log are not repeated; a complete stored reply is reused."""
 
     def __init__(self, log: EventLog, model: JudgeModel) -> None:
         self._log = log
@@ -49,7 +49,7 @@ class JudgeWorker:
         await work.conclude()
 
     async def _thoughts(self, state: State, due: ThoughtsToCode) -> list[Thought]:
-        """What is to be coded; forks are left out, which repeat what their parents thought."""
+        """The thoughts to code, without forks, which repeat their parents' thoughts."""
         found: list[Thought] = []
         for run in state.runs:
             if run.parent is None and run.status != "planned":
@@ -65,7 +65,7 @@ class JudgeWorker:
 
 
 async def _all(parts: Iterable[Coroutine[None, None, None]]) -> None:
-    """Await all; the first that fails ends the others and is raised as it is."""
+    """Await all; the first failure cancels the others and is raised unchanged."""
     tasks = [asyncio.create_task(part) for part in parts]
     try:
         await asyncio.gather(*tasks)
@@ -76,7 +76,7 @@ async def _all(parts: Iterable[Coroutine[None, None, None]]) -> None:
 
 
 class _EarlierCodings:
-    """What the log holds of a judge: by the key of a thought whether it is settled, and its requests."""
+    """A judge's settled thoughts and requests in the log, by the key of a thought."""
 
     def __init__(self, events: Iterable[Event], judge: str) -> None:
         self.settled: set[str] = set()
@@ -107,7 +107,7 @@ class _Work:
         self._going = True
 
     async def through(self, wanted: Iterator[Thought]) -> None:
-        """Take thoughts from what is wanted until there are none, or something stops the judge."""
+        """Code pending thoughts until none are left or the judge is stopped."""
         for thought in wanted:
             if not await self._goes_on():
                 return
@@ -130,7 +130,7 @@ class _Work:
         return now is not None and (now.number, now.status) == (self._judge.number, "running")
 
     async def _waits(self) -> bool:
-        """Whether a question waits on for its batch; so many ask that they look together."""
+        """Whether a question keeps waiting for its batch; the check is shared by all questions."""
         now = asyncio.get_running_loop().time()
         if now >= self._looked_at + _LOOK_SECONDS:
             self._looked_at = now

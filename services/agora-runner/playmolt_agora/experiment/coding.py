@@ -1,4 +1,4 @@
-"""What is coded of an experiment's thoughts: by judges, within a budget of their own, and by people on sheets."""
+"""Coding of an experiment's thoughts: by judges, within separate budgets, and by people on sheets."""
 
 from playmolt_core.game.decider import Accepted, Decision, Refused
 from playmolt_core.llm.catalogue import Catalogue
@@ -15,8 +15,8 @@ from playmolt_agora.experiment.state import BY_CHARS, Judge, State, game_over
 
 
 def pinned_judge(alias: str, budget: JudgeBudget, catalogue: Catalogue, *, batch: bool) -> PinnedModel | Refused:
-    """A judge as the catalogue names it; refused where there is none, no price that a budget of money needs, or no
-    batch that is asked for."""
+    """A judge as the catalogue names it; refused if it does not exist, has no price although money is limited, or
+    does not support the requested batches."""
     if not catalogue.knows(alias):
         known = ", ".join(catalogue.aliases)
         return _refused("model", f"the catalogue has no model {alias[:60]!r}; it has {known}")
@@ -54,7 +54,7 @@ def stop_judging(state: State, command: commands.StopJudge) -> Decision:
 
 
 def record_judgement(state: State, command: commands.RecordJudgement) -> Decision:
-    """Keep what was asked, also where the judge was stopped meanwhile: it was paid for."""
+    """Store the reply even if the judge was stopped meanwhile: it is paid for."""
     if state.status == "aborted":
         return game_over(state)
     judge = state.judge(command.judge)

@@ -1,4 +1,4 @@
-"""What is asked of an experiment: by its operator, and by the workers that fulfil its effects."""
+"""Commands of an experiment, from its operator and from the workers that fulfil its effects."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from playmolt_agora.experiment.events import PinnedModel, Pins
 
 
 class OpenExperiment(Command, frozen=True, kw_only=True):
-    """Preregister a plan: a text in YAML or JSON, or a JSON object. Given twice, it changes nothing."""
+    """Preregister a plan: a text in YAML or JSON, or a JSON object. Idempotent."""
 
     operator: str
     plan: Any
@@ -25,19 +25,19 @@ class OpenExperiment(Command, frozen=True, kw_only=True):
 
 
 class ReportRunOpened(Command, frozen=True, kw_only=True):
-    """A run's stream is there."""
+    """A run's stream exists."""
 
     run: str
 
 
 class ReportRunRefused(Command, frozen=True, kw_only=True):
-    """A run can never be opened: its rules refuse it."""
+    """A run can never be opened: its rules refuse its specification."""
 
     run: str
 
 
 class ReportRunAborted(Command, frozen=True, kw_only=True):
-    """The operator has ended a run; `version` and `hash` are those of the last record of its stream."""
+    """The operator ended a run; `version` and `hash` are those of the last record of its stream."""
 
     run: str
     version: int
@@ -102,7 +102,7 @@ class RaiseBudget(Command, frozen=True, kw_only=True):
 
 
 class Compare(Command, frozen=True, kw_only=True):
-    """Record what is otherwise than preregistered: texts, Stage 1 rules, models. What is recorded already is skipped;
+    """Record differences from the preregistration: texts, Stage 1 rules, models. What is recorded already is skipped;
     a change of the measures is reported by the report."""
 
     by: str
@@ -123,13 +123,13 @@ class Look(Command, frozen=True, kw_only=True):
 
 
 class SeePcs(Command, frozen=True, kw_only=True):
-    """Look at PCS so far, and record that it was looked at. Nothing is recorded where nothing new is to be seen."""
+    """Compute PCS so far and record the look. Without new turns nothing is recorded."""
 
     by: str
 
 
 class StartJudge(Command, frozen=True, kw_only=True):
-    """Have a model code thoughts. Asked again while it does, it changes nothing but for a raised budget."""
+    """Let a model code thoughts. Repeated while it runs, only a raised budget changes anything."""
 
     by: str
     judge: PinnedModel
@@ -139,13 +139,13 @@ class StartJudge(Command, frozen=True, kw_only=True):
 
 
 class StopJudge(Command, frozen=True, kw_only=True):
-    """Have a judge ask nothing more."""
+    """Stop a judge."""
 
     judge: str
 
 
 class RecordJudgement(Command, frozen=True, kw_only=True):
-    """What a judge said of a thought, or that it could not be heard: its calls as they are stored, the last one last.
+    """A judge's reply about a thought, or its failure: its calls as stored, in order.
 
     `code` is null where the question stays open.
     """
@@ -178,14 +178,14 @@ class SubmitBatch(Command, frozen=True, kw_only=True):
 
 
 class EndBatch(Command, frozen=True, kw_only=True):
-    """A batch is over. One that is not open, or not any more, changes nothing."""
+    """A batch has ended. A batch that is not open is ignored."""
 
     batch: str
     done: int
 
 
 class TakeSheet(Command, frozen=True, kw_only=True):
-    """Take what a person coded."""
+    """Store a person's codings."""
 
     coder: str
     rows: tuple[SheetRow, ...]

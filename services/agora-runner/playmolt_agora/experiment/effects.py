@@ -1,4 +1,4 @@
-"""What an experiment waits for outside itself: runs to be opened, a look, an eye on the runs that are open."""
+"""Effects of an experiment: open runs, take a look, watch open runs, code thoughts."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -19,13 +19,13 @@ BATCHES: Final = "batches"
 
 
 class RunToOpen(msgspec.Struct, frozen=True, gc=False):
-    """Payload of `open_run`. The specification is worked out when it is done (`specs.registered_spec`): it is dear."""
+    """Payload of `open_run`. The worker computes the specification (`forking.registered_spec`): that is slow."""
 
     run: str
 
 
 class LookDue(msgspec.Struct, frozen=True, gc=False):
-    """Payload of `look`: intervals are wanted over the turns of `runs`, the ended ones of the matrix."""
+    """Payload of `look`: compute intervals over the turns of `runs`, the ended runs of the matrix."""
 
     plan: Plan
     adaptive: Adaptive
@@ -40,7 +40,7 @@ class OpenRuns(msgspec.Struct, frozen=True, gc=False):
 
 
 class ThoughtsToCode(msgspec.Struct, frozen=True, gc=False):
-    """Payload of `judge`: what its model is to code, since its beginning of this number."""
+    """Payload of `judge`: what its model is to code, since its start of this number."""
 
     judge: str
     number: int
@@ -48,7 +48,7 @@ class ThoughtsToCode(msgspec.Struct, frozen=True, gc=False):
 
 
 def effects(state: State) -> Iterator[Effect]:
-    """All runs that are not opened yet are asked for at once; judges also work on what is finished."""
+    """All unopened runs at once; judges also work on finished experiments."""
     if state.status not in ("unlocked", "aborted"):
         yield from (_judging(state, judge) for judge in state.judges if judge.status == "running")
     yield from _of_runs(state)

@@ -16,7 +16,7 @@ from playmolt_agora.folder.measure_file import Kind, MeasureDeclaration
 
 ROWS_MOST: Final = 1_000_000
 START_SECONDS: Final = 60.0
-"""The libraries that a measure may use take their time on a busy machine; that is not the measure's."""
+"""Extra time for importing libraries on a busy machine, not charged to the measure."""
 _CHILD: Final = Path(__file__).with_name("child.py")
 _LIBRARY: Final = Path(__file__).parent
 _ENVIRONMENT: Final = {"POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -24,7 +24,7 @@ _SHOWN: Final = 500
 
 
 class MeasureResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a measure came to: a table (Arrow), or a code with its detail."""
+    """Result of a measure: a table (Arrow), or a code with its detail."""
 
     table: Any = None
     code: FaultCode | None = None
@@ -39,7 +39,7 @@ class _Head(msgspec.Struct, frozen=True):
 
 
 def measured(declared: MeasureDeclaration, turns: Any, *, seconds: float | None = None) -> MeasureResult:
-    """Run a measure over an Arrow table of turns; `seconds` instead of those that it declares."""
+    """Run a measure over an Arrow table of turns; `seconds` overrides its declared limit."""
     found = _Child(declared, turns).run(seconds or declared.seconds)
     if found.code is not None:
         return found
@@ -83,7 +83,7 @@ class _Child:
 
     def _waited(self, process: "subprocess.Popen[bytes]", seconds: float) -> MeasureResult:
         if not self._started.wait(START_SECONDS):
-            return MeasureResult(code="measure_failed", detail="its process did not begin in time")
+            return MeasureResult(code="measure_failed", detail="its process did not start in time")
         if not self._done.wait(seconds):
             return MeasureResult(code="measure_timeout", detail=f"took more than {seconds:g} seconds")
         process.wait()
@@ -96,7 +96,7 @@ class _Child:
         return MeasureResult(table=import_module("pyarrow").ipc.open_stream(rest).read_all())
 
     def _died(self, status: int) -> MeasureResult:
-        """A process that ended without a word: native code does so where it gets no memory."""
+        """A process that ended without output, as native code does when out of memory."""
         output = self._output.decode(errors="replace").strip()[-_SHOWN:]
         if "memory" in output.lower() or "alloc" in output.lower():
             detail = f"took more than {self._declared.memory_mb} MB"
@@ -135,13 +135,13 @@ class _Child:
 
 
 def _program() -> str:
-    """`-I` knows no folder of scripts: the child is named to it, with the module beside it."""
+    """`-I` ignores the script's folder, so the child's path is given explicitly."""
     beside, child = repr(str(_LIBRARY)), repr(str(_CHILD))
     return f"import sys, runpy; sys.path.insert(0, {beside}); runpy.run_path({child}, run_name='__main__')"
 
 
 def _unlike(declared: MeasureDeclaration, table: Any) -> str | None:
-    """In what a table differs from what was declared."""
+    """How a table differs from its declaration."""
     if table.column_names != list(declared.columns):
         return f"gave the columns {', '.join(table.column_names)}; declared are {', '.join(declared.columns)}"
     for name, kind in declared.columns.items():

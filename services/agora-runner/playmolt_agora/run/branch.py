@@ -13,7 +13,7 @@ _PERSONAS: Final[tuple[Persona, ...]] = get_args(Persona)
 
 
 class InvalidChange(ValueError):
-    """A change that no fork can make; the message says what it could be."""
+    """A change that no fork can make; the message lists the possible ones."""
 
 
 def forked(parent: RunSpec, run: str, version: int, change: str) -> RunSpec:
@@ -37,7 +37,7 @@ def forked(parent: RunSpec, run: str, version: int, change: str) -> RunSpec:
 
 
 def content_of(change: str) -> str | None:
-    """What the last replayed act is to say instead; None where the change is another one."""
+    """The new content of the last replayed act; None for another kind of change."""
     kind, _, value = change.partition("=")
     return value if kind == "content" else None
 

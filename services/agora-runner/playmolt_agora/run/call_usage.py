@@ -1,4 +1,4 @@
-"""What model calls took, from their records: calls, tokens, money, and what a budget holds for them."""
+"""Usage of model calls from their records: calls, tokens, money, and amounts held."""
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -20,7 +20,7 @@ _UNSENT: Final = "ConnectError"
 
 
 def with_call(spent: Spent, call: dict[str, Any]) -> Spent:
-    """Add a call as it is stored. A 429 does not count; each lost call counts, at an unknown cost."""
+    """Add a call as stored. A 429 does not count; each lost call counts, at an unknown cost."""
     if not is_call(call):
         return replace(spent, refused_calls=spent.refused_calls + 1)
     usage = call.get("usage") or {}
@@ -47,7 +47,7 @@ def cost_of(call: dict[str, Any]) -> str | None:
 
 
 def held_by(call: dict[str, Any]) -> bool:
-    """Whether a call may have cost its worst case: a reply was given, and not what it took."""
+    """Whether a call may have cost its worst case: it has a reply but no usage."""
     answered = call.get("status") is not None and call["status"] < _ERRORS
     usage = call.get("usage") or {}
     unreported = usage.get("prompt_tokens") is None or usage.get("completion_tokens") is None
@@ -62,13 +62,13 @@ def _took_nothing(call: dict[str, Any]) -> bool:
 
 
 def by_model(spent: Mapping[str, Spent], call: dict[str, Any]) -> dict[str, Spent]:
-    """Add a call to what its model took. A lost call names no model if its process ended first."""
+    """Add a call to its model's usage. A lost call names no model if its process ended first."""
     alias = str(call.get("alias") or "")
     return {**spent, alias: with_call(spent.get(alias, Spent()), call)}
 
 
 def lost_call(lost: int, ask: int) -> dict[str, Any]:
-    """Requests that went down with their process, as they are stored; `ask` is the question's place in the ladder."""
+    """Requests lost with their process, as stored; `ask` is the number of the question in its turn."""
     return {"outcome": LOST, "lost": lost, "ask": ask, "detail": "the process ended before it recorded the reply"}
 
 
@@ -77,5 +77,5 @@ def lost_of(calls: Iterable[dict[str, Any]]) -> int:
 
 
 def is_call(call: dict[str, Any]) -> bool:
-    """Whether a request counts as one: a server that had no room (429) took none."""
+    """Whether a request counts as a call: one refused with 429 does not."""
     return call.get("outcome") != _REFUSED

@@ -1,4 +1,4 @@
-"""What is asked of a run: by the experiment that opens it, by the workers that fulfil its effects, by the operator."""
+"""Commands of a run: from the experiment that opens it, the workers that fulfil its effects, and the operator."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from playmolt_agora.turn.reply_parser import TurnReply
 
 
 class OpenRun(Command, frozen=True, kw_only=True):
-    """Open a run; given twice, it changes nothing."""
+    """Open a run. Idempotent."""
 
     spec: RunSpec
 
 
 class ReplayRun(Command, frozen=True, kw_only=True):
-    """Open a fork: the parent's `events`, from the first up to the version it branches off at, then on live.
+    """Open a fork: the parent's `events`, from the first up to the version of the branch; later turns are played.
 
     `spec` is the parent's with another `run` and `parent` set; models, personas and texts of its seats may differ.
     `content` replaces what the last replayed act said.
@@ -28,7 +28,7 @@ class ReplayRun(Command, frozen=True, kw_only=True):
 
 
 class RecordCall(Command, frozen=True, kw_only=True):
-    """A call was made, or lost in flight, for a turn that has not been answered by it."""
+    """A call was made, or lost in flight, without completing the turn."""
 
     turn: int
     agent: str
@@ -36,24 +36,24 @@ class RecordCall(Command, frozen=True, kw_only=True):
 
 
 class TakeTurn(Command, frozen=True, kw_only=True):
-    """The answer to an `agent_turn` effect. An answer to another effect than the present one changes nothing."""
+    """The answer to an `agent_turn` effect. An answer to any other than the pending effect is ignored."""
 
     effect_id: str
     reply: TurnReply
 
 
 class PauseRun(Command, frozen=True, kw_only=True):
-    """Ask for no more turns; the one under way is still taken."""
+    """Pause the run; the turn in flight is still taken."""
 
     code: PauseCode
     detail: str = ""
 
 
 class ResumeRun(Command, frozen=True, kw_only=True):
-    """Ask for turns again."""
+    """Resume the run."""
 
 
 class EndRun(Command, frozen=True, kw_only=True):
-    """The answer to a `report_run` effect: the experiment has heard of it."""
+    """The answer to a `report_run` effect: the experiment received the report."""
 
     effect_id: str

@@ -1,4 +1,4 @@
-"""What a run waits for outside itself: a turn of a model, the end of a pause, the report to its experiment."""
+"""Effects of a run: a model's turn, the end of a pause, the report to its experiment."""
 
 from datetime import datetime
 from typing import Final
@@ -17,7 +17,7 @@ REPORT: Final = "report_run"
 
 
 class AgentTurn(msgspec.Struct, frozen=True, gc=False):
-    """Payload of `agent_turn`: who is to act. Its scene costs more to make; `scenes.scene` does when it is asked."""
+    """Payload of `agent_turn`: the agent to act. Its scene is expensive, so the worker builds it (`scenes.scene`)."""
 
     spec: RunSpec
     turn: int
@@ -32,7 +32,7 @@ class EndOfPause(msgspec.Struct, frozen=True, gc=False):
 
 
 class RunReport(msgspec.Struct, frozen=True, gc=False):
-    """Payload of `report_run`: all turns are taken, and the experiment is to hear of it."""
+    """Payload of `report_run`: all turns are taken; report to the experiment."""
 
     spec: RunSpec
     outcome: Outcome
@@ -42,7 +42,7 @@ _KINDS: Final[dict[type, str]] = {AgentTurn: TURN, EndOfPause: RESUME, RunReport
 
 
 def effect(state: RunState) -> Effect | None:
-    """All effects of a run go under one lease, so that one worker can take turn after turn."""
+    """All effects of a run share one lease, so that one worker can take turn after turn."""
     identifier = effect_id(state)
     if identifier is None or state.due is None:
         return None
@@ -53,7 +53,7 @@ def effect(state: RunState) -> Effect | None:
 
 
 def effect_id(state: RunState) -> str | None:
-    """Name what the run waits for, paused or not: 32 hex digits, the same after a crash; None when for nothing."""
+    """Id of the pending effect, paused or not: 32 hex digits, the same after a crash; None without one."""
     if state.over:
         return None
     if state.stage == "finished":

@@ -12,7 +12,7 @@ from playmolt_schemas.text import unstorable
 from playmolt_agora.world.events import AgentActed, CallMade, RunEnded, RunOpened, RunPaused, RunResumed, TurnFailed
 
 _NOT_TAKEN = (CallMade, RunPaused, RunResumed, RunEnded)
-"""What a fork does not take over: calls it has not paid for, pauses and an end that are its parent's."""
+"""Events that a fork does not inherit: its parent's calls, pauses and end."""
 
 _SAYING: Final = ("speak", "whisper", "build_billboard")
 
@@ -37,7 +37,7 @@ def faults(spec: RunSpec, events: Sequence[Event], content: str | None) -> Itera
 
 
 def taken_over(spec: RunSpec, events: Sequence[Event], content: str | None) -> tuple[Event, ...]:
-    """The parent's events after its first as those of the fork.
+    """The parent's events after the first, as events of the fork.
 
     `content` replaces what the last act said; what followed that act is played again.
     """

@@ -1,4 +1,4 @@
-"""What a run may be opened with, and event 1 of it."""
+"""Checks of a run's specification, and its first event."""
 
 from collections.abc import Iterator
 from typing import Final, get_args

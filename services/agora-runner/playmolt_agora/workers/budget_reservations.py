@@ -1,4 +1,4 @@
-"""The budget of an experiment while calls are made: reserved at the worst case, settled at what was taken."""
+"""The budget of an experiment while calls are made: reserved at the worst case, settled at the actual usage."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -15,14 +15,14 @@ from playmolt_agora.run.call_usage import held_by, with_call
 
 
 class BudgetReservations:
-    """Counts calls of a run on its experiment's budget and on its own. Methods raise LogUnavailable."""
+    """Counts calls of a run on the budgets of its experiment and of the run. Methods raise LogUnavailable."""
 
     def __init__(self, budgets: PgBudgets, catalogue: Catalogue) -> None:
         self._budgets = budgets
         self._catalogue = catalogue
 
     async def reserve(self, spec: RunSpec, limits: Budget, alias: str, prompt_bytes: int) -> Charge | LimitReached:
-        """Reserve the worst case of a call of two messages; gives it, or the limit that does not hold it."""
+        """Reserve the worst case of a call of two messages; returns it, or the exceeded limit."""
         prices = budget.prices_of(alias, self._catalogue.models.get(alias))
         charge = budget.worst_case(prompt_bytes, 2, spec.sampling.max_tokens, prices)
         accounts = _accounts(spec, limits)
@@ -32,7 +32,7 @@ class BudgetReservations:
         return charge if short is None else _limit_reached(short, spec, limits, charge)
 
     async def give_back(self, spec: RunSpec, limits: Budget, tokens: int, money: Decimal) -> None:
-        """Hold nothing any more for calls that were lost; they stay counted."""
+        """Release reservations of lost calls; they stay counted."""
         accounts = _accounts(spec, limits)
         if accounts:
             await self._budgets.settle(accounts, tokens=-tokens, money=-money)
@@ -40,7 +40,7 @@ class BudgetReservations:
     async def settle(
         self, spec: RunSpec, limits: Budget, reserved: Charge, times: int, attempts: Sequence[dict[str, Any]]
     ) -> None:
-        """Correct what was reserved `times` over to what was taken; a reply without usage keeps its worst case."""
+        """Replace `times` reserved worst cases by the actual usage; a reply without usage keeps its worst case."""
         accounts = _accounts(spec, limits)
         if not accounts:
             return

@@ -44,16 +44,17 @@ class PlanFiles:
             if not isinstance(named, str) or not _HASH.fullmatch(named)
         ]
         if len(files) > FILES_MOST:
-            faults.append(FieldFault("files", f"has {len(files)} files; at most {FILES_MOST} are taken"))
+            faults.append(FieldFault("files", f"has {len(files)} files; the limit is {FILES_MOST}"))
         if faults:
             return Refused(Code.INVALID_REQUEST, "Fix the files and retry.", tuple(faults))
         texts = await self._blobs.texts(set(files.values()))
         missing = [path for path, named in files.items() if named not in texts]
         if missing:
-            missing = tuple(
-                FieldFault(f"files.{path}", "put the text first: PUT /api/agora/files/HASH") for path in missing
+            return Refused(
+                Code.INVALID_REQUEST,
+                "Some files are not uploaded yet. Upload them and retry.",
+                tuple(FieldFault(f"files.{path}", "put the text first: PUT /api/agora/files/HASH") for path in missing),
             )
-            return Refused(Code.INVALID_REQUEST, "Some files are not uploaded yet.", missing)
         return {"plan": plan, "files": {path: texts[named] for path, named in files.items()}}
 
 

@@ -1,4 +1,4 @@
-"""Reports and bundles on demand: made beside the runner, kept on its disk, served in parts."""
+"""Reports and bundles on demand: made in a child process, stored on disk, served in parts."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ from playmolt_agora.workers.shared_report import shared_page
 _log = log("library")
 _SECONDS: Final = 600
 _SHOWN_SECONDS: Final = 4.0
-"""What a stranger waits for a page that would else show no report."""
+"""How long a visitor's page waits for a report."""
 _KEPT: Final = 8
 _FILES: Final = {
     "agora_report": (REPORT, "text/html; charset=utf-8"),
@@ -51,7 +51,7 @@ class Library:
         return made if isinstance(made, Refused) else ApiReply(made, content_type=content_type)
 
     async def shared(self, state: State, _: ApiRequest) -> ApiReply | Refused:
-        """The page that strangers see. A report that takes longer than a visitor waits comes when they look again."""
+        """The shared page. A report that takes longer than this wait is shown on the next visit."""
         made = await self._file(state, REPORT, seconds=_SHOWN_SECONDS)
         if isinstance(made, Refused) and made.code is not Code.NOT_FINISHED:
             return made
@@ -62,7 +62,7 @@ class Library:
         return ApiReply(shared_page(state, report, shares, made=made is not None))
 
     async def _file(self, state: State, name: str, *, seconds: float = 0.0) -> bytes | Refused | None:
-        """None while it is being made, which is waited for so long."""
+        """Wait this long; None while it is still being made."""
         if not any(run.status != "planned" for run in state.runs):
             return Refused(Code.NOT_FINISHED, "No run has been opened yet, so there is nothing to report.")
         making = self._making(state)

@@ -30,12 +30,12 @@ from playmolt_agora.world.state import RunState
 
 STEP_SECONDS: Final = 0.25
 MOST_SECONDS: Final = 3.0
-"""A replica alone takes every run after this long."""
+"""A single replica takes every run after this long."""
 _FORGET: Final = 5000
 
 
 class LoadBalancer:
-    """What this replica has in hand, and since when it knows of runs that it left to others so far."""
+    """The runs of this replica, and when it first saw runs that it left to others."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -60,7 +60,7 @@ class LoadBalancer:
 
 
 PROGRESS_SECONDS: Final = 3.0
-"""How often an experiment hears of the progress of a run."""
+"""How often a run's progress is reported to its experiment."""
 
 
 class ModelWorker:
@@ -81,7 +81,7 @@ class ModelWorker:
         self._catalogue = catalogue
 
     async def __call__(self, leased: LeasedEffect) -> None:
-        """Take turns while there are any; a request that a lost worker had under way is a lost call of its turn."""
+        """Take turns until none are due; a request in flight of an ended worker counts as a lost call of its turn."""
         snapshot = leased.snapshot
         before = await events_of(self._log, leased.stream)
         usage = _Usage(before, snapshot.state)
@@ -123,7 +123,7 @@ class ModelWorker:
         model = next(seat.model for seat in turn.spec.seats if seat.agent == turn.agent)
         call = lost_call(lost.calls, lost.ask) | {"alias": model}
         made = commands.RecordCall(turn=turn.turn, agent=turn.agent, call=call)
-        # What the log held when it was found names the loss: found again, it is the same one.
+        # The log's version names the loss, so that a second find counts as the same loss.
         await leased.submit(made, f"lost/at/{logged}", effect=effect)
         return (call,)
 
@@ -135,7 +135,7 @@ class ModelWorker:
         return await self._asking.turn(turn.spec, scenes.scene(state, turn.agent), status.budget, lost, logged)
 
     async def _pause(self, leased: LeasedEffect, effect: Effect, step: str, halt: Halt) -> None:
-        """Pause the run, visibly; a spent budget and a setting that a server rejects stop the experiment."""
+        """Pause the run; a spent budget or a setting that a server rejects stops the experiment."""
         turn: AgentTurn = effect.payload
         for number, call in enumerate(halt.attempts):
             made = commands.RecordCall(turn=turn.turn, agent=turn.agent, call=call)
@@ -156,7 +156,7 @@ class ModelWorker:
         await leased.submit(commands.PauseRun(code=halt.code, detail=halt.detail), step, effect=effect)
 
     async def _compare(self, leased: LeasedEffect, experiment: str) -> None:
-        """Have the experiment record where this runner's texts and models are not those it preregistered."""
+        """Let the experiment record where this runner's texts and models differ from those preregistered."""
         plan = await self._statuses.plan(experiment)
         if plan is None:
             return
@@ -193,7 +193,7 @@ class ModelWorker:
 
 
 class _Usage:
-    """What a run has taken and done so far: counted from its log once, then call by call and turn by turn."""
+    """Usage and acts of a run: counted from its log once, then per call and turn."""
 
     def __init__(self, events: list[Event], state: RunState) -> None:
         self.spent = spent_of(events, state.replayed)

@@ -49,7 +49,7 @@ class MissingText(LookupError):
 
 
 class RoomTextLoader:
-    """Gives scenes the texts that they name; what was read once is kept, up to a bound."""
+    """Adds to scenes the texts that they name; texts are cached, up to a bound."""
 
     def __init__(self, blobs: PgBlobs) -> None:
         self._blobs = blobs
@@ -79,9 +79,9 @@ class RoomTextLoader:
 _ASKED_AGAIN: Final = frozenset(("parse_error", "invalid_action"))
 _ANSWERED: Final = 200
 _NO_ACCESS: Final = frozenset(("401", "402", "403", "404", port.NO_QUOTA))
-"""A key, an account or a model that is refused, whatever is asked of it."""
+"""Statuses that reject the key, the account or the model, whatever the request."""
 _REPEATED: Final = TRANSPORT_FAULTS | {"rejected"}
-"""Outcomes after which the model's client may call once more: that call has to fit into the budget, too."""
+"""Outcomes after which the model's client may retry once; the retry must fit into the budget too."""
 
 
 class Halt(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +102,7 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LostCalls(msgspec.Struct, frozen=True):
-    """How many requests of a turn's question came to nothing with their process."""
+    """Requests of a turn's question that were lost when their process ended."""
 
     calls: int
     ask: int
@@ -127,7 +127,7 @@ class _OverBudget(Exception):
 
 
 class TurnModel:
-    """Asks models. Scripted ones play by the run's seed and their prompt alone, so that a plan repeats itself."""
+    """Asks models. Scripted ones depend only on the run's seed and the prompt, so that a plan is reproducible."""
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ import pytest
 from playmolt_agora.calls.experiment_status import ExperimentStatuses, Status
 from playmolt_agora.run import commands
 from playmolt_agora.run.effects import EndOfPause
-from playmolt_agora.workers.run_opener import PauseWorker
+from playmolt_agora.workers.run_workers import PauseWorker
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.game.decider import Command, EndGame
 from playmolt_schemas.agora.plan import Budget
