@@ -10,8 +10,7 @@ from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.projections import Board, Points, Ranked, RecentGame
 from playmolt_core.db.ratings import RatingRow
 from playmolt_gateway.access import auth
-from playmolt_gateway.access.auth import KeyCache, hash_of, new_key
-from playmolt_gateway.routes import agents
+from playmolt_gateway.access.auth import CACHED_SECONDS, KeyCache, hash_of, new_key
 from playmolt_schemas import subjects
 
 
@@ -225,7 +224,7 @@ async def test_a_notice_that_fails_is_waited_out(platform: Any, monkeypatch: pyt
 
     _, key = platform.agent()
     monkeypatch.setattr(platform.bus, "publish", publish)
-    monkeypatch.setattr(agents, "CACHED_SECONDS", 5.0)
+    platform.gateway.services.timing.key_cache = 5.0
     monkeypatch.setattr("playmolt_gateway.routes.agents.asyncio.sleep", sleep)
     assert (await platform.send("POST", "/api/agents/me/keys", headers=key)).status_code == 201
     assert waited == [5.0]
@@ -252,7 +251,7 @@ class TestKeyCache:
             assert found
             assert found.id == agent_id
         assert platform.store.lookups == 1
-        now[0] += agents.CACHED_SECONDS
+        now[0] += CACHED_SECONDS
         await keys.agent(key_hash)
         assert platform.store.lookups == 2
 
@@ -265,7 +264,7 @@ class TestKeyCache:
         for key_hash in hashes:
             await keys.agent(key_hash)
         for _ in range(10):
-            now[0] += agents.CACHED_SECONDS / 2
+            now[0] += CACHED_SECONDS / 2
             assert keys.known(hashes[0])
             await asyncio.sleep(0)  # asks for void keys
         assert keys.known(hashes[1]), "not used for a minute, and still true"
@@ -296,7 +295,7 @@ class TestKeyCache:
         now, keys, key_hash = await remembered(platform)
         platform.store.away = True
         for _ in range(2):
-            now[0] += agents.CACHED_SECONDS / 2
+            now[0] += CACHED_SECONDS / 2
             keys.known(key_hash)
             await asyncio.sleep(0)
         assert keys.known(key_hash) is None

@@ -244,11 +244,9 @@ async def test_a_replaced_key_ends_its_streams(platform: Any, game: str, opened:
     assert all(b"id: 3" not in reader.sent.get_nowait().get("body", b"") for _ in range(reader.sent.qsize()))
 
 
-async def test_a_heartbeat_carries_the_head_and_heals(
-    platform: Any, opened: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_heartbeat_carries_the_head_and_heals(platform: Any, opened: Opened) -> None:
     """A lost message costs one heartbeat at most: the feed is read again with each."""
-    monkeypatch.setattr(feeds, "HEARTBEAT_SECONDS", 0.1)
+    platform.gateway.services.timing.heartbeat = 0.1
     log = platform.bus.engine = Log(2)
     async with opened() as reader:
         await reader.versions(2)
@@ -257,8 +255,8 @@ async def test_a_heartbeat_carries_the_head_and_heals(
         assert await reader.versions(3) == [3]
 
 
-async def test_a_stalled_reader_is_dropped(platform: Any, opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feeds, "READER_STALL_SECONDS", 0.1)
+async def test_a_stalled_reader_is_dropped(platform: Any, opened: Opened) -> None:
+    platform.gateway.services.timing.stall = 0.1
     log = platform.bus.engine = Log(feeds.FEED_MESSAGES * 3)
     async with opened() as reader:
         reader.room = 2
@@ -307,10 +305,8 @@ class TestTurn:
         assert (response.status_code, response.content) == (204, b"")
         assert platform.bus.watches[game] == []
 
-    async def test_a_message_of_an_own_game_wakes_it(
-        self, platform: Any, game: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(feeds, "TURN_SECONDS", 60)
+    async def test_a_message_of_an_own_game_wakes_it(self, platform: Any, game: str) -> None:
+        platform.gateway.services.timing.turn = 60
         _, key = platform.agent()
         turns: dict[str, Any] = {}
         self.engine(platform, turns, {"ox": [{"game_id": game, "version": 1}]})
@@ -321,10 +317,8 @@ class TestTurn:
         async with asyncio.timeout(10):
             assert (await poll).json() == {"game_id": game}
 
-    async def test_a_game_that_starts_meanwhile_is_found(
-        self, platform: Any, game: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(feeds, "TURN_SECONDS", 0.05)
+    async def test_a_game_that_starts_meanwhile_is_found(self, platform: Any, game: str) -> None:
+        platform.gateway.services.timing.turn = 0.05
         _, key = platform.agent()
         turns: dict[str, Any] = {}
         self.engine(platform, turns, {})
@@ -334,10 +328,8 @@ class TestTurn:
         async with asyncio.timeout(10):
             assert (await poll).json() == {"game_id": "trial-1"}
 
-    async def test_the_end_of_an_own_game_wakes_it_and_is_told_once(
-        self, platform: Any, game: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(feeds, "TURN_SECONDS", 60)
+    async def test_the_end_of_an_own_game_wakes_it_and_is_told_once(self, platform: Any, game: str) -> None:
+        platform.gateway.services.timing.turn = 60
         _, key = platform.agent()
         phase, state = "switch", {"phase": "end", "version": 9}
 

@@ -13,7 +13,6 @@ import pytest
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.ops.connections import Bounds
 from playmolt_core.settings import Settings
-from playmolt_gateway.http import bodies
 from playmolt_gateway.server.serving import listening, serve
 from playmolt_schemas.limits import BODY_BYTES
 
@@ -71,9 +70,9 @@ async def test_a_body_that_is_not_whole_holds_no_stop(server: Server, game: str,
     head = f"POST {path.format(game=game)} HTTP/1.1\r\nHost: x\r\nAuthorization: {key['Authorization']}\r\n"
     head += f"Host: 127.0.0.1:{server.port}\r\nContent-Type: application/json\r\n"
     writer.write(head.replace("Host: x\r\n", "").encode() + f"{framing}\r\n\r\n".encode())
-    arrivals = server.platform.gateway.services.bodies.arrivals
+    deadlines = server.platform.gateway.services.bodies.deadlines
     async with asyncio.timeout(5):
-        while not len(arrivals):
+        while not len(deadlines):
             await asyncio.sleep(0.01)
         os.kill(os.getpid(), signal.SIGTERM)
         answer = await reader.read()
@@ -110,11 +109,9 @@ async def test_an_endless_body_loses_its_connection(server: Server, game: str) -
 
 
 @pytest.mark.parametrize("path", ["actions", "leave"])
-async def test_a_body_that_does_not_come_is_not_waited_for(
-    server: Server, game: str, path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.2)
-    monkeypatch.setattr(bodies, "_SWEEP_SECONDS", 0.05)
+async def test_a_body_that_does_not_come_is_not_waited_for(server: Server, game: str, path: str) -> None:
+    deadlines = server.platform.gateway.services.bodies.deadlines
+    deadlines.seconds, deadlines.sweep = 0.2, 0.05
     _, key = server.platform.agent()
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     head = f"POST /api/games/{game}/{path} HTTP/1.1\r\nHost: x\r\nAuthorization: {key['Authorization']}\r\n"

@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_gateway.routes import sessions
 from playmolt_schemas.envelopes import Answer, Call
 from playmolt_schemas.routes.legal import REPORT_MEDIA
 
 SESSION = "jury-0190c3f8-1111-7222-8333-444455556666"
 CHAT = f"/api/jury/sessions/{SESSION}/chat/radical"
 TAKEN = (202, {"id": SESSION})
-UNAVAILABLE_ERRORS = BusUnavailable("no jury engine answered in time")
+UNAVAILABLE = BusUnavailable("no jury engine answered in time")
 
 
 def says(platform: Any, *replies: Any) -> None:
@@ -28,12 +27,12 @@ async def chat(platform: Any) -> Any:
 
 
 @pytest.fixture(autouse=True)
-def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "_POLL_SECONDS", 0.01)
+def _short(platform: Any) -> None:
+    platform.gateway.services.timing.poll = 0.01
 
 
 async def test_an_engine_that_goes_away_meanwhile_is_asked_again(platform: Any) -> None:
-    says(platform, UNAVAILABLE_ERRORS, TAKEN, UNAVAILABLE_ERRORS, (200, {"reply": "At last."}))
+    says(platform, UNAVAILABLE, TAKEN, UNAVAILABLE, (200, {"reply": "At last."}))
     answer = await chat(platform)
     assert (answer.status_code, answer.json()) == (200, {"reply": "At last."})
     calls: list[Call] = [call for _, call in platform.bus.calls]
@@ -41,9 +40,9 @@ async def test_an_engine_that_goes_away_meanwhile_is_asked_again(platform: Any) 
     assert len({call.command_id for call in calls}) == 1
 
 
-async def test_what_was_taken_is_never_said_to_be_unavailable(platform: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "SLOW_SECONDS", 0.1)
-    says(platform, UNAVAILABLE_ERRORS)
+async def test_what_was_taken_is_never_said_to_be_unavailable(platform: Any) -> None:
+    platform.gateway.services.timing.slow = 0.1
+    says(platform, UNAVAILABLE)
     answer = await chat(platform)
     assert (answer.status_code, answer.json()) == TAKEN
     assert int(answer.headers["retry-after"]) >= 1
@@ -51,7 +50,7 @@ async def test_what_was_taken_is_never_said_to_be_unavailable(platform: Any, mon
 
 async def test_a_lost_watch_takes_nothing_back(platform: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     async def lost(_game: str, _identifier: str) -> None:
-        raise UNAVAILABLE_ERRORS
+        raise UNAVAILABLE
 
     monkeypatch.setattr(platform.bus, "watch", lost)
     says(platform, (200, {}))
@@ -59,7 +58,7 @@ async def test_a_lost_watch_takes_nothing_back(platform: Any, monkeypatch: pytes
 
 
 async def test_a_call_that_was_not_answered_may_be_done_and_says_so(platform: Any, problem: Any) -> None:
-    platform.bus.engine = lambda _game, _call: UNAVAILABLE_ERRORS
+    platform.bus.engine = lambda _game, _call: UNAVAILABLE
     answer = await chat(platform)
     assert problem(answer) == (503, "unavailable")
     assert "Idempotency-Key" in answer.json()["detail"]

@@ -53,10 +53,6 @@ def _encoded(length: int | None) -> HttpProblem:
     )
 
 
-def overdue_body() -> HttpProblem:
-    return bad_request(f"The body did not arrive within {BODY_SECONDS} seconds. Retry.")
-
-
 def length_of(header: bytes | None) -> int | None:
     """The value of a Content-Length header; None when it is missing or invalid."""
     return int(header) if header is not None and header.isdigit() and len(header) < 19 else None
@@ -79,19 +75,21 @@ def without_bom(body: bytes) -> bytes:
 class BodyDeadlines:
     """Times out bodies that do not arrive. One timer serves all: one per body adds a tenth to an action's cost."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float = BODY_SECONDS, sweep: float = _SWEEP_SECONDS) -> None:
+        self.seconds = seconds
+        self.sweep = sweep
         self._awaited: dict[object, tuple[float, GiveUp]] = {}
         self._closed = False
         self._timer: TimerHandle | None = None
 
     def expect(self, body: object, give_up: GiveUp) -> None:
-        """Call `give_up` unless `arrived` is called within BODY_SECONDS and before the gateway stops."""
+        """Call `give_up` unless `arrived` is called within `seconds` and before the gateway stops."""
         loop = asyncio.get_running_loop()
         if self._closed:
             loop.call_soon(self._give_up_at_close, body)
         self._awaited.setdefault(body, (loop.time(), give_up))
         if self._timer is None:
-            self._timer = loop.call_later(_SWEEP_SECONDS, self._sweep, loop)
+            self._timer = loop.call_later(self.sweep, self._sweep, loop)
 
     def arrived(self, body: object) -> None:
         self._awaited.pop(body, None)
@@ -111,19 +109,19 @@ class BodyDeadlines:
             give_up(_STOPPING)
 
     def _sweep(self, loop: AbstractEventLoop) -> None:
-        oldest = loop.time() - BODY_SECONDS
+        oldest = loop.time() - self.seconds
         for body, (since, give_up) in tuple(self._awaited.items()):
             if since < oldest:
                 del self._awaited[body]
-                give_up(overdue_body())
-        self._timer = loop.call_later(_SWEEP_SECONDS, self._sweep, loop) if self._awaited else None
+                give_up(bad_request(f"The body did not arrive within {self.seconds} seconds. Retry."))
+        self._timer = loop.call_later(self.sweep, self._sweep, loop) if self._awaited else None
 
 
 class BodyReader:
-    """Reads bodies of ASGI requests within BODY_SECONDS."""
+    """Reads bodies of ASGI requests within the time of `BodyDeadlines`."""
 
     def __init__(self) -> None:
-        self.arrivals = BodyDeadlines()
+        self.deadlines = BodyDeadlines()
 
     async def read(
         self,
@@ -148,7 +146,7 @@ class BodyReader:
             given_up = why
             task.cancel()
 
-        self.arrivals.expect(task, give_up)
+        self.deadlines.expect(task, give_up)
         try:
             body = await _collect(receive, length, most)
             return body if isinstance(body, HttpProblem) else without_bom(body)
@@ -158,7 +156,7 @@ class BodyReader:
             task.uncancel()
             return given_up
         finally:
-            self.arrivals.arrived(task)
+            self.deadlines.arrived(task)
 
 
 async def _collect(receive: Receive, length: int | None, most: int) -> bytes | HttpProblem:

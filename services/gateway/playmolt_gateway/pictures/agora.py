@@ -1,4 +1,4 @@
-"""An Agora run drawn: the places, who is where, what was done last, energy and influence."""
+"""The picture of an Agora run: places, residents, latest action, energy and influence."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -8,7 +8,7 @@ from playmolt_gateway.pictures.svg import Node, group, label, node
 
 State = Mapping[str, Any]
 _SHOWN: Final = 12
-"""So many faces a place has room for; the rest is a number."""
+"""The maximum of faces per place; the rest is shown as a number."""
 
 
 def draw(state: State, words: PictureTexts, sheet: Sheet) -> Picture:
@@ -29,7 +29,7 @@ def draw(state: State, words: PictureTexts, sheet: Sheet) -> Picture:
 
 
 def _outcome(state: State, words: PictureTexts) -> str:
-    """How many are left, and who has the most influence where there is any."""
+    """The survivors, and the resident with the most influence, if any."""
     alive = [agent for agent in state["agents"] if agent["alive"]]
     over = words.text("picture.agora.over", turn=state["turn"], alive=len(alive), start=state["residents_start"])
     first = max(alive, key=lambda agent: agent["influence"] or 0, default=None)
@@ -39,7 +39,7 @@ def _outcome(state: State, words: PictureTexts) -> str:
 
 
 def _happened(state: State, words: PictureTexts) -> str:
-    """What was done last: who, what, to whom, and what was said."""
+    """The latest action: agent, action, target and text."""
     if not state["acts"]:
         return ""
     last = state["acts"][-1]
@@ -83,7 +83,7 @@ def _place(state: State, words: PictureTexts, place: str, box: tuple[float, floa
 
 
 class _Grid:
-    """How many faces a place has room for, each in a cell of at least this size."""
+    """The number of faces that fit into a place, each in a cell of at least this size."""
 
     def __init__(self, width: float, height: float, wide: int, high: int) -> None:
         self.high = high
@@ -117,7 +117,7 @@ def _residents(state: State, here: Sequence[Mapping[str, Any]], box: tuple[float
 
 
 def _levels(agent: Mapping[str, Any]) -> list[Node]:
-    """Energy above influence beside the face, as far as the world has them."""
+    """Bars of energy and influence beside the face, if the world has them."""
     levels = [(agent["energy"], 100, "p-accent-fill"), (agent["influence"], 100, "p-bar")]
     return [
         node("rect", x=32 + place * 8, y=24 - 48 * min(1.0, max(0.0, value / most)), width=5,

@@ -1,4 +1,4 @@
-"""An experiment drawn: what each model did most, in shares of its valid turns."""
+"""The picture of an experiment: each model's most frequent actions as shares of its valid turns."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -21,7 +21,7 @@ def draw(state: State, words: PictureTexts, sheet: Sheet) -> Picture:
 
 
 def _title(state: State, words: PictureTexts) -> str:
-    """What each model did most; before anything is measured, that nothing is."""
+    """Each model's most frequent action, or that nothing is measured yet."""
     parts = [
         words.text(
             "picture.experiment.mostly",

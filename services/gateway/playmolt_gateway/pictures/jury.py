@@ -1,4 +1,4 @@
-"""A session of the jury drawn: five faces with their moods, the talk as a dialogue, each vote with its transaction."""
+"""The picture of a jury session: the jurors' faces and positions, the latest dialogue, the votes with transactions."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -56,7 +56,7 @@ def _who(line: Mapping[str, Any], words: PictureTexts) -> str:
 
 
 def _boxes(jurors: int, sheet: Sheet) -> list[Box]:
-    """One card beside the other; on a tall sheet one below the other."""
+    """Cards in a row; in a column on a tall sheet."""
     if sheet.tall:
         step = 560 / jurors
         return [(MARGIN, 184 + place * step, sheet.inner, step - 10) for place in range(jurors)]
@@ -99,7 +99,7 @@ def _vote_text(juror: Mapping[str, Any], words: PictureTexts) -> str:
 
 
 def _mood(band: str, x: float, y: float, width: float) -> list[Node]:
-    """From innocent to guilty; the juror's position is filled."""
+    """The scale from innocent to guilty with the juror's position."""
     step = width / len(_BANDS)
     return [
         node("rect", x=x + place * step, y=y, width=step - 4, height=12, rx=4,
@@ -109,7 +109,7 @@ def _mood(band: str, x: float, y: float, width: float) -> list[Node]:
 
 
 def _dialogue(state: State, words: PictureTexts, sheet: Sheet) -> list[Node]:
-    """The newest words, what the overseer said to the right."""
+    """The latest messages; the overseer's are on the right."""
     top, bottom = (764.0, 1096.0) if sheet.tall else (436.0, 612.0)
     lines = state["lines"][-(3 if sheet.tall else 2) :]
     if not lines:

@@ -1,4 +1,4 @@
-"""A legal session drawn: claim and answer side by side for each issue, the gates as they were decided, the finding."""
+"""The picture of a legal session: claim and answer per issue, the gate decisions, the finding."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -11,7 +11,7 @@ _SIDES: Final = ("claimant", "opposing")
 _GAP: Final = 16
 _GATES: Final = 4
 _EVEN: Final = 50
-"""The percentage at which neither side is ahead."""
+"""The percentage at which the sides are even."""
 _SIZES: Final = (32.0, 28.0, 24.0, 19.0)
 
 
@@ -50,7 +50,7 @@ def _issues(state: State, words: PictureTexts, sheet: Sheet) -> list[Node]:
 def _issue(
     state: State, words: PictureTexts, issue: Mapping[str, Any], box: tuple[float, float, float, float], sheet: Sheet
 ) -> list[Node]:
-    """What is at issue above, the claim left and the answer right; on a tall sheet one below the other."""
+    """The issue above its claim (left) and answer (right); in a column on a tall sheet."""
     x, y, width, height = box
     drawn: list[Node] = [label(issue["issue"], x + 4, y + 22, 21, width=width - 8, class_="p-ink p-bold")]
     room = height - 34
@@ -79,7 +79,7 @@ def _issue(
 
 
 def _readable(text: str, width: float, height: float) -> tuple[float, int]:
-    """The largest size at which a text fits its place, and how many lines that are; the least where none does."""
+    """The largest font size at which a text fits, or the smallest one, and the number of lines."""
     lines = 1
     for size in _SIZES:
         lines = max(1, int(height // (size * 1.32)))
@@ -108,7 +108,7 @@ def _gates(state: State, words: PictureTexts, sheet: Sheet) -> list[Node]:
 
 
 def _asked(gate: Mapping[str, Any], words: PictureTexts) -> str:
-    """The gate, and what was to be decided there."""
+    """The gate and its question."""
     name = words.word("picture.gate", gate["gate"])
     return f"{name}: {words.word('field', gate['field'])}" if gate["field"] else name
 

@@ -1,4 +1,4 @@
-"""An O/X game drawn: a floor with two fields, which agents are on which side, the scores."""
+"""The picture of an O/X game: two fields with the agents on their sides, and the scores."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ def _kicker(state: State, words: PictureTexts) -> str:
 
 
 def _title(state: State, words: PictureTexts) -> str:
-    """What happened, in a line: who won, how the round went, or how many have chosen."""
+    """The headline: the winner, the round's result, or the number of choices."""
     if state["results"]:
         best = state["results"][0]
         return words.text("picture.ox.won", name=best["name"], points=best["game_points"])
@@ -81,7 +81,7 @@ def _other(side: str) -> str:
 
 
 def _fields(sheet: Sheet) -> Mapping[str, tuple[float, float, float, float]]:
-    """x, y, width, height of each field: left and right, on a tall sheet above and below."""
+    """x, y, width, height of each field: side by side, or stacked on a tall sheet."""
     if sheet.tall:
         return {"O": (MARGIN, 180, sheet.inner, 290), "X": (MARGIN, 490, sheet.inner, 290)}
     width = (sheet.inner - _GAP) / 2
@@ -128,7 +128,7 @@ def _people(state: State, words: PictureTexts, sheet: Sheet, sides: Mapping[str,
 
 
 def _places(state: State, sheet: Sheet, sides: Mapping[str, str]) -> Mapping[str, tuple[float, float]]:
-    """In a field, or on a line in the order of the seats as long as nothing is known."""
+    """Positions in a field, or in a line in seat order while the side is unknown."""
     fields = _fields(sheet)
     found: dict[str, tuple[float, float]] = {}
     seats = [seat["id"] for seat in state["participants"]]

@@ -1,4 +1,4 @@
-"""What the pictures of all games share: the sheet, its heading, faces, bars."""
+"""Parts shared by all pictures: sheet, heading, faces, bars."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ _BAR: Final = 22
 
 
 class PictureTexts:
-    """The texts of a language, as `t` and `word` of the pages give them."""
+    """The texts of a language, like `t` and `word` in the pages' scripts."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._texts = texts
@@ -30,7 +30,7 @@ class PictureTexts:
 
 
 class Sheet(msgspec.Struct, frozen=True):
-    """The paper: wide for a desk and for links; tall for a phone, where left and right become above and below."""
+    """The sheet: wide for desktops and link previews, tall for phones, with columns stacked."""
 
     width: int
     height: int
@@ -49,7 +49,7 @@ TALL: Final = Sheet(640, 1120)
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """A drawn moment. `title` says what is to be seen, `description` what happened and who is ahead."""
+    """A picture of one version. `title` names its content; `description` summarizes events and scores."""
 
     sheet: Sheet
     title: str
@@ -71,11 +71,11 @@ class Picture(msgspec.Struct, frozen=True):
 
 
 Drawing = Callable[[Mapping[str, Any], PictureTexts, Sheet], Picture]
-"""Draws the state of a game, as its JSON has it. Pure: the same state is the same picture."""
+"""Draws a game's state (JSON). Pure: equal states give equal pictures."""
 
 
 def heading(sheet: Sheet, kicker: str, title: str) -> list[Node]:
-    """A small line and below it the title, in two lines at most."""
+    """A kicker and the title, in at most two lines."""
     most = 28 if sheet.tall else 34
     size = fitted(title, most, sheet.inner, least=most * 0.75)
     return [
@@ -85,7 +85,7 @@ def heading(sheet: Sheet, kicker: str, title: str) -> list[Node]:
 
 
 def headline(sheet: Sheet, text: str) -> list[Node]:
-    """What has just happened or how it ended, as large as it fits; a tall sheet has room for two lines."""
+    """The latest event or the result, as large as fits, in one line or two on a tall sheet."""
     most, least, lines = (26, 20, 2) if sheet.tall else (30, 24, 1)
     size = fitted(text, most, sheet.inner, least=least)
     lines_drawn = paragraph(text, 0, 0, size, width=sheet.inner, lines=lines, class_="p-accent p-bold")
@@ -93,7 +93,7 @@ def headline(sheet: Sheet, text: str) -> list[Node]:
 
 
 def face(agent: str, radius: float) -> list[Node]:
-    """An avatar that follows from an id: a tone, eyes and a mouth. It says nothing of what its owner does."""
+    """An avatar derived from an id, independent of the agent's actions."""
     drawn = hashlib.sha256(agent.encode()).digest()
     eye, gap = radius * (0.09 + 0.012 * (drawn[1] % 5)), radius * (0.26 + 0.03 * (drawn[2] % 4))
     mouth, bend = radius * (0.22 + 0.04 * (drawn[3] % 4)), radius * (-0.05 + 0.08 * (drawn[4] % 4))
@@ -150,7 +150,7 @@ def _name(name: str, size: float, width: float) -> tuple[Sequence[str], float]:
 
 
 def badge(text: str, x: float, y: float, tone: str = "p-accent-fill") -> Node:
-    """A small mark upon something."""
+    """A small label on top of a shape."""
     return group(
         node("circle", r=15, class_=tone),
         node("text", text, y=7, font_size=20, text_anchor="middle", class_="p-on-accent p-bold"),
@@ -168,7 +168,7 @@ def bars(
     marked: str = "",
     unit: str = "",
 ) -> list[Node]:
-    """(id, name, value) a row, as bars of one scale that grow from moment to moment."""
+    """Bars for (id, name, value) rows on one scale, animated between versions."""
     most = max((value for _, _, value in rows), default=0) or 1
     names = width * 0.3
     room = width - names - 70

@@ -52,7 +52,7 @@ def _written(value: str | float) -> str:
 
 
 def group(*children: Child, x: float = 0, y: float = 0, **attributes: str | float | None) -> Node:
-    """A group at a place. One with a `data_key` keeps its identity from moment to moment, and moves."""
+    """A group at a position. With a `data_key` it keeps its identity between versions and moves."""
     return node("g", *children, transform=f"translate({x:g} {y:g})", **attributes)
 
 
@@ -64,7 +64,7 @@ def label(text: str, x: float, y: float, size: float, *, width: float, **attribu
 def paragraph(
     text: str, x: float, y: float, size: float, *, width: float, lines: int, **attributes: str | float | None
 ) -> list[Node]:
-    """Lines of text; what does not fit ends in an ellipsis."""
+    """Lines of text, truncated with an ellipsis."""
     return [
         label(line, x, y + place * size * 1.32, size, width=width, **attributes)
         for place, line in enumerate(wrapped(text, size, _room(width, attributes), lines))
@@ -72,18 +72,18 @@ def paragraph(
 
 
 def _room(width: float, attributes: Mapping[str, object]) -> float:
-    """Bold letters are wider than those that are counted."""
+    """The width available to bold text, which is wider than measured."""
     return width * _BOLD if "p-bold" in str(attributes.get("class_")) else width
 
 
 def fitted(text: str, size: float, width: float, *, least: float) -> float:
-    """The size at which a bold line fits, as far down as it can still be read."""
+    """The font size at which a bold line fits, down to the smallest readable one."""
     room = width * _BOLD * 0.99  # what is computed to fit must not be cut for a rounding
     return max(least, min(size, room / (_width(plain(text), 1) or 1)))
 
 
 def wrapped(text: str, size: float, width: float, lines: int) -> Sequence[str]:
-    """Break a text into lines of about this width."""
+    """Break a text into lines of approximately this width."""
     found: list[str] = []
     line = ""
     for word in _words(plain(text)):
@@ -99,7 +99,7 @@ def wrapped(text: str, size: float, width: float, lines: int) -> Sequence[str]:
 
 
 def shortened(text: str, size: float, width: float) -> str:
-    """Cut a text where it would be wider."""
+    """Truncate a text to a width."""
     text = plain(text)
     if _width(text, size) <= width:
         return text
@@ -109,7 +109,7 @@ def shortened(text: str, size: float, width: float) -> str:
 
 
 def plain(text: str) -> str:
-    """A text without controls, line breaks and towers of marks: XML takes no controls, a line has one height."""
+    """A text without control characters (invalid in XML), line breaks and excessive combining marks."""
     kept: list[str] = []
     marks = 0
     for letter in text:
@@ -123,7 +123,7 @@ def plain(text: str) -> str:
 
 
 def _words(text: str) -> Iterable[str]:
-    """Pieces between which a line may break: behind blanks, and around wide letters."""
+    """Pieces between which a line may break: after spaces and around wide characters."""
     word = ""
     for letter in text:
         wide = unicodedata.east_asian_width(letter) in _WIDE and not "가" <= letter <= "힣"
@@ -139,7 +139,7 @@ def _words(text: str) -> Iterable[str]:
 
 
 def _width(text: str, size: float) -> float:
-    """About how wide a text is: no font is asked, and places leave room for the error."""
+    """The approximate width of a text, without font metrics; layouts allow for the error."""
     return sum(map(_share, text)) * size
 
 

@@ -1,4 +1,4 @@
-"""A trial drawn: the bench, two sides, the jury box, who speaks, the evidence, the votes."""
+"""The picture of a trial: bench, two sides, jury box, speaker, evidence, votes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -61,7 +61,7 @@ def _speaker(state: State) -> Mapping[str, Any] | None:
 
 
 def _room(state: State, words: PictureTexts, sheet: Sheet) -> list[Node]:
-    """The furniture: bench above, the sides left and right, the jury's box below, what lies on the tables."""
+    """The furniture: bench, both sides' tables with evidence, jury box."""
     if sheet.tall:
         bench, jury = (200, 178, 240, 150), (MARGIN, 880, sheet.inner, 210)
         sides = {"PROSECUTOR": (MARGIN, 346, sheet.inner, 150), "DEFENSE": (MARGIN, 712, sheet.inner, 150)}
@@ -95,7 +95,7 @@ def _evidence(
 
 
 def _speech(state: State, words: PictureTexts, sheet: Sheet) -> list[Node]:
-    """What was said last, as speech."""
+    """The latest statement as a speech bubble."""
     last = _speaker(state)
     if last is None:
         return []

@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar
 
+import msgspec
 from playmolt_core.settings import Settings
+from playmolt_schemas.limits import HEARTBEAT_SECONDS, READER_STALL_SECONDS
 
-from playmolt_gateway.access.auth import Authenticator, KeyCache
+from playmolt_gateway.access.auth import CACHED_SECONDS, Authenticator, KeyCache
 from playmolt_gateway.access.invites import InviteIssuer
 from playmolt_gateway.access.rates import RateLimiter
 from playmolt_gateway.http.addresses import PublicAddress
@@ -18,6 +20,22 @@ from playmolt_gateway.request.waits import Waits
 from playmolt_gateway.uploads.pdf import PdfReaders
 
 T = TypeVar("T")
+
+
+class Timing(msgspec.Struct, kw_only=True):
+    """Intervals and timeouts of handlers, in seconds."""
+
+    heartbeat: float = HEARTBEAT_SECONDS
+    stall: float = READER_STALL_SECONDS
+    """A client that reads nothing for this long is disconnected."""
+    turn: float = 1.0
+    """A game that starts while an agent waits for its turn is found within this time."""
+    slow: float = 20.0
+    """How long a call waits for a model or the chain before it answers 202 (shapes.md, phases)."""
+    poll: float = 2.0
+    """How often a waiting call reads its session, which also changes without a message."""
+    key_cache: float = CACHED_SECONDS
+    """After this time no gateway has a replaced key in its cache."""
 
 
 class Services:
@@ -51,6 +69,7 @@ class Services:
         self.waits = Waits(settings)
         self.pdfs = PdfReaders()
         self.rows = RowLoader(bus)
+        self.timing = Timing()
 
     async def within_deadline(self, work: Awaitable[T]) -> T:
         """Await database work under the deadline of engine calls; raises TimeoutError."""

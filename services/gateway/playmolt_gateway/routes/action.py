@@ -88,7 +88,7 @@ class ActionRoute:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self.arrivals = services.bodies.arrivals
+        self.deadlines = services.bodies.deadlines
 
     def observe(self, head: RequestHead) -> ActionObservation:
         """Start metrics and span of an action; puts the span's context into `head`."""

@@ -21,7 +21,7 @@ from playmolt_schemas.routes.platform import AgentsQuery, LeaderboardQuery
 from playmolt_schemas.text import has_line_breaks_or_controls, has_visible_character, unstorable
 from starlette.responses import Response
 
-from playmolt_gateway.access.auth import CACHED_SECONDS, UNKNOWN_KEY, Caller, hash_of, new_key
+from playmolt_gateway.access.auth import UNKNOWN_KEY, Caller, hash_of, new_key
 from playmolt_gateway.http.problems import HttpProblem, bad_request
 from playmolt_gateway.http.responses import json_response
 from playmolt_gateway.request.checked_request import CheckedRequest, Reply
@@ -134,7 +134,7 @@ async def _publish_void_key(services: Services, void: str) -> None:
         await services.bus.publish(subjects.KEYS_REVOKED, void.encode())
     except ConnectionError:
         _log.warning("revocation_not_published")
-        await asyncio.sleep(CACHED_SECONDS)
+        await asyncio.sleep(services.timing.key_cache)
 
 
 async def _synced(services: Services) -> None:

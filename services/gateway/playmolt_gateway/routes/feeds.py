@@ -13,7 +13,7 @@ from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import GAME_TYPES, SESSION_TYPES
-from playmolt_schemas.limits import HEARTBEAT_SECONDS, PAGE_MAX, READER_STALL_SECONDS, WAIT_SECONDS
+from playmolt_schemas.limits import PAGE_MAX, WAIT_SECONDS
 from playmolt_schemas.routes.route import EVENT_STREAM, LARGEST, NDJSON
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -27,8 +27,6 @@ from playmolt_gateway.request.waits import LongPoll, SeatedGame, turns_of, versi
 from playmolt_gateway.routes.games import ask_engine
 
 _log = log("gateway")
-TURN_SECONDS: Final = 1.0
-"""A game that starts while the agent waits is found within this time."""
 FEED_MESSAGES: Final = 100
 ERASED_SECONDS: Final = 2.0
 """How often a session's feed checks that the session still exists; erasing publishes no event."""
@@ -62,14 +60,15 @@ Chunks = AsyncIterator[bytes]
 class StreamedResponse(Response):
     """A response sent in chunks as they are produced.
 
-    It ends when the client disconnects or the gateway stops. A client that reads nothing for 10 seconds is
+    It ends when the client disconnects or the gateway stops. A client that reads nothing for `stall` seconds is
     disconnected. If the source fails, the connection is aborted, so that a truncated body never looks complete.
     """
 
-    def __init__(self, media_type: str, poll: LongPoll, chunks: Callable[[LongPoll], Chunks]) -> None:
+    def __init__(self, media_type: str, poll: LongPoll, stall: float, chunks: Callable[[LongPoll], Chunks]) -> None:
         super().__init__(media_type=media_type, headers={"cache-control": "no-store", "x-accel-buffering": "no"})
         del self.headers["content-length"]
         self._poll = poll
+        self._stall = stall
         self._chunks = chunks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -89,7 +88,7 @@ class StreamedResponse(Response):
     async def _write(self, poll: LongPoll, send: Send) -> None:
         async with aclosing(self._chunks(poll)) as chunks:  # type: ignore[type-var]
             async for chunk in chunks:
-                async with asyncio.timeout(READER_STALL_SECONDS):
+                async with asyncio.timeout(self._stall):
                     await send({"type": "http.response.body", "body": chunk, "more_body": True})
 
 
@@ -120,7 +119,7 @@ async def wait_for_turn(services: Services, request: CheckedRequest) -> Reply:
                 return Response(status_code=204)
             if await _watch_new(services, watches, found, stack):
                 continue  # Read again after subscribing, or events in between would be missed.
-            pause = min(TURN_SECONDS, remaining)
+            pause = min(services.timing.turn, remaining)
             await poll.first([wait_for_newer(watches[g.game_id], g.version, pause) for g in found], pause)
 
 
@@ -221,7 +220,9 @@ async def stream_events(services: Services, request: CheckedRequest) -> Reply:
         if after and page.closed and after >= page.version:
             return Response(status_code=204)
         kept.pop_all()
-    return StreamedResponse(EVENT_STREAM, opened, lambda poll: _events(services, request, after, poll))
+    return StreamedResponse(
+        EVENT_STREAM, opened, services.timing.stall, lambda poll: _events(services, request, after, poll)
+    )
 
 
 def _feed(services: Services, request: CheckedRequest, after: int) -> "asyncio.Future[Answer]":
@@ -231,8 +232,8 @@ def _feed(services: Services, request: CheckedRequest, after: int) -> "asyncio.F
 async def _events(services: Services, request: CheckedRequest, after: int, poll: LongPoll) -> Chunks:
     """All events after a version, then new ones; a heartbeat comment with the version when idle."""
     clock = asyncio.get_running_loop().time
-    beat = clock() + HEARTBEAT_SECONDS
-    most = ERASED_SECONDS if request.game in SESSION_TYPES else HEARTBEAT_SECONDS
+    beat = clock() + services.timing.heartbeat
+    most = ERASED_SECONDS if request.game in SESSION_TYPES else services.timing.heartbeat
     watch = await services.bus.watch(request.game, request.params["id"])
     speech: Watch | None = None
     try:
@@ -247,7 +248,7 @@ async def _events(services: Services, request: CheckedRequest, after: int, poll:
             if page.messages:
                 yield b"".join(_event(message) for message in page.messages)
                 after = version_of(page.messages[-1]).version
-                beat = clock() + HEARTBEAT_SECONDS
+                beat = clock() + services.timing.heartbeat
             if after < page.version and page.messages:
                 continue
             if page.closed and after >= page.version:
@@ -258,14 +259,16 @@ async def _events(services: Services, request: CheckedRequest, after: int, poll:
             try:
                 while not newer.done() and not poll.over and clock() < until:
                     said: list[bytes] = []
-                    await poll.first([asyncio.shield(newer), _next_speech(speech, said)], until - clock())
+                    await poll.first(
+                        [asyncio.shield(newer), _next_speech(speech, said, services.timing.heartbeat)], until - clock()
+                    )
                     for message in said:
                         yield b"event: speaking\ndata: %b\n\n" % message
             finally:
                 newer.cancel()
             if clock() >= beat:
                 yield b": heartbeat %d\n\n" % page.version
-                beat = clock() + HEARTBEAT_SECONDS
+                beat = clock() + services.timing.heartbeat
     finally:
         await watch.close()
         if speech is not None:
@@ -277,11 +280,11 @@ async def _speech(services: Services, request: CheckedRequest) -> Watch | None:
     return await services.bus.watch_speech(request.game, request.params["id"]) if request.route.speaks else None
 
 
-async def _next_speech(speech: Watch | None, said: list[bytes]) -> None:
+async def _next_speech(speech: Watch | None, said: list[bytes], seconds: float) -> None:
     """Append the next live text; wait forever without a source. An empty message only marks a gap."""
-    while speech is None or not (message := await speech.next(HEARTBEAT_SECONDS)):
+    while speech is None or not (message := await speech.next(seconds)):
         if speech is None:
-            await asyncio.sleep(HEARTBEAT_SECONDS)
+            await asyncio.sleep(seconds)
     said.append(message)
 
 
@@ -297,7 +300,7 @@ async def read_log(services: Services, request: CheckedRequest) -> Reply:
     opened = request.poll(services.waits)
     if isinstance(opened, HttpProblem):
         return opened
-    return StreamedResponse(NDJSON, opened, lambda poll: _lines(services, request, first, poll))
+    return StreamedResponse(NDJSON, opened, services.timing.stall, lambda poll: _lines(services, request, first, poll))
 
 
 def _log_page(services: Services, request: CheckedRequest, after: int) -> "asyncio.Future[Answer]":

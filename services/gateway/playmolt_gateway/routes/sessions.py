@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from playmolt_schemas.envelopes import Answer, Op
@@ -18,9 +18,6 @@ from playmolt_gateway.request.checked_request import CheckedRequest, Reply
 from playmolt_gateway.request.services import Services
 from playmolt_gateway.request.waits import LongPoll, wait_for_newer
 
-SLOW_SECONDS: Final = 20.0
-"""How long a call waits for a model or the chain before it answers 202 (shapes.md, phases)."""
-_POLL_SECONDS: Final = 2.0
 _encode = msgspec.json.encode
 
 
@@ -33,7 +30,7 @@ class _GameCall(msgspec.Struct):
 
 
 async def pass_on(services: Services, request: CheckedRequest) -> Reply:
-    """Forward a call; if its answer needs a model or the chain, wait up to SLOW_SECONDS."""
+    """Forward a call; if its answer needs a model or the chain, wait up to `Timing.slow`."""
     if request.route.method != "POST" and not request.route.writes:
         return await read_whole(services, request)
     poll = request.poll(services.waits)
@@ -86,12 +83,12 @@ def _submit(services: Services, request: CheckedRequest, op: Op, offset: int = 0
     return services.bus.submit(
         request.game, op, _target(request), body, agent=agent.id if agent else "", name=agent.name if agent else "",
         operator=request.caller.operator, command_id=request.command.id, fingerprint=request.command.fingerprint,
-        trace=request.trace, deadline=SLOW_SECONDS if request.route.patient else None,
+        trace=request.trace, deadline=services.timing.slow if request.route.patient else None,
     )  # fmt: skip
 
 
 async def read_whole(services: Services, request: CheckedRequest) -> Reply:
-    """Read an answer in as many parts as needed, waiting up to SLOW_SECONDS while it is being made."""
+    """Read an answer in as many parts as needed, waiting up to `Timing.slow` while it is being made."""
     answer = await _made(services, request)
     body, last = answer.body, answer
     while len(body) < answer.total and last.status == answer.status and last.body:
@@ -106,7 +103,7 @@ async def _made(services: Services, request: CheckedRequest) -> Answer:
     if poll is None or isinstance(poll, HttpProblem):
         return answer
     clock = asyncio.get_running_loop().time
-    end = clock() + SLOW_SECONDS
+    end = clock() + services.timing.slow
     async with poll:
         while answer.status == 202 and not poll.over and clock() < end:
             await poll.first((), 0.5)
@@ -120,7 +117,7 @@ async def _awaited(services: Services, request: CheckedRequest, answer: Answer, 
     The command is already stored, so if the engine becomes unavailable the answer stays 202.
     """
     clock = asyncio.get_running_loop().time
-    end = clock() + SLOW_SECONDS
+    end = clock() + services.timing.slow
     with suppress(*UNAVAILABLE_ERRORS):
         watch = await services.bus.watch(request.game, _target(request))
         try:
@@ -129,7 +126,7 @@ async def _awaited(services: Services, request: CheckedRequest, answer: Answer, 
                     answer = await _submit(services, request, "query")
                 if answer.status != 202 or poll.over or clock() >= end:
                     break
-                pause = min(_POLL_SECONDS, end - clock())
+                pause = min(services.timing.poll, end - clock())
                 await poll.first([wait_for_newer(watch, 0, pause)], pause)
         finally:
             await watch.close()

@@ -111,7 +111,7 @@ class Gateway:
     def close(self) -> None:
         """End open long polls and streams, and end new ones at once."""
         self.services.waits.close()
-        self.services.bodies.arrivals.close()
+        self.services.bodies.deadlines.close()
 
 
 def _endpoint(route: Route, handler: Handler) -> Callable[[Request], Awaitable[Response]]:

@@ -83,7 +83,7 @@ class GatewayProtocol(BoundedProtocol):
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         if self._action.gathering:
-            self.route.arrivals.expect(self._action, self._give_up)
+            self.route.deadlines.expect(self._action, self._give_up)
 
     @override
     def is_privileged(self) -> bool:
@@ -137,7 +137,7 @@ class GatewayProtocol(BoundedProtocol):
         self._parsed, self._in_body = True, False
         if self._action.gathering:
             self._action.gathering = False
-            self.route.arrivals.arrived(self._action)
+            self.route.deadlines.arrived(self._action)
             self._submit(self._action)
 
     def _submit(self, action: ActionCycle) -> None:
@@ -193,7 +193,7 @@ class GatewayProtocol(BoundedProtocol):
         super().connection_lost(exc)
         if self._action.gathering:
             self._action.gathering = False
-            self.route.arrivals.arrived(self._action)
+            self.route.deadlines.arrived(self._action)
             self._finish(rendered(CUT_SHORT))
 
 

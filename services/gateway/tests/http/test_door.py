@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from playmolt_core.ops.connections import Bounds
-from playmolt_gateway.http import bodies
 
 from services.gateway.tests.conftest import OPERATOR_KEY
 
@@ -155,11 +154,9 @@ async def test_no_more_than_a_megabyte_of_a_body_is_taken(platform: Any, port: i
         writer.close()
 
 
-async def test_a_late_body_is_still_told_of(
-    platform: Any, port: int, game: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.2)
-    monkeypatch.setattr(bodies, "_SWEEP_SECONDS", 0.05)
+async def test_a_late_body_is_still_told_of(platform: Any, port: int, game: str) -> None:
+    deadlines = platform.gateway.services.bodies.deadlines
+    deadlines.seconds, deadlines.sweep = 0.2, 0.05
     _, key = platform.agent()
     head = f"POST /api/games/{game}/leave HTTP/1.1\r\nHost: x\r\nAuthorization: {key['Authorization']}\r\n"
     reader, writer = await opened(port, head.encode() + b"Content-Length: 5\r\n\r\n{")

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from playmolt_core.ops.connections import Bounds
-from playmolt_gateway.http import bodies
 from playmolt_gateway.server.fast_http import ResponseHeads
 from playmolt_schemas.envelopes import Answer
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -384,11 +383,9 @@ async def test_a_trailer_is_no_header(connect: Any, platform: Any, game: str) ->
     assert (await connect(platform).feed(chunked + trailer)).startswith(b"HTTP/1.1 401 ")
 
 
-async def test_a_body_that_does_not_come_is_not_waited_for(
-    platform: Any, port: int, game: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.3)
-    monkeypatch.setattr(bodies, "_SWEEP_SECONDS", 0.05)
+async def test_a_body_that_does_not_come_is_not_waited_for(platform: Any, port: int, game: str) -> None:
+    deadlines = platform.gateway.services.bodies.deadlines
+    deadlines.seconds, deadlines.sweep = 0.3, 0.05
     _, key = platform.agent()
     wire, raw = await opened(port), request(game, b'{"a":1}', f"Authorization: {key['Authorization']}")
     await wire.send(raw)
