@@ -15,10 +15,10 @@ export UV_PYTHON := $(BIN)/python
 # Without compiled files every worker of the tests compiles every module anew, at every run.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test check bench soak lock docs image release dist typescript pictures
+.PHONY: help setup demo test test-fast check bench soak lock docs image release dist typescript pictures
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 setup: $(DEV) ## create .venv with all that developing takes (hashes checked)
 
@@ -52,6 +52,9 @@ $(COMPILED): $(DEV) $(shell find . -path ./$(VENV) -prune -o -path '*/tests/*.py
 # Four workers also on two cores: tests wait for half of their time.
 test: $(COMPILED) ## run every test
 	$(BIN)/python -m pytest -n 4 --dist loadscope
+
+test-fast: $(DEV) ## run the unit tests that start no process and take no time, within a minute
+	$(BIN)/python -m pytest -n 2 --dist loadscope --fast -q $(wildcard $(addsuffix /tests,$(MEMBERS)))
 
 check: $(DEV) ## format, lint, types, architecture, prose
 	$(BIN)/ruff format --check .

@@ -4,13 +4,14 @@ import gc
 import logging
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
-from tests.order import Shared, in_order, piece
+from tests.order import Shared, in_order, is_fast, piece
 from tests.room import at_end, remove_shared
 
 # A test is judged by what it finds: a machine that stands still for a second must not fail it.
@@ -27,6 +28,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
     scheduler = LoadScopeScheduling(config, log)
     scheduler._split_scope = piece  # noqa: SLF001
     return scheduler
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fast", action="store_true", help="only unit tests that start no process and take no time")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """True leaves a file out, also from being imported."""
+    if not config.getoption("--fast") or not collection_path.is_file():
+        return None
+    return None if is_fast(collection_path.relative_to(config.rootpath).as_posix()) else True
 
 
 @pytest.hookimpl(trylast=True)

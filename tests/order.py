@@ -22,6 +22,27 @@ TOGETHER = {
 would start that platform twice. Every other file is a piece of its own."""
 EACH = ("cli/tests/test_demo.py", "tests/integration/log/test_failover.py")
 """Files whose tests bring up platforms of their own: each test is a piece."""
+PROCESSES = (
+    "cli/tests/bots/test_check.py", "cli/tests/jury/test_verdict.py", "cli/tests/local/test_embedded.py",
+    "cli/tests/local/test_folder.py", "cli/tests/local/test_forkserver.py", "cli/tests/local/test_nats_users.py",
+    "cli/tests/local/test_supervisor.py", "cli/tests/log/test_commands.py", "cli/tests/log/test_page_verifier.py",
+    "cli/tests/match/test_models_play.py", "cli/tests/terminal/test_pipes.py", "cli/tests/test_demo.py",
+    "cli/tests/test_overlay.py", "core/tests/llm/test_models.py", "core/tests/log/test_chain.py",
+    "core/tests/ops/test_telemetry.py", "schemas/tests/test_registry.py", "sdk/tests/test_conformance.py",
+    "sdk/tests/test_credentials.py", "services/agora-runner/tests/bundle/test_seal.py",
+    "services/agora-runner/tests/rooms/test_own_measures.py", "services/gateway/tests/test_uploads.py",
+    "services/trial-engine/tests/chain/",
+)  # fmt: skip
+"""Files and folders beside the packages whose tests start processes."""
+SLOW = (
+    "core/tests/llm/test_learnt_concurrency.py", "services/agora-runner/tests/bundle/test_verify.py",
+    "services/agora-runner/tests/checks/test_symmetry.py", "services/agora-runner/tests/plan/test_plan.py",
+    "services/agora-runner/tests/simulation/", "services/gateway/tests/http/test_fast_http.py",
+    "services/legal-orchestrator/tests/test_model_worker.py", "services/legal-orchestrator/tests/test_report.py",
+    "services/trial-engine/tests/jury/test_check.py", "services/trial-engine/tests/jury/test_repetition.py",
+    "services/trial-engine/tests/jury/test_rules_machine.py", "sdk/tests/test_loop.py",
+)  # fmt: skip
+"""Those that compute for more than four seconds, or wait for as long."""
 LONGEST = (
     "tests/integration/platform", "tests/integration/gateway", "tests/clients", "tests/browser",
     "tests/integration/platform/test_bench.py", "cli/tests/test_demo.py", "tests/integration/jury/test_sessions.py",
@@ -42,6 +63,11 @@ def piece(nodeid: str) -> str:
     if folder is None or file.removeprefix(f"{folder}/") in TOGETHER[folder]:
         return file
     return folder
+
+
+def is_fast(file: str) -> bool:
+    """Whether `make test-fast` runs a file: it lies beside a package, starts no process and takes no time."""
+    return not file.startswith(("tests/", *PROCESSES, *SLOW))
 
 
 def _rank(name: str) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.order import EACH, LONGEST, TOGETHER, Shared, in_order, piece
+from tests.order import EACH, LONGEST, PROCESSES, SLOW, TOGETHER, Shared, in_order, is_fast, piece
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[1]
@@ -23,8 +23,14 @@ def ordered(*nodeids: str) -> list[str]:
 
 
 def test_whatever_is_named_is_there() -> None:
-    named = [*EACH, *LONGEST, *TOGETHER, *(f"{folder}/{file}" for folder, files in TOGETHER.items() for file in files)]
+    named = [*EACH, *LONGEST, *PROCESSES, *SLOW, *TOGETHER]
+    named += [f"{folder}/{file}" for folder, files in TOGETHER.items() for file in files]
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_fast_are_unit_tests_that_start_no_process_and_take_no_time() -> None:
+    left_out = ("tests/test_order.py", "cli/tests/test_demo.py", "services/agora-runner/tests/simulation/test_a.py")
+    assert [is_fast(file) for file in (*left_out, "core/tests/test_settings.py")] == [False, False, False, True]
 
 
 @pytest.mark.parametrize(
