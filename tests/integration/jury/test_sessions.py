@@ -442,7 +442,7 @@ async def test_a_reply_that_does_not_parse_is_repaired_and_a_fault_uses_nothing_
             bench.first["classify"] = list(spoiled)
             before = (await overseer.has())["jurors"]
             problem = await overseer.refused(503, "unavailable", "chat/radical", {"text": "Listen."})
-            assert "nothing is used up" in problem["detail"]
+            assert "No round or note was used" in problem["detail"]
             assert (await overseer.has())["jurors"] == before
             assert bench.first["classify"] == []
 

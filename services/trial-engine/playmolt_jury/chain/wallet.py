@@ -80,7 +80,7 @@ class Wallet:
                 raise
 
     async def fill(self, address: str, nonce: int, wei: int, price: int) -> None:
-        """Ensures that an account has `wei` for its transaction of a nonce. ChainUnavailable if the deployer cannot pay."""
+        """Ensures that an account has `wei` for its transaction. ChainUnavailable if the deployer cannot pay."""
 
         async def full() -> bool | None:
             if await self._balance(address, "latest") >= wei or await self._has_sent(address, nonce):
