@@ -23,7 +23,7 @@ def opened(page: Page, title: str, kind: str = "civil") -> None:
 
 
 def tell_facts(page: Page) -> None:
-    form = page.locator("section[aria-labelledby=tell]")
+    form = page.locator("section[aria-labelledby=facts-form]")
     for area, text in enumerate(
         ("보증금 반환 분쟁", "임차인이 퇴거했으나 보증금이 반환되지 않았다", "집이 훼손되었다")
     ):
@@ -50,7 +50,7 @@ def send(page: Page) -> None:
 def test_a_session_goes_through_its_gates_to_a_report_in_korean(reader: Reader) -> None:
     page = reader("/legal", language="ko")
     opened(page, "보증금 반환")
-    tell = page.locator("section[aria-labelledby=tell]")
+    tell = page.locator("section[aria-labelledby=facts-form]")
     tell.locator("textarea").first.fill("보증금 반환 분쟁")
     tell.locator("fieldset > button.bare").first.click()
     tell.locator("[data-field='timeline.when']").last.fill("가을")

@@ -276,7 +276,7 @@ def test_an_agent_of_a_run_is_sat_with_and_the_operator_reads_its_thoughts(reade
     page.select_option("#seat", "archivist_01")
     expect(page.locator("#scene")).to_contain_text("What archivist_01 saw")
     known = page.locator("section[aria-labelledby=known]")
-    expect(known).to_contain_text("the operator's to read")
+    expect(known).to_contain_text("visible to the operator only")
     expect(page.locator("section[aria-labelledby=check]")).to_have_count(0)
 
     page.evaluate("(key) => sessionStorage.setItem('playmolt.operator', key)", OPERATOR_KEY)

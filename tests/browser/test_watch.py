@@ -104,7 +104,7 @@ def test_the_timeline_is_dragged_stepped_and_linked(reader: Reader, ended: Ended
 
 def test_the_scene_of_a_moment_knows_nothing_of_what_came_later(reader: Reader, ended: Ended) -> None:
     page = reader(f"/watch/{ended.trial}")
-    tally = page.locator(".log button", has_text="The jury:")
+    tally = page.locator(".log button", has_text="Jury:")
     voted = int(tally.get_attribute("data-v") or 0) - 1
     linked = reader(f"/watch/{ended.trial}?v={voted}")
     stands_at(linked, voted)
@@ -288,7 +288,7 @@ def test_the_timeline_is_driven_by_keys_from_anywhere(reader: Reader, ended: End
     assert moment(page) == int(told or 0)
     page.keyboard.type("3")
     page.keyboard.press("Enter")
-    expect(page.locator(".timeline .told")).to_contain_text("Round 3:")
+    expect(page.locator(".timeline .text")).to_contain_text("Round 3:")
     reveal.click(force=True)
     stands_at(page, int(told or 0))
     page.keyboard.press(">")
