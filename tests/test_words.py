@@ -22,20 +22,20 @@ SLACK: Final = 5
 
 CEILINGS: Final = {
     "playmolt_schemas": 6,
-    "playmolt_core": 287,
+    "playmolt_core": 10,
     "playmolt": 2,
-    "playmolt_cli": 20,
+    "playmolt_cli": 12,
     "playmolt_agora": 14,
-    "playmolt_devchain": 10,
-    "playmolt_gateway": 2,
-    "playmolt_legal": 172,
-    "playmolt_ox": 9,
-    "playmolt_spectator": 17,
-    "playmolt_jury": 129,
-    "playmolt_trial": 6,
+    "playmolt_devchain": 0,
+    "playmolt_gateway": 1,
+    "playmolt_legal": 1,
+    "playmolt_ox": 0,
+    "playmolt_spectator": 0,
+    "playmolt_jury": 1,
+    "playmolt_trial": 0,
     "playmolt_trial_engine": 0,
-    "docs": 55,
-    "pages": 5,
+    "docs": 34,
+    "pages": 4,
 }
 
 
