@@ -25,8 +25,11 @@ from playmolt_core.db.pool import open_pool
 from playmolt_core.engine.messages import message
 from playmolt_core.game.decider import PUBLIC, Accepted
 from playmolt_core.log.chain import chain_record
-from playmolt_core.log.port import StreamAppend, Unit
-from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.log.port import NewKey, StreamAppend, Unit
+from playmolt_core.log.sealed_log import SealedLog
+from playmolt_core.vault.key_file import KeyFile
+from playmolt_core.vault.rows import PgKeyRows
+from playmolt_core.vault.vault import Vault
 from playmolt_jury import rules
 from playmolt_jury.commands import OpenJury
 from playmolt_jury.content.material import Weakness
@@ -587,17 +590,22 @@ async def open_with_other_secrets(overseer: Overseer, running: Stack) -> None:
     twin = replace(opened, jurors=(opened.jurors[0], radical, *opened.jurors[2:]))
     state = jury.evolve(before, twin, at)
     names = dict.fromkeys(("command_id", "correlation", "causation"), uuid.uuid4().hex)
-    record = chain_record(
-        overseer.session, 1, ZERO_HASH, at, twin.type, twin.schema_version, canonical_json(twin),
-        Metadata(**names, actor=owner, trace=""),
-        message(jury, overseer.session, 1, rfc3339(at), state, twin, PUBLIC), None, closes=False,
-    )  # fmt: skip
-    part = StreamAppend(
-        stream=overseer.session, expected=0, prev_hash=ZERO_HASH, records=[record], summary=jury.summary(state)
-    )
     pool = await open_pool(running.run.database_url)
     try:
-        assert await PostgresLog(pool).append([Unit(streams=[part])]) == ["appended"]
+        log = SealedLog(pool, Vault(PgKeyRows(pool), KeyFile(running.folder.seal_keys)))
+        key = log.new_key(overseer.session)
+        assert key is not None
+        record = chain_record(
+            overseer.session, 1, ZERO_HASH, at, twin.type, twin.schema_version,
+            key.seal_record(1, twin.type, twin.schema_version, canonical_json(twin)),
+            Metadata(**names, actor="", trace=""),
+            message(jury, overseer.session, 1, rfc3339(at), state, twin, PUBLIC), None, closes=False,
+        )  # fmt: skip
+        part = StreamAppend(
+            stream=overseer.session, expected=0, prev_hash=ZERO_HASH, records=[record], summary=jury.summary(state),
+            key=NewKey(key, owner),
+        )  # fmt: skip
+        assert await log.append([Unit(streams=[part])]) == ["appended"]
     finally:
         await pool.close()
 
