@@ -1,4 +1,4 @@
-"""From an experiment's records to a study: what the log holds about it, and what the measures made of its turns."""
+"""From an experiment's records to a study: the facts of the log and the results of the measures."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -98,7 +98,7 @@ def turns_of(runs: Runs) -> tuple[TurnRecord, ...]:
 
 
 def costs_of(runs: Runs) -> Table:
-    """What the calls of each model in each cell took, as the log has them."""
+    """Usage of each model in each cell, from the log."""
     found = []
     for records in runs.values():
         taken: dict[str, Spent] = {}
@@ -111,7 +111,7 @@ def costs_of(runs: Runs) -> Table:
 
 
 def judges_of(recorded: Sequence[Event]) -> tuple[JudgeNote, ...]:
-    """Every model that judged thoughts, with what it took."""
+    """Every model that judged thoughts, with its usage."""
     found: dict[str, JudgeNote] = {}
     for event in recorded:
         if isinstance(event, events.JudgingStarted):
@@ -129,7 +129,7 @@ def judges_of(recorded: Sequence[Event]) -> tuple[JudgeNote, ...]:
 
 
 def judges_prompts(experiment: Sequence[Record]) -> set[str]:
-    """The hashes of what judges were shown."""
+    """The hashes of the judges' prompts."""
     recorded = _read(experiment, events.EVENTS, events.JudgeCoded.type)
     return {event.prompt_hash for event in recorded if isinstance(event, events.JudgeCoded)}
 
@@ -137,13 +137,13 @@ def judges_prompts(experiment: Sequence[Record]) -> set[str]:
 def agreement_of(
     recorded: Sequence[Event], notes: Sequence[RunNote], turns: Sequence[TurnRecord], seed: str
 ) -> list[Result]:
-    """How far those who coded thoughts agree."""
+    """The agreement of coders."""
     thinking = codable(turns, (note.run for note in notes if note.parent is not None))
     return kappa(thinking, codings(recorded, thinking), seed)
 
 
 def runs_table(notes: Sequence[RunNote], turns: Sequence[TurnRecord]) -> Table:
-    """Every run with what people call it."""
+    """Every run with its label."""
     taken = Counter(turn.run for turn in turns)
     return {
         "run": [note.run for note in notes],
@@ -198,7 +198,7 @@ def _settled(run: str, records: Sequence[Record]) -> Iterator[tuple[str, int, fl
 
 
 def run_note(records: Sequence[Record], spent: Spent | None = None) -> RunNote:
-    """What a report says about a run. Raises StudyFault for records that do not begin with `run_opened`."""
+    """A run's note for the report. Raises StudyFault for records that do not begin with `run_opened`."""
     opened = next(_read(records[:1], run_events.EVENTS), None)
     if not isinstance(opened, run_events.RunOpened):
         raise StudyFault(f"{records[0].stream if records else 'a run'}: its records do not begin with run_opened")
@@ -280,7 +280,7 @@ def _deviations(records: Sequence[Record], recorded: Sequence[Event]) -> tuple[D
 
 
 def _noticed(recorded: Sequence[Event]) -> Sequence[Noticed]:
-    """What every run had noticed of its models when it was last heard of."""
+    """The latest report of every run about its models."""
     newest = {
         event.run: event.noticed for event in recorded if isinstance(event, events.RunProgressed | events.RunFinished)
     }
@@ -303,7 +303,7 @@ def _prompt_cut(recorded: Sequence[Event]) -> dict[str, int]:
 
 
 def _spent(recorded: Sequence[Event], run: str) -> Spent | None:
-    """What a run took when it was last counted."""
+    """The latest usage of a run."""
     spent = [
         event.spent
         for event in recorded

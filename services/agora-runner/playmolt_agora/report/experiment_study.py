@@ -1,4 +1,4 @@
-"""An experiment's study out of the log: its records gathered, its turns measured, tables and report written, sealed.
+"""An experiment's study from the log: its records gathered, its turns measured, tables and report written, sealed.
 
 `python -m playmolt_agora.report.experiment_study EXPERIMENT OUT` does all of it, beside a runner whose
 loop must not wait for it.
@@ -41,7 +41,7 @@ class UnknownExperiment(LookupError):
 
 
 class StudyRecords(msgspec.Struct, frozen=True):
-    """All records of an experiment and of its runs that were opened, as of one reading of each stream."""
+    """All records of an experiment and its opened runs; each stream is read once."""
 
     experiment: Sequence[Record]
     runs: Mapping[str, Sequence[Record]]
@@ -77,7 +77,7 @@ async def folder_texts(gathered: StudyRecords, blobs: PgBlobs) -> dict[str, str]
 
 
 def analysed(gathered: StudyRecords, links: Links | None = None, texts: Mapping[str, str] | None = None) -> StudyData:
-    """Measure the turns, by the plan's own measures, too; takes seconds of the processor.
+    """Measure the turns, also by the plan's own measures; takes seconds of processor time.
 
     `texts` are those of the locked folder.
     """

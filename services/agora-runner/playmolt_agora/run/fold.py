@@ -1,4 +1,4 @@
-"""How each event changes a run (`evolve`), and what the state then waits for."""
+"""How each event changes a run (`evolve`), and the stage that follows."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -180,7 +180,7 @@ def _taken(state: RunState, record: TurnRecord, at: datetime, *, private: bool =
 
 
 def _contestable(state: RunState, event: AgentActed) -> Changes:
-    """A subsidy that may be contested, or one more who contests; tax and billboard are events of their own."""
+    """A subsidy that may be contested, or one more contest; tax and billboard have separate events."""
     record = event.record
     if record.action == "grant_subsidy":
         act = Contestable(
@@ -197,7 +197,7 @@ def _held(state: RunState, effect: Effect) -> dict[str, int]:
 
 
 def _owed(state: RunState, event: AgentActed) -> Consequence | None:
-    """What follows is kept in the state, so that a fork may branch off between an act and its consequence."""
+    """The consequence is part of the state, so that a fork may branch off between an act and its consequence."""
     record, own = event.record, state.rules.own
     if event.heard_by and record.action == "whisper" and not (own and "whisper" in own.actions):
         return Consequence(kind="leak", agent=record.agent, target=str(record.target), heard_by=event.heard_by)

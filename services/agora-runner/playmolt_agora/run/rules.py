@@ -98,12 +98,12 @@ class Agora(Game[RunState]):
 
     @override
     def view(self, state: RunState, viewer: Viewer) -> RunView | views.Unopened:
-        """The state as everybody sees it; for one of the run's agents with what it had before it."""
+        """The public state; for an agent of the run also its own context."""
         return views.run(state, viewer.agent_id) if state.version else views.Unopened()
 
     @override
     def operator_view(self, state: RunState) -> Mapping[str, Any]:
-        """What pins the run: its spec with the seed, the rules as they hold, the versions."""
+        """The pinned inputs of the run: spec with seed, effective rules, versions."""
         if not state.version:
             return {}
         return {
@@ -151,7 +151,7 @@ class Agora(Game[RunState]):
 
 
 def stage1_version(rules: Rules | None = None) -> str:
-    """Name the Stage 1 rule set with its texts, `stage1@<hash>`: the preset unless other rules are given."""
+    """The version of the Stage 1 rules and texts, `stage1@<hash>`; the preset unless other rules are given."""
     return worlds.version("stage1", rules or worlds.preset("stage1"), texts.version())
 
 
@@ -204,7 +204,7 @@ def _weighs(state: RunState) -> bool:
 
 
 def _heard_by(state: RunState, agent: str, found: Parsed, deed: Deed) -> tuple[str, ...]:
-    """Draw whether a whisper leaks to the others there; one of them who is an Observer makes it likelier."""
+    """Draw whether a whisper leaks to the others there; an Observer among them makes it likelier."""
     own = state.rules.own
     if own and deed.success and found.action in own.actions:
         return _hearers(state, own, agent, found, deed)

@@ -55,7 +55,7 @@ def words(language: Language) -> RoomPhrases:
 
 @cache
 def version() -> str:
-    """Name the generic texts: another name when one of them changes."""
+    """The version of the generic texts, which changes with any of them."""
     return digest([words(language) for language in texts.LANGUAGES])[:16]
 
 
@@ -78,7 +78,7 @@ def resources(own: OwnScene, language: Language) -> str:
 
 
 def actions(own: OwnScene, language: Language) -> str:
-    """A line for each action of the place: how it is called, what it takes and brings."""
+    """A line for each action of the place: its name, costs and gains."""
     return "\n".join(action_line(offer, language) for offer in own.offers)
 
 
@@ -119,7 +119,7 @@ EVENTS: Final = frozenset(("failed", "did", "contested", "undone"))
 
 
 def event_line(kind: str, values: Mapping[str, Any], own: OwnScene | None, language: Language) -> str | None:
-    """The line of a happening that only such worlds and acting ranks know; None for any other."""
+    """The line of an observation that exists only in such worlds or with acting ranks; None for others."""
     said = words(language)
     if kind == "failed":
         return said.reasons.get(str(values["reason"])) if own or values["reason"] == "nothing_to_contest" else None

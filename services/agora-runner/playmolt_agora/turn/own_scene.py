@@ -1,4 +1,4 @@
-"""What an agent of a plan's own world is shown beside what every agent is: titles, resources, what it may do."""
+"""The additional part of a scene in a plan's own world: titles, resources, available actions."""
 
 import msgspec
 from playmolt_schemas.agora.turn import ACTIONS, FnClass, Language
@@ -38,7 +38,7 @@ def _title(own: OwnWorld, place: str, language: Language) -> str:
 
 
 def _files(state: RunState, agent: str) -> dict[str, str]:
-    """What of the plan's folder its prompt is written with: shell, template, persona, by what they are."""
+    """The files of the plan's folder in its prompt, by part: shell, template, persona."""
     own, language, seat = state.rules.own, state.run.language, state.seat(agent)
     files = state.run.files or {}
     persona = f"personas/{seat.persona}.toml"
@@ -50,7 +50,7 @@ def _files(state: RunState, agent: str) -> dict[str, str]:
 
 
 def _offers(state: RunState, own: OwnWorld, agent: str) -> tuple[Offer, ...]:
-    """The actions of its place, those it could not pay for too."""
+    """The actions of its place, including those it cannot pay for."""
     place, language = state.agents[agent].place, state.run.language
     feasible = acts.feasible(state, agent)
     mine = [
@@ -98,7 +98,7 @@ _TARGETS = {"support": "agent", "whisper": "agent", "move": "place"}
 
 
 def _packaged(state: RunState, own: OwnWorld, name: str, place: str, *, possible: bool) -> Offer:
-    """One of the six as the packaged world has it."""
+    """One of the six actions as in the packaged world."""
     costs, rewards = state.rules.costs, state.rules.rewards
     fn_class: FnClass | None = own_acts.class_of(own, name)
     plain = Offer(

@@ -1,4 +1,4 @@
-"""What an agent is shown at its turn: the state cut to what it may know (agora.md, Worlds; stage1.md, context)."""
+"""An agent's scene at its turn: the part of the state that it may know (agora.md, Worlds; stage1.md, context)."""
 
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
@@ -16,7 +16,7 @@ LEVELS: Final[dict[str, ConstraintLevel]] = {"archivist": "high", "merchant": "m
 
 
 class Context(msgspec.Struct, frozen=True):
-    """How much an agent is shown: events, history items and their least importance."""
+    """Limits of an agent's context: events, history items and their least importance."""
 
     name: str
     events: int
@@ -76,7 +76,7 @@ def constraint_level(spec: RunSpec, seat: Seat) -> ConstraintLevel | None:
 
 
 def shown_gini(state: RunState) -> str | None:
-    """The inequality of the epoch's start with two decimals."""
+    """The Gini coefficient at the start of the epoch, with two decimals."""
     return str(Decimal(state.gini).quantize(Decimal("0.01"), ROUND_HALF_UP)) if state.gini is not None else None
 
 

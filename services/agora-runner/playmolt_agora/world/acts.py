@@ -1,4 +1,4 @@
-"""What an act attempts and what comes of it: whether it succeeds, why not, and the steps it takes in the ledgers.
+"""Acts and their results: success, reason of failure, and the steps in the ledgers.
 
 An attempt that fails costs nothing and changes nothing. A reason is one of `Reason`; the prompts word it.
 """
@@ -27,7 +27,7 @@ Reason = Literal[
 
 
 class Deed(msgspec.Struct, frozen=True, kw_only=True):
-    """An attempt judged. `energy` are steps in order, `influence` and `treasury` changes, `place` a move's goal."""
+    """A judged attempt. `energy` are steps in order, `influence` and `treasury` changes, `place` a move's goal."""
 
     reason: Reason | None = None
     energy: tuple[tuple[str, int], ...] = ()
@@ -77,7 +77,7 @@ def known(state: RunState, action: str) -> bool:
 
 
 def effects(state: RunState, deed: Deed) -> tuple[Effect, Effect]:
-    """What a deed did and what it would have done."""
+    """The applied effect of a deed, and its shadow effect."""
     rules = state.rules
     if not deed.success:
         return Effect(), Effect()
@@ -116,7 +116,7 @@ def feasible(state: RunState, agent: str) -> tuple[str, ...]:
 
 
 def _attempted(attempt: ActAttempt) -> OwnAttempt:
-    """An attempt as the world's own acts are judged: whole energy where it is lived by."""
+    """The attempt in the form of the world's own acts: in whole energy, if energy is real."""
     state, agent = attempt.state, attempt.state.agents[attempt.agent]
     real = state.rules.energy.ledger == "real"
     return OwnAttempt(
@@ -294,13 +294,13 @@ def _cost(attempt: ActAttempt, what: str) -> int:
 
 
 def _payable(attempt: ActAttempt, what: str) -> bool:
-    """Equal is enough. A cost that is only shown is never too much."""
+    """An equal amount suffices. A shadow cost is always affordable."""
     real = attempt.state.rules.energy.ledger == "real"
     return not real or attempt.state.agents[attempt.agent].energy >= _cost(attempt, what)
 
 
 def _paid(attempt: ActAttempt, what: str, *rewards: tuple[str, int]) -> Deed:
-    """The deed of an act that may happen if it can be paid for; rewards are in whole energy."""
+    """The deed of an act, provided that it can be paid for; rewards are in whole energy."""
     if not _payable(attempt, what):
         return Deed(reason="not_enough_energy")
     unit = attempt.state.rules.unit

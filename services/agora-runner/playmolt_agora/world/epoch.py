@@ -1,4 +1,4 @@
-"""What follows by itself: the epoch's order of stage1.md, one event at a time, each from the state alone."""
+"""Events without a command: the epoch's order of stage1.md, one event at a time, each from the state alone."""
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -26,7 +26,7 @@ from playmolt_agora.world.worlds import SeedEvent
 
 
 def next_event(state: RunState) -> Event | None:
-    """The event that a state brings about by itself; None when it waits for an agent, or for its report."""
+    """The next event that follows from the state alone; None while it waits for an agent or its report."""
     if state.over:
         return None
     if state.owed is not None:
@@ -37,7 +37,7 @@ def next_event(state: RunState) -> Event | None:
 
 
 def decay(state: RunState, turn: int, crisis: str | None) -> int:
-    """What an epoch takes from everybody, in whole energy."""
+    """The decay of an epoch, in whole energy."""
     rules = state.rules
     steps = turn // rules.decay.every
     return int(rules.decay.base + Fraction(rules.decay.step) * steps) + (rules.crisis.extra if crisis else 0)
@@ -66,7 +66,7 @@ def _epoch(state: RunState) -> EpochStarted:
 
 
 def _given(state: RunState, happening: Sequence[OwnEvent]) -> dict[str, int]:
-    """What the happenings of a turn do to resources, one after the other."""
+    """The effects of a turn's happenings on resources, in order."""
     own, before = state.rules.own, state.resources
     if not own or not before:
         return {}
@@ -78,7 +78,7 @@ def _given(state: RunState, happening: Sequence[OwnEvent]) -> dict[str, int]:
 
 
 def _gini(state: RunState) -> dict[str, str]:
-    """What is to be shown of inequality; a world without energy has none."""
+    """The Gini coefficients by kind; none in a world without energy."""
     rules, living = state.rules, [state.agents[name] for name in state.living]
     kinds: dict[str, list[int]] = {}
     if rules.energy.ledger != "none":
@@ -112,7 +112,7 @@ def _undone(state: RunState, act: Contestable) -> ActContested:
 
 
 def _regrown(state: RunState) -> ResourceSettled | None:
-    """The next resource to grow again; None where all have."""
+    """The next resource to grow again; None once all have."""
     own, held = state.rules.own, state.resources
     if not own or not held:
         return None

@@ -25,7 +25,7 @@ class OwnAttempt(msgspec.Struct, frozen=True, kw_only=True):
     place: str
     beside: tuple[str, ...]
     energy: int | None
-    """None where no energy is lived by."""
+    """None unless energy is real."""
     influence: int
     resources: Mapping[str, int]
     full: frozenset[str] = frozenset()
@@ -34,7 +34,7 @@ class OwnAttempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What comes of it; of a failed act nothing does. `gained` is the actor's energy after the cost."""
+    """The result; a failed act changes nothing. `gained` is the actor's energy after the cost."""
 
     reason: OwnReason | None = None
     amount: int | None = None
@@ -96,7 +96,7 @@ def possible(world: OwnWorld, action: OwnAction, attempt: OwnAttempt) -> bool:
 
 
 def amount_of(action: OwnAction, content: str | None) -> int | None:
-    """The amount that a content names; None when it is none of those there are."""
+    """The amount that a content names; None if it is out of range."""
     found = _WHOLE.fullmatch(content.strip()) if content and action.amount is not None else None
     if found is None or action.amount is None:
         return None
@@ -105,7 +105,7 @@ def amount_of(action: OwnAction, content: str | None) -> int | None:
 
 
 def base_of(world: OwnWorld, name: str) -> str | None:
-    """The action that measures count an action as; None for one outside of theirs."""
+    """The action under which measures count an action; None if they do not count it."""
     action = world.actions.get(name)
     if action is not None and action.counts_as is not None:
         return action.counts_as
@@ -120,7 +120,7 @@ def class_of(world: OwnWorld, name: str) -> FnClass | None:
 
 
 def least(value: Any) -> Any:
-    """The least that an amount's place may hold: 0 where the act names it."""
+    """The least value of an amount: 0 if the act names it."""
     return 0 if value == "amount" else value
 
 
@@ -149,5 +149,5 @@ def _value(value: Any, amount: int | None) -> int:
 
 
 def hearing_is_own(world: OwnWorld) -> bool:
-    """Whether the world says who hears; else a packaged world's acts are heard as there."""
+    """Whether the world defines its listeners; otherwise acts of a packaged world have that world's listeners."""
     return world.hearing is not UNSET or not world.packaged

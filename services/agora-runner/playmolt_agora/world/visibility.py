@@ -31,17 +31,17 @@ from playmolt_agora.world.state import HISTORY, RECENT, Agent, Observation, RunS
 from playmolt_agora.world.worlds import Rules
 
 Witnessed = tuple[Observation, tuple[str, ...]]
-"""A happening and who sees it."""
+"""An observation and its witnesses."""
 
 
 def of(state: RunState, event: Event) -> list[Witnessed]:
-    """The happenings of an event with those who see them; `state` is the one right before it."""
+    """The observations of an event with their witnesses; `state` is the one before the event."""
     happenings = _WITNESSED_BY.get(type(event))
     return happenings(state, event) if happenings else []
 
 
 def kept(rules: Rules) -> int:
-    """How many events an agent's prompt may have to choose from: an utterance that weighs much stays longer."""
+    """How many events are stored for an agent's prompt: a heavy utterance stays longer."""
     shown = rules.own.shown if rules.own else RECENT
     return shown + ranks.heaviest(rules) - 1
 
@@ -59,7 +59,7 @@ def heard(agents: Mapping[str, Agent], witnessed: Iterable[Witnessed], kept: int
 
 
 def _remembered(history: tuple[Observation, ...], happening: Observation) -> tuple[Observation, ...]:
-    """Keep the weightiest, of equal weight the newest, in the order they happened."""
+    """Keep the most important, among equals the newest, in order of time."""
     after = (*history, happening)
     if len(after) <= HISTORY:
         return after
@@ -79,7 +79,7 @@ def _acted(state: RunState, event: AgentActed) -> list[Witnessed]:
 
 
 def _weighed(witnessed: Witnessed, event: AgentActed) -> Witnessed:
-    """An utterance with what it weighs; one of usual weight is as it ever was."""
+    """An utterance with its weight."""
     happening, audience = witnessed
     if event.weight == 1 or happening.kind not in _SAID:
         return witnessed
@@ -158,7 +158,7 @@ _ACTS: Final[Mapping[str, Callable[[RunState, AgentActed], list[Witnessed]]]] = 
 
 
 def _answered(state: RunState, record: TurnRecord, kind: str, values: dict[str, Any]) -> list[Witnessed]:
-    """In Phase 2 the actor is answered with the neutral sentence and nothing else; others see the act as ever."""
+    """In Phase 2 the actor sees only the neutral sentence; others see the act as usual."""
     around = _around(state, record)
     if state.run.packaged != "phase2":
         return [_witnessed(state, kind, values, around)]
@@ -191,7 +191,7 @@ def _around(state: RunState, record: TurnRecord) -> tuple[str, ...]:
 
 
 def others_hearing(state: RunState, own: OwnWorld, record: TurnRecord, where: tuple[str, str]) -> tuple[str, ...]:
-    """Who beside the actor hears an act by the world's own rule."""
+    """The listeners of an act, without the actor, by the world's own rule."""
     seats = tuple(state.agents)
     standing = {name: state.agents[name].place for name in state.living}
     return hearers(own, seats, standing, record.agent, frozenset(where))
@@ -259,7 +259,7 @@ _WITNESSED_BY: Final[Mapping[type[Event], Callable[[RunState, Any], list[Witness
 def hearers(
     world: OwnWorld, seats: Sequence[str], places: Mapping[str, str], actor: str, where: frozenset[str]
 ) -> tuple[str, ...]:
-    """The others, in seat order, who hear an actor in the places `where`; `places` has those of the living."""
+    """The other listeners, in seat order, in the places `where`; `places` has those of the living."""
     rule = world.hearing if world.hearing is not UNSET else HearingRule()
     if rule.who == "all":
         heard = frozenset(seats)
