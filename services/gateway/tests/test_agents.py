@@ -224,7 +224,7 @@ async def test_a_notice_that_fails_is_waited_out(platform: Any, monkeypatch: pyt
 
     _, key = platform.agent()
     monkeypatch.setattr(platform.bus, "publish", publish)
-    platform.gateway.services.timing.key_cache = 5.0
+    platform.gateway.services.timeouts.key_cache = 5.0
     monkeypatch.setattr("playmolt_gateway.routes.agents.asyncio.sleep", sleep)
     assert (await platform.send("POST", "/api/agents/me/keys", headers=key)).status_code == 201
     assert waited == [5.0]

@@ -246,7 +246,7 @@ async def test_a_replaced_key_ends_its_streams(platform: Any, game: str, opened:
 
 async def test_a_heartbeat_carries_the_head_and_heals(platform: Any, opened: Opened) -> None:
     """A lost message costs one heartbeat at most: the feed is read again with each."""
-    platform.gateway.services.timing.heartbeat = 0.1
+    platform.gateway.services.timeouts.heartbeat = 0.1
     log = platform.bus.engine = Log(2)
     async with opened() as reader:
         await reader.versions(2)
@@ -256,7 +256,7 @@ async def test_a_heartbeat_carries_the_head_and_heals(platform: Any, opened: Ope
 
 
 async def test_a_stalled_reader_is_dropped(platform: Any, opened: Opened) -> None:
-    platform.gateway.services.timing.stall = 0.1
+    platform.gateway.services.timeouts.stall = 0.1
     log = platform.bus.engine = Log(feeds.FEED_MESSAGES * 3)
     async with opened() as reader:
         reader.room = 2
@@ -306,7 +306,7 @@ class TestTurn:
         assert platform.bus.watches[game] == []
 
     async def test_a_message_of_an_own_game_wakes_it(self, platform: Any, game: str) -> None:
-        platform.gateway.services.timing.turn = 60
+        platform.gateway.services.timeouts.turn = 60
         _, key = platform.agent()
         turns: dict[str, Any] = {}
         self.engine(platform, turns, {"ox": [{"game_id": game, "version": 1}]})
@@ -318,7 +318,7 @@ class TestTurn:
             assert (await poll).json() == {"game_id": game}
 
     async def test_a_game_that_starts_meanwhile_is_found(self, platform: Any, game: str) -> None:
-        platform.gateway.services.timing.turn = 0.05
+        platform.gateway.services.timeouts.turn = 0.05
         _, key = platform.agent()
         turns: dict[str, Any] = {}
         self.engine(platform, turns, {})
@@ -329,7 +329,7 @@ class TestTurn:
             assert (await poll).json() == {"game_id": "trial-1"}
 
     async def test_the_end_of_an_own_game_wakes_it_and_is_told_once(self, platform: Any, game: str) -> None:
-        platform.gateway.services.timing.turn = 60
+        platform.gateway.services.timeouts.turn = 60
         _, key = platform.agent()
         phase, state = "switch", {"phase": "end", "version": 9}
 

@@ -28,7 +28,7 @@ async def chat(platform: Any) -> Any:
 
 @pytest.fixture(autouse=True)
 def _short(platform: Any) -> None:
-    platform.gateway.services.timing.poll = 0.01
+    platform.gateway.services.timeouts.poll = 0.01
 
 
 async def test_an_engine_that_goes_away_meanwhile_is_asked_again(platform: Any) -> None:
@@ -41,7 +41,7 @@ async def test_an_engine_that_goes_away_meanwhile_is_asked_again(platform: Any) 
 
 
 async def test_what_was_taken_is_never_said_to_be_unavailable(platform: Any) -> None:
-    platform.gateway.services.timing.slow = 0.1
+    platform.gateway.services.timeouts.slow = 0.1
     says(platform, UNAVAILABLE)
     answer = await chat(platform)
     assert (answer.status_code, answer.json()) == TAKEN

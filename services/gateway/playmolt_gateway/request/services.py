@@ -22,7 +22,7 @@ from playmolt_gateway.uploads.pdf import PdfReaders
 T = TypeVar("T")
 
 
-class Timing(msgspec.Struct, kw_only=True):
+class HandlerTimeouts(msgspec.Struct, kw_only=True):
     """Intervals and timeouts of handlers, in seconds."""
 
     heartbeat: float = HEARTBEAT_SECONDS
@@ -69,7 +69,7 @@ class Services:
         self.waits = Waits(settings)
         self.pdfs = PdfReaders()
         self.rows = RowLoader(bus)
-        self.timing = Timing()
+        self.timeouts = HandlerTimeouts()
 
     async def within_deadline(self, work: Awaitable[T]) -> T:
         """Await database work under the deadline of engine calls; raises TimeoutError."""

@@ -134,7 +134,7 @@ async def _publish_void_key(services: Services, void: str) -> None:
         await services.bus.publish(subjects.KEYS_REVOKED, void.encode())
     except ConnectionError:
         _log.warning("revocation_not_published")
-        await asyncio.sleep(services.timing.key_cache)
+        await asyncio.sleep(services.timeouts.key_cache)
 
 
 async def _synced(services: Services) -> None:

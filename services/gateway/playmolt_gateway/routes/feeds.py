@@ -119,7 +119,7 @@ async def wait_for_turn(services: Services, request: CheckedRequest) -> Reply:
                 return Response(status_code=204)
             if await _watch_new(services, watches, found, stack):
                 continue  # Read again after subscribing, or events in between would be missed.
-            pause = min(services.timing.turn, remaining)
+            pause = min(services.timeouts.turn, remaining)
             await poll.first([wait_for_newer(watches[g.game_id], g.version, pause) for g in found], pause)
 
 
@@ -221,7 +221,7 @@ async def stream_events(services: Services, request: CheckedRequest) -> Reply:
             return Response(status_code=204)
         kept.pop_all()
     return StreamedResponse(
-        EVENT_STREAM, opened, services.timing.stall, lambda poll: _events(services, request, after, poll)
+        EVENT_STREAM, opened, services.timeouts.stall, lambda poll: _events(services, request, after, poll)
     )
 
 
@@ -232,8 +232,8 @@ def _feed(services: Services, request: CheckedRequest, after: int) -> "asyncio.F
 async def _events(services: Services, request: CheckedRequest, after: int, poll: LongPoll) -> Chunks:
     """All events after a version, then new ones; a heartbeat comment with the version when idle."""
     clock = asyncio.get_running_loop().time
-    beat = clock() + services.timing.heartbeat
-    most = ERASED_SECONDS if request.game in SESSION_TYPES else services.timing.heartbeat
+    beat = clock() + services.timeouts.heartbeat
+    most = ERASED_SECONDS if request.game in SESSION_TYPES else services.timeouts.heartbeat
     watch = await services.bus.watch(request.game, request.params["id"])
     speech: Watch | None = None
     try:
@@ -248,7 +248,7 @@ async def _events(services: Services, request: CheckedRequest, after: int, poll:
             if page.messages:
                 yield b"".join(_event(message) for message in page.messages)
                 after = version_of(page.messages[-1]).version
-                beat = clock() + services.timing.heartbeat
+                beat = clock() + services.timeouts.heartbeat
             if after < page.version and page.messages:
                 continue
             if page.closed and after >= page.version:
@@ -260,7 +260,8 @@ async def _events(services: Services, request: CheckedRequest, after: int, poll:
                 while not newer.done() and not poll.over and clock() < until:
                     said: list[bytes] = []
                     await poll.first(
-                        [asyncio.shield(newer), _next_speech(speech, said, services.timing.heartbeat)], until - clock()
+                        [asyncio.shield(newer), _next_speech(speech, said, services.timeouts.heartbeat)],
+                        until - clock(),
                     )
                     for message in said:
                         yield b"event: speaking\ndata: %b\n\n" % message
@@ -268,7 +269,7 @@ async def _events(services: Services, request: CheckedRequest, after: int, poll:
                 newer.cancel()
             if clock() >= beat:
                 yield b": heartbeat %d\n\n" % page.version
-                beat = clock() + services.timing.heartbeat
+                beat = clock() + services.timeouts.heartbeat
     finally:
         await watch.close()
         if speech is not None:
@@ -300,7 +301,9 @@ async def read_log(services: Services, request: CheckedRequest) -> Reply:
     opened = request.poll(services.waits)
     if isinstance(opened, HttpProblem):
         return opened
-    return StreamedResponse(NDJSON, opened, services.timing.stall, lambda poll: _lines(services, request, first, poll))
+    return StreamedResponse(
+        NDJSON, opened, services.timeouts.stall, lambda poll: _lines(services, request, first, poll)
+    )
 
 
 def _log_page(services: Services, request: CheckedRequest, after: int) -> "asyncio.Future[Answer]":

@@ -30,7 +30,7 @@ class _GameCall(msgspec.Struct):
 
 
 async def pass_on(services: Services, request: CheckedRequest) -> Reply:
-    """Forward a call; if its answer needs a model or the chain, wait up to `Timing.slow`."""
+    """Forward a call; if its answer needs a model or the chain, wait up to `HandlerTimeouts.slow`."""
     if request.route.method != "POST" and not request.route.writes:
         return await read_whole(services, request)
     poll = request.poll(services.waits)
@@ -83,12 +83,12 @@ def _submit(services: Services, request: CheckedRequest, op: Op, offset: int = 0
     return services.bus.submit(
         request.game, op, _target(request), body, agent=agent.id if agent else "", name=agent.name if agent else "",
         operator=request.caller.operator, command_id=request.command.id, fingerprint=request.command.fingerprint,
-        trace=request.trace, deadline=services.timing.slow if request.route.patient else None,
+        trace=request.trace, deadline=services.timeouts.slow if request.route.patient else None,
     )  # fmt: skip
 
 
 async def read_whole(services: Services, request: CheckedRequest) -> Reply:
-    """Read an answer in as many parts as needed, waiting up to `Timing.slow` while it is being made."""
+    """Read an answer in as many parts as needed, waiting up to `HandlerTimeouts.slow` while it is being made."""
     answer = await _made(services, request)
     body, last = answer.body, answer
     while len(body) < answer.total and last.status == answer.status and last.body:
@@ -103,7 +103,7 @@ async def _made(services: Services, request: CheckedRequest) -> Answer:
     if poll is None or isinstance(poll, HttpProblem):
         return answer
     clock = asyncio.get_running_loop().time
-    end = clock() + services.timing.slow
+    end = clock() + services.timeouts.slow
     async with poll:
         while answer.status == 202 and not poll.over and clock() < end:
             await poll.first((), 0.5)
@@ -117,7 +117,7 @@ async def _awaited(services: Services, request: CheckedRequest, answer: Answer, 
     The command is already stored, so if the engine becomes unavailable the answer stays 202.
     """
     clock = asyncio.get_running_loop().time
-    end = clock() + services.timing.slow
+    end = clock() + services.timeouts.slow
     with suppress(*UNAVAILABLE_ERRORS):
         watch = await services.bus.watch(request.game, _target(request))
         try:
@@ -126,7 +126,7 @@ async def _awaited(services: Services, request: CheckedRequest, answer: Answer, 
                     answer = await _submit(services, request, "query")
                 if answer.status != 202 or poll.over or clock() >= end:
                     break
-                pause = min(services.timing.poll, end - clock())
+                pause = min(services.timeouts.poll, end - clock())
                 await poll.first([wait_for_newer(watch, 0, pause)], pause)
         finally:
             await watch.close()
