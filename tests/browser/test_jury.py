@@ -231,7 +231,7 @@ def test_a_jury_to_whom_nothing_was_put_is_let_go_only_on_purpose(reader: Reader
     go_on(page)
     expect(page.locator("#panel-deliberation")).to_be_visible()
     assert len(asked) == 2
-    assert "no question" in asked[0]
+    assert "not questioned any jurors" in asked[0]
 
 
 def test_a_chosen_language_is_kept_when_the_story_speaks_another(reader: Reader) -> None:
