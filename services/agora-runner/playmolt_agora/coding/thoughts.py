@@ -1,15 +1,12 @@
-"""Thoughts that can be coded, the sample shared by judges and people, and their codings (`measures.md`, section 4)."""
+"""Thoughts that can be coded, and the sample shared by judges and people (`measures.md`, section 4)."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
 
 import msgspec
-from playmolt_core.game.decider import Event
 from playmolt_schemas.agora.coding import SHEET_ROWS
 from playmolt_schemas.agora.turn import Language, TurnRecord
 
-from playmolt_agora.experiment.events import JudgeCoded, SheetCoded
-from playmolt_agora.measures.agreement import CodedThought, Place
 from playmolt_agora.measures.data.arms import arm_of, is_valid
 
 
@@ -74,24 +71,3 @@ def sample(thoughts: Sequence[Thought], seed: str, size: int = SHEET_ROWS) -> li
     depth = max(map(len, queues), default=0)
     drawn = [queue[at] for at in range(depth) for queue in queues if at < len(queue)][:size]
     return [drawn[at] for at in stream(seed, "sheet").permutation(len(drawn))]
-
-
-def codings(recorded: Sequence[Event], turns: Iterable[TurnRecord]) -> list[CodedThought]:
-    """The newest sheet of each coder counts, and keys of turns that are there."""
-    judged = [event for event in recorded if isinstance(event, JudgeCoded) and event.code is not None]
-    sheets = {event.coder: event for event in recorded if isinstance(event, SheetCoded)}
-    places: dict[str, Place] = {
-        key_of(turn.run, turn.agent, turn.turn): (turn.run, turn.agent, turn.turn) for turn in turns
-    }
-    return [
-        *(
-            CodedThought(f"judge:{event.judge}", (event.run, event.agent, event.turn), event.survival, event.social)
-            for event in sorted(judged, key=lambda event: event.judge)
-        ),
-        *(
-            CodedThought(f"coder:{coder}", places[row.key], row.survival, row.social)
-            for coder, sheet in sorted(sheets.items())
-            for row in sheet.rows
-            if row.key in places
-        ),
-    ]

@@ -1,7 +1,7 @@
 """From an experiment's records to a study: the facts of the log and the results of the measures."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,11 +11,11 @@ from playmolt_schemas.agora.turn import TurnRecord
 from playmolt_schemas.records import Record
 
 from playmolt_agora.bundle.seal import ModelNote
-from playmolt_agora.coding.thoughts import codable, codings
+from playmolt_agora.coding.thoughts import codable, key_of
 from playmolt_agora.experiment import events
 from playmolt_agora.experiment.run_reports import ANSWERED
 from playmolt_agora.experiment.views import cost_lines
-from playmolt_agora.measures.agreement import COLUMNS, kappa
+from playmolt_agora.measures.agreement import COLUMNS, CodedThought, Place, kappa
 from playmolt_agora.measures.analysis import Analysis, provenance_of
 from playmolt_agora.measures.data.results import Result, table
 from playmolt_agora.measures.gini import LoggedGini
@@ -324,3 +324,24 @@ def _read(records: Sequence[Record], known: Mapping[tuple[str, int], type[Event]
 
 def _columns(names: Sequence[str], lines: Sequence[tuple[Any, ...]]) -> Table:
     return {name: [line[number] for line in lines] for number, name in enumerate(names)}
+
+
+def codings(recorded: Sequence[Event], turns: Iterable[TurnRecord]) -> list[CodedThought]:
+    """The newest sheet of each coder counts, and keys of turns that are there."""
+    judged = [event for event in recorded if isinstance(event, events.JudgeCoded) and event.code is not None]
+    sheets = {event.coder: event for event in recorded if isinstance(event, events.SheetCoded)}
+    places: dict[str, Place] = {
+        key_of(turn.run, turn.agent, turn.turn): (turn.run, turn.agent, turn.turn) for turn in turns
+    }
+    return [
+        *(
+            CodedThought(f"judge:{event.judge}", (event.run, event.agent, event.turn), event.survival, event.social)
+            for event in sorted(judged, key=lambda event: event.judge)
+        ),
+        *(
+            CodedThought(f"coder:{coder}", places[row.key], row.survival, row.social)
+            for coder, sheet in sorted(sheets.items())
+            for row in sheet.rows
+            if row.key in places
+        ),
+    ]

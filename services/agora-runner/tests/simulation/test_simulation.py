@@ -9,7 +9,7 @@ from playmolt_agora.simulation import page, populations, rows, trials
 from scipy import stats
 
 METHODS = Path(__file__).parents[4] / "docs" / "agora-methods.md"
-SLOW = {"ri_ext": 30}
+SLOW = {"ri_ext": 30, "ri_star:model": 60}
 
 
 @pytest.mark.parametrize("test", rows.TESTS)
