@@ -8,17 +8,17 @@ from shutil import copytree
 
 from playmolt_cli.local.folder import Folder
 
-from tests.integration.agora.experiment_operator import playmolt_agora
+from tests import platforms
+from tests.integration.agora.experiment_operator import OWN
 
 COMMONS = Path(__file__).parents[3] / "docs" / "examples" / "commons"
 
 
 def playmolt(*arguments: str) -> tuple[str, str]:
     """Run a command to its end; gives what it printed and what it said beside."""
-    with playmolt_agora(*arguments) as command:
-        out, err = command.communicate(timeout=150)
-    assert command.returncode == 0, out + err
-    return out, err
+    done = platforms.playmolt("agora", *arguments, environment=OWN, seconds=150)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout, done.stderr
 
 
 def test_the_commons_go_from_plan_to_bundle_in_both_languages(folder: Path) -> None:
