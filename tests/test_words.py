@@ -59,8 +59,8 @@ def files(part: str) -> Iterator[Path]:
             web = ROOT / "services" / "gateway" / "playmolt_gateway" / "web"
             yield from (*web.rglob("*.en.json"), *web.rglob("*.html"))
         case _:
-            (folder,) = (folder for folder in code() if folder.name == part)
-            yield from folder.rglob("*.py")
+            (package,) = (each for each in code() if each.name == part)
+            yield from package.rglob("*.py")
 
 
 def count(part: str) -> int:
