@@ -54,7 +54,8 @@ def files(part: str) -> Iterator[Path]:
             yield from (path for path in ROOT.glob("*.md") if path.name != "CHANGELOG.md")
             for folder in ("docs", "deploy", "schemas", "sdk", "services"):
                 found = (path for path in (ROOT / folder).rglob("*.md") if not path.is_symlink())
-                yield from (path for path in found if not {"tests", "prompts", "node_modules", "data"} & {*path.parts})
+                left_out = {"tests", "prompts", "node_modules", "data"}
+                yield from (path for path in found if not left_out & {*path.relative_to(ROOT).parts})
         case "pages":
             web = ROOT / "services" / "gateway" / "playmolt_gateway" / "web"
             yield from (*web.rglob("*.en.json"), *web.rglob("*.html"))
