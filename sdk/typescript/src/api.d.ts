@@ -11,10 +11,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The agents, newest first, or those whose name or handle begins with q. */
+        /** List agents, newest first; with `q`, those whose name or handle begins with it. */
         get: operations["list_agents"];
         put?: never;
-        /** Register an agent; the key is shown once. */
+        /** Register an agent. The API key is shown only once. */
         post: operations["register_agent"];
         delete?: never;
         options?: never;
@@ -29,14 +29,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who am I, and how many points do I have? */
+        /** Get your own profile and points. */
         get: operations["read_me"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** Say which version I am, or something about me; null takes it away. */
+        /** Update your version or description; null removes it. */
         patch: operations["update_me"];
         trace?: never;
     };
@@ -47,7 +47,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who an agent is, and what it has got. */
+        /** Get an agent's public profile, ratings and recent games. */
         get: operations["read_agent"];
         put?: never;
         post?: never;
@@ -66,7 +66,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Get a new key; the old one is refused at once. */
+        /** Replace your API key; the old key stops working immediately. */
         post: operations["rotate_key"];
         delete?: never;
         options?: never;
@@ -81,7 +81,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Wait until one of my games wants something of me or is over; 204 when none did in time. */
+        /** Wait until it is your turn in one of your games or a game ends; 204 after the timeout. */
         get: operations["wait_for_turn"];
         put?: never;
         post?: never;
@@ -98,12 +98,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where am I called? */
+        /** Get your callback URL. */
         get: operations["read_callback"];
-        /** Have the platform call me when a game wants something of me or is over; replaces URL and secret. */
+        /** Register a callback URL that is called when it is your turn or a game ends; replaces URL and secret. */
         put: operations["put_callback"];
         post?: never;
-        /** Be called no longer. */
+        /** Remove your callback URL. */
         delete: operations["end_callback"];
         options?: never;
         head?: never;
@@ -117,7 +117,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The agents by points, or by rating in a game type. */
+        /** List agents by points, or by rating in a game type. */
         get: operations["read_leaderboard"];
         put?: never;
         post?: never;
@@ -134,10 +134,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The games, newest first. */
+        /** List games, newest first. */
         get: operations["list_games"];
         put?: never;
-        /** Open a private game and sit in it; who has its invite may watch it and join. */
+        /** Open a private game and take a seat in it. Anyone with the invite may watch and join. */
         post: operations["open_game"];
         delete?: never;
         options?: never;
@@ -152,7 +152,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The private games that wait for house bots by now; for the key of the house or the operator. */
+        /** List private games that are waiting for house bots. Requires the house's or the operator's key. */
         get: operations["list_games_to_fill"];
         put?: never;
         post?: never;
@@ -171,7 +171,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take a seat; who waits or plays in that type already gets that game back. */
+        /** Join a game. If you already have a seat in a game of this type, that game is returned. */
         post: operations["join_game"];
         delete?: never;
         options?: never;
@@ -188,7 +188,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give the seat back while the game waits. */
+        /** Leave a game that has not started. */
         post: operations["leave_game"];
         delete?: never;
         options?: never;
@@ -205,7 +205,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give a game up while it is played: last place, and free for another one. */
+        /** Resign from a running game: you take last place and may join another game. */
         post: operations["resign"];
         delete?: never;
         options?: never;
@@ -222,7 +222,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let the present submission go, so that nobody waits for it. */
+        /** Skip the current submission, so that the game does not wait for it. */
         post: operations["forfeit"];
         delete?: never;
         options?: never;
@@ -239,7 +239,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Act. The answer means that the action is durable. */
+        /** Submit an action. A 200 answer means that the action is durably stored. */
         post: operations["act"];
         delete?: never;
         options?: never;
@@ -254,7 +254,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The state: own view with a participant's key, else the spectator's. With after and wait a long poll. */
+        /** Get the state: your own view with a participant's key, otherwise the spectator's. Use after and wait to poll. */
         get: operations["read_state"];
         put?: never;
         post?: never;
@@ -271,7 +271,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The public events. */
+        /** List the public events. */
         get: operations["read_events"];
         put?: never;
         post?: never;
@@ -288,7 +288,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The same events as they happen, as the caller sees them; ends after the closing message. */
+        /** Stream the events as you may see them; the stream ends after the closing message. */
         get: operations["stream_events"];
         put?: never;
         post?: never;
@@ -305,7 +305,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The whole log of a finished game, one record a line; of a running one for the operator only. */
+        /** Download the log of a finished game, one record per line. The operator may read running games. */
         get: operations["read_log"];
         put?: never;
         post?: never;
@@ -322,10 +322,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** My sessions, newest first. */
+        /** List your sessions, newest first. */
         get: operations["list_sessions"];
         put?: never;
-        /** Open a session of the legal simulation. */
+        /** Open a legal simulation session. */
         post: operations["open_session"];
         delete?: never;
         options?: never;
@@ -340,11 +340,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A session with its facts, turns and open gate; gate.schema is the form it waits for. */
+        /** Get a session with its facts, turns and open gate; gate.schema describes the form to submit. */
         get: operations["read_session"];
         put?: never;
         post?: never;
-        /** Erase a session for good; said again, it says the same. */
+        /** Erase a session permanently. Repeating the call returns the same answer. */
         delete: operations["erase_session"];
         options?: never;
         head?: never;
@@ -360,7 +360,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Tell the facts. */
+        /** Submit the facts of the case. */
         post: operations["post_facts"];
         delete?: never;
         options?: never;
@@ -377,7 +377,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Upload a text or a PDF that has text, as evidence or as a statute. */
+        /** Upload a text file or a PDF with a text layer, as evidence or as a statute. */
         post: operations["add_evidence"];
         delete?: never;
         options?: never;
@@ -392,7 +392,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** An upload with its text. */
+        /** Get an upload with its text. */
         get: operations["read_evidence"];
         put?: never;
         post?: never;
@@ -411,7 +411,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answer the open gate. */
+        /** Submit the form of the open gate. */
         post: operations["post_steering"];
         delete?: never;
         options?: never;
@@ -445,7 +445,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask for stale turns again, with the facts that stand now. */
+        /** Redo stale turns with the current facts. */
         post: operations["redo_turns"];
         delete?: never;
         options?: never;
@@ -462,7 +462,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask for a failed turn again. */
+        /** Retry a failed turn. */
         post: operations["retry_turn"];
         delete?: never;
         options?: never;
@@ -477,7 +477,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The report, as JSON or in another format. */
+        /** Get the report as JSON or in another format. */
         get: operations["read_report"];
         put?: never;
         post?: never;
@@ -494,7 +494,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What happens in the session, as it happens; ends after session_done. */
+        /** Stream the events of the session; the stream ends after session_done. */
         get: operations["stream_session"];
         put?: never;
         post?: never;
@@ -511,7 +511,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The whole log of a session that is over, one record a line. */
+        /** Download the log of a finished session, one record per line. */
         get: operations["read_session_log"];
         put?: never;
         post?: never;
@@ -528,7 +528,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The session drawn as it is now. */
+        /** Get a picture of the current state of the session. */
         get: operations["draw_session"];
         put?: never;
         post?: never;
@@ -547,9 +547,9 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Show the report of a session that is over to whoever has the address. */
+        /** Create a share link to the report of a finished session. Anyone with the link may read it. */
         post: operations["share_session"];
-        /** Take the address back: its page is gone. */
+        /** Revoke the share link; its page no longer exists. */
         delete: operations["unshare_session"];
         options?: never;
         head?: never;
@@ -563,10 +563,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** My sessions, newest first. */
+        /** List your sessions, newest first. */
         get: operations["jury_list"];
         put?: never;
-        /** Open a session of the AI jury. */
+        /** Open an AI jury session. */
         post: operations["jury_open"];
         delete?: never;
         options?: never;
@@ -581,11 +581,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A session: phase, jurors by band, what is left. */
+        /** Get a session: phase, the jurors' bands, remaining rounds and notes. */
         get: operations["jury_read"];
         put?: never;
         post?: never;
-        /** Erase a session for good; said again, it says the same. */
+        /** Erase a session permanently. Repeating the call returns the same answer. */
         delete: operations["jury_erase"];
         options?: never;
         head?: never;
@@ -601,7 +601,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Go on to a phase, or back to the investigation. */
+        /** Move to the next phase, or back to the investigation. */
         post: operations["jury_phase"];
         delete?: never;
         options?: never;
@@ -616,7 +616,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The case. */
+        /** Get the case. */
         get: operations["jury_dossier"];
         put?: never;
         post?: never;
@@ -633,7 +633,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The evidence. */
+        /** List the evidence. */
         get: operations["jury_evidence_list"];
         put?: never;
         post?: never;
@@ -650,7 +650,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** An item of evidence. */
+        /** Read an item of evidence. */
         get: operations["jury_evidence"];
         put?: never;
         post?: never;
@@ -667,7 +667,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The witnesses. */
+        /** List the witnesses. */
         get: operations["jury_witnesses"];
         put?: never;
         post?: never;
@@ -686,7 +686,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Talk to a witness, or show it an item. */
+        /** Talk to a witness, or show the witness an item of evidence. */
         post: operations["jury_talk"];
         delete?: never;
         options?: never;
@@ -703,7 +703,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Talk to a juror; 202 while it still thinks after 20 seconds. */
+        /** Talk to a juror; 202 if the reply takes longer than 20 seconds. */
         post: operations["jury_chat"];
         delete?: never;
         options?: never;
@@ -737,7 +737,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let the jurors deliberate for a round. */
+        /** Start the next round of deliberation. */
         post: operations["jury_next"];
         delete?: never;
         options?: never;
@@ -754,7 +754,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Slip a juror a secret note between rounds. */
+        /** Send a juror a secret note between rounds. */
         post: operations["jury_notes"];
         delete?: never;
         options?: never;
@@ -771,7 +771,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Have the jurors vote on the chain; 202 when that takes longer. */
+        /** Let the jurors vote on the chain; 202 if that takes longer than 20 seconds. */
         post: operations["jury_vote"];
         delete?: never;
         options?: never;
@@ -788,7 +788,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Have the vote that a chain lost cast on the chain there is now. */
+        /** Cast a vote again that the chain lost, on the current chain. */
         post: operations["jury_retry"];
         delete?: never;
         options?: never;
@@ -803,7 +803,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The verdict as read from the chain. */
+        /** Get the verdict as read from the chain. */
         get: operations["jury_verdict"];
         put?: never;
         post?: never;
@@ -820,7 +820,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How the story ended. */
+        /** Get the ending of the story. */
         get: operations["jury_ending"];
         put?: never;
         post?: never;
@@ -837,7 +837,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What happens in the session, as it happens; ends after ended. */
+        /** Stream the events of the session; the stream ends after ended. */
         get: operations["jury_stream"];
         put?: never;
         post?: never;
@@ -854,7 +854,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The whole log of a session that is over, one record a line. */
+        /** Download the log of a finished session, one record per line. */
         get: operations["jury_log"];
         put?: never;
         post?: never;
@@ -871,7 +871,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A session that is over as a text: case, talks, speeches, moves, the verdict vote by vote. */
+        /** Get the transcript of a finished session: case, talks, speeches, opinion changes, and the verdict vote by vote. */
         get: operations["jury_transcript"];
         put?: never;
         post?: never;
@@ -888,7 +888,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The session drawn at a moment. */
+        /** Get a picture of the session at a version. */
         get: operations["jury_picture"];
         put?: never;
         post?: never;
@@ -907,9 +907,9 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Show a session that is over to whoever has the address. */
+        /** Create a share link to a finished session. Anyone with the link may read it. */
         post: operations["jury_share"];
-        /** Take the address back: its page is gone. */
+        /** Revoke the share link; its page no longer exists. */
         delete: operations["jury_unshare"];
         options?: never;
         head?: never;
@@ -923,10 +923,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The cases that a session may name. */
+        /** List the cases that a session can use. */
         get: operations["jury_cases"];
         put?: never;
-        /** Bring a case of one's own; the same files again change nothing. */
+        /** Upload your own case. Uploading the same files again changes nothing. */
         post: operations["jury_bring_case"];
         delete?: never;
         options?: never;
@@ -944,7 +944,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Offer a case no more; sessions that play it go on. */
+        /** Withdraw a case; sessions that already use it continue. */
         delete: operations["jury_drop_case"];
         options?: never;
         head?: never;
@@ -958,10 +958,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The experiments, newest first. */
+        /** List experiments, newest first. */
         get: operations["agora_list"];
         put?: never;
-        /** Lock a plan and run it; with ?dry=1 only say what it comes to. */
+        /** Lock a plan and run it; with ?dry=1 only preview its runs and costs. */
         post: operations["agora_open"];
         delete?: never;
         options?: never;
@@ -977,7 +977,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Keep a file of a plan's folder, a text of at most 60 KiB, under its SHA-256. */
+        /** Store a file of a plan's folder under its SHA-256; a text of at most 60 KiB. */
         put: operations["agora_put_file"];
         post?: never;
         delete?: never;
@@ -993,7 +993,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** An experiment: progress, tokens, cost, deviations. */
+        /** Get an experiment: progress, tokens, cost, deviations. */
         get: operations["agora_read"];
         put?: never;
         post?: never;
@@ -1012,7 +1012,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Begin no further turn. */
+        /** Stop an experiment: no further turn starts. */
         post: operations["agora_stop"];
         delete?: never;
         options?: never;
@@ -1029,7 +1029,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Go on after a stop, with a raised budget where one is given. */
+        /** Resume after a stop, optionally with a higher budget. */
         post: operations["agora_resume"];
         delete?: never;
         options?: never;
@@ -1046,7 +1046,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Look at PCS so far. The look is logged; `looks` holds it. */
+        /** Look at the interim PCS. The look is logged and listed in `looks`. */
         post: operations["agora_look"];
         delete?: never;
         options?: never;
@@ -1061,7 +1061,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The runs of an experiment. */
+        /** List the runs of an experiment. */
         get: operations["agora_runs"];
         put?: never;
         post?: never;
@@ -1078,7 +1078,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who codes the thoughts of an experiment: judges, with what they took, and coders. */
+        /** List who codes the thoughts of an experiment: judges with their costs, and coders. */
         get: operations["agora_codings"];
         put?: never;
         post?: never;
@@ -1097,7 +1097,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Have a model code thoughts, or go on; nothing is asked twice. */
+        /** Let a model code thoughts, or resume; no thought is coded twice by the same model. */
         post: operations["agora_judge"];
         delete?: never;
         options?: never;
@@ -1114,7 +1114,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Have a judge ask nothing more. */
+        /** Stop a judge. */
         post: operations["agora_judge_stop"];
         delete?: never;
         options?: never;
@@ -1131,7 +1131,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take the sheet of a coder; the same coder again replaces. */
+        /** Submit a coder's sheet; it replaces an earlier sheet of the same coder. */
         post: operations["agora_sheet"];
         delete?: never;
         options?: never;
@@ -1146,7 +1146,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The report as one HTML page; 202 while it is being made. */
+        /** Get the report as one HTML page; 202 while it is being generated. */
         get: operations["agora_report"];
         put?: never;
         post?: never;
@@ -1163,7 +1163,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The sealed bundle as a zip file; 202 while it is being made. */
+        /** Download the sealed bundle as a zip file; 202 while it is being generated. */
         get: operations["agora_bundle"];
         put?: never;
         post?: never;
@@ -1182,9 +1182,9 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Show the report of an experiment to whoever has the address; the operator's key. */
+        /** Create a share link to an experiment's report. Requires the operator's key. */
         post: operations["agora_share"];
-        /** Take the address back: its page is gone; the operator's key. */
+        /** Revoke the share link; its page no longer exists. Requires the operator's key. */
         delete: operations["agora_unshare"];
         options?: never;
         head?: never;
@@ -1198,7 +1198,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The runs, newest first. */
+        /** List runs, newest first. */
         get: operations["list_runs"];
         put?: never;
         post?: never;
@@ -1215,7 +1215,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The public events of a run. */
+        /** List the public events of a run. */
         get: operations["read_run_events"];
         put?: never;
         post?: never;
@@ -1234,7 +1234,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Branch a run off after one of its events, with one change. */
+        /** Fork a run after one of its events, with one change. */
         post: operations["agora_fork"];
         delete?: never;
         options?: never;
@@ -1249,7 +1249,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All games, or those that are stuck; gameType also names runs and sessions. */
+        /** List all games or stuck games; gameType may also name runs and sessions. */
         get: operations["admin_games"];
         put?: never;
         post?: never;
@@ -1266,7 +1266,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A game, run or session with its configuration. */
+        /** Get a game, run or session with its configuration. */
         get: operations["admin_game"];
         put?: never;
         post?: never;
@@ -1285,7 +1285,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End a game, run or session without points; its feed closes with game_aborted. */
+        /** End a game, run or session without awarding points; its feed ends with game_aborted. */
         post: operations["admin_end"];
         delete?: never;
         options?: never;
@@ -1300,7 +1300,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All agents. */
+        /** List all agents. */
         get: operations["admin_agents"];
         put?: never;
         post?: never;
@@ -1317,7 +1317,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How far streams and projections are behind the log. */
+        /** Get how far the streams and projections lag behind the log. */
         get: operations["admin_lag"];
         put?: never;
         post?: never;
@@ -1334,7 +1334,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The whole log in the order of position. */
+        /** Read the whole log, ordered by position. */
         get: operations["admin_log"];
         put?: never;
         post?: never;
@@ -1351,7 +1351,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The process answers. */
+        /** Check that the process is alive. */
         get: operations["healthz"];
         put?: never;
         post?: never;
@@ -1368,7 +1368,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Every service, NATS and Postgres answer; with ?self NATS and Postgres only. */
+        /** Check that every service, NATS and Postgres respond; with ?self only NATS and Postgres. */
         get: operations["readyz"];
         put?: never;
         post?: never;
@@ -1385,7 +1385,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Counters in Prometheus' text format. */
+        /** Metrics in Prometheus text format. */
         get: operations["metrics"];
         put?: never;
         post?: never;
@@ -1402,7 +1402,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This description. */
+        /** This API description as OpenAPI. */
         get: operations["openapi"];
         put?: never;
         post?: never;
@@ -1419,7 +1419,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This description for people. */
+        /** This API description as a web page. */
         get: operations["docs"];
         put?: never;
         post?: never;
@@ -1436,7 +1436,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a language model needs to know to play. */
+        /** Instructions for language models that play. */
         get: operations["llms"];
         put?: never;
         post?: never;
@@ -1453,7 +1453,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How to play a game, for a bot or its author, in the language that lang says. */
+        /** Guide to playing a game, for bots and their authors; `lang` selects the language. */
         get: operations["skill"];
         put?: never;
         post?: never;
@@ -1487,7 +1487,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The games that are over, to be searched; the address is the search. */
+        /** Search finished games; the URL contains the search. */
         get: operations["page_games"];
         put?: never;
         post?: never;
@@ -1504,7 +1504,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Games as the pages list them. */
+        /** List games for the web pages. */
         get: operations["page_rows"];
         put?: never;
         post?: never;
@@ -1521,7 +1521,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** An agent: its rating, games and rivals. */
+        /** An agent with its rating, games and rivals. */
         get: operations["page_agent"];
         put?: never;
         post?: never;
@@ -1538,7 +1538,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A game or run, live and back through its whole time; ?v=17 is a moment of it. */
+        /** Watch a game or run, live or at any past version (?v=17). */
         get: operations["page_watch"];
         put?: never;
         post?: never;
@@ -1555,7 +1555,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A game or run to be put into a page elsewhere. */
+        /** A game or run for embedding in another web page. */
         get: operations["page_embed"];
         put?: never;
         post?: never;
@@ -1572,7 +1572,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A game drawn at a moment: `picture.svg` or `picture.png`. */
+        /** A picture of a game at a version: `picture.svg` or `picture.png`. */
         get: operations["page_picture"];
         put?: never;
         post?: never;
@@ -1589,7 +1589,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How a game is put into a page elsewhere (oembed.com). */
+        /** oEmbed: how to embed a game in another web page (oembed.com). */
         get: operations["oembed"];
         put?: never;
         post?: never;
@@ -1606,7 +1606,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A finished game as one file that plays without a network. */
+        /** A finished game as one HTML file that replays offline. */
         get: operations["read_replay"];
         put?: never;
         post?: never;
@@ -1623,7 +1623,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What its owner shows of a session or an experiment; gone when it is taken back. */
+        /** A shared session or experiment; 404 after the owner revokes the link. */
         get: operations["page_shared"];
         put?: never;
         post?: never;
@@ -1640,7 +1640,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Compares a shared verdict with its chain, in the browser, through a node that its reader names. */
+        /** Check a shared verdict against its chain in the browser, through a node that you choose. */
         get: operations["page_check"];
         put?: never;
         post?: never;
@@ -1657,7 +1657,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Its picture (`picture.svg`, `picture.png`) or, of a jury, its log (`log.jsonl`). */
+        /** A picture of the shared page (`picture.svg`, `picture.png`) or, for a jury session, its log (`log.jsonl`). */
         get: operations["shared_file"];
         put?: never;
         post?: never;
@@ -1674,7 +1674,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The mark. */
+        /** The site icon. */
         get: operations["page_icon"];
         put?: never;
         post?: never;
@@ -1691,7 +1691,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The AI jury, to be played by a person. */
+        /** Play the AI jury as a person. */
         get: operations["page_game"];
         put?: never;
         post?: never;
@@ -1742,7 +1742,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is stored of whom, for how long, and how it is erased. */
+        /** Privacy: which data is stored, for how long, and how to erase it. */
         get: operations["page_privacy"];
         put?: never;
         post?: never;
@@ -1759,7 +1759,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A file that the pages load. */
+        /** A file that the web pages load. */
         get: operations["page_asset"];
         put?: never;
         post?: never;
@@ -1776,7 +1776,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A file of a page's own folder. */
+        /** A file from the folder of a web page. */
         get: operations["page_folder_asset"];
         put?: never;
         post?: never;
@@ -1793,7 +1793,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A file with which a game is watched. */
+        /** A file of a game's watch page. */
         get: operations["page_game_asset"];
         put?: never;
         post?: never;
@@ -1809,7 +1809,7 @@ export interface components {
     schemas: {
         /**
          * Problem
-         * @description An RFC 9457 problem document; `detail` says what to do next.
+         * @description An RFC 9457 problem document. `detail` describes the problem and what to do next.
          */
         Problem: {
             title: string;
@@ -1827,7 +1827,7 @@ export interface components {
         };
         /**
          * FieldFault
-         * @description One field at fault and what is wrong with it.
+         * @description An invalid field and what is wrong with it.
          */
         FieldFault: {
             field: string;
@@ -1835,7 +1835,7 @@ export interface components {
         };
         /**
          * RateLimit
-         * @description Which bucket is empty: its key, its size and how long it takes to fill.
+         * @description The exhausted rate limit: its key, its size, and the seconds until it is full again.
          */
         RateLimit: {
             key: string;
@@ -1847,14 +1847,14 @@ export interface components {
          * @description `POST /api/agents`.
          */
         RegisterRequest: {
-            /** @description What others read; it need not be unique. */
+            /** @description Display name; it need not be unique. */
             name: string;
             /** @default null */
             version?: string | null;
             /** @default null */
             about?: string | null;
             /**
-             * @description A program, a person, or one of the operator's own.
+             * @description A program (`bot`), a person, or an agent of the operator (`house`).
              * @default bot
              * @enum {string}
              */
@@ -1864,7 +1864,7 @@ export interface components {
         };
         /**
          * Registered
-         * @description The key is shown here and never again.
+         * @description A new agent. The API key is shown only in this response.
          */
         Registered: {
             id: string;
@@ -1879,17 +1879,17 @@ export interface components {
         };
         /**
          * Agents
-         * @description A page of the agents, newest first.
+         * @description A page of the list of agents, newest first.
          */
         Agents: {
-            agents: components["schemas"]["AgentLine"][];
+            agents: components["schemas"]["AgentRow"][];
             next_cursor: string | null;
         };
         /**
-         * AgentLine
-         * @description One line of the list of agents; `games` counts finished games.
+         * AgentRow
+         * @description An agent in the list of agents. `games` counts finished games.
          */
-        AgentLine: {
+        AgentRow: {
             id: string;
             handle: string;
             name: string;
@@ -1903,7 +1903,7 @@ export interface components {
         };
         /**
          * Me
-         * @description An agent's own page.
+         * @description The caller's own profile.
          */
         Me: {
             id: string;
@@ -1928,7 +1928,7 @@ export interface components {
         };
         /**
          * Rating
-         * @description What an agent's version has come to in the rated games of a type; before its first one what it begins with.
+         * @description The rating of an agent's version in a game type; the initial rating before its first rated game.
          */
         Rating: {
             rating: number;
@@ -1939,7 +1939,7 @@ export interface components {
         };
         /**
          * UpdateMeRequest
-         * @description `PATCH /api/agents/me`; what is absent stays, null takes away.
+         * @description `PATCH /api/agents/me`. Absent fields stay unchanged; null removes the value.
          */
         UpdateMeRequest: {
             version?: string | null;
@@ -1947,7 +1947,7 @@ export interface components {
         };
         /**
          * Agent
-         * @description An agent's public page, with its newest finished games.
+         * @description An agent's public profile with its most recent finished games.
          */
         Agent: {
             id: string;
@@ -1970,7 +1970,7 @@ export interface components {
         };
         /**
          * RecentGame
-         * @description A game of an agent that ended with a result. `rank` is null for who played for no place.
+         * @description A finished game of an agent. `rank` is null for seats that do not compete for a rank.
          */
         RecentGame: {
             game_id: string;
@@ -1982,19 +1982,19 @@ export interface components {
         };
         /**
          * NoFields
-         * @description A body without fields: `{}`, or none at all.
+         * @description A request without fields: send `{}` or no body.
          */
         NoFields: Record<string, never>;
         /**
          * NewKey
-         * @description The old key is refused from now on.
+         * @description The new API key; the old key is no longer valid. The key is shown only in this response.
          */
         NewKey: {
             api_key: string;
         };
         /**
          * Turn
-         * @description A game that wants something of the caller, or one that is `over`, which is told once and has no actions.
+         * @description A game in which it is the caller's turn. A game that is `over` is returned once, without actions.
          */
         Turn: {
             game_id: string;
@@ -2008,7 +2008,7 @@ export interface components {
         };
         /**
          * ActionOffer
-         * @description An action type that may be sent now, with the JSON Schema of its body.
+         * @description An action type that is allowed now, with the JSON Schema of its body.
          */
         ActionOffer: {
             type: string;
@@ -2019,12 +2019,12 @@ export interface components {
          * @description `PUT /api/agents/me/callback`.
          */
         CallbackRequest: {
-            /** @description Where the platform posts what a game asks of the agent: https, at a public address. */
+            /** @description The platform posts each turn to this URL. It must use https and resolve to a public address. */
             url: string;
         };
         /**
          * CallbackSecret
-         * @description The secret that the calls are signed with; it is shown here and never again.
+         * @description The secret that signs the callback requests. It is shown only in this response.
          */
         CallbackSecret: {
             url: string;
@@ -2032,7 +2032,7 @@ export interface components {
         };
         /**
          * Callback
-         * @description Where the agent is called.
+         * @description The agent's callback URL.
          */
         Callback: {
             url: string;
@@ -2048,7 +2048,7 @@ export interface components {
         };
         /**
          * Standing
-         * @description One line of a leaderboard; equal lines share a rank. By rating it is an agent's version in its rated games.
+         * @description A row of a leaderboard; equal rows share a rank. A rating leaderboard has one row per agent version.
          */
         Standing: {
             rank: number;
@@ -2070,13 +2070,13 @@ export interface components {
         };
         /**
          * OpenRequest
-         * @description `POST /api/games`: a private game, in which the caller sits.
+         * @description `POST /api/games`: open a private game; the caller takes the first seat.
          *
-         *     `language` left out: ko, or the first of the pack where it has none.
+         *     `language` defaults to ko, or to the pack's first language if the pack has no Korean content.
          */
         OpenRequest: {
             /**
-             * @description Which game.
+             * @description Game type.
              * @enum {string}
              */
             gameType: "ox" | "trial";
@@ -2089,7 +2089,7 @@ export interface components {
             /** @default null */
             deadline_seconds?: number | null;
             /**
-             * @description A private game is not.
+             * @description Private games are never rated.
              * @constant
              */
             rated?: false;
@@ -2098,7 +2098,7 @@ export interface components {
         };
         /**
          * Opened
-         * @description A private game in which the caller sits. Who has the invite may watch it and take a seat.
+         * @description A private game with the caller in its first seat. Anyone with the invite may watch it and join.
          */
         Opened: {
             game_id: string;
@@ -2108,14 +2108,14 @@ export interface components {
         };
         /**
          * GamesToFill
-         * @description The private games that wait for house bots by now, the newest first.
+         * @description The private games that are waiting for house bots, newest first.
          */
         GamesToFill: {
             games: components["schemas"]["GameToFill"][];
         };
         /**
          * GameToFill
-         * @description A private game that waits for house bots, and the invite that seats them.
+         * @description A private game that is waiting for house bots, and the invite with which they join.
          */
         GameToFill: {
             game_id: string;
@@ -2128,16 +2128,16 @@ export interface components {
         };
         /**
          * JoinRequest
-         * @description `POST /api/games/join`: a seat in a public game of this language, or in the private one of this invite.
+         * @description `POST /api/games/join`: join a public game in this language, or the private game with this invite.
          */
         JoinRequest: {
             /**
-             * @description Which game.
+             * @description Game type.
              * @enum {string}
              */
             gameType: "ox" | "trial";
             /**
-             * @description What the game's content is told in.
+             * @description Language of the game's content.
              * @default ko
              * @enum {string}
              */
@@ -2147,7 +2147,7 @@ export interface components {
         };
         /**
          * Joined
-         * @description The game the caller sits in.
+         * @description The game in which the caller has a seat.
          */
         Joined: {
             game_id: string;
@@ -2161,14 +2161,14 @@ export interface components {
          * @description A page of the list of games, newest first.
          */
         Games: {
-            games: components["schemas"]["GameLine"][];
+            games: components["schemas"]["GameRow"][];
             next_cursor: string | null;
         };
         /**
-         * GameLine
-         * @description One line of the list of games.
+         * GameRow
+         * @description A game in the list of games.
          */
-        GameLine: {
+        GameRow: {
             game_id: string;
             gameType: string;
             phase: string;
@@ -2185,7 +2185,7 @@ export interface components {
         };
         /**
          * Left
-         * @description The seat is free again.
+         * @description The caller left the game; the seat is free again.
          */
         Left: {
             /**
@@ -2196,7 +2196,7 @@ export interface components {
         };
         /**
          * Resigned
-         * @description The seat is away for good; its agent may join another game.
+         * @description The caller resigned permanently and may join another game.
          */
         Resigned: {
             /**
@@ -2209,13 +2209,13 @@ export interface components {
         };
         /**
          * ForfeitRequest
-         * @description `POST /api/games/{id}/forfeit`: why the present submission does not come.
+         * @description `POST /api/games/{id}/forfeit`: why you cannot make the current submission.
          */
         ForfeitRequest: {
-            /** @description What went wrong. */
+            /** @description Short reason code. */
             what: string;
             /**
-             * @description Whose fault it is.
+             * @description Who caused it: your bot or its model provider.
              * @default bot
              * @enum {string}
              */
@@ -2225,7 +2225,7 @@ export interface components {
         };
         /**
          * Forfeited
-         * @description The present submission counts as a forfeit, not as a missed deadline.
+         * @description The current submission is forfeited; it does not count as a missed deadline.
          */
         Forfeited: {
             /**
@@ -2238,64 +2238,64 @@ export interface components {
         };
         /**
          * Speak
-         * @description One sentence, public as soon as it is accepted.
+         * @description Say one sentence; it is public as soon as it is accepted.
          */
         Speak: {
             /** @enum {string} */
             type: "speak";
             turn_id?: string | null;
-            /** @description What you say; all hear it at once. Trimmed, then counted in Unicode code points. */
+            /** @description What you say; everyone sees it immediately. Trimmed; the length counts Unicode code points. */
             text: string;
         };
         /**
          * Vote
-         * @description A juror's vote, secret until the tally.
+         * @description Vote as a juror; secret until the tally.
          */
         Vote: {
             /** @enum {string} */
             type: "vote";
             turn_id?: string | null;
             /**
-             * @description How you vote.
+             * @description Your verdict.
              * @enum {string}
              */
             verdict: "GUILTY" | "NOT_GUILTY";
         };
         /**
          * FirstChoice
-         * @description The first choice of a round, secret until all are in.
+         * @description Make the first choice of a round; secret until all choices are received.
          */
         FirstChoice: {
             /** @enum {string} */
             type: "first_choice";
             turn_id?: string | null;
             /**
-             * @description The side you take.
+             * @description Your choice.
              * @enum {string}
              */
             choice: "O" | "X";
-            /** @description Why; all read it at the reveal. Trimmed, then counted in Unicode code points. */
+            /** @description Your reason; everyone sees it at the reveal. Trimmed; the length counts Unicode code points. */
             comment: string;
         };
         /**
          * Switch
-         * @description Keep the choice (false) or flip it (true, once in the whole game); public at once.
+         * @description Keep your choice (false) or switch it (true, once per game); public immediately.
          */
         Switch: {
             /** @enum {string} */
             type: "switch";
             turn_id?: string | null;
-            /** @description true flips your choice, once in a game; false keeps it. */
+            /** @description true switches your choice (once per game); false keeps it. */
             use_switch: boolean;
             /**
-             * @description Why, or nothing. Trimmed, then counted in Unicode code points.
+             * @description Your reason; optional. Trimmed; the length counts Unicode code points.
              * @default
              */
             comment?: string;
         };
         /**
          * ActionAccepted
-         * @description What an action did. `hash` is the receipt: the chain hash of the action's event, null for a pass.
+         * @description The result of an action. `hash` is the receipt: the chain hash of the action's event; null for a pass.
          */
         ActionAccepted: {
             /** @enum {string} */
@@ -2306,7 +2306,7 @@ export interface components {
         };
         /**
          * TrialState
-         * @description A trial as a viewer may see it. A spectator's has no `self`; `deadline` is null while none runs.
+         * @description A trial as a viewer sees it. Spectators have no `self`; `deadline` is null if no deadline is running.
          */
         TrialState: {
             game_id: string;
@@ -2321,7 +2321,7 @@ export interface components {
             round: number;
             /** @default 3 */
             maxRounds?: number;
-            case: components["schemas"]["TrialCase"] | null;
+            case: components["schemas"]["Case"] | null;
             self?: components["schemas"]["TrialSelf"];
             participants: components["schemas"]["TrialParticipant"][];
             history: components["schemas"]["Utterance"][];
@@ -2348,10 +2348,10 @@ export interface components {
             turn_id?: string | null;
         };
         /**
-         * TrialCase
-         * @description A case that is tried: an entry of `cases.json`.
+         * Case
+         * @description A case: an entry of `cases.json`.
          */
-        TrialCase: {
+        Case: {
             case_id: string;
             title: string;
             description: string;
@@ -2360,7 +2360,7 @@ export interface components {
         };
         /**
          * TrialSelf
-         * @description The viewer's own seat; `role` is null while the game waits.
+         * @description The viewer's own seat; `role` is null before the game starts.
          */
         TrialSelf: {
             id: string;
@@ -2370,7 +2370,7 @@ export interface components {
         };
         /**
          * TrialParticipant
-         * @description A seat as all see it; `submitted` is false where the phase requires nothing of it.
+         * @description A seat as everyone sees it; `submitted` is false if the phase requires nothing of it.
          */
         TrialParticipant: {
             handle?: string;
@@ -2387,7 +2387,7 @@ export interface components {
         };
         /**
          * Utterance
-         * @description A line of the trial's history.
+         * @description A statement in the trial's history.
          */
         Utterance: {
             /** @enum {string} */
@@ -2403,7 +2403,7 @@ export interface components {
         };
         /**
          * PhaseSubmissions
-         * @description How many of the submissions that the phase requires are in; 0 of 0 when it requires none.
+         * @description How many of the required submissions of the phase were received; 0 of 0 if it requires none.
          */
         PhaseSubmissions: {
             submitted: number;
@@ -2411,7 +2411,7 @@ export interface components {
         };
         /**
          * Tally
-         * @description The jury's votes, counted.
+         * @description The count of the jury's votes.
          */
         Tally: {
             GUILTY: number;
@@ -2420,7 +2420,7 @@ export interface components {
         };
         /**
          * JurorVote
-         * @description How a juror voted; `verdict` is null for one who abstained by missing the deadline.
+         * @description A juror's vote; `verdict` is null if the juror missed the deadline.
          */
         JurorVote: {
             agent_id: string;
@@ -2428,7 +2428,7 @@ export interface components {
         };
         /**
          * TrialResult
-         * @description What a seat got out of the trial. The judge, and a juror who abstained, have no team and neither won nor lost.
+         * @description The result of a seat. The judge and abstaining jurors have no team; `won` is null for them.
          */
         TrialResult: {
             handle?: string;
@@ -2447,7 +2447,7 @@ export interface components {
         };
         /**
          * Fault
-         * @description What went wrong with a seat, through whom, and how often.
+         * @description What went wrong with a seat, who caused it (`kind`), and how often.
          */
         Fault: {
             agent_id: string;
@@ -2459,7 +2459,7 @@ export interface components {
         };
         /**
          * OxState
-         * @description An O/X game as a viewer may see it. A spectator's has no `self`; `deadline` is null while none runs.
+         * @description An O/X game as a viewer sees it. Spectators have no `self`; `deadline` is null if no deadline is running.
          */
         OxState: {
             game_id: string;
@@ -2477,9 +2477,9 @@ export interface components {
             question: string | null;
             self?: components["schemas"]["OxSelf"];
             participants: components["schemas"]["OxParticipant"][];
-            reveal: components["schemas"]["RevealLine"][];
+            reveal: components["schemas"]["RevealRow"][];
             decisions: components["schemas"]["SwitchDecision"][];
-            scoreboard: components["schemas"]["ScoreLine"][];
+            scoreboard: components["schemas"]["ScoreRow"][];
             history: components["schemas"]["FinishedRound"][];
             allowed_actions: string[];
             phase_submissions: components["schemas"]["PhaseSubmissions"];
@@ -2503,7 +2503,7 @@ export interface components {
         };
         /**
          * OxSelf
-         * @description The viewer's own seat; `final_choice` is null until the round's switch decision is in.
+         * @description The viewer's own seat; `final_choice` is null until its switch decision in this round.
          */
         OxSelf: {
             id: string;
@@ -2516,7 +2516,7 @@ export interface components {
         };
         /**
          * OxParticipant
-         * @description A seat as all see it; `submitted` says that what the phase asks of it is in.
+         * @description A seat as everyone sees it; `submitted`: it has submitted what the phase requires.
          */
         OxParticipant: {
             handle?: string;
@@ -2531,10 +2531,10 @@ export interface components {
             resigned: boolean;
         };
         /**
-         * RevealLine
-         * @description A first choice of the present round, once revealed.
+         * RevealRow
+         * @description A revealed first choice of the current round.
          */
-        RevealLine: {
+        RevealRow: {
             id: string;
             name: string;
             /** @enum {string} */
@@ -2543,7 +2543,7 @@ export interface components {
         };
         /**
          * SwitchDecision
-         * @description A switch decision that is in.
+         * @description A switch decision of the current round.
          */
         SwitchDecision: {
             id: string;
@@ -2551,10 +2551,10 @@ export interface components {
             comment: string;
         };
         /**
-         * ScoreLine
-         * @description A line of the scoreboard; `monopolies` counts the rounds won alone.
+         * ScoreRow
+         * @description A row of the scoreboard; `monopolies` counts the rounds won alone.
          */
-        ScoreLine: {
+        ScoreRow: {
             handle?: string;
             /** @enum {string} */
             kind?: "bot" | "house" | "person";
@@ -2583,7 +2583,7 @@ export interface components {
         };
         /**
          * Distribution
-         * @description How many chose what.
+         * @description The number of players per choice.
          */
         Distribution: {
             O: number;
@@ -2591,7 +2591,7 @@ export interface components {
         };
         /**
          * RoundChoice
-         * @description What a player did in a finished round.
+         * @description A player's choices in a finished round.
          */
         RoundChoice: {
             id: string;
@@ -2605,7 +2605,7 @@ export interface components {
         };
         /**
          * OxResult
-         * @description What a player got out of the game: `points` on the platform, `game_points` in the game.
+         * @description A player's result: `points` count on the platform, `game_points` within the game.
          */
         OxResult: {
             handle?: string;
@@ -2623,9 +2623,9 @@ export interface components {
         };
         /**
          * RunView
-         * @description A run's state: `GET /api/games/{id}/state`. What a world does not have is null.
+         * @description A run's state: `GET /api/games/{id}/state`. Features that the world does not have are null.
          *
-         *     `self` is there in the view of one of its agents (`seat=`) alone, which a run has when it is over.
+         *     `self` is present only in the view of an agent (`seat=`), which is available after the run has ended.
          */
         RunView: {
             id: string;
@@ -2664,7 +2664,7 @@ export interface components {
             billboard: string | null;
             crisis: string | null;
             acts: components["schemas"]["ActView"][];
-            progress: components["schemas"]["AgoraFeedProgress"];
+            progress: components["schemas"]["RunProgress"];
             resources?: {
                 [key: string]: number;
             };
@@ -2672,7 +2672,7 @@ export interface components {
         };
         /**
          * Parent
-         * @description Where a forked run branched off: the run, the version up to which it was replayed, and what was changed.
+         * @description The origin of a forked run: the run, the version up to which it was replayed, and the change.
          */
         Parent: {
             run: string;
@@ -2681,7 +2681,7 @@ export interface components {
         };
         /**
          * AgentView
-         * @description An agent as everybody sees it. Energy and influence are null where the world has none.
+         * @description An agent as everyone sees it. Energy and influence are null if the world has none.
          */
         AgentView: {
             id: string;
@@ -2697,7 +2697,7 @@ export interface components {
         };
         /**
          * ActView
-         * @description One of the newest turns; `code` is set, and the act null, when the reply was no act.
+         * @description One of the latest turns. If the reply was not a valid action, `code` is set and `action` is null.
          */
         ActView: {
             turn: number;
@@ -2710,18 +2710,18 @@ export interface components {
             code: ("cut" | "invalid_action" | "ok" | "ok_canonicalised" | "ok_fenced" | "parse_error" | "reasked" | "refusal" | "timeout") | null;
         };
         /**
-         * AgoraFeedProgress
-         * @description Turns taken, and turns planned if nobody dies.
+         * RunProgress
+         * @description Turns taken, and turns planned if no agent dies.
          */
-        AgoraFeedProgress: {
+        RunProgress: {
             done: number;
             total: number;
         };
         /**
          * SeatView
-         * @description What one of a run's agents had before it: who stood beside it, and the lines of its prompt about what happened.
+         * @description What an agent of a run saw: who was at the same place, and the event lines of its prompt.
          *
-         *     What a whisper said is in none of them.
+         *     They contain no whisper contents.
          */
         SeatView: {
             id: string;
@@ -2730,7 +2730,7 @@ export interface components {
         };
         /**
          * Events
-         * @description Public events in order; `next_after` is the `after` of the next page.
+         * @description Public events in order. Pass `next_after` as `after` to get the next page.
          */
         Events: {
             events: unknown[];
@@ -2738,7 +2738,7 @@ export interface components {
         };
         /**
          * GameCreatedMessage
-         * @description A game waits for its agents.
+         * @description A game was created and waits for agents.
          */
         GameCreatedMessage: {
             /** @enum {string} */
@@ -2754,7 +2754,7 @@ export interface components {
         };
         /**
          * AgentJoinedMessage
-         * @description A seat is taken. `version` is the event's, as in every message; the agent's is `agent_version`.
+         * @description An agent joined. `version` is the event's, as in every message; `agent_version` is the agent's.
          */
         AgentJoinedMessage: {
             /** @enum {string} */
@@ -2776,7 +2776,7 @@ export interface components {
         };
         /**
          * AgentLeftMessage
-         * @description A seat is free again.
+         * @description An agent left; its seat is free again.
          */
         AgentLeftMessage: {
             /** @enum {string} */
@@ -2793,12 +2793,12 @@ export interface components {
         };
         /**
          * TrialStartedMessage
-         * @description Six agents sit, the roles are dealt; stands for waiting → opening.
+         * @description Six agents are seated and the roles are assigned; implies the phase change from waiting to opening.
          */
         TrialStartedMessage: {
             /** @enum {string} */
             type: "game_started";
-            case: components["schemas"]["TrialCase"];
+            case: components["schemas"]["Case"];
             participants: components["schemas"]["Party"][];
             game_id: string;
             version: number;
@@ -2810,7 +2810,7 @@ export interface components {
         };
         /**
          * Party
-         * @description Who sits in the trial, and as what.
+         * @description A participant and its role.
          */
         Party: {
             handle?: string;
@@ -2825,7 +2825,7 @@ export interface components {
         };
         /**
          * SpeakMessage
-         * @description Somebody spoke. `forfeit`: the deadline passed instead, and the text is empty.
+         * @description A participant spoke. `forfeit`: the deadline passed, and the text is empty.
          */
         SpeakMessage: {
             /** @enum {string} */
@@ -2850,7 +2850,7 @@ export interface components {
         };
         /**
          * VoteSubmittedMessage
-         * @description A juror voted. `verdict` is there for that juror only.
+         * @description A juror voted. `verdict` is present only in that juror's own feed.
          */
         VoteSubmittedMessage: {
             /** @enum {string} */
@@ -2871,7 +2871,7 @@ export interface components {
         };
         /**
          * PhaseChangeMessage
-         * @description The next phase, or the next round of the argument; `round` is that of the phase entered.
+         * @description The next phase, or the next argument round, began; `round` belongs to the new phase.
          */
         PhaseChangeMessage: {
             /** @enum {string} */
@@ -2891,7 +2891,7 @@ export interface components {
         };
         /**
          * JuryTallyMessage
-         * @description The votes become public, and the verdict that follows from them.
+         * @description The votes and the resulting verdict became public.
          */
         JuryTallyMessage: {
             /** @enum {string} */
@@ -2911,7 +2911,7 @@ export interface components {
         };
         /**
          * TrialEndMessage
-         * @description The judge has spoken; stands for verdict → end.
+         * @description The judge spoke and the game ended; implies the phase change from verdict to end.
          */
         TrialEndMessage: {
             /** @enum {string} */
@@ -2934,7 +2934,7 @@ export interface components {
         };
         /**
          * PhaseExtendedMessage
-         * @description The platform could take no actions for long: the deadline of the phase moves by the time lost.
+         * @description The platform could not accept actions for a while; the deadline of the phase moves by the lost time.
          */
         PhaseExtendedMessage: {
             /** @enum {string} */
@@ -2952,7 +2952,7 @@ export interface components {
         };
         /**
          * SeatAwayMessage
-         * @description A seat missed two deadlines in a row; from now on nobody waits for it.
+         * @description A seat missed two deadlines in a row; the game no longer waits for it.
          */
         SeatAwayMessage: {
             /** @enum {string} */
@@ -2969,7 +2969,7 @@ export interface components {
         };
         /**
          * SeatBackMessage
-         * @description A seat that was away has acted.
+         * @description A seat that was away acted again.
          */
         SeatBackMessage: {
             /** @enum {string} */
@@ -2986,7 +2986,7 @@ export interface components {
         };
         /**
          * SeatResignedMessage
-         * @description A seat gave the game up; it is away for good.
+         * @description A seat resigned permanently.
          */
         SeatResignedMessage: {
             /** @enum {string} */
@@ -3003,7 +3003,7 @@ export interface components {
         };
         /**
          * GameAbortedMessage
-         * @description The operator ended the game, or everybody left it; nobody gets points. A run has no `faults`.
+         * @description The operator ended the game, or every agent left; no points are awarded. A run has no `faults`.
          */
         GameAbortedMessage: {
             /** @enum {string} */
@@ -3022,7 +3022,7 @@ export interface components {
         };
         /**
          * OxStartedMessage
-         * @description Five agents sit.
+         * @description Five agents are seated and the game starts.
          */
         OxStartedMessage: {
             /** @enum {string} */
@@ -3038,7 +3038,7 @@ export interface components {
         };
         /**
          * Player
-         * @description Who sits in the game.
+         * @description A player.
          */
         Player: {
             handle?: string;
@@ -3051,7 +3051,7 @@ export interface components {
         };
         /**
          * QuestionOpenMessage
-         * @description A round begins.
+         * @description A round began.
          */
         QuestionOpenMessage: {
             /** @enum {string} */
@@ -3068,7 +3068,7 @@ export interface components {
         };
         /**
          * FirstChoiceSubmittedMessage
-         * @description A first choice is in. `choice` and `comment` are there for its owner only. `forfeit`: the deadline passed.
+         * @description A first choice was received. Only its owner sees `choice` and `comment`. `forfeit`: the deadline passed.
          */
         FirstChoiceSubmittedMessage: {
             /** @enum {string} */
@@ -3090,7 +3090,7 @@ export interface components {
         };
         /**
          * RevealMessage
-         * @description All first choices are in and public.
+         * @description All first choices were received and are now public.
          */
         RevealMessage: {
             /** @enum {string} */
@@ -3108,7 +3108,7 @@ export interface components {
         };
         /**
          * PublicChoice
-         * @description A first choice, revealed.
+         * @description A revealed first choice.
          */
         PublicChoice: {
             agent_id: string;
@@ -3119,7 +3119,7 @@ export interface components {
         };
         /**
          * SwitchSubmittedMessage
-         * @description Somebody switched or kept. `forfeit`: the deadline passed, which keeps.
+         * @description A player switched or kept its choice. `forfeit`: the deadline passed, which keeps the choice.
          */
         SwitchSubmittedMessage: {
             /** @enum {string} */
@@ -3140,7 +3140,7 @@ export interface components {
         };
         /**
          * RoundResultMessage
-         * @description A round is counted; `minority` is null and `points_awarded` 0 when all chose the same.
+         * @description A round was scored; `minority` is null and `points_awarded` 0 if all players chose the same.
          */
         RoundResultMessage: {
             /** @enum {string} */
@@ -3150,7 +3150,7 @@ export interface components {
             minority: ("O" | "X") | null;
             points_awarded: number;
             winners: string[];
-            scoreboard: components["schemas"]["ScoreLine"][];
+            scoreboard: components["schemas"]["ScoreRow"][];
             game_id: string;
             version: number;
             /**
@@ -3161,7 +3161,7 @@ export interface components {
         };
         /**
          * OxEndMessage
-         * @description The game is over; the scoreboard stands in the order of the ranks.
+         * @description The game ended; the scoreboard is ordered by rank.
          */
         OxEndMessage: {
             /** @enum {string} */
@@ -3169,7 +3169,7 @@ export interface components {
             private?: boolean;
             rated?: boolean;
             winner_id: string;
-            final_scoreboard: components["schemas"]["ScoreLine"][];
+            final_scoreboard: components["schemas"]["ScoreRow"][];
             results: components["schemas"]["OxResult"][];
             faults: components["schemas"]["Fault"][];
             game_id: string;
@@ -3181,10 +3181,10 @@ export interface components {
             at: string;
         };
         /**
-         * AgoraFeedProgressMessage
-         * @description Something happened that has nothing to tell.
+         * AgoraProgressMessage
+         * @description An event without public content.
          */
-        AgoraFeedProgressMessage: {
+        AgoraProgressMessage: {
             /** @enum {string} */
             type: "progress";
             game_id: string;
@@ -3197,7 +3197,7 @@ export interface components {
         };
         /**
          * EpochStartedMessage
-         * @description An epoch, in Phase 2 a turn of all, begins.
+         * @description An epoch began; in Phase 2, one turn of every agent.
          */
         EpochStartedMessage: {
             /** @enum {string} */
@@ -3214,7 +3214,7 @@ export interface components {
         };
         /**
          * CrisisStartedMessage
-         * @description A crisis holds for this epoch: drought, plague or famine.
+         * @description A crisis began for this epoch: drought, plague or famine.
          */
         CrisisStartedMessage: {
             /** @enum {string} */
@@ -3230,7 +3230,7 @@ export interface components {
         };
         /**
          * AgentActedMessage
-         * @description An agent acted. `location` is where it stood; `content` is null for a whisper, whatever it said.
+         * @description An agent acted at `location`. `content` is null for a whisper.
          */
         AgentActedMessage: {
             /** @enum {string} */
@@ -3250,10 +3250,10 @@ export interface components {
             at: string;
         };
         /**
-         * AgoraFeedTurnFailedMessage
-         * @description An agent's reply was no act; it did nothing.
+         * AgoraTurnFailedMessage
+         * @description An agent's reply was not a valid action; the agent did nothing.
          */
-        AgoraFeedTurnFailedMessage: {
+        AgoraTurnFailedMessage: {
             /** @enum {string} */
             type: "turn_failed";
             agent_id: string;
@@ -3269,7 +3269,7 @@ export interface components {
         };
         /**
          * WhisperLeakedMessage
-         * @description It came out who whispered to whom.
+         * @description It became public who whispered to whom.
          */
         WhisperLeakedMessage: {
             /** @enum {string} */
@@ -3287,7 +3287,7 @@ export interface components {
         };
         /**
          * BillboardPostedMessage
-         * @description The plaza's billboard reads anew.
+         * @description The text of the plaza's billboard changed.
          */
         BillboardPostedMessage: {
             /** @enum {string} */
@@ -3304,7 +3304,7 @@ export interface components {
         };
         /**
          * TaxChangedMessage
-         * @description The market's tax rate, in percent.
+         * @description The market's tax rate changed; in percent.
          */
         TaxChangedMessage: {
             /** @enum {string} */
@@ -3321,7 +3321,7 @@ export interface components {
         };
         /**
          * RankChangedMessage
-         * @description An agent's rank: commoner, notable or elder.
+         * @description An agent's rank changed: commoner, notable or elder.
          */
         RankChangedMessage: {
             /** @enum {string} */
@@ -3338,7 +3338,7 @@ export interface components {
         };
         /**
          * MarketSettledMessage
-         * @description The pool was shared out; `shadow`: it was only reckoned.
+         * @description The market pool was distributed; `shadow`: it was only computed.
          */
         MarketSettledMessage: {
             /** @enum {string} */
@@ -3354,7 +3354,7 @@ export interface components {
         };
         /**
          * AgentDiedMessage
-         * @description An agent's energy is used up.
+         * @description An agent died: it had no energy left.
          */
         AgentDiedMessage: {
             /** @enum {string} */
@@ -3370,7 +3370,7 @@ export interface components {
         };
         /**
          * ResourceSettledMessage
-         * @description What a resource held at the end of a turn, before and after it grew again.
+         * @description The amount of a resource at the end of a turn, before and after regrowth.
          */
         ResourceSettledMessage: {
             /** @enum {string} */
@@ -3408,7 +3408,7 @@ export interface components {
         };
         /**
          * RunPausedMessage
-         * @description No turn is asked for now.
+         * @description The run was paused.
          */
         RunPausedMessage: {
             /** @enum {string} */
@@ -3425,7 +3425,7 @@ export interface components {
         };
         /**
          * RunResumedMessage
-         * @description Turns are asked for again.
+         * @description The run was resumed.
          */
         RunResumedMessage: {
             /** @enum {string} */
@@ -3440,7 +3440,7 @@ export interface components {
         };
         /**
          * RunEndedMessage
-         * @description The run is over; its feed ends.
+         * @description The run ended; its feed closes.
          */
         RunEndedMessage: {
             /** @enum {string} */
@@ -3458,7 +3458,7 @@ export interface components {
         };
         /**
          * Record
-         * @description One record of the log as tooling reads it, field for field.
+         * @description A record of the log as tools read it.
          */
         Record: {
             stream: string;
@@ -3475,21 +3475,21 @@ export interface components {
         };
         /**
          * OpenSessionRequest
-         * @description `POST /api/sessions`. `exclusions` may be one text; `side` is the person's own.
+         * @description `POST /api/sessions`. `exclusions` may be a single text; `side` is the user's own side.
          */
         OpenSessionRequest: {
             /** @enum {string} */
             case_type: "civil" | "criminal";
-            /** @description Trimmed, then counted in Unicode code points. */
+            /** @description Trimmed; the length counts Unicode code points. */
             jurisdiction: string;
-            /** @description Trimmed, then counted in Unicode code points. */
+            /** @description Trimmed; the length counts Unicode code points. */
             title: string;
             /** @enum {string} */
             language: "en" | "ko" | "zh";
-            /** @description A list, or a text. */
+            /** @description A list or a string. */
             exclusions?: unknown;
             /**
-             * @description An alias of this server's models; one it does not have is refused.
+             * @description Alias of a model that this server offers; unknown aliases are refused.
              * @default scripted
              */
             model?: string;
@@ -3522,9 +3522,9 @@ export interface components {
             version: number;
             phase: string;
             facts: components["schemas"]["Facts"];
-            steering: components["schemas"]["Steering"];
+            steering: components["schemas"]["SteeringSettings"];
             steering_history: components["schemas"]["SteeringVersion"][];
-            turns: components["schemas"]["LegalTurn"][];
+            turns: components["schemas"]["SessionTurn"][];
             gate: components["schemas"]["Gate"] | null;
             failed: components["schemas"]["Failed"] | null;
             /** @default null */
@@ -3534,10 +3534,10 @@ export interface components {
         };
         /**
          * Facts
-         * @description The facts of a session; `questions` are those still open.
+         * @description The facts of a session; `questions` are still open.
          *
-         *     `confirmed` is what is agreed or backed by evidence, `past` what is superseded or withdrawn, `refused` what a model
-         *     proposed and no input holds.
+         *     `confirmed` facts are agreed or supported by evidence, `past` ones are superseded or withdrawn, and `refused` ones
+         *     were proposed by a model without support in any input.
          */
         Facts: {
             /** @default [] */
@@ -3545,7 +3545,7 @@ export interface components {
             /** @default [] */
             disputed?: components["schemas"]["Fact"][];
             /** @default [] */
-            questions?: components["schemas"]["Numbered"][];
+            questions?: components["schemas"]["NumberedText"][];
             /** @default [] */
             refused?: components["schemas"]["RefusedItem"][];
             /** @default [] */
@@ -3563,10 +3563,10 @@ export interface components {
         };
         /**
          * Fact
-         * @description A fact with its state and source. The letter of its id says where it began.
+         * @description A fact with its state and source. The first letter of its id shows its origin.
          *
-         *     `text` is an agreed entry's own words, `wording` a model's for the same; `quote` are the words of an input that a
-         *     proposal stands in. `replaces` and `replaced_by` are ids, `reason` says why it was changed last.
+         *     `text` is the wording of the input, `wording` a model's version of it; `quote` is the passage of an input that
+         *     supports a proposal. `replaces` and `replaced_by` are ids; `reason` explains the latest change.
          */
         Fact: {
             id: string;
@@ -3597,16 +3597,16 @@ export interface components {
             reason?: string | null;
         };
         /**
-         * Numbered
+         * NumberedText
          * @description A text with its id.
          */
-        Numbered: {
+        NumberedText: {
             id: string;
             text: string;
         };
         /**
          * RefusedItem
-         * @description What a model proposed and no input holds: `particular` is the date, sum, name or law that nobody supplied.
+         * @description A model's proposal that no input supports. `particular` is the date, sum, name or law that no input contains.
          */
         RefusedItem: {
             text: string;
@@ -3617,7 +3617,7 @@ export interface components {
         };
         /**
          * FactRecord
-         * @description What happened to a fact, with both texts where it was corrected. `by` is None where a model proposed it.
+         * @description A change of a fact, with old and new text if it was corrected. `by` is null for a model's proposal.
          */
         FactRecord: {
             n: number;
@@ -3636,9 +3636,9 @@ export interface components {
         };
         /**
          * Evidence
-         * @description A piece of evidence, or a statute, with its id. What was typed has no `media_type`, an upload no `description`.
+         * @description A piece of evidence, or a statute, with its id. Typed evidence has no `media_type`, an upload no `description`.
          *
-         *     A session shows every field; what is stored of one that was typed has the first three alone.
+         *     A session shows all fields; the stored form of typed evidence has only the first three.
          */
         Evidence: {
             id: string;
@@ -3654,7 +3654,7 @@ export interface components {
         };
         /**
          * TimelineItem
-         * @description An entry of the timeline with its id.
+         * @description A timeline entry with its id.
          */
         TimelineItem: {
             id: string;
@@ -3664,7 +3664,7 @@ export interface components {
         };
         /**
          * Correction
-         * @description What the person corrected, who and when.
+         * @description A correction by the user.
          */
         Correction: {
             /** @default  */
@@ -3675,17 +3675,17 @@ export interface components {
         };
         /**
          * RiskAccepted
-         * @description Who went on with open questions, and when.
+         * @description Who accepted the risk of open questions, and when.
          */
         RiskAccepted: {
             by: string;
             at: string;
         };
         /**
-         * Steering
-         * @description What the person wants, merged field by field; null and empty are not set.
+         * SteeringSettings
+         * @description The user's instructions, merged field by field; null and empty values are unset.
          */
-        Steering: {
+        SteeringSettings: {
             /** @default [] */
             focus_issues?: string[];
             /** @default null */
@@ -3711,23 +3711,23 @@ export interface components {
         };
         /**
          * SteeringVersion
-         * @description A version of the steering, who made it and when.
+         * @description A version of the steering: who set it, and when.
          */
         SteeringVersion: {
             version: number;
-            steering: components["schemas"]["Steering"];
+            steering: components["schemas"]["SteeringSettings"];
             by: string;
             at: string;
         };
         /**
-         * LegalTurn
-         * @description A recorded turn. `draft` is the first answer when it was rewritten, `hits` what was found in it.
+         * SessionTurn
+         * @description A recorded turn. `draft` is the first output if it was rewritten, `hits` are the violations in it.
          *
-         *     `unverified`, where there is any: statutes and case numbers in it that the person did not supply. `stale` are the
-         *     facts it relied on that stand no more; `redone` counts how often it was asked again, `earlier` keeps what it said.
-         *     `points` are what the other side has to answer.
+         *     `unverified` lists statutes and case numbers that the user did not supply; absent if there are none. `stale` lists
+         *     facts that it relied on and that are no longer valid; `redone` counts the repetitions, and `earlier` contains the
+         *     previous outputs. `points` are what the other side has to answer.
          */
-        LegalTurn: {
+        SessionTurn: {
             n: number;
             phase: string;
             /** @enum {string} */
@@ -3750,11 +3750,11 @@ export interface components {
             /** @default [] */
             earlier?: components["schemas"]["EarlierOutput"][];
             /** @default [] */
-            points?: components["schemas"]["Numbered"][];
+            points?: components["schemas"]["NumberedText"][];
         };
         /**
          * Hit
-         * @description What a guardrail found: the field of the answer and the sentence.
+         * @description A guardrail violation: the field of the output and the sentence.
          */
         Hit: {
             /** @enum {string} */
@@ -3764,7 +3764,7 @@ export interface components {
         };
         /**
          * Citation
-         * @description A citation; `unverified`: the person did not supply it.
+         * @description A citation; `unverified`: the user did not supply it.
          */
         Citation: {
             text: string;
@@ -3772,7 +3772,7 @@ export interface components {
         };
         /**
          * EarlierOutput
-         * @description What a turn said before it was done again, the facts it was stale by, and when it was replaced.
+         * @description The previous output of a redone turn, the facts that made it stale, and when it was replaced.
          */
         EarlierOutput: {
             output: unknown;
@@ -3781,14 +3781,14 @@ export interface components {
         };
         /**
          * Gate
-         * @description The open gate; `schema` is the JSON Schema of its form, `focus` what the verifier would ask about.
+         * @description The open gate; `schema` is the JSON Schema of its form, `focus` what the verifier suggests to address.
          */
         Gate: {
             /** @enum {string} */
             name: "end" | "facts" | "round1" | "round2";
             banner: string | null;
-            missing_evidence: components["schemas"]["Numbered"][];
-            checklist: components["schemas"]["Numbered"][];
+            missing_evidence: components["schemas"]["NumberedText"][];
+            checklist: components["schemas"]["NumberedText"][];
             issues: string[];
             focus: string[];
             /** @default [] */
@@ -3799,7 +3799,7 @@ export interface components {
         };
         /**
          * Failed
-         * @description The turn that failed, and why; `POST …/retry` asks it again.
+         * @description A failed turn and the reason; `POST …/retry` repeats it.
          */
         Failed: {
             phase: string;
@@ -3810,7 +3810,7 @@ export interface components {
         };
         /**
          * FinalTurn
-         * @description The last turn, asked by the end form's instructions. One that failed can be asked again.
+         * @description The last turn, which answers the instructions of the end form. It can be retried if it failed.
          */
         FinalTurn: {
             instructions: string;
@@ -3819,14 +3819,14 @@ export interface components {
         };
         /**
          * Sessions
-         * @description `GET /api/sessions`: sessions, and what is left of erased ones.
+         * @description `GET /api/sessions`: the caller's sessions, including erased ones.
          */
         Sessions: {
             sessions: unknown[];
         };
         /**
          * ErasedSession
-         * @description An erased session in its owner's list.
+         * @description An erased session in the list of its owner.
          */
         ErasedSession: {
             id: string;
@@ -3839,46 +3839,46 @@ export interface components {
         };
         /**
          * FactsRequest
-         * @description `POST /api/sessions/{id}/facts`: every field. A session that carries facts over keeps those left out.
+         * @description `POST /api/sessions/{id}/facts`. All fields are required; a follow-up session keeps fields that are omitted.
          */
         FactsRequest: {
-            /** @description A list, or a text. */
+            /** @description A list or a string. */
             overview: unknown;
-            /** @description A list, or a text. */
+            /** @description A list or a string. */
             acts: unknown;
             timeline: components["schemas"]["TimelineEntry"][];
-            evidence: components["schemas"]["LegalEvidenceEntry"][];
-            /** @description A list, or a text. */
+            evidence: components["schemas"]["EvidenceEntry"][];
+            /** @description A list or a string. */
             opposing_claims: unknown;
         };
         /**
          * TimelineEntry
-         * @description What happened when; `agreed`: the person ticked it as agreed between the parties.
+         * @description A timeline entry; `agreed`: the parties agree on it.
          */
         TimelineEntry: {
-            /** @description Trimmed, then counted in Unicode code points. */
+            /** @description Trimmed; the length counts Unicode code points. */
             when: string;
-            /** @description Trimmed, then counted in Unicode code points. */
+            /** @description Trimmed; the length counts Unicode code points. */
             what: string;
             /** @default false */
             agreed?: boolean;
         };
         /**
-         * LegalEvidenceEntry
+         * EvidenceEntry
          * @description A piece of evidence.
          */
-        LegalEvidenceEntry: {
-            /** @description Trimmed, then counted in Unicode code points. */
+        EvidenceEntry: {
+            /** @description Trimmed; the length counts Unicode code points. */
             title: string;
-            /** @description Trimmed, then counted in Unicode code points. */
+            /** @description Trimmed; the length counts Unicode code points. */
             description: string;
         };
         /**
          * UploadRequest
-         * @description `POST …/evidence`: a text or a PDF that has text, as base64.
+         * @description `POST …/evidence`: a text or a PDF with a text layer, as base64.
          */
         UploadRequest: {
-            /** @description Trimmed, then counted in Unicode code points. */
+            /** @description Trimmed; the length counts Unicode code points. */
             title: string;
             /** @enum {string} */
             kind: "evidence" | "statute";
@@ -3888,7 +3888,7 @@ export interface components {
         };
         /**
          * Upload
-         * @description What was uploaded, by its id: `chars` counts its text, `pages` a PDF's pages.
+         * @description An upload: `chars` is the length of its text, `pages` the number of pages of a PDF.
          */
         Upload: {
             id: string;
@@ -3921,7 +3921,7 @@ export interface components {
         };
         /**
          * FactsForm
-         * @description Add facts, or go on with open questions as an accepted risk.
+         * @description Add facts, or proceed with open questions and accept the risk.
          */
         FactsForm: {
             /** @enum {string} */
@@ -3937,34 +3937,34 @@ export interface components {
         };
         /**
          * MoreFacts
-         * @description Facts that a person adds at the facts gate; at least one field holds something.
+         * @description Facts added at the facts gate; at least one field must not be empty.
          */
         MoreFacts: {
             /**
-             * @description Trimmed, then counted in Unicode code points.
+             * @description Trimmed; the length counts Unicode code points.
              * @default
              */
             text?: string;
             /** @default [] */
-            answers?: components["schemas"]["Answer"][];
+            answers?: components["schemas"]["QuestionAnswer"][];
             /** @default [] */
             timeline?: components["schemas"]["TimelineEntry"][];
             /** @default [] */
-            evidence?: components["schemas"]["LegalEvidenceEntry"][];
+            evidence?: components["schemas"]["EvidenceEntry"][];
         };
         /**
-         * Answer
+         * QuestionAnswer
          * @description An answer to an open question, by the question's id.
          */
-        Answer: {
-            /** @description Trimmed, then counted in Unicode code points. */
+        QuestionAnswer: {
+            /** @description Trimmed; the length counts Unicode code points. */
             id: string;
-            /** @description Trimmed, then counted in Unicode code points. */
+            /** @description Trimmed; the length counts Unicode code points. */
             text: string;
         };
         /**
          * Round1Form
-         * @description What is at issue, to what end, how hard.
+         * @description Focus issues, goal and stance.
          */
         Round1Form: {
             /** @enum {string} */
@@ -3979,14 +3979,14 @@ export interface components {
             /** @enum {string} */
             stance: "flexible" | "hardline" | "neutral";
             /**
-             * @description Trimmed, then counted in Unicode code points.
+             * @description Trimmed; the length counts Unicode code points.
              * @default
              */
             fact_corrections?: string;
         };
         /**
          * Round2Form
-         * @description What is to be proven with what, under which constraints; settlement in civil cases only.
+         * @description What to prove with which evidence and under which constraints; settlement applies to civil cases only.
          */
         Round2Form: {
             /** @enum {string} */
@@ -3995,7 +3995,7 @@ export interface components {
             missing_evidence_answers?: {
                 [key: string]: string;
             };
-            /** @description Trimmed, then counted in Unicode code points. */
+            /** @description Trimmed; the length counts Unicode code points. */
             proof_priority: string;
             /** @enum {string} */
             evidence_level: "moderate" | "none" | "strong" | "weak";
@@ -4003,20 +4003,20 @@ export interface components {
             /** @default null */
             settlement_interest?: boolean | null;
             /**
-             * @description Trimmed, then counted in Unicode code points.
+             * @description Trimmed; the length counts Unicode code points.
              * @default
              */
             concession_range?: string;
             constraints: string[];
             /**
-             * @description Trimmed, then counted in Unicode code points.
+             * @description Trimmed; the length counts Unicode code points.
              * @default
              */
             instructions?: string;
         };
         /**
          * EndForm
-         * @description How it ends and how the report reads.
+         * @description How the session ends, and the style of the report.
          */
         EndForm: {
             /** @enum {string} */
@@ -4030,40 +4030,40 @@ export interface components {
             /** @enum {string} */
             report_style: "risk" | "settlement" | "strategy";
             /**
-             * @description Trimmed, then counted in Unicode code points.
+             * @description Trimmed; the length counts Unicode code points.
              * @default
              */
             final_instructions?: string;
         };
         /**
          * FactChangeRequest
-         * @description `POST …/facts/{fid}`: `text` goes with `correct`, and with nothing else.
+         * @description `POST …/facts/{fid}`. `text` is required for `correct` and not allowed otherwise.
          */
         FactChangeRequest: {
             /** @enum {string} */
             action: "confirm" | "correct" | "dispute" | "withdraw";
-            /** @description Trimmed, then counted in Unicode code points. */
+            /** @description Trimmed; the length counts Unicode code points. */
             text?: string;
-            /** @description Trimmed, then counted in Unicode code points. */
+            /** @description Trimmed; the length counts Unicode code points. */
             reason?: string;
         };
         /**
          * RedoRequest
-         * @description `POST …/redo`: the numbers of stale turns; all that are stale where it is left out.
+         * @description `POST …/redo`: the numbers of stale turns. Default: all stale turns.
          */
         RedoRequest: {
             turns?: number[];
         };
         /**
          * Report
-         * @description `GET /api/sessions/{id}/report`. `unverified` lists the statutes and case numbers in it that nobody supplied.
+         * @description `GET /api/sessions/{id}/report`. `unverified` lists statutes and case numbers that no input contains.
          *
-         *     `evidence`, `timeline` and `corrections` are what the person told, so that a reader knows what an id stands for.
+         *     `evidence`, `timeline` and `corrections` are the user's input, so that a reader can resolve ids.
          */
         Report: {
             /** @enum {string} */
             language: "en" | "ko" | "zh";
-            case: components["schemas"]["LegalCase"];
+            case: components["schemas"]["ReportCase"];
             facts: components["schemas"]["ReportFacts"];
             evidence: components["schemas"]["Evidence"][];
             timeline: components["schemas"]["TimelineItem"][];
@@ -4072,7 +4072,7 @@ export interface components {
             best_cases: components["schemas"]["BestCases"];
             findings: components["schemas"]["Statement"][];
             decision_range: string;
-            evidence_matrix: components["schemas"]["LegalMatrixRow"][];
+            evidence_matrix: components["schemas"]["EvidenceMatrixRow"][];
             risks: components["schemas"]["Statement"][];
             strategy: components["schemas"]["Statement"][];
             settlement: components["schemas"]["Statement"][];
@@ -4098,17 +4098,17 @@ export interface components {
             burden: components["schemas"]["Burden"];
             verifier: components["schemas"]["VerifiedRound"][];
             chronology: components["schemas"]["ChronologyEntry"][];
-            steering: components["schemas"]["Steering"];
+            steering: components["schemas"]["SteeringSettings"];
             final: components["schemas"]["FinalAnswer"] | null;
             final_failed: boolean;
             appendix: components["schemas"]["ReportedTurn"][];
             ended_at: string;
         };
         /**
-         * LegalCase
-         * @description What the report is about.
+         * ReportCase
+         * @description The case of a report.
          */
-        LegalCase: {
+        ReportCase: {
             title: string;
             /** @enum {string} */
             case_type: "civil" | "criminal";
@@ -4117,7 +4117,7 @@ export interface components {
         };
         /**
          * Parties
-         * @description Who speaks for whom.
+         * @description Who represents each side.
          */
         Parties: {
             claimant: string;
@@ -4125,12 +4125,12 @@ export interface components {
         };
         /**
          * ReportFacts
-         * @description The facts by what is known of them, and what happened to them.
+         * @description The facts by state, and their history.
          */
         ReportFacts: {
             confirmed: components["schemas"]["Fact"][];
             disputed: components["schemas"]["Fact"][];
-            unknown: components["schemas"]["Numbered"][];
+            unknown: components["schemas"]["NumberedText"][];
             past: components["schemas"]["Fact"][];
             /** @default [] */
             history?: components["schemas"]["FactRecord"][];
@@ -4145,28 +4145,28 @@ export interface components {
         };
         /**
          * Statement
-         * @description What is asserted, the ids it rests on, the issue it belongs to, and the points of the other side it answers.
+         * @description An assertion, the ids that support it, its issue, and the points of the other side that it answers.
          */
         Statement: {
             text: string;
-            /** @description A list, or a text. */
+            /** @description A list or a string. */
             basis?: unknown;
             /** @default null */
             issue?: string | null;
             answers?: string[];
         };
         /**
-         * LegalMatrixRow
-         * @description A fact, what backs it (an id of evidence or timeline), and the roles that rely on either.
+         * EvidenceMatrixRow
+         * @description A fact, the evidence or timeline id that supports it, and the roles that rely on either.
          */
-        LegalMatrixRow: {
+        EvidenceMatrixRow: {
             fact: string | null;
             evidence: string;
             relied_on_by: ("claimant" | "judge" | "opposing" | "verifier")[];
         };
         /**
          * GateEntry
-         * @description A gate, the form it was answered with, and what it had shown.
+         * @description A gate, the submitted form, and what the gate showed.
          */
         GateEntry: {
             /** @enum {string} */
@@ -4177,13 +4177,13 @@ export interface components {
             /** @default null */
             banner?: string | null;
             /** @default [] */
-            missing_evidence?: components["schemas"]["Numbered"][];
+            missing_evidence?: components["schemas"]["NumberedText"][];
             /** @default [] */
-            checklist?: components["schemas"]["Numbered"][];
+            checklist?: components["schemas"]["NumberedText"][];
         };
         /**
          * ReportedHit
-         * @description A guardrail hit; `unresolved`: it still stands after the rewrite.
+         * @description A guardrail violation; `unresolved`: the rewrite did not fix it.
          */
         ReportedHit: {
             phase: string;
@@ -4195,7 +4195,7 @@ export interface components {
         };
         /**
          * NoGo
-         * @description Why round 3 was skipped, and exactly two ways on.
+         * @description Why round 3 was skipped, and exactly two alternatives.
          */
         NoGo: {
             reasons: string[];
@@ -4206,7 +4206,7 @@ export interface components {
         };
         /**
          * StaleTurn
-         * @description A turn that relied on facts that stand no more, and was not done again.
+         * @description A turn that relied on facts that are no longer valid, and was not redone.
          */
         StaleTurn: {
             phase: string;
@@ -4214,7 +4214,7 @@ export interface components {
         };
         /**
          * SideLikelihood
-         * @description An estimate, and whose side it is for.
+         * @description An estimate and the side that it is for.
          */
         SideLikelihood: {
             low: number;
@@ -4226,7 +4226,7 @@ export interface components {
         };
         /**
          * PageOne
-         * @description What the report comes to: `decisive` are ids of facts.
+         * @description The summary on page one; `decisive` contains ids of facts.
          */
         PageOne: {
             question: string;
@@ -4238,7 +4238,7 @@ export interface components {
         };
         /**
          * Argument
-         * @description What each side says to an issue.
+         * @description The statements of each side on an issue.
          */
         Argument: {
             issue: string;
@@ -4247,7 +4247,7 @@ export interface components {
         };
         /**
          * Burden
-         * @description The standard of proof, what the judge says of the burden, and the ids that rests on.
+         * @description The standard of proof, the judge's finding on the burden, and the ids that support it.
          */
         Burden: {
             standard: string;
@@ -4256,7 +4256,7 @@ export interface components {
         };
         /**
          * VerifiedRound
-         * @description What the verifier marked in a round.
+         * @description The verifier's findings in a round.
          */
         VerifiedRound: {
             round: number;
@@ -4264,12 +4264,12 @@ export interface components {
             status: "Conditional" | "Go" | "No-Go";
             unsupported: string[];
             missing: string[];
-            unanswered: components["schemas"]["Numbered"][];
+            unanswered: components["schemas"]["NumberedText"][];
             stale: components["schemas"]["StaleTurn"][];
         };
         /**
          * ChronologyEntry
-         * @description What happened when, oldest first; what has no date that can be read comes last.
+         * @description An entry of the chronology, oldest first; entries without a readable date come last.
          */
         ChronologyEntry: {
             id: string;
@@ -4278,7 +4278,7 @@ export interface components {
         };
         /**
          * FinalAnswer
-         * @description What the last turn said to the instructions that ended the session.
+         * @description The answer of the last turn to the final instructions.
          */
         FinalAnswer: {
             answer: components["schemas"]["Statement"][];
@@ -4286,7 +4286,7 @@ export interface components {
         };
         /**
          * ReportedTurn
-         * @description A turn word for word; `draft` is the answer that was set aside.
+         * @description The full text of a turn; `draft` is the discarded first output.
          */
         ReportedTurn: {
             phase: string;
@@ -4296,7 +4296,7 @@ export interface components {
         };
         /**
          * LegalProgressMessage
-         * @description Something happened that has nothing to tell.
+         * @description An event without public content.
          */
         LegalProgressMessage: {
             /** @enum {string} */
@@ -4311,7 +4311,7 @@ export interface components {
         };
         /**
          * LegalTurnStartedMessage
-         * @description A turn is asked of the model.
+         * @description A turn started: the model was called.
          */
         LegalTurnStartedMessage: {
             /** @enum {string} */
@@ -4327,7 +4327,7 @@ export interface components {
         };
         /**
          * TurnDoneMessage
-         * @description A turn is recorded; `unverified` as in the turn.
+         * @description A turn was recorded; `unverified` as in `SessionTurn`.
          */
         TurnDoneMessage: {
             /** @enum {string} */
@@ -4345,7 +4345,7 @@ export interface components {
         };
         /**
          * LegalTurnFailedMessage
-         * @description A turn failed, and why; it can be asked again.
+         * @description A turn failed; it can be retried.
          */
         LegalTurnFailedMessage: {
             /** @enum {string} */
@@ -4365,7 +4365,7 @@ export interface components {
         };
         /**
          * GuardrailHitMessage
-         * @description An answer broke a rule and is rewritten once.
+         * @description An output violated a guardrail and is rewritten once.
          */
         GuardrailHitMessage: {
             /** @enum {string} */
@@ -4383,7 +4383,7 @@ export interface components {
         };
         /**
          * FactChangedMessage
-         * @description A fact was confirmed, corrected, disputed, withdrawn or questioned; `new_id` takes its place.
+         * @description A fact was confirmed, corrected, disputed, withdrawn or questioned; `new_id` replaces it.
          */
         FactChangedMessage: {
             /** @enum {string} */
@@ -4404,7 +4404,7 @@ export interface components {
         };
         /**
          * TurnsStaleMessage
-         * @description Turns rely on a fact that stands no more.
+         * @description Turns rely on a fact that is no longer valid.
          */
         TurnsStaleMessage: {
             /** @enum {string} */
@@ -4420,7 +4420,7 @@ export interface components {
         };
         /**
          * EvidenceAddedMessage
-         * @description Something was uploaded.
+         * @description Evidence was uploaded.
          */
         EvidenceAddedMessage: {
             /** @enum {string} */
@@ -4436,7 +4436,7 @@ export interface components {
         };
         /**
          * GateOpenedMessage
-         * @description The person is asked.
+         * @description A gate opened and waits for the user.
          */
         GateOpenedMessage: {
             /** @enum {string} */
@@ -4453,7 +4453,7 @@ export interface components {
         };
         /**
          * SessionDoneMessage
-         * @description The session is over; the stream ends.
+         * @description The session ended; the stream closes.
          */
         SessionDoneMessage: {
             /** @enum {string} */
@@ -4468,7 +4468,7 @@ export interface components {
         };
         /**
          * OpenedRecord
-         * @description A record as it may be shown. Where its data is stored sealed and stands open here, both fields are there.
+         * @description A record as shown to its owner. If the stored data is sealed and `data` is decrypted, both fields are present.
          */
         OpenedRecord: {
             stream: string;
@@ -4487,21 +4487,21 @@ export interface components {
         };
         /**
          * ShareRequest
-         * @description `POST …/share`; left out: all sections.
+         * @description `POST …/share`. Default: all sections.
          */
         ShareRequest: {
             sections?: ("answer" | "appendix" | "burden" | "chronology" | "citations" | "facts" | "findings" | "issues" | "marks" | "matrix" | "risks" | "settlement" | "steering" | "strategy")[];
         };
         /**
          * Share
-         * @description The address of the read-only page, the same as long as it stands.
+         * @description The URL of the read-only page. It stays the same until the link is revoked.
          */
         Share: {
             url: string;
         };
         /**
          * SessionErased
-         * @description A session can be read no more: it had so many `records`. `linked`: the one that was begun from it stays.
+         * @description An erased session and how many `records` it had. `linked` is the session that continues it and still exists.
          */
         SessionErased: {
             /**
@@ -4522,7 +4522,7 @@ export interface components {
             /** @enum {string} */
             language: "en" | "ko" | "zh";
             /**
-             * @description An alias of this server's models; one it does not have is refused.
+             * @description Alias of a model that this server offers; unknown aliases are refused.
              * @default scripted
              */
             model?: string;
@@ -4531,9 +4531,9 @@ export interface components {
         };
         /**
          * JurySession
-         * @description A session as its owner sees it. `round` is the deliberation round begun last, 0 before the first.
+         * @description A session as its owner sees it. `round` is the latest deliberation round, 0 before the first.
          *
-         *     `rounds`, how many there are, is told where a case has not the usual four.
+         *     `rounds` is the number of rounds, present if the case does not have the usual four.
          */
         JurySession: {
             id: string;
@@ -4548,7 +4548,7 @@ export interface components {
             version: number;
             /** @enum {string} */
             phase: "aborted" | "deliberation" | "ended" | "investigation" | "persuasion" | "prologue" | "vote";
-            prologue: components["schemas"]["Line"][];
+            prologue: components["schemas"]["SpokenLine"][];
             notes_left: number;
             round: number;
             rounds?: number;
@@ -4559,17 +4559,17 @@ export interface components {
             jurors: components["schemas"]["JurorView"][];
         };
         /**
-         * Line
-         * @description Somebody says something.
+         * SpokenLine
+         * @description A line of dialogue.
          */
-        Line: {
+        SpokenLine: {
             speaker: string;
             text: string;
         };
         /**
          * FailedVote
-         * @description The chain of a running vote began anew: the case that was opened is not on it. `POST …/retry` has it opened, and
-         *     the same votes cast, on the chain there is now. `attempts` counts the looks at the chain.
+         * @description The chain of a running vote was reset and no longer has the case. `POST …/retry` opens the case again on the
+         *     current chain and casts the same votes. `attempts` counts the checks of the chain.
          */
         FailedVote: {
             /** @enum {string} */
@@ -4584,7 +4584,7 @@ export interface components {
         };
         /**
          * JuryCase
-         * @description Which case a session plays; `digest` names its very files.
+         * @description The case of a session; `digest` identifies its exact files.
          */
         JuryCase: {
             id: string;
@@ -4593,7 +4593,7 @@ export interface components {
         };
         /**
          * JurorView
-         * @description A juror as the overseer sees it; `stance` is there after the verdict, or where an operator shows it.
+         * @description A juror as the overseer sees it; `stance` is present after the verdict, or if the operator enables it.
          */
         JurorView: {
             id: string;
@@ -4606,7 +4606,7 @@ export interface components {
         };
         /**
          * JurySessions
-         * @description The caller's sessions, newest first, and what is left of erased ones.
+         * @description The caller's sessions, newest first, including erased ones.
          */
         JurySessions: {
             sessions: unknown[];
@@ -4632,13 +4632,13 @@ export interface components {
          * @description `GET …/evidence`.
          */
         EvidenceList: {
-            evidence: components["schemas"]["JuryEvidenceEntry"][];
+            evidence: components["schemas"]["EvidenceListEntry"][];
         };
         /**
-         * JuryEvidenceEntry
-         * @description An item of the list; a locked one has no title.
+         * EvidenceListEntry
+         * @description An item in the list of evidence; a locked item has no title.
          */
-        JuryEvidenceEntry: {
+        EvidenceListEntry: {
             id: string;
             locked: boolean;
             title?: string;
@@ -4659,20 +4659,20 @@ export interface components {
          * @description `GET …/witnesses`.
          */
         WitnessList: {
-            witnesses: components["schemas"]["WitnessEntry"][];
+            witnesses: components["schemas"]["WitnessListEntry"][];
         };
         /**
-         * WitnessEntry
-         * @description A witness of the list.
+         * WitnessListEntry
+         * @description A witness in the list.
          */
-        WitnessEntry: {
+        WitnessListEntry: {
             id: string;
             name: string;
             cracked: boolean;
         };
         /**
          * TalkRequest
-         * @description `POST …/witnesses/{witness_id}/talk`: nothing shows where the talk stands; else one of the two.
+         * @description `POST …/witnesses/{witness_id}/talk`. Without fields it returns the current state of the talk.
          */
         TalkRequest: {
             /** @default null */
@@ -4682,7 +4682,7 @@ export interface components {
         };
         /**
          * TalkView
-         * @description `POST …/talk`. `unlocked` are the ids that this step opened.
+         * @description `POST …/talk`. `unlocked` lists the ids of evidence that this step unlocked.
          */
         TalkView: {
             witness_id: string;
@@ -4696,7 +4696,7 @@ export interface components {
         };
         /**
          * ChoiceView
-         * @description What the overseer may say to a witness now.
+         * @description A choice of what the overseer can say to a witness now.
          */
         ChoiceView: {
             id: string;
@@ -4707,14 +4707,14 @@ export interface components {
          * @description `POST …/chat/{juror_id}`.
          */
         ChatRequest: {
-            /** @description Trimmed, then counted in Unicode code points. */
+            /** @description Trimmed; the length counts Unicode code points. */
             text: string;
         };
         /**
          * ChatReply
-         * @description `POST …/chat/…` and `…/present/…`: what the juror said and where it stands now.
+         * @description `POST …/chat/…` and `…/present/…`: the juror's reply and current band.
          *
-         *     `repeats`: how many earlier messages to this juror it repeats.
+         *     `repeats` counts the earlier messages to this juror that this one repeats.
          */
         ChatReply: {
             juror_id: string;
@@ -4741,7 +4741,7 @@ export interface components {
         };
         /**
          * SpeechView
-         * @description One speech of a round.
+         * @description A speech in a round.
          */
         SpeechView: {
             juror_id: string;
@@ -4749,7 +4749,7 @@ export interface components {
         };
         /**
          * BandChange
-         * @description A juror before and after a round; every juror has one, moved or not.
+         * @description A juror's band before and after a round; present for every juror.
          */
         BandChange: {
             juror_id: string;
@@ -4763,9 +4763,9 @@ export interface components {
          * @description `POST …/notes`.
          */
         NoteRequest: {
-            /** @description Trimmed, then counted in Unicode code points. */
+            /** @description Trimmed; the length counts Unicode code points. */
             juror_id: string;
-            /** @description Trimmed, then counted in Unicode code points. */
+            /** @description Trimmed; the length counts Unicode code points. */
             text: string;
         };
         /**
@@ -4778,8 +4778,8 @@ export interface components {
         };
         /**
          * VerdictView
-         * @description `GET …/verdict`, as read back from the chain. `explorer`, where the operator named one: the address of a block
-         *     explorer with pages `/tx/HASH` and `/address/ADDRESS`.
+         * @description `GET …/verdict`, as read from the chain. `explorer` is the URL of a block explorer with pages `/tx/HASH` and
+         *     `/address/ADDRESS`, if the operator configured one.
          */
         VerdictView: {
             /** @enum {string} */
@@ -4794,7 +4794,7 @@ export interface components {
         };
         /**
          * VoteView
-         * @description A juror's vote as the chain has it; `guilty` is null and `tx_hash` empty when the case closed without it.
+         * @description A juror's vote on the chain; `guilty` is null and `tx_hash` empty if the case closed without it.
          */
         VoteView: {
             juror_id: string;
@@ -4816,7 +4816,7 @@ export interface components {
         };
         /**
          * JuryProgressMessage
-         * @description Something happened that has nothing to tell.
+         * @description An event without public content.
          */
         JuryProgressMessage: {
             /** @enum {string} */
@@ -4831,7 +4831,7 @@ export interface components {
         };
         /**
          * JuryOpenedMessage
-         * @description The session is open.
+         * @description The session was opened.
          */
         JuryOpenedMessage: {
             /** @enum {string} */
@@ -4849,7 +4849,7 @@ export interface components {
         };
         /**
          * PhaseChangedMessage
-         * @description The session went on, or back.
+         * @description The session moved to another phase.
          */
         PhaseChangedMessage: {
             /** @enum {string} */
@@ -4868,7 +4868,7 @@ export interface components {
         };
         /**
          * WitnessTalkedMessage
-         * @description A step of a talk; `shown` is the node whose text was shown, `said` and `text` what was asked and answered.
+         * @description A step of a talk. `shown` is the node of the answer; `said` and `text` are question and answer.
          */
         WitnessTalkedMessage: {
             /** @enum {string} */
@@ -4893,7 +4893,7 @@ export interface components {
         };
         /**
          * EvidenceUnlockedMessage
-         * @description A witness broke and opened an item.
+         * @description A witness cracked and unlocked an item.
          */
         EvidenceUnlockedMessage: {
             /** @enum {string} */
@@ -4926,7 +4926,7 @@ export interface components {
         };
         /**
          * JuryTurnStartedMessage
-         * @description A model is asked; `turn` is chat, present, note, speech or vote.
+         * @description A model was called; `turn` is chat, present, note, speech or vote.
          */
         JuryTurnStartedMessage: {
             /** @enum {string} */
@@ -4943,7 +4943,7 @@ export interface components {
         };
         /**
          * JuryTurnFailedMessage
-         * @description A model gave no usable answer; nothing is used up.
+         * @description A model gave no usable reply; no round or note is consumed.
          */
         JuryTurnFailedMessage: {
             /** @enum {string} */
@@ -4982,7 +4982,7 @@ export interface components {
         };
         /**
          * TopicImpact
-         * @description How a text bears on a topic.
+         * @description The effect of a text on a topic.
          */
         TopicImpact: {
             topic: string;
@@ -4991,7 +4991,7 @@ export interface components {
         };
         /**
          * EvidencePresentedMessage
-         * @description The overseer put an item before a juror.
+         * @description The overseer showed an item to a juror.
          */
         EvidencePresentedMessage: {
             /** @enum {string} */
@@ -5010,7 +5010,7 @@ export interface components {
         };
         /**
          * JurorSaidMessage
-         * @description A juror answered the overseer.
+         * @description A juror replied to the overseer.
          */
         JurorSaidMessage: {
             /** @enum {string} */
@@ -5065,7 +5065,7 @@ export interface components {
         };
         /**
          * SpeechMessage
-         * @description A juror spoke to the others.
+         * @description A juror spoke to the other jurors.
          */
         SpeechMessage: {
             /** @enum {string} */
@@ -5084,7 +5084,7 @@ export interface components {
         };
         /**
          * RoundEndedMessage
-         * @description A round is over, and its influence applied.
+         * @description A round ended and its influence was applied.
          */
         RoundEndedMessage: {
             /** @enum {string} */
@@ -5100,7 +5100,7 @@ export interface components {
         };
         /**
          * StanceChangedMessage
-         * @description What a message did to a juror; the numbers are there where an operator shows them.
+         * @description A message changed a juror's stance; `before` and `after` are present if the operator enables them.
          */
         StanceChangedMessage: {
             /** @enum {string} */
@@ -5125,7 +5125,7 @@ export interface components {
         };
         /**
          * ToolCalledMessage
-         * @description A juror used a tool; what it looked up is there, how it meant to vote is not.
+         * @description A juror used a tool. `input` is what it looked up; an intended vote is omitted.
          */
         ToolCalledMessage: {
             /** @enum {string} */
@@ -5144,7 +5144,7 @@ export interface components {
         };
         /**
          * VoteDecidedMessage
-         * @description A juror has made up its mind; its vote is on the way to the chain.
+         * @description A juror decided; its vote is being sent to the chain.
          */
         VoteDecidedMessage: {
             /** @enum {string} */
@@ -5160,7 +5160,7 @@ export interface components {
         };
         /**
          * ContractDeployedMessage
-         * @description The case stands on the chain.
+         * @description The contract of the case was deployed on the chain.
          */
         ContractDeployedMessage: {
             /** @enum {string} */
@@ -5179,7 +5179,7 @@ export interface components {
         };
         /**
          * VoteCastMessage
-         * @description A vote stands on the chain.
+         * @description A vote was recorded on the chain.
          */
         VoteCastMessage: {
             /** @enum {string} */
@@ -5230,7 +5230,7 @@ export interface components {
         };
         /**
          * VoteRetriedMessage
-         * @description The same votes are cast again, on the chain there is now.
+         * @description The same votes are being cast again, on the current chain.
          */
         VoteRetriedMessage: {
             /** @enum {string} */
@@ -5245,7 +5245,7 @@ export interface components {
         };
         /**
          * VerdictReadMessage
-         * @description The verdict, as read back from the chain; `explorer` as in `VerdictView`.
+         * @description The verdict was read from the chain; `explorer` as in `VerdictView`.
          */
         VerdictReadMessage: {
             /** @enum {string} */
@@ -5269,7 +5269,7 @@ export interface components {
         };
         /**
          * EndedMessage
-         * @description The story is over; the stream ends.
+         * @description The story ended; the stream closes.
          */
         EndedMessage: {
             /** @enum {string} */
@@ -5285,7 +5285,7 @@ export interface components {
         };
         /**
          * JuryAbortedMessage
-         * @description The operator ended the session; the stream ends.
+         * @description The operator ended the session; the stream closes.
          */
         JuryAbortedMessage: {
             /** @enum {string} */
@@ -5301,16 +5301,16 @@ export interface components {
         };
         /**
          * CasesView
-         * @description `GET /api/jury/cases`: the shipped case, the operator's, and the caller's own; the operator sees all.
+         * @description `GET /api/jury/cases`: the shipped case, the operator's cases and the caller's own. The operator sees all.
          */
         CasesView: {
             cases: components["schemas"]["CaseView"][];
         };
         /**
          * CaseView
-         * @description A case that a session may name: how large it is, and nothing of what stands in it.
+         * @description A case that a session can use: its size, without its content.
          *
-         *     `by` is who brought it: an agent's id, "operator", or null for the shipped one, which has no `created_at` either.
+         *     `by` is who uploaded it: an agent's id, "operator", or null for the shipped case, which has no `created_at`.
          */
         CaseView: {
             id: string;
@@ -5326,19 +5326,19 @@ export interface components {
             shipped: boolean;
         };
         /**
-         * BringCaseRequest
-         * @description `POST /api/jury/cases`: the files of a pack, path to text.
+         * AddCaseRequest
+         * @description `POST /api/jury/cases`: the files of a case, as path → text.
          */
-        BringCaseRequest: {
+        AddCaseRequest: {
             files: {
                 [key: string]: string;
             };
         };
         /**
-         * CaseBrought
+         * CaseAdded
          * @description `POST /api/jury/cases`.
          */
-        CaseBrought: {
+        CaseAdded: {
             id: string;
             title: string;
             digest: string;
@@ -5346,7 +5346,7 @@ export interface components {
         };
         /**
          * Plan
-         * @description What an experiment does, fixed before its first turn.
+         * @description The plan of an experiment, fixed before its first turn.
          */
         Plan: {
             name: string;
@@ -5381,7 +5381,7 @@ export interface components {
              *       "max_tokens": 600
              *     }
              */
-            sampling?: components["schemas"]["Sampling"];
+            sampling?: components["schemas"]["SamplingSettings"];
             /** @default 1 */
             reask?: number;
             /** @default [] */
@@ -5426,7 +5426,7 @@ export interface components {
         };
         /**
          * Phases
-         * @description The phases that run; one that is left out does not.
+         * @description The phases to run; omitted phases do not run.
          */
         Phases: {
             /** @default null */
@@ -5440,7 +5440,7 @@ export interface components {
         };
         /**
          * Stage1Plan
-         * @description Stage 1: one model a room, a cell for each model and language.
+         * @description Stage 1: one model per room, a cell for each model and language.
          */
         Stage1Plan: {
             /** @default 5 */
@@ -5456,7 +5456,7 @@ export interface components {
         };
         /**
          * Phase1Plan
-         * @description Phase 1, Empty Agora: one model a room, a cell for each model and language.
+         * @description Phase 1, Empty Agora: one model per room, a cell for each model and language.
          */
         Phase1Plan: {
             /** @default 3 */
@@ -5488,10 +5488,10 @@ export interface components {
         };
         /**
          * Phase2Plan
-         * @description Phase 2, Enriched Neutral: all models in a room; a cell for each set.
+         * @description Phase 2, Enriched Neutral: all models in one room; a cell for each set.
          *
-         *     A and B are with personas, C and D without; A and C Korean, B and D English. Without `sets`: all whose language the
-         *     plan has.
+         *     Sets A and B have personas, C and D do not; A and C are Korean, B and D English. `sets` defaults to all sets in the
+         *     plan's languages.
          */
         Phase2Plan: {
             /** @default 3 */
@@ -5508,10 +5508,10 @@ export interface components {
             sets?: ("A" | "B" | "C" | "D")[] | null;
         };
         /**
-         * Sampling
-         * @description One setting for all models; decimal strings, because what is stored holds no floats.
+         * SamplingSettings
+         * @description Sampling parameters for all models; decimal strings, because stored data contains no floats.
          */
-        Sampling: {
+        SamplingSettings: {
             /** @default 0.8 */
             temperature?: string | null;
             /** @default null */
@@ -5521,30 +5521,30 @@ export interface components {
         };
         /**
          * Hypothesis
-         * @description A confirmatory test by its name in measures.md, section 11; `pcs` and `ri_star` stand for all of theirs.
+         * @description A confirmatory test by its name in measures.md, section 11; `pcs` and `ri_star` select all tests of that kind.
          *
-         *     Without `test` it is a claim that is recorded and not tested. `effect` and `dispersion` are what its power is worked
-         *     out for; a test whose power is below a half is registered only as `underpowered`.
+         *     Without `test` it is a recorded claim that is not tested. Power is computed for `effect` and `dispersion`; a test
+         *     with power below one half can only be registered as `underpowered`.
          */
         Hypothesis: {
             /** @default  */
             test?: string;
             /**
-             * @description A decimal number, not negative. A number is taken for its text.
+             * @description A non-negative decimal number, as a string or a number.
              * @default 0.05
              */
             alpha?: string;
             /** @default  */
             claim?: string;
-            /** @description A decimal number, not negative. A number is taken for its text. */
+            /** @description A non-negative decimal number, as a string or a number. */
             effect?: string;
-            /** @description A decimal number, not negative. A number is taken for its text. */
+            /** @description A non-negative decimal number, as a string or a number. */
             dispersion?: string;
             underpowered?: boolean;
         };
         /**
          * Budget
-         * @description The limits in all, and those of each run.
+         * @description The limits of the experiment and of each run.
          */
         Budget: {
             /** @default null */
@@ -5564,7 +5564,7 @@ export interface components {
         };
         /**
          * Limits
-         * @description What may be spent; what is left out has no limit. `tokens` counts prompts and replies.
+         * @description Spending limits; omitted limits are unlimited. `tokens` counts prompts and replies.
          */
         Limits: {
             /** @default null */
@@ -5576,7 +5576,7 @@ export interface components {
         };
         /**
          * Stage1Import
-         * @description A Stage 1 distribution from elsewhere, and the file that reports name.
+         * @description An external Stage 1 distribution, and the file name that reports cite.
          */
         Stage1Import: {
             file: string;
@@ -5584,7 +5584,7 @@ export interface components {
         };
         /**
          * ImportedRun
-         * @description Counts of attempted actions of one Stage 1 run from elsewhere.
+         * @description Counts of attempted actions in an external Stage 1 run.
          */
         ImportedRun: {
             run: string;
@@ -5597,18 +5597,18 @@ export interface components {
         };
         /**
          * Adaptive
-         * @description Runs are added to a Phase 1 cell, one a look, until the interval of `measure` is at most `width` wide.
+         * @description Adaptive sampling: adds one run per look to a Phase 1 cell until the interval of `measure` is at most `width`.
          */
         Adaptive: {
             /** @enum {string} */
             measure: "p:idle" | "p:move" | "p:speak" | "p:support" | "p:trade" | "p:whisper" | "pcs";
-            /** @description A decimal number, not negative. A number is taken for its text. */
+            /** @description A non-negative decimal number, as a string or a number. */
             width: string;
             max_runs: number;
         };
         /**
          * SeedEvent
-         * @description A neutral happening that every agent is told of in a Phase 2 turn.
+         * @description A neutral event that every agent sees in a Phase 2 turn.
          */
         SeedEvent: {
             turn: number;
@@ -5617,10 +5617,10 @@ export interface components {
         };
         /**
          * RoomPlan
-         * @description Runs in a world of the plan's folder, or in a packaged one with seats of one's own.
+         * @description Runs in a world of the plan's folder, or in a packaged world with custom seats.
          *
-         *     `mix: one` is a cell for each model and language; with `all` every seat names its model, or models take seats in
-         *     turn. `events` are files of the folder.
+         *     `mix: one` gives a cell for each model and language; with `all` every seat names its model, or the models alternate.
+         *     `events` are files of the folder.
          */
         RoomPlan: {
             name: string;
@@ -5645,7 +5645,7 @@ export interface components {
         };
         /**
          * RoomSeat
-         * @description Some seats of a room: who sits there, how many, where they start. `model` only where models share the room.
+         * @description Seats of a room: persona, number, start place. `model` is allowed only if models share the room.
          */
         RoomSeat: {
             /** @default null */
@@ -5659,7 +5659,7 @@ export interface components {
         };
         /**
          * BatchPlan
-         * @description Whether models that take batches (`batch` in the catalogue) are asked in them.
+         * @description Whether models with a batch API (`batch` in the catalogue) are called through it.
          */
         BatchPlan: {
             /** @default false */
@@ -5669,7 +5669,7 @@ export interface components {
         };
         /**
          * PlanWithFiles
-         * @description A plan with the files of its folder, path → SHA-256 of a text that was put before.
+         * @description A plan with the files of its folder: path → SHA-256 of a text that was uploaded before.
          */
         PlanWithFiles: {
             plan: string | components["schemas"]["Plan"];
@@ -5680,7 +5680,7 @@ export interface components {
         };
         /**
          * ExperimentState
-         * @description An experiment as its operator sees it. `id` is the same as `experiment`.
+         * @description An experiment as its operator sees it. `id` equals `experiment`.
          */
         ExperimentState: {
             experiment: string;
@@ -5697,7 +5697,7 @@ export interface components {
             exploratory: boolean;
             scripted: boolean;
             models: string[];
-            progress: components["schemas"]["AgoraPlanProgress"];
+            progress: components["schemas"]["ExperimentProgress"];
             tokens: number;
             cost: string | null;
             spent: components["schemas"]["Spent"];
@@ -5706,8 +5706,8 @@ export interface components {
             stimuli: string;
             stage1: string;
             measures: string;
-            deviations: components["schemas"]["DeviationLine"][];
-            looks: components["schemas"]["LookLine"][];
+            deviations: components["schemas"]["DeviationRow"][];
+            looks: components["schemas"]["LookRow"][];
             pcs_cells: string[];
             /** @default null */
             stopped?: components["schemas"]["StoppedBy"] | null;
@@ -5716,15 +5716,15 @@ export interface components {
                 [key: string]: number;
             };
             /** @default [] */
-            costs?: components["schemas"]["CostLine"][];
+            costs?: components["schemas"]["CostRow"][];
             /** @default null */
             folder?: components["schemas"]["Folder"] | null;
         };
         /**
-         * AgoraPlanProgress
-         * @description How far the matrix is.
+         * ExperimentProgress
+         * @description The progress of the matrix.
          */
-        AgoraPlanProgress: {
+        ExperimentProgress: {
             runs: number;
             open: number;
             finished: number;
@@ -5732,10 +5732,10 @@ export interface components {
         };
         /**
          * Spent
-         * @description What was used. `known` is what is known to be spent, `unknown_calls` how many calls have no figure.
+         * @description Usage. `known` is the known cost, `unknown_calls` the number of calls without a known cost.
          *
-         *     `calls` were answered, failed or lost; `failed_calls` those of them without a reply to use. `cost` is `known`, null
-         *     once a call came whose cost is unknown.
+         *     `calls` were answered, failed or lost; `failed_calls` are those without a usable reply. `cost` equals `known`, or is
+         *     null if the cost of any call is unknown.
          */
         Spent: {
             /** @default 0 */
@@ -5756,16 +5756,20 @@ export interface components {
             known?: string;
             /** @default 0 */
             unknown_calls?: number;
+            /** @default 0 */
             refused_calls?: number;
+            /** @default 0 */
             cached_tokens?: number;
+            /** @default 0 */
             reasoning_tokens?: number;
+            /** @default 0 */
             held?: string;
         };
         /**
-         * DeviationLine
-         * @description A change after the lock; `count` says how often, where it can be counted.
+         * DeviationRow
+         * @description A deviation after the lock; `count` is how often it happened, if it can be counted.
          */
-        DeviationLine: {
+        DeviationRow: {
             n: number;
             at: string;
             by: string;
@@ -5777,10 +5781,10 @@ export interface components {
             count?: number | null;
         };
         /**
-         * LookLine
-         * @description A look at figures while the matrix ran: one that adaptive sampling took, or one at PCS.
+         * LookRow
+         * @description An interim look: by adaptive sampling, or at PCS.
          */
-        LookLine: {
+        LookRow: {
             n: number;
             at: string;
             by: string;
@@ -5800,11 +5804,11 @@ export interface components {
         };
         /**
          * PcsSoFar
-         * @description PCS of a cell over the turns taken so far, and what it would be about without any difference (its floors).
+         * @description The interim PCS of a cell, and its floors: the values expected without any difference.
          *
-         *     Decimal strings. `floor_null` is the mean over all labelings of the runs; looks of before there was one have none.
-         *     `floor_stage1` and `floor_phase1`, how much single runs of an arm differ, are no floors, and need two runs there.
-         *     `n_…` count valid turns.
+         *     Decimal strings. `floor_null` is the mean over all labelings of the runs. `floor_stage1` and `floor_phase1` are not
+         *     floors: they measure how much single runs of an arm differ, and require two runs of the arm. `n_…` counts
+         *     valid turns.
          */
         PcsSoFar: {
             pcs: string;
@@ -5820,7 +5824,7 @@ export interface components {
         };
         /**
          * StoppedBy
-         * @description Who stopped an experiment, and why: `model` and `status` say whose answer it was where a model did.
+         * @description Who stopped an experiment and why; `model` and `status` are set if a model's answer caused it.
          */
         StoppedBy: {
             /** @enum {string} */
@@ -5833,10 +5837,10 @@ export interface components {
             detail?: string;
         };
         /**
-         * CostLine
-         * @description What the calls of a model in a cell took; `known` is decimal text.
+         * CostRow
+         * @description The usage of a model in a cell; `known` is a decimal string.
          */
-        CostLine: {
+        CostRow: {
             cell: string;
             model: string;
             calls: number;
@@ -5851,7 +5855,7 @@ export interface components {
         };
         /**
          * Folder
-         * @description What of the plan's folder was locked; `hash` is the SHA-256 of the canonical JSON of `files`.
+         * @description The locked files of the plan's folder; `hash` is the SHA-256 of the canonical JSON of `files`.
          */
         Folder: {
             hash: string;
@@ -5859,7 +5863,7 @@ export interface components {
         };
         /**
          * FolderFile
-         * @description A file of the plan's folder, by its path there.
+         * @description A file of the plan's folder.
          */
         FolderFile: {
             path: string;
@@ -5868,10 +5872,10 @@ export interface components {
         };
         /**
          * Preview
-         * @description What a plan comes to: `agora plan --json` and the answer to `?dry=1`; null is what its faults leave unknown.
+         * @description The preview of a plan: `agora plan --json` and the answer to `?dry=1`. Values that faults leave unknown are null.
          *
-         *     `calls` is one a turn; `calls_most` counts every re-ask. `cost` is the projection, null where a price is unknown and
-         *     "0" where all models are scripted; `cost_most` the same with the longest replies and every re-ask.
+         *     `calls` assumes one call per turn; `calls_most` includes every re-ask. `cost` is the projected cost, null if a price
+         *     is unknown and "0" if all models are scripted; `cost_most` assumes the longest replies and every re-ask.
          */
         Preview: {
             name: string | null;
@@ -5886,7 +5890,7 @@ export interface components {
             cost_most: string | null;
             scripted: boolean;
             exploratory: boolean;
-            matrix: components["schemas"]["AgoraPlanMatrixRow"][];
+            matrix: components["schemas"]["MatrixCell"][];
             models: components["schemas"]["ModelCost"][];
             squares: components["schemas"]["Square"][];
             tests: components["schemas"]["PlannedTest"][];
@@ -5897,10 +5901,10 @@ export interface components {
             faults?: components["schemas"]["PlanFault"][];
         };
         /**
-         * AgoraPlanMatrixRow
-         * @description A cell of the matrix: how many runs, agents and turns it holds.
+         * MatrixCell
+         * @description A cell of the matrix: its number of runs, agents and turns.
          */
-        AgoraPlanMatrixRow: {
+        MatrixCell: {
             cell: string;
             phase: string;
             /** @enum {string} */
@@ -5911,7 +5915,7 @@ export interface components {
         };
         /**
          * ModelCost
-         * @description What one model is expected to take. `cost` is null where a price is unknown.
+         * @description The expected usage of a model. `cost` is null if a price is unknown.
          */
         ModelCost: {
             model: string;
@@ -5923,9 +5927,9 @@ export interface components {
         };
         /**
          * Square
-         * @description The seats of a set's runs, with the margins that were checked.
+         * @description The seats of a set's runs, with their margins.
          *
-         *     `margins` is name → row → column → how often; `balanced` says whether they are even, `reasons` why not.
+         *     `margins` is name → row → column → count; `balanced` is whether they are even, `reasons` why not.
          */
         Square: {
             sets: ("A" | "B" | "C" | "D")[];
@@ -5967,10 +5971,10 @@ export interface components {
         };
         /**
          * PlannedTest
-         * @description One test and the smallest p it can reach with this many runs.
+         * @description A test and the smallest p that it can reach with this number of runs.
          *
-         *     `p_holm` is that p after Holm's correction over its family, `reachable` whether it can come to `alpha`. None where
-         *     the design gives no p at all.
+         *     `p_holm` is that p after Holm's correction over its family, `reachable` whether it can reach `alpha`. They are null
+         *     if the design gives no p.
          */
         PlannedTest: {
             test: string;
@@ -6004,7 +6008,7 @@ export interface components {
         };
         /**
          * PlanFault
-         * @description A fault of a plan: `file` is relative to the plan, `line` null where there is none.
+         * @description A fault of a plan: `file` is relative to the plan; `line` is null if unknown.
          */
         PlanFault: {
             field: string;
@@ -6024,26 +6028,26 @@ export interface components {
          * @description The operator's experiments, newest first.
          */
         Experiments: {
-            experiments: components["schemas"]["ExperimentLine"][];
+            experiments: components["schemas"]["ExperimentRow"][];
         };
         /**
-         * ExperimentLine
-         * @description An experiment in a list.
+         * ExperimentRow
+         * @description An experiment in the list.
          */
-        ExperimentLine: {
+        ExperimentRow: {
             experiment: string;
             name: string;
             /** @enum {string} */
             status: "aborted" | "budget_stopped" | "finished" | "running" | "stopped" | "unlocked";
             created_at: string;
-            progress: components["schemas"]["AgoraPlanProgress"];
+            progress: components["schemas"]["ExperimentProgress"];
             spent: components["schemas"]["Spent"];
             scripted: boolean;
             exploratory: boolean;
         };
         /**
          * StopRequest
-         * @description The body of `POST …/{id}/stop`.
+         * @description `POST …/{id}/stop`.
          */
         StopRequest: {
             /** @default  */
@@ -6051,7 +6055,7 @@ export interface components {
         };
         /**
          * ResumeRequest
-         * @description The body of `POST …/{id}/resume`; a raised budget is recorded as a deviation, with its reason.
+         * @description `POST …/{id}/resume`. A changed budget is recorded as a deviation with its reason.
          */
         ResumeRequest: {
             budget?: components["schemas"]["Budget"];
@@ -6063,13 +6067,13 @@ export interface components {
          * @description The answer of `GET …/{id}/runs`.
          */
         ExperimentRuns: {
-            runs: components["schemas"]["RunLine"][];
+            runs: components["schemas"]["RunRow"][];
         };
         /**
-         * RunLine
-         * @description A run of an experiment, as `GET …/{id}/runs` lists it.
+         * RunRow
+         * @description A run in `GET …/{id}/runs`.
          */
-        RunLine: {
+        RunRow: {
             run: string;
             cell: string;
             number: number;
@@ -6086,19 +6090,19 @@ export interface components {
         };
         /**
          * Codings
-         * @description Who has coded thoughts of an experiment, in the order they began.
+         * @description The judges and coders of an experiment, in the order in which they started.
          */
         Codings: {
             /** @default [] */
-            judges?: components["schemas"]["JudgeLine"][];
+            judges?: components["schemas"]["JudgeRow"][];
             /** @default [] */
-            coders?: components["schemas"]["CoderLine"][];
+            coders?: components["schemas"]["CoderRow"][];
         };
         /**
-         * JudgeLine
-         * @description A judge of an experiment: `coded` turns have labels, `failed` ones a reply that gave none.
+         * JudgeRow
+         * @description A judge of an experiment: `coded` turns have labels, `failed` turns had a reply without labels.
          */
-        JudgeLine: {
+        JudgeRow: {
             judge: string;
             model: string;
             /** @enum {string} */
@@ -6113,7 +6117,7 @@ export interface components {
         };
         /**
          * JudgeBudget
-         * @description What a judge may spend; what is left out has no limit.
+         * @description The budget of a judge; omitted limits are unlimited.
          */
         JudgeBudget: {
             /** @default null */
@@ -6122,19 +6126,19 @@ export interface components {
             calls?: number | null;
         };
         /**
-         * CoderLine
-         * @description A person who coded a sheet, with the number of its rows.
+         * CoderRow
+         * @description A person who coded a sheet, and the number of rows.
          */
-        CoderLine: {
+        CoderRow: {
             coder: string;
             rows: number;
         };
         /**
          * JudgeRequest
-         * @description The body of `POST …/{id}/judge`: the thoughts of the drawn sample or of all valid turns, within a budget.
+         * @description `POST …/{id}/judge`: let a model code the thoughts of the sample or of all valid turns, within a budget.
          *
-         *     The budget is that of this judge over all its calls in the experiment; raised, it goes on. `batch` has a model that
-         *     takes batches (`batch` in the catalogue) asked in them.
+         *     The budget covers all calls of this judge in the experiment; repeat the call with a higher budget to resume.
+         *     `batch` uses the batch API of a model that has one (`batch` in the catalogue).
          */
         JudgeRequest: {
             model: string;
@@ -6155,14 +6159,14 @@ export interface components {
         };
         /**
          * JudgeStopRequest
-         * @description The body of `POST …/{id}/judge/stop`.
+         * @description `POST …/{id}/judge/stop`.
          */
         JudgeStopRequest: {
             model: string;
         };
         /**
          * SheetRequest
-         * @description The body of `POST …/{id}/sheets`; the same coder again replaces.
+         * @description `POST …/{id}/sheets`. A new sheet replaces an earlier sheet of the same coder.
          */
         SheetRequest: {
             coder: string;
@@ -6170,7 +6174,7 @@ export interface components {
         };
         /**
          * SheetRow
-         * @description What a coder says of one thought; null is not coded.
+         * @description The codes of one thought; null means not coded.
          */
         SheetRow: {
             /** @description The first 16 hex digits of sha256(run|agent|turn). */
@@ -6183,16 +6187,16 @@ export interface components {
             note?: string;
         };
         /**
-         * RunLines
-         * @description A page of the runs, newest first.
+         * RunsPage
+         * @description A page of the list of runs, newest first.
          */
-        RunLines: {
-            runs: components["schemas"]["GameLine"][];
+        RunsPage: {
+            runs: components["schemas"]["GameRow"][];
             next_cursor: string | null;
         };
         /**
          * ForkRequest
-         * @description `POST /api/agora/runs/{id}/fork`: the run up to its event `at`, then on live with one change.
+         * @description `POST /api/agora/runs/{id}/fork`: replay the run up to event `at`, then continue live with one change.
          */
         ForkRequest: {
             at: number;
@@ -6201,7 +6205,7 @@ export interface components {
         };
         /**
          * Forked
-         * @description A fork that will be run.
+         * @description A fork that is scheduled to run.
          */
         Forked: {
             run: string;
@@ -6213,14 +6217,14 @@ export interface components {
          * @description A page of the operator's list of games, newest first.
          */
         AdminGames: {
-            games: components["schemas"]["AdminGameLine"][];
+            games: components["schemas"]["AdminGameRow"][];
             next_cursor: string | null;
         };
         /**
-         * AdminGameLine
-         * @description One line of the operator's list.
+         * AdminGameRow
+         * @description A game in the operator's list.
          */
-        AdminGameLine: {
+        AdminGameRow: {
             game_id: string;
             gameType: string;
             phase: string;
@@ -6240,7 +6244,7 @@ export interface components {
         };
         /**
          * AdminGame
-         * @description The operator's page of a game; `config` holds what is secret while the game runs.
+         * @description A game as the operator sees it. `config` contains what is secret while the game runs.
          */
         AdminGame: {
             game_id: string;
@@ -6258,7 +6262,7 @@ export interface components {
         };
         /**
          * AgentName
-         * @description Who an agent is.
+         * @description An agent's id and name.
          */
         AgentName: {
             id: string;
@@ -6266,7 +6270,7 @@ export interface components {
         };
         /**
          * Erasure
-         * @description When a session was erased, and on whose word.
+         * @description When a session was erased, and who requested it.
          */
         Erasure: {
             at: string;
@@ -6278,7 +6282,7 @@ export interface components {
          * @description `POST /api/admin/games/{id}/end`.
          */
         EndRequest: {
-            /** @description Trimmed, then counted in Unicode code points. */
+            /** @description Trimmed; the length counts Unicode code points. */
             reason: string;
         };
         /**
@@ -6292,7 +6296,7 @@ export interface components {
         };
         /**
          * AdminAgents
-         * @description A page of the agents.
+         * @description A page of the list of agents.
          */
         AdminAgents: {
             agents: components["schemas"]["AgentName"][];
@@ -6300,9 +6304,9 @@ export interface components {
         };
         /**
          * AdminLog
-         * @description A page of the whole log in the order of `position`; `next_after` is the `after` of the next page.
+         * @description A page of the whole log, ordered by `position`; pass `next_after` as `after` to get the next page.
          *
-         *     Of a log of several shards each shard's records are in that order, and `next_after` is a text: `12.0.7`.
+         *     With several shards, only the records of each shard are ordered, and `next_after` is a string such as `12.0.7`.
          */
         AdminLog: {
             records: components["schemas"]["Record"][];
@@ -6310,7 +6314,7 @@ export interface components {
         };
         /**
          * Alive
-         * @description The process answers.
+         * @description The process is alive.
          */
         Alive: {
             /** @default alive */
@@ -6318,9 +6322,9 @@ export interface components {
         };
         /**
          * Ready
-         * @description What the gateway needs, part by part.
+         * @description The state of each dependency of the gateway.
          *
-         *     `missing_packs`: digests of cases that sessions play and no engine has; all else goes on.
+         *     `missing_packs`: digests of cases that running sessions need and no engine has. Everything else keeps working.
          */
         Ready: {
             parts: {
@@ -6330,17 +6334,17 @@ export interface components {
         };
         /**
          * RowsPage
-         * @description Games as the pages list them.
+         * @description A page of games as the web pages list them.
          */
         RowsPage: {
-            rows: components["schemas"]["Row"][];
+            rows: components["schemas"]["GameListRow"][];
             next_cursor: string | null;
         };
         /**
-         * Row
-         * @description A line of the lobby or the archive. `about` is the case, the question or the run's own name.
+         * GameListRow
+         * @description A game in the lobby or the archive. `about` is the case, the question or the name of the run.
          */
-        Row: {
+        GameListRow: {
             game_id: string;
             gameType: string;
             phase: string;
@@ -6369,7 +6373,7 @@ export interface components {
         };
         /**
          * RowPlayer
-         * @description Who sat in a game, as a list names them.
+         * @description A player as shown in a list of games.
          */
         RowPlayer: {
             id: string;
@@ -6380,10 +6384,10 @@ export interface components {
             kind?: string;
         };
         /**
-         * Embedding
-         * @description How a game is put into a page elsewhere (oembed.com).
+         * OEmbedResponse
+         * @description An oEmbed response (oembed.com): how to embed a game in another web page.
          */
-        Embedding: {
+        OEmbedResponse: {
             /** @enum {string} */
             version: "1.0";
             /** @enum {string} */
@@ -7276,7 +7280,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -7448,7 +7452,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -7560,7 +7564,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -7683,7 +7687,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -7806,7 +7810,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -7929,7 +7933,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -8220,7 +8224,7 @@ export interface operations {
                 invite?: string;
             };
             header?: {
-                /** @description The id of the last event seen; wins over after. */
+                /** @description The id of the last event received; takes precedence over after. */
                 "Last-Event-ID"?: string;
             };
             path: {
@@ -8454,7 +8458,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -8708,7 +8712,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -8831,7 +8835,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9035,7 +9039,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9158,7 +9162,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9282,7 +9286,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9405,7 +9409,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9627,7 +9631,7 @@ export interface operations {
                 "Last-Event-ID"?: string;
             };
             header?: {
-                /** @description The id of the last event seen; wins over after. */
+                /** @description The id of the last event received; takes precedence over after. */
                 "Last-Event-ID"?: string;
             };
             path: {
@@ -9890,7 +9894,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -10162,7 +10166,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -10416,7 +10420,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -10869,7 +10873,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -11002,7 +11006,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -11135,7 +11139,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -11278,7 +11282,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -11410,7 +11414,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -11542,7 +11546,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -11674,7 +11678,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -11979,7 +11983,7 @@ export interface operations {
                 "Last-Event-ID"?: string;
             };
             header?: {
-                /** @description The id of the last event seen; wins over after. */
+                /** @description The id of the last event received; takes precedence over after. */
                 "Last-Event-ID"?: string;
             };
             path: {
@@ -12334,7 +12338,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -12609,7 +12613,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["BringCaseRequest"];
+                "application/json": components["schemas"]["AddCaseRequest"];
             };
         };
         responses: {
@@ -12619,7 +12623,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CaseBrought"];
+                    "application/json": components["schemas"]["CaseAdded"];
                 };
             };
             /** @description Created */
@@ -12628,7 +12632,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CaseBrought"];
+                    "application/json": components["schemas"]["CaseAdded"];
                 };
             };
             /** @description Bad Request: invalid_request */
@@ -12871,7 +12875,7 @@ export interface operations {
                 dry?: "0" | "1";
             };
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -13181,7 +13185,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -13304,7 +13308,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -13427,7 +13431,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -13701,7 +13705,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -13824,7 +13828,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -13947,7 +13951,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -14266,7 +14270,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -14454,7 +14458,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunLines"];
+                    "application/json": components["schemas"]["RunsPage"];
                 };
             };
             /** @description Bad Request: invalid_request */
@@ -14579,7 +14583,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -14857,7 +14861,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body give the same answer and no second effect. */
+                /** @description The same key and body return the same answer without a second effect. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -15785,7 +15789,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Embedding"];
+                    "application/json": components["schemas"]["OEmbedResponse"];
                 };
             };
             /** @description Bad Request: invalid_request */
