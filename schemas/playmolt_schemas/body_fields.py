@@ -167,7 +167,7 @@ class BodyFields:
     def _text(self, name: str, value: Any, most: int, *, required: bool = True) -> str:
         fault, text = "", trimmed(value) if isinstance(value, str) else None
         if text is None:
-            fault = "must be a text"
+            fault = "must be a string"
         elif required and not text:
             fault = f"must contain 1 to {most} characters that are not white space"
         elif len(text) > most:

@@ -19,7 +19,7 @@ def test_all_faults_of_a_body_are_collected() -> None:
     assert fields.one_of("c", ("O", "X")) == "O"
     assert fields.flag("c") is False
     assert _named(fields) == [
-        ("a", "must be a text"),
+        ("a", "must be a string"),
         ("b", "must contain 1 to 5 characters that are not white space"),
         ("d", "has 6 characters; the maximum is 5"),
         ("e", "contains NUL or a lone surrogate"),
@@ -69,7 +69,7 @@ def test_every_unknown_field_is_named_in_a_form_that_can_be_answered(
         ([], [("list", "must contain 1 to 3 texts")]),
         (["a", "b", "c", "d"], [("list", "must contain 1 to 3 texts")]),
         (["a", 1, ""], [
-            ("list[1]", "must be a text"), ("list[2]", "must contain 1 to 2 characters that are not white space"),
+            ("list[1]", "must be a string"), ("list[2]", "must contain 1 to 2 characters that are not white space"),
         ]),
         (["a", "a "], [("list", "contains a duplicate")]),
     ],
@@ -93,7 +93,7 @@ def test_a_text_may_come_as_its_lines() -> None:
     assert fields.sound
     fields.lines("mixed", 3)
     fields.lines("absent", 3, required=False)
-    assert _named(fields) == [("mixed", "must be a text"), ("absent", "must be a text")]
+    assert _named(fields) == [("mixed", "must be a string"), ("absent", "must be a string")]
 
 
 @pytest.mark.parametrize(

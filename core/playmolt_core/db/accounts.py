@@ -137,7 +137,7 @@ class PgAccounts:
         """
         place = _AgentPlace(_STORABLE[1], "") if cursor is None else read_cursor(cursor, _AgentPlace)
         if cursor is not None and not _STORABLE[0] < place.created_at < _STORABLE[1]:
-            raise BadCursor("invalid cursor: use next_cursor of the previous page, unchanged")
+            raise BadCursor("is invalid; use next_cursor of the previous page, unchanged")
         rows = await self._pool.fetch(_SQL["agents"], limit + 1, place.created_at, place.id, search_key(beginning))
         page = [
             ListedAgent(*agent, about=about, created_at=created_at, points=points, games=games)

@@ -21,12 +21,12 @@ def write_cursor(place: msgspec.Struct) -> str:
 def read_cursor(cursor: str, kind: type[T]) -> T:
     """Read a cursor back; raises BadCursor."""
     if len(cursor) > _MOST_CHARS:
-        raise BadCursor("the cursor is too long: use next_cursor of the previous page, unchanged")
+        raise BadCursor("is too long; use next_cursor of the previous page, unchanged")
     try:
         raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         place = msgspec.json.decode(raw, type=kind)
     except (binascii.Error, ValueError) as error:
-        raise BadCursor("invalid cursor: use next_cursor of the previous page, unchanged") from error
+        raise BadCursor("is invalid; use next_cursor of the previous page, unchanged") from error
     if b"\\u0000" in raw:  # Postgres stores no such text
-        raise BadCursor("invalid cursor: use next_cursor of the previous page, unchanged")
+        raise BadCursor("is invalid; use next_cursor of the previous page, unchanged")
     return place

@@ -102,7 +102,7 @@ class PgProjections:
         """
         place = None if cursor is None else read_cursor(cursor, _BoardPlace)
         if place is not None and place.board != board:
-            raise BadCursor("the cursor belongs to another leaderboard: start without a cursor")
+            raise BadCursor("belongs to another leaderboard; start without a cursor")
         rows = await (self._rated if board.by == "rating" else self._scored)(board, limit + 1, place)
         more = len(rows) > limit > 0
         return [line for line, _ in rows[:limit]], write_cursor(rows[limit - 1][1]) if more else None

@@ -1,4 +1,4 @@
-"""Every figure that a service shows at /metrics: its name, what it says, how it is written (Prometheus text 0.0.4).
+"""Every metric that a service exposes at /metrics: its name, meaning and text form (Prometheus text 0.0.4).
 
 `python -m playmolt_core.ops.metrics` prints the table of docs/telemetry.md; a test compares it.
 """
@@ -17,7 +17,7 @@ LONG_SECONDS: Final = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0, 12
 
 
 class Metric(msgspec.Struct, frozen=True):
-    """A figure: who shows it, its kind, its labels and what it says."""
+    """A metric: its services, kind, labels and meaning."""
 
     service: str
     kind: Kind
@@ -29,94 +29,119 @@ METRICS: Final[dict[str, Metric]] = {
     "playmolt_gateway_requests_total": Metric("gateway", "counter", "route, status", "Requests answered."),
     "playmolt_gateway_request_seconds": Metric("gateway", "histogram", "route", "Time from request to answer."),
     "playmolt_gateway_in_flight": Metric("gateway", "gauge", "", "Requests being served."),
-    "playmolt_gateway_open_waits": Metric("gateway", "gauge", "", "Long polls and streams that are open."),
-    "playmolt_gateway_cached_keys": Metric("gateway", "gauge", "", "API keys remembered as valid."),
+    "playmolt_gateway_open_waits": Metric("gateway", "gauge", "", "Open long polls and streams."),
+    "playmolt_gateway_cached_keys": Metric("gateway", "gauge", "", "Valid API keys in the cache."),
     "playmolt_gateway_callbacks_total": Metric(
         "gateway",
         "counter",
         "outcome",
-        "Calls of agents' own servers: `answered`, `refused` by the game, or the fault that the ledger names.",
+        "Callbacks to agents' servers: `answered`, `refused` (by the game), or the fault recorded in the ledger.",
     ),
-    "playmolt_gateway_callback_seconds": Metric("gateway", "histogram", "", "Time until such a server has answered."),
+    "playmolt_gateway_callback_seconds": Metric(
+        "gateway", "histogram", "", "Time until an agent's server answers a callback."
+    ),
     "playmolt_database_read_only": Metric(
-        "gateway, engine, relay", "gauge", "", "1 while the database was last seen to take no writes: a standby."
+        "gateway, engine, relay",
+        "gauge",
+        "",
+        "1 if the database accepted no writes when last checked, for example because it is a standby.",
     ),
     "playmolt_seal_key_age_seconds": Metric(
-        "trial-engine, legal-orchestrator", "gauge", "", "Since when the newest key of PLAYMOLT_SEAL_KEYS is there."
+        "trial-engine, legal-orchestrator", "gauge", "", "Age of the newest key in PLAYMOLT_SEAL_KEYS."
     ),
     "playmolt_nats_moves_total": Metric(
         "gateway, spectator, engine, relay",
         "counter",
         "reason",
-        "NATS servers left because they led nowhere: `no_engine`, `no_leader`, `alone`.",
+        "Switches to another NATS server because the current one was cut off: `no_engine`, `no_leader`, `alone`.",
     ),
     "playmolt_commits_total": Metric("engine", "counter", "game", "Transactions committed."),
     "playmolt_commands_total": Metric("engine", "counter", "game", "Commands committed."),
     "playmolt_commit_commands": Metric("engine", "histogram", "game", "Commands in one transaction."),
-    "playmolt_commit_seconds": Metric("engine", "histogram", "game", "Time that a transaction took."),
-    "playmolt_commands_under_way": Metric("engine", "gauge", "game", "Commands taken and not answered."),
-    "playmolt_hot_streams": Metric("engine", "gauge", "game", "Games kept in memory."),
+    "playmolt_commit_seconds": Metric("engine", "histogram", "game", "Duration of a transaction."),
+    "playmolt_commands_under_way": Metric("engine", "gauge", "game", "Commands received and not yet answered."),
+    "playmolt_hot_streams": Metric("engine", "gauge", "game", "Games in memory."),
     "playmolt_effects_under_way": Metric(
-        "engine", "gauge", "game", "Model turns, transactions and deadlines in hand, also those that wait for room."
+        "engine",
+        "gauge",
+        "game",
+        "Model turns, transactions and deadlines that this engine has taken, including those waiting for a free slot.",
     ),
-    "playmolt_llm_requests_total": Metric("engine", "counter", "model, outcome", "Requests to models, each attempt."),
-    "playmolt_llm_seconds": Metric("engine", "histogram", "model", "Time from request to a model's answer."),
-    "playmolt_llm_tokens_total": Metric("engine", "counter", "model, kind", "Tokens as models counted them."),
+    "playmolt_llm_requests_total": Metric(
+        "engine", "counter", "model, outcome", "Requests to models, counting each attempt."
+    ),
+    "playmolt_llm_seconds": Metric("engine", "histogram", "model", "Time from a request to the model's answer."),
+    "playmolt_llm_tokens_total": Metric(
+        "engine", "counter", "model, kind", "Tokens as reported by the models' servers."
+    ),
     "playmolt_llm_prompts_cut_total": Metric(
-        "engine", "counter", "model", "Prompts of which a model's server counted fewer tokens than they have."
+        "engine",
+        "counter",
+        "model",
+        "Prompts that the model's server truncated: it reported fewer tokens than the prompt has.",
     ),
-    "playmolt_llm_cost_total": Metric("engine", "counter", "model", "Cost by the catalogue's prices, in their unit."),
+    "playmolt_llm_cost_total": Metric("engine", "counter", "model", "Cost in the currency of the catalogue's prices."),
     "playmolt_relay_ready": Metric(
         "relay",
         "gauge",
         "shard",
-        "1 while this relay publishes; `shard` in all of these only where the log has several.",
+        "1 while this relay publishes. Relay metrics have the label `shard` only if the log has several shards.",
     ),
     "playmolt_feed_mends_total": Metric(
         "relay", "counter", "stream", "Streams rebuilt because another client had published to them."
     ),
     "playmolt_log_chain_faults_total": Metric(
-        "relay", "counter", "game", "Records whose hash is not that of what they say."
+        "relay", "counter", "game", "Records whose hash does not match their content."
     ),
     "playmolt_relay_log_position": Metric("relay", "gauge", "shard", "Position of the log, read every 5 s."),
-    "playmolt_relay_events_sequence": Metric("relay", "gauge", "shard", "End of the stream EVENTS."),
-    "playmolt_relay_spectate_sequence": Metric("relay", "gauge", "shard", "End of the stream SPECTATE."),
-    "playmolt_relay_projections_position": Metric("relay", "gauge", "shard", "What the projections hold."),
-    "playmolt_relay_lag_events": Metric("relay", "gauge", "copy, shard", "Events in the log and not in this copy."),
+    "playmolt_relay_events_sequence": Metric("relay", "gauge", "shard", "Last sequence of the stream EVENTS."),
+    "playmolt_relay_spectate_sequence": Metric("relay", "gauge", "shard", "Last sequence of the stream SPECTATE."),
+    "playmolt_relay_projections_position": Metric(
+        "relay", "gauge", "shard", "Position up to which the projections are computed."
+    ),
+    "playmolt_relay_lag_events": Metric(
+        "relay", "gauge", "copy, shard", "Events in the log that this copy does not have yet."
+    ),
     "playmolt_relay_lag_seconds": Metric(
         "relay",
         "histogram",
         "shard",
-        "Time from an event's `at` to its place in both streams; the oldest of each batch.",
+        "Time from an event's `at` until both streams have it, for the oldest event of each batch.",
     ),
-    "playmolt_relay_batch_events": Metric("relay", "histogram", "shard", "Events published at once."),
+    "playmolt_relay_batch_events": Metric("relay", "histogram", "shard", "Events published in one batch."),
     "playmolt_games": Metric("relay", "gauge", "game, phase", "Games and sessions that are not over."),
     "playmolt_effects_pending": Metric(
-        "relay", "gauge", "game", "Games and sessions that an effect is due of now, in hand or not."
+        "relay",
+        "gauge",
+        "game",
+        "Games and sessions with an effect that is due, whether or not an engine has taken it.",
     ),
     "playmolt_budget_spent_ratio": Metric(
         "relay",
         "gauge",
         "scope",
-        "Share of a budget of today (UTC) that is spent or promised: `tokens`, `money`, `key_tokens`, `key_money`,"
-        " `key_sessions`; of a key's, by the key that spent most.",
+        "Share of today's budget (UTC) that is spent or reserved: `tokens`, `money`, `key_tokens`, `key_money`,"
+        " `key_sessions`; for budgets per key, of the key that spent most.",
     ),
     "playmolt_spectator_readers": Metric("spectator", "gauge", "transport", "Connected readers."),
     "playmolt_spectator_games_watched": Metric("spectator", "gauge", "", "Games with a subscription."),
     "playmolt_spectator_messages_sent_total": Metric(
-        "spectator", "counter", "", "Messages handed to readers, heartbeats aside."
+        "spectator", "counter", "", "Messages sent to readers, without heartbeats."
     ),
     "playmolt_spectator_bytes_sent_total": Metric(
-        "spectator", "counter", "", "Bytes of those messages, framing included."
+        "spectator", "counter", "", "Bytes of these messages, including framing."
     ),
     "playmolt_spectator_readers_dropped_total": Metric(
         "spectator", "counter", "", "Readers dropped because they were too slow."
     ),
     "playmolt_spectator_backfills_total": Metric(
-        "spectator", "counter", "source", "Pages of older messages fetched, by where they came from."
+        "spectator", "counter", "source", "Pages of older messages fetched, by source."
     ),
     "playmolt_spectator_feed_lag_seconds": Metric(
-        "spectator", "histogram", "", "Time from an event's `at` to its writing to the readers; the newest of a burst."
+        "spectator",
+        "histogram",
+        "",
+        "Time from an event's `at` until it is written to the readers, for the newest event of a burst.",
     ),
 }
 
@@ -159,7 +184,7 @@ def label(name: str, value: str) -> str:
 
 
 def render(samples: Iterable[Sample]) -> str:
-    """Write samples, each name once with its kind; KeyError for a name that METRICS does not know."""
+    """Write samples, grouped by name; raises KeyError for a name that is not in METRICS."""
     named: dict[str, list[str]] = {}
     for sample in samples:
         lines = named.setdefault(sample.name, [])
@@ -180,7 +205,7 @@ def table() -> str:
         f"| `{name}` | {metric.service} | {metric.kind} | {metric.labels or '–'} | {metric.text} |"
         for name, metric in METRICS.items()
     ]
-    return "\n".join(["| name | shown by | kind | labels | what it says |", "|---|---|---|---|---|", *rows, ""])
+    return "\n".join(["| name | service | kind | labels | meaning |", "|---|---|---|---|---|", *rows, ""])
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from playmolt_schemas.routes import sharing
 from typing_extensions import override
 
 from playmolt_legal import commands, views
-from playmolt_legal.codes import invalid_request
+from playmolt_legal.codes import NO_SESSION, invalid_request
 from playmolt_legal.facts import uploads
 from playmolt_legal.report import formats, shared
 from playmolt_legal.report.report import report
@@ -91,7 +91,7 @@ class LegalApi(GameApi[State]):
     @override
     def answer(self, state: State, request: ApiRequest) -> ApiReply | Refused:
         if not state.version or state.owner != request.agent_id:
-            return Refused(Code.NOT_FOUND, "You have no such session. GET /api/sessions lists yours.")
+            return NO_SESSION
         if answer := _ANSWERS.get(request.route):
             return answer(state, request)
         return ApiReply(views.session(state), 201 if request.route == OPEN else 200)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from playmolt_core.game.decider import Refused
+from playmolt_schemas import codes
 from playmolt_schemas.codes import Code, FieldFault
 
 
@@ -11,7 +12,7 @@ def refused(code: Code, detail: str, errors: Iterable[FieldFault] = ()) -> Refus
     return Refused(code, detail, tuple(errors))
 
 
-NO_SESSION: Final = Refused(Code.NOT_FOUND, "You have no such session. GET /api/sessions lists yours.")
+NO_SESSION: Final = Refused(Code.NOT_FOUND, codes.NO_SESSION)
 
 
 def invalid_request(errors: Sequence[FieldFault]) -> Refused:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from playmolt_core.game.decider import Refused
+from playmolt_schemas import codes
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.games.jury import PhaseName
 
@@ -23,19 +24,19 @@ def wrong_phase(phase: PhaseName, rule: str) -> Refused:
 
 
 def unknown_session() -> Refused:
-    return Refused(Code.NOT_FOUND, "You have no such session. POST /api/jury/sessions opens one.")
+    return Refused(Code.NOT_FOUND, codes.NO_SESSION)
 
 
 def no_witness() -> Refused:
-    return Refused(Code.NOT_FOUND, "This witness does not exist. GET …/witnesses lists the witnesses.")
+    return Refused(Code.NOT_FOUND, "This witness does not exist. List the witnesses with GET …/witnesses.")
 
 
 def no_juror() -> Refused:
-    return Refused(Code.NOT_FOUND, "This juror does not exist. GET the session lists the jurors.")
+    return Refused(Code.NOT_FOUND, "This juror does not exist. GET the session to see its jurors.")
 
 
 def no_item() -> Refused:
-    return Refused(Code.NOT_FOUND, "This item does not exist. GET …/evidence lists the items.")
+    return Refused(Code.NOT_FOUND, "This item of evidence does not exist. List the evidence with GET …/evidence.")
 
 
 def pack_unavailable(digest: str) -> Refused:
@@ -46,4 +47,4 @@ def pack_unavailable(digest: str) -> Refused:
 
 
 def locked() -> Refused:
-    return refused(Code.LOCKED, "This item is locked. One of the witnesses can unlock it.")
+    return refused(Code.LOCKED, "This item of evidence is locked. Talk to the witnesses: one of them can unlock it.")

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
+from playmolt_schemas import codes
 from playmolt_schemas.codes import Code, problem_bytes
 from playmolt_schemas.envelopes import Call
 from playmolt_schemas.identifiers import SESSION_TYPES
@@ -67,7 +68,7 @@ class Histories:
 Reply = tuple[int, bytes] | tuple[int, bytes, str, int]
 """(status, body, content type, total length). The type is empty for JSON; the length is set for partial bodies only."""
 
-NO_SESSION = Refused(Code.NOT_FOUND, "You have no such session. List your sessions with GET at the path without an id.")
+NO_SESSION = Refused(Code.NOT_FOUND, codes.NO_SESSION)
 
 
 class Page(msgspec.Struct, frozen=True):

@@ -25,7 +25,7 @@ class PlanFiles:
         """Keep a text under its hash. Raises LogUnavailable."""
         text, named = request.body, request.params["sha256"]
         if not isinstance(text, str) or unstorable(text):
-            return _refused("body", "must be a text without NUL and lone surrogates")
+            return _refused("body", "must be a string without NUL or lone surrogates")
         if len(text.encode()) > FILE_BYTES:
             return _refused("body", f"has more than {FILE_BYTES} bytes")
         if sha256(text) != named.lower():

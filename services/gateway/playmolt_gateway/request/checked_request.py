@@ -267,7 +267,7 @@ async def _response(services: Services, route: Route, handler: Any, head: Reques
         reply = checked if isinstance(checked, HttpProblem) else await handler(services, checked)
         response = refusal_response(reply) if isinstance(reply, HttpProblem) else reply
     except BadCursor as error:
-        response = refusal_response(bad_request(f"cursor: {error}.", FieldFault("cursor", str(error))))
+        response = refusal_response(bad_request(f"cursor {error}.", FieldFault("cursor", str(error))))
     except UNAVAILABLE_ERRORS as error:
         _log.warning("unavailable", route=route.name, detail=reason(error))
         response = reconnect_response() if route.streams else refusal_response(away(error))

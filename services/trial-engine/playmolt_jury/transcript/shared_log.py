@@ -1,7 +1,7 @@
 """The shared log of a session: it opens what the page shows and omits secret notes and the owner.
 
-The hash of every sealed record can be recomputed from its stored form, which is included; its key is included only if
-all of its data is shown. An unsealed record with omitted fields cannot be recomputed.
+Every record includes its sealed form, from which its hash can be recomputed, and its key only if all of its data is
+shown.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
