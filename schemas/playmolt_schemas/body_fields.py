@@ -98,10 +98,10 @@ class BodyFields:
         """Read a list of `fewest` to `entries` distinct texts, each of 1 to `most` code points; absent means empty."""
         values = self.body.get(name, [])
         if not isinstance(values, list):
-            self.fault(name, "must be a list of texts")
+            self.fault(name, "must be a list of strings")
             return ()
         if not fewest <= len(values) <= entries:
-            self.fault(name, f"must contain {fewest} to {entries} texts")
+            self.fault(name, f"must contain {fewest} to {entries} strings")
             return ()
         before = len(self.faults)
         read = tuple(self._text(f"{name}[{place}]", value, most) for place, value in enumerate(values))

@@ -55,7 +55,7 @@ def reason_fault(reason: str) -> str:
     """What is wrong with an operator's trimmed reason; "" if it is valid."""
     if 1 <= len(reason) <= REASON_CHARS and not unstorable(reason):
         return ""
-    return f"must contain 1 to {REASON_CHARS} characters, without NUL and lone surrogates"
+    return f"must contain 1 to {REASON_CHARS} characters, without NUL or lone surrogates"
 
 
 def has_line_breaks_or_controls(text: str, *, lines: bool = False) -> bool:

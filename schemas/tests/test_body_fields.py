@@ -65,9 +65,9 @@ def test_every_unknown_field_is_named_in_a_form_that_can_be_answered(
     ("value", "faults"),
     [
         (["a", " b "], []),
-        ("a", [("list", "must be a list of texts")]),
-        ([], [("list", "must contain 1 to 3 texts")]),
-        (["a", "b", "c", "d"], [("list", "must contain 1 to 3 texts")]),
+        ("a", [("list", "must be a list of strings")]),
+        ([], [("list", "must contain 1 to 3 strings")]),
+        (["a", "b", "c", "d"], [("list", "must contain 1 to 3 strings")]),
         (["a", 1, ""], [
             ("list[1]", "must be a string"), ("list[2]", "must contain 1 to 2 characters that are not white space"),
         ]),

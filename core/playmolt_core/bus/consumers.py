@@ -46,5 +46,5 @@ def refusal(wanted: bytes, made: int) -> bytes | None:
     if any(config.get(name) for name in _DELIVERS):
         return refused("push consumers are not allowed: create a pull consumer")
     if made >= MOST:
-        return refused(f"there are {made} consumers already: delete an unused one first")
+        return refused(f"there are already {made} consumers: delete an unused one first")
     return None

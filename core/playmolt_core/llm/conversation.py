@@ -138,7 +138,7 @@ async def ask_object(
         case Failed() as away:
             return msgspec.structs.replace(away, attempts=attempts)
         case Unusable() as last:
-            detail = f"no usable reply after {repairs} repairs: {last.fault}; try again, or take another model"
+            detail = f"no usable reply after {repairs} repairs: {last.fault}; try again, or use another model"
             return Failed(code=last.code, detail=detail, attempts=attempts, reply=last.said)
         case (value, reply):
             return Answered(value=value, reply=reply, attempts=attempts, repairs=requests - 1)

@@ -14,7 +14,7 @@ from playmolt_core.llm.openai.request_body import most_prompt_tokens
 from playmolt_core.llm.port import UNCHARGED, Attempt, Failed, Listener, Model, ModelRequest, Record, Reply, Sending
 from playmolt_core.settings import Settings
 
-_UNPRICED: Final = "has no price, so that no call fits into a budget of money; set its input_price and output_price"
+_UNPRICED: Final = "has no price, so it cannot be called under a money budget; set its input_price and output_price"
 
 
 class Budgets(Protocol):

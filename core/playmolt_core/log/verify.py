@@ -252,7 +252,7 @@ class Verifier:
 def _archived_problem(record: Record, archived: ArchivedStream) -> str:
     """The problem of a remaining record of an archived stream: only its last one, the result, may remain."""
     if record.type != GAME_END:
-        return f"the register says that it was archived into {archived.file}, but it still exists"
+        return f"the register lists it as archived in {archived.file}, but it still exists"
     if (record.version, record.hash) != (archived.version, archived.hash):
         return f"it differs from the end of its archived stream: event {archived.version}, hash {archived.hash}"
     if recomputed(record) != record.hash:

@@ -248,7 +248,7 @@ QUIRKS: dict[str, Quirk] = {
     "error_no_quota": away(
         error({"message": "used up", "code": 429, "type": "insufficient_quota"}), "add credit", "rate_limited", 1
     ),
-    "error_401": away(error({"message": "bad key", "code": 401}), "put a valid key", "rejected", 1),
+    "error_401": away(error({"message": "bad key", "code": 401}), "to a valid key", "rejected", 1),
     "error_402": away(error({"message": "no money", "code": 402.0}), "add credit", "rejected", 1),
     "error_403": away(error({"message": "not yours", "code": 403}), "not yours", "rejected", 1),
     "error_by_a_key_s_name": away(error({"message": "bad key", "code": "invalid_api_key"}), "bad key", "rejected", 1),

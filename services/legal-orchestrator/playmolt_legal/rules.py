@@ -302,7 +302,11 @@ def _spoken(state: State, command: commands.TurnSpoken) -> Decision:
     try:
         return Accepted(answers.events(state, command.output))
     except outputs.InvalidReply as error:
-        return Refused(Code.INVALID_REQUEST, f"Ask the model again: {error}.", faults({"output": str(error)}))
+        return Refused(
+            Code.INVALID_REQUEST,
+            f"The model's reply is invalid: {error}. Ask the model again.",
+            faults({"output": str(error)}),
+        )
 
 
 def _end(state: State, command: EndGame) -> Decision:

@@ -102,7 +102,7 @@ class Ox(SeatedGame[State, Seat]):
         if shape := _SHAPES.faults(action):
             return invalid(shape)
         if action["type"] != state.phase:
-            return Refused(Code.WRONG_PHASE, f'The phase takes the action "{state.phase}" now. Send that one.')
+            return Refused(Code.WRONG_PHASE, f'This phase takes the action "{state.phase}". Send that action.')
         if seat.id in state.submissions:
             return already_submitted()
         return _choose(state, seat, action) if state.phase == "first_choice" else _switch(state, seat, action)

@@ -330,7 +330,7 @@ def _change_phase(state: State, command: commands.ChangePhase) -> Decision:
     if request.to == state.phase:
         return Accepted()
     if (state.phase, request.to) not in MOVES:
-        return wrong_phase(state.phase, f"You cannot go to {request.to} now")
+        return wrong_phase(state.phase, f"You cannot move to {request.to} now")
     if state.turns:
         return _busy()
     return Accepted((PhaseChanged(from_=state.phase, to=request.to),))
@@ -442,7 +442,11 @@ def _turned(state: State, command: commands.JurorTurn) -> Decision:
         try:
             replies.read_text(command.text)
         except replies.InvalidReply as error:
-            return Refused(Code.INVALID_REQUEST, f"Ask the model again: {error}.", faults({"text": str(error)}))
+            return Refused(
+                Code.INVALID_REQUEST,
+                f"The model's reply is invalid: {error}. Ask the model again.",
+                faults({"text": str(error)}),
+            )
     return Accepted(turn_events.events_of(state, turn, command))
 
 

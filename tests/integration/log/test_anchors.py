@@ -98,7 +98,7 @@ async def test_a_log_that_was_rewritten_and_is_consistent_in_itself_is_found(
     await rewrite(pool, same, Game("ox-2"))
     found = await broken(pool, place)
     assert {(stream, version) for stream, version, _ in found} >= {("ox-2", 3), ("ox-3", 3)}
-    assert ("", 0, "the log ends at position 6, and was anchored at 9") in found
+    assert ("", 0, "the log ends at position 6, but was anchored at 9") in found
     with pytest.raises(BadAnchor, match="set back"):
         await anchors.append(PostgresHeads(pool), AnchorFile(place), key, AT)
 

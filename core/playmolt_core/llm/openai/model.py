@@ -216,7 +216,7 @@ class OpenAIModel(Model):
             cut = attempt.outcome == "cut"
             return Failed(code=code, detail=detail, attempts=attempt.number, reply=attempt.reply, cut=cut)
         if demands_tool(request) and not attempt.tool_calls:
-            detail = f"{self._entry.alias}: the model used none of the tools; take a model that calls tools"
+            detail = f"{self._entry.alias}: the model called no tool; use a model that supports tool calls"
             return Failed(code="invalid_reply", detail=detail, attempts=attempt.number, reply=attempt.reply)
         words = content_in(attempt.reply, request, form).words
         return Reply(text=words, tool_calls=attempt.tool_calls, attempts=attempt.number)
@@ -224,13 +224,13 @@ class OpenAIModel(Model):
     def _advice(self, attempt: Attempt) -> str:
         key = self._entry.api_key_env or "api_key_env"
         if attempt.code in ("401", "403"):
-            return f"; put a valid key into {key}"
+            return f"; set {key} to a valid key"
         if attempt.code in ("402", NO_QUOTA):
-            return f"; the account of {key} is used up: add credit to it, or take another key"
+            return f"; the account of {key} has no credit left: add credit, or use another key"
         if attempt.status == 404:
             return "; check base_url and model of the alias"
         if attempt.outcome == "rejected":
-            return "; change the request or take another model"
+            return "; change the request or use another model"
         return f" ({attempt.number} requests); try again later" if attempt.outcome in TRANSPORT_FAULTS else ""
 
 

@@ -177,7 +177,7 @@ async def append(
         else:
             since = last.places if last else nowhere
             if not _reaches(ends, since):
-                places = f"the log is at {write_places(ends)}, and was anchored at {write_places(since)}"
+                places = f"the log is at {write_places(ends)}, but was anchored at {write_places(since)}"
                 raise BadAnchor(f"{places}: it was set back")
             heads = await _heads(log, since, ends, step)
         statement = Statement(
@@ -305,7 +305,7 @@ async def compared(log: Heads, place: AnchorPlace, key: str = "") -> Comparison:
         breaks[""] = Break("", 0, str(error))
     said = chain.last.places if chain.last else (0,) * len(ends)
     if len(said) != len(ends) or not _reaches(ends, said):
-        problem = f"the log ends at position {write_places(ends)}, and was anchored at {write_places(said)}"
+        problem = f"the log ends at position {write_places(ends)}, but was anchored at {write_places(said)}"
         breaks.setdefault("", Break("", 0, problem))
     return Comparison(list(breaks.values()), sum(lost.values()))
 

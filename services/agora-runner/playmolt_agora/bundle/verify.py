@@ -169,23 +169,23 @@ class Verifier:
             self._files(manifest["files"])
             self._contents(manifest)
         except (KeyError, TypeError, AttributeError, ValueError, OSError, zipfile.BadZipFile) as error:
-            self.fault(f"the bundle cannot be read on: {type(error).__name__}: {error}")
+            self.fault(f"the rest of the bundle cannot be read: {type(error).__name__}: {error}")
         return found
 
     def _files(self, listed: dict[str, Any]) -> None:
         present = self.source.names() - {"manifest.json"}
         for name in sorted(set(listed) - present):
-            self.fault(f"{name}: is in the manifest and not in the bundle")
+            self.fault(f"{name}: is in the manifest but not in the bundle")
         for name in sorted(present - set(listed)):
-            self.fault(f"{name}: is in the bundle and not in the manifest")
+            self.fault(f"{name}: is in the bundle but not in the manifest")
         for name in sorted(present & set(listed)):
             digest, size = self.source.digest(name)
             if (digest, size) != (listed[name]["sha256"], listed[name]["bytes"]):
-                self.fault(f"{name}: its SHA-256 is {digest}, the manifest says {listed[name]['sha256']}")
+                self.fault(f"{name}: its SHA-256 is {digest}, but the manifest has {listed[name]['sha256']}")
 
     def _contents(self, manifest: dict[str, Any]) -> None:
         if manifest["format"] != FORMAT:
-            self.fault(f"manifest.json: format {manifest['format']!r}; this program knows {FORMAT}")
+            self.fault(f"manifest.json: format {manifest['format']!r}; this program supports {FORMAT}")
             return
         streams = [self._stream(entry) for entry in manifest["streams"]]
         experiment, runs = streams[0], streams[1:]
@@ -213,7 +213,7 @@ class Verifier:
         if len(stream.hashes) != entry["records"] or previous != entry["head"]:
             self.fault(
                 f"{name}: ends after {len(stream.hashes)} records with {previous}, "
-                f"the manifest says {entry['records']} and {entry['head']}"
+                f"but the manifest has {entry['records']} records and {entry['head']}"
             )
         return stream
 
@@ -224,12 +224,14 @@ class Verifier:
         if record["stream"] != stream:
             self.fault(f"{place}: belongs to {record['stream']}, not to {stream}")
         if record["version"] != number:
-            self.fault(f"{place}: version {record['version']}; versions go 1, 2, 3 … without a hole")
+            self.fault(f"{place}: version {record['version']}; versions must be 1, 2, 3 … without gaps")
         if record["prev_hash"] != previous:
-            self.fault(f"{place}: prev_hash is {record['prev_hash']}, the record before has {previous}")
+            self.fault(
+                f"{place}: prev_hash is {record['prev_hash']}, but the hash of the previous record is {previous}"
+            )
         made = record_hash(record)
         if record["hash"] != made:
-            self.fault(f"{place}: the hash is {record['hash']}, the record gives {made}")
+            self.fault(f"{place}: the hash is {record['hash']}, but the record's content gives {made}")
         return str(record["hash"])
 
     def _lock(self, experiment: Stream, runs: list[Stream]) -> None:
@@ -239,11 +241,11 @@ class Verifier:
             return
         plan = b"".join(self.source.lines("plan.txt"))
         if hashlib.sha256(plan).hexdigest() != lock["data"]["text_hash"] or plan.decode() != lock["data"]["text"]:
-            self.fault("plan.txt: is not the plan that was locked")
+            self.fault("plan.txt: differs from the locked plan")
         if hashlib.sha256(canonical(lock["data"]["plan"]).encode()).hexdigest() != lock["data"]["plan_hash"]:
             self.fault(f"{experiment.name}: plan_hash is not the hash of the plan in the lock")
         if json.loads(b"".join(self.source.lines("lock.json"))) != lock["data"]:
-            self.fault("lock.json: is not the lock of the log")
+            self.fault("lock.json: differs from the lock in the log")
         for run in runs:
             if run.first and not (lock["position"] < run.first["position"] and lock["at"] <= run.first["at"]):
                 self.fault(f"{run.name}: began at {run.first['at']}, not after the lock at {lock['at']}")
@@ -252,17 +254,17 @@ class Verifier:
         known = {run.name: run for run in runs}
         for run in runs:
             if run.name not in experiment.runs:
-                self.fault(f"{run.name}: the experiment planned, added or forked no such run")
+                self.fault(f"{run.name}: the experiment did not plan, add or fork this run")
             if run.first and run.first["data"].get("spec", {}).get("experiment") != experiment.name:
                 self.fault(f"{run.name}: its first event names another experiment")
         for named, what in experiment.judged:
             if named not in known:
-                self.fault(f"{what}: was judged, and the run is not in the bundle")
+                self.fault(f"{what}: was judged, but its run is not in the bundle")
         for end in experiment.ends:
             if end["run"] not in known:
-                self.fault(f"{end['run']}: the experiment says that it ended, and it is not in the bundle")
+                self.fault(f"{end['run']}: the experiment records its end, but it is not in the bundle")
             elif known[end["run"]].hashes.get(end["version"]) != end["hash"]:
-                self.fault(f"{end['run']}: version {end['version']} has not the hash that the experiment says")
+                self.fault(f"{end['run']}: version {end['version']} does not have the hash that the experiment records")
 
     def _folder(self, experiment: Stream) -> None:
         """Hold the files of the plan's folder to the hashes in the lock."""
@@ -271,25 +273,23 @@ class Verifier:
         named = {f"folder/{file['path']}": file for file in locked["files"]}
         present = {name for name in self.source.names() if name.startswith("folder/")}
         if named and hashlib.sha256(canonical(locked["files"]).encode()).hexdigest() != locked["hash"]:
-            self.fault(f"{experiment.name}: the hash of the plan's folder is not that of its files")
+            self.fault(f"{experiment.name}: the hash of the plan's folder does not match its files")
         for name in sorted(present - set(named)):
             self.fault(f"{name}: is not a file of the locked folder")
         for name, file in sorted(named.items()):
             if name not in present:
-                self.fault(f"{name}: was locked with the plan, and is not in the bundle")
+                self.fault(f"{name}: was locked with the plan, but is not in the bundle")
             elif self.source.digest(name) != (file["sha256"], file["bytes"]):
-                self.fault(f"{name}: is not the file that was locked")
+                self.fault(f"{name}: differs from the locked file")
 
     def _prompts(self, wanted: dict[str, str]) -> None:
         files = {name for name in self.source.names() if name.startswith("prompts/")}
         for name in sorted(files):
             named = name[len("prompts/") :].partition(".")[0]
             if self.source.digest(name)[0] != named:
-                self.fault(f"{name}: the prompt does not have the hash that it is named by")
+                self.fault(f"{name}: its name is not the hash of the prompt")
         for missing in sorted(set(wanted) - {name[len("prompts/") :].partition(".")[0] for name in files}):
-            self.fault(
-                f"prompts/{missing}.json: {wanted[missing]} was asked with this prompt, and it is not in the bundle"
-            )
+            self.fault(f"prompts/{missing}.json: {wanted[missing]} used this prompt, which is not in the bundle")
 
     def _turns(self, runs: list[Stream]) -> None:
         logged = Counter(turn for run in runs for turn in run.turns)
@@ -298,7 +298,7 @@ class Verifier:
         for _, name in logged - listed:
             self.fault(f"turns.jsonl: lacks {name}, as the log has it")
         for _, name in listed - logged:
-            self.fault(f"turns.jsonl: has {name}, which is not in the log like this")
+            self.fault(f"turns.jsonl: has {name}, which differs from the log")
 
 
 def opened(path: Path) -> Folder | Archive:

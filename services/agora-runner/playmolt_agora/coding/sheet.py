@@ -54,9 +54,9 @@ def read(body: bytes, known: Collection[str]) -> tuple[tuple[SheetRow, ...], tup
         faults += reader.faults(line)
         rows += [row] if row is not None else []
     if not reader.begun:
-        faults.append(SheetFault(1, f"has no head: {', '.join(COLUMNS)}"))
+        faults.append(SheetFault(1, f"has no header row; the columns are {', '.join(COLUMNS)}"))
     if not faults and len(rows) > SHEET_ROWS:
-        faults.append(SheetFault(1, f"codes {len(rows)} thoughts; a sheet has {SHEET_ROWS} at most"))
+        faults.append(SheetFault(1, f"codes {len(rows)} thoughts; the maximum is {SHEET_ROWS}"))
     return tuple(rows), tuple(faults)
 
 

@@ -190,8 +190,8 @@ def _is_dry(request: ApiRequest) -> bool:
 
 
 def _operator_only() -> Refused:
-    return Refused(Code.OPERATOR_ONLY, "Experiments are the operator's: send the operator's key.")
+    return Refused(Code.OPERATOR_ONLY, "Only the operator may use experiments. Send the operator key.")
 
 
 def _unknown() -> Refused:
-    return Refused(Code.NOT_FOUND, "This experiment does not exist. GET /api/agora/experiments lists them.")
+    return Refused(Code.NOT_FOUND, "This experiment does not exist. List experiments with GET /api/agora/experiments.")

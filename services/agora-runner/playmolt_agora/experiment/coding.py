@@ -21,10 +21,12 @@ def pinned_judge(alias: str, budget: JudgeBudget, catalogue: Catalogue, *, batch
         known = ", ".join(catalogue.aliases)
         return _refused("model", f"the catalogue has no model {alias[:60]!r}; it has {known}")
     if budget.money is not None and not prices_of(alias, catalogue.models.get(alias)).known:
-        return _refused("budget.money", f"{alias} has no price in the catalogue, so that money cannot be counted")
+        return _refused("budget.money", f"{alias} has no price in the catalogue, so its cost cannot be counted")
     entry = catalogue.models.get(alias)
     if batch and not (entry and entry.batch):
-        return _refused("batch", f"{alias} takes no batches: `batch = true` in the catalogue says which model does")
+        return _refused(
+            "batch", f"{alias} does not accept batches; models that do have `batch = true` in the catalogue"
+        )
     return pinned(alias, catalogue)
 
 
@@ -49,7 +51,7 @@ def stop_judging(state: State, command: commands.StopJudge) -> Decision:
         return game_over(state)
     judge = state.judge(command.judge)
     if judge is None:
-        return _refused("model", f"{command.judge[:60]!r} has judged nothing of this experiment")
+        return _refused("model", f"{command.judge[:60]!r} has not judged anything in this experiment")
     return Accepted((_ended(judge, "stopped", "its operator stopped it"),)) if judge.status == "running" else Accepted()
 
 
@@ -59,7 +61,7 @@ def record_judgement(state: State, command: commands.RecordJudgement) -> Decisio
         return game_over(state)
     judge = state.judge(command.judge)
     if judge is None:
-        return _refused("model", f"{command.judge[:60]!r} has judged nothing of this experiment")
+        return _refused("model", f"{command.judge[:60]!r} has not judged anything in this experiment")
     last = len(command.calls) - 1
     return Accepted(
         tuple(
@@ -95,7 +97,7 @@ def take_sheet(state: State, command: commands.TakeSheet) -> Decision:
     if state.status == "aborted":
         return game_over(state)
     faults = [
-        FieldFault(f"rows[{number}].note", "holds NUL or a lone surrogate")
+        FieldFault(f"rows[{number}].note", "contains NUL or a lone surrogate")
         for number, row in enumerate(command.rows)
         if unstorable(row.note)
     ]

@@ -77,9 +77,9 @@ def _no_fork(state: State, parent: Run, command: commands.ForkRun) -> Refused | 
     if parent.status == "planned":
         return Refused(Code.NOT_STARTED, "This run has no events yet. Fork it once it is under way.")
     if command.version < 1 or unstorable(command.change):
-        return Refused(Code.INVALID_REQUEST, f"Give a version from 1 on and a change of {branch.CHANGES}.")
+        return Refused(Code.INVALID_REQUEST, f"Give a version of at least 1 and a change: {branch.CHANGES}.")
     if sum(run.parent is not None for run in state.runs) >= _FORKS:
-        return Refused(Code.INVALID_REQUEST, f"An experiment holds {_FORKS} forks. Open another experiment.")
+        return Refused(Code.INVALID_REQUEST, f"An experiment may have at most {_FORKS} forks. Open another experiment.")
     return None
 
 

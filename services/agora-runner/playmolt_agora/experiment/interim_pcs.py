@@ -55,13 +55,17 @@ def figures(plan: Plan, runs: Iterable[Run]) -> dict[str, PcsSoFar]:
 
 def see(state: State, command: commands.SeePcs) -> Decision:
     if state.plan is None or not cells(state.plan):
-        return Refused(Code.INVALID_REQUEST, "This plan has no PCS: it takes Stage 1 and Phase 1 of one model.")
+        return Refused(
+            Code.INVALID_REQUEST, "This plan has no PCS, which needs Stage 1 and Phase 1 runs of the same model."
+        )
     found, turns = figures(state.plan, state.runs), state.spent.turns
     last = next((look for look in reversed(state.looks) if look.turns is not None), None)
     if state.over or not found or (last is not None and last.pcs == found):
         return Accepted()
     if len(state.looks) >= _LOOKS:
-        return Refused(Code.INVALID_REQUEST, f"An experiment holds {_LOOKS} looks; the report will have the figures.")
+        return Refused(
+            Code.INVALID_REQUEST, f"An experiment may have at most {_LOOKS} looks. The report will contain the figures."
+        )
     seen = PcsSeen(number=len(state.looks) + 1, by=command.by[:BY_CHARS], turns=turns, figures=found)
     return Accepted((seen,))
 

@@ -56,7 +56,7 @@ from playmolt_agora.turn import texts
 
 _METADATA_BYTES: Final = 16 * 1024
 """What a record holds beside its data, generously."""
-_OTHERWISE: Final = "the runner has it otherwise than it was locked"
+_OTHERWISE: Final = "the runner's version differs from the locked one"
 
 
 class Experiment(Game[State]):
@@ -68,7 +68,7 @@ class Experiment(Game[State]):
     events = EVENTS
     folds = FOLDS
     opening = frozenset((commands.OpenExperiment,))
-    unknown = Refused(Code.NOT_FOUND, "This experiment does not exist. POST /api/agora/experiments opens one.")
+    unknown = Refused(Code.NOT_FOUND, "This experiment does not exist. Open one with POST /api/agora/experiments.")
     foreign = Refused(Code.INVALID_REQUEST, "Bots cannot play an experiment. Send a plan, stop, resume or fork.")
 
     def __init__(self) -> None:
@@ -135,9 +135,12 @@ class Experiment(Game[State]):
         text, plan, found, folder = read
         if state.version:
             same = state.plan_hash == found.plan_hash and state.folder == found.folder
-            return Accepted() if same else Refused(Code.ALREADY_STARTED, "This experiment has another plan.")
+            return Accepted() if same else Refused(Code.ALREADY_STARTED, "This experiment has a different plan.")
         if not symmetry.certificate().ok:
-            return Refused(Code.INVALID_REQUEST, "The prompts are not symmetric: `playmolt agora check` says where.")
+            return Refused(
+                Code.INVALID_REQUEST,
+                "The prompts are not symmetric. Run `playmolt agora check` to see where they differ.",
+            )
         preregistered = preregistration.preregistered(
             state.game_id,
             command.operator[:BY_CHARS],
@@ -272,8 +275,8 @@ def _end_batch(state: State, command: commands.EndBatch) -> Decision:
 
 def _with_reason(reason: str, events: Callable[[str], tuple[Event, ...]]) -> Decision:
     if unstorable(reason):
-        fault = FieldFault("reason", "holds NUL or a lone surrogate")
-        return Refused(Code.INVALID_REQUEST, "The reason must not hold NUL or lone surrogates.", (fault,))
+        fault = FieldFault("reason", "contains NUL or a lone surrogate")
+        return Refused(Code.INVALID_REQUEST, "The reason must not contain NUL or lone surrogates.", (fault,))
     return Accepted(events(trimmed(reason)[:NOTE_CHARS]))
 
 

@@ -19,7 +19,7 @@ from playmolt_agora.experiment.state import DEVIATIONS_MOST, Run, State, no_run
 
 ANSWERED: Final = "answered."
 """Prefix of the field of a deviation that reports another model; the alias follows."""
-_ANOTHER: Final = "another model answered than was asked"
+_ANOTHER: Final = "another model answered than the one requested"
 
 
 def run_opened(state: State, command: commands.ReportRunOpened) -> Decision:

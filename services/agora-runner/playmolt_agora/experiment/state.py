@@ -380,8 +380,8 @@ BY_CHARS: Final = 100
 
 
 def no_run(run: str) -> Refused:
-    return Refused(Code.NOT_FOUND, f"{run[:60]} is not a run of this experiment. GET …/runs lists them.")
+    return Refused(Code.NOT_FOUND, f"{run[:60]} is not a run of this experiment. List its runs with GET …/runs.")
 
 
 def game_over(state: State) -> Refused:
-    return Refused(Code.GAME_OVER, f"This experiment is {state.status}; its runs and report can be read.")
+    return Refused(Code.GAME_OVER, f"This experiment is {state.status}; you can still read its runs and report.")

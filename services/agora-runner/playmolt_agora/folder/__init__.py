@@ -1,1 +1,1 @@
-"""The folder of a plan: worlds, personas, texts, events and measures of the researcher's own."""
+"""The folder of a plan: custom worlds, personas, texts, events and measures."""

@@ -83,12 +83,12 @@ def read_events(source: Source, name: str, languages: Sequence[Language]) -> dic
         return {}
     listed = found.values.get("event", [])
     unknown = [key for key in found.values if key != "event"]
-    source.faults += [found.at.fault(key, "no such key; there is [[event]]", "unknown_key") for key in unknown]
+    source.faults += [found.at.fault(key, "unknown key; the only key is [[event]]", "unknown_key") for key in unknown]
     if not isinstance(listed, list):
         source.faults.append(found.at.fault("event", "must be a list of tables: write [[event]]", "wrong_type"))
         return {}
     if len(listed) > EVENTS_MOST:
-        source.faults.append(found.at.fault("event", f"has {len(listed)} events; at most {EVENTS_MOST} are taken"))
+        source.faults.append(found.at.fault("event", f"has {len(listed)} events; the limit is {EVENTS_MOST}"))
         return {}
     kept: dict[int, OwnEvent] = {}
     for number, values in enumerate(listed):

@@ -65,7 +65,7 @@ def checked(path: str, body: bytes) -> str | PlanFault:
         return fault(path, "is not UTF-8 text", "not_text")
     if text.startswith("\ufeff"):
         return fault(path, "begins with a byte order mark", "not_text")
-    return fault(path, "holds NUL or a lone surrogate", "not_text") if unstorable(text) else text
+    return fault(path, "contains NUL or a lone surrogate", "not_text") if unstorable(text) else text
 
 
 def too_large(path: str, size: int) -> PlanFault:

@@ -65,7 +65,7 @@ def _declared(source: Source) -> tuple[DeclaredDifference, ...]:
         return ()
     listed: Any = found.values.get("declared", [])
     source.faults += [
-        found.at.fault(key, "no such key; there is [[declared]]", "unknown_key")
+        found.at.fault(key, "unknown key; the only key is [[declared]]", "unknown_key")
         for key in found.values
         if key != "declared"
     ]

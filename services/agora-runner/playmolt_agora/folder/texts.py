@@ -56,7 +56,7 @@ def _faults(path: str, part: str, text: str) -> Iterator[PlanFault]:
     for number, line in enumerate(text.split("\n"), 1):
         for slot in SLOT.findall(line):
             if slot not in SLOTS:
-                message = f"{{{slot}}} is not a slot; there are {', '.join(f'{{{name}}}' for name in SLOTS)}"
+                message = f"{{{slot}}} is not a slot; the slots are {', '.join(f'{{{name}}}' for name in SLOTS)}"
                 yield PlanFault("", message, "unknown_key", file=path, line=number)
     if part == "template" and "{actions}" not in text:
         yield PlanFault(

@@ -73,7 +73,9 @@ def partly(kind: type[S], values: Any, at: KeyLines, field: str) -> tuple[S | No
     faults: list[PlanFault] = []
     for name, value in values.items():
         if name not in fields:
-            faults.append(at.fault(_join(field, name), f"no such key; there are {', '.join(fields)}", "unknown_key"))
+            faults.append(
+                at.fault(_join(field, name), f"unknown key; allowed keys are {', '.join(fields)}", "unknown_key")
+            )
             continue
         found, wrong = _value(fields[name].type, value, at, _join(field, name))
         sound |= dict.fromkeys([name], *found) if found else {}

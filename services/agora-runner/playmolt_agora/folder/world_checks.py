@@ -108,7 +108,7 @@ def _unknown(at: KeyLines, field: str, names: Iterable[str], known: Iterable[str
     there = sorted(known)
     for name in names:
         if name not in there:
-            yield at.fault(field, f"{name} is not a {what} of this world; there are {', '.join(there) or 'none'}")
+            yield at.fault(field, f"{name} is not a {what} of this world; choose from {', '.join(there) or 'none'}")
 
 
 def _numbers(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyFields) -> Iterator[PlanFault]:

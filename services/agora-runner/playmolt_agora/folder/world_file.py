@@ -169,7 +169,7 @@ def _applied(
                 if name == "epochs"
                 else "only a world that is `like` a packaged one has its rules"
             )
-            faults.append(layer.at.fault(name, f"no such key here; {hint}", "unknown_key"))
+            faults.append(layer.at.fault(name, f"unknown key; {hint}", "unknown_key"))
             continue
         fault = worlds.override(table, name, value)
         if fault is not None:
@@ -211,7 +211,9 @@ def _energy(table: dict[str, Any], energy: Any, at: KeyLines) -> list[PlanFault]
             faults += [] if fault is None else [at.fault(f"energy.{name}", fault.message)]
         else:
             faults.append(
-                at.fault(f"energy.{name}", "no such key; there are start, max, ledger, decay, death", "unknown_key")
+                at.fault(
+                    f"energy.{name}", "unknown key; allowed keys are start, max, ledger, decay, death", "unknown_key"
+                )
             )
     return faults
 

@@ -1,1 +1,1 @@
-"""Measures of the researcher's own: what they declare, and how they run in a process of their own."""
+"""Custom measures: their declarations, and the process that runs each."""

@@ -34,7 +34,7 @@ class OwnResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OwnContent(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a study is the researcher's own: the locked folder, its rooms and texts, what its measures came to."""
+    """The custom material of a study: the locked folder, its rooms and texts, and the results of its measures."""
 
     folder: Folder
     rooms: tuple[LockedRoom, ...] = ()

@@ -99,7 +99,7 @@ class _Child:
         """A process that ended without output, as native code does when out of memory."""
         output = self._output.decode(errors="replace").strip()[-_SHOWN:]
         if "memory" in output.lower() or "alloc" in output.lower():
-            detail = f"took more than {self._declared.memory_mb} MB"
+            detail = f"used more than {self._declared.memory_mb} MB"
             return MeasureResult(code="measure_memory", detail=detail)
         return MeasureResult(code="measure_failed", detail=f"its process ended with status {status}. {output}".strip())
 
@@ -143,11 +143,12 @@ def _program() -> str:
 def _unlike(declared: MeasureDeclaration, table: Any) -> str | None:
     """How a table differs from its declaration."""
     if table.column_names != list(declared.columns):
-        return f"gave the columns {', '.join(table.column_names)}; declared are {', '.join(declared.columns)}"
+        returned, expected = ", ".join(table.column_names), ", ".join(declared.columns)
+        return f"returned the columns {returned}; the declared columns are {expected}"
     for name, kind in declared.columns.items():
         found = table.schema.field(name).type
         if not _is_of(kind, found):
-            return f"column {name} is {found}; declared is {kind}"
+            return f"column {name} has type {found}; the declared type is {kind}"
     keys = zip(*(table.column(key).to_pylist() for key in declared.keys), strict=True)
     seen = set()
     for key in keys:

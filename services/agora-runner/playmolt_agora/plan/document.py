@@ -79,7 +79,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, list):
         return [plain(inner) for inner in value]
     if isinstance(value, str) and unstorable(value):
-        raise Unreadable("a text holds NUL or a lone surrogate")
+        raise Unreadable("a string contains NUL or a lone surrogate")
     if not isinstance(value, float):
         return value
     if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 -- NaN alone differs from itself

@@ -91,7 +91,7 @@ def _set_faults(plan: Plan) -> Iterator[PlanFault]:
     for name in phase.sets:
         if plans.SET_LANGUAGES[name] not in spoken:
             yield PlanFault(
-                "phases.phase2.sets", f"{name} is in {plans.SET_LANGUAGES[name]}, which `languages` leaves out"
+                "phases.phase2.sets", f"{name} is in {plans.SET_LANGUAGES[name]}, which is not in `languages`"
             )
 
 
@@ -144,7 +144,7 @@ def _adaptive_faults(plan: Plan) -> Iterator[PlanFault]:
     if phase is None:
         yield PlanFault("adaptive", "adds runs to Phase 1 cells; this plan has none")
     elif adaptive.max_runs < phase.runs:
-        yield PlanFault("adaptive.max_runs", f"is below the {phase.runs} runs that phases.phase1 has anyway")
+        yield PlanFault("adaptive.max_runs", f"is below the {phase.runs} runs that phases.phase1 already has")
     if not 0 < float(adaptive.width) < 1:
         yield PlanFault("adaptive.width", "must be between 0 and 1")
     if adaptive.measure == "pcs" and not (plans.phase_of(plan, "stage1") or plan.stage1_import):
@@ -157,6 +157,6 @@ def _seed_event_faults(plan: Plan) -> Iterator[PlanFault]:
         yield PlanFault("seed_events", "happen in Phase 2; this plan has none")
     for event in plan.seed_events:
         if phase and event.turn > phase.turns:
-            yield PlanFault("seed_events", f"turn {event.turn} is past the {phase.turns} turns of phases.phase2")
+            yield PlanFault("seed_events", f"turn {event.turn} exceeds the {phase.turns} turns of phases.phase2")
     for text in plans.seed_texts(plan):
         yield from (PlanFault("seed_events", fault) for fault in text.faults())

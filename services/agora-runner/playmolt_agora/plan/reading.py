@@ -78,7 +78,7 @@ def _loaded(text: str) -> Any:
     if len(text.encode("utf-8", "surrogatepass")) > PLAN_BYTES:
         raise document.Unreadable(f"a plan has at most {PLAN_BYTES} bytes")
     if unstorable(text):
-        raise document.Unreadable("a plan must not hold NUL or lone surrogates")
+        raise document.Unreadable("a plan must not contain NUL or lone surrogates")
     return document.load(text)
 
 

@@ -55,7 +55,7 @@ def read(name: str, text: str) -> Stage1Import | tuple[PlanFault, ...]:
 
 def empty(run: str, model: str, language: str) -> str:
     """Why counts of nothing are refused: they would pass for one more run of the test."""
-    return f"{run} counts no turn of {model} in {language}: leave a run without turns out"
+    return f"{run} counts no turn of {model} in {language}: omit runs without turns"
 
 
 def rows(plan: Plan) -> list[dict[str, Any]]:

@@ -35,7 +35,9 @@ def partly(kind: type[S], values: Any, path: str = "") -> tuple[S | None, list[P
     declared = {field.encode_name: field for field in msgspec.structs.fields(kind)}
     faults = [
         PlanFault(
-            _join(path, str(name)[:_NAME_CHARS]), f"no such field; there are {', '.join(declared)}", "unknown_field"
+            _join(path, str(name)[:_NAME_CHARS]),
+            f"unknown field; allowed fields are {', '.join(declared)}",
+            "unknown_field",
         )
         for name in values
         if name not in declared

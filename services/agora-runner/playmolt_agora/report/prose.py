@@ -5,8 +5,8 @@ from typing import Final
 STAGE1: Final = "Stage 1 = re-implementation `{stage1}`; comparisons are within this implementation."
 STAGE1_IMPORT: Final = "Stage 1 counts were imported from {file}; this experiment has no Stage 1 runs."
 NO_PCS: Final = (
-    "PCS compares Stage 1 with Phase 1 of the same model in the same language. No model has turns of both here, so "
-    "there is none."
+    "PCS compares Stage 1 with Phase 1 of the same model in the same language. No model in this experiment has turns "
+    "in both, so PCS is not computed."
 )
 R_BY_DESIGN: Final = (
     "r is bounded by design: with one action a turn r ≤ 1/(N − 1), 0.0909 for N = 12 and 0.2 for N = 6. Speaking in"
@@ -42,17 +42,17 @@ EXPLORATORY: Final = (
     "are unadjusted, and it must not be cited as confirmation."
 )
 HOLM: Final = (
-    "H1 claims low and rising, H2 level and high: p(H1) = max(H1a, H1b), p(H2) = max(H2a, H2b), Holm over these "
-    "two; PCS by Holm over the models; both whether or not each of them was registered. RI* has no correction. "
-    "n counts runs."
+    "H1 claims low and rising values, H2 level and high ones: p(H1) = max(H1a, H1b), p(H2) = max(H2a, H2b). Holm "
+    "corrects over these two, and for PCS over the models, whether or not all of them were registered. RI* is not "
+    "corrected. n counts runs."
 )
 DEFINITIONS_CHANGED: Final = (
-    "The definitions of the measures are not those that were locked. This is a deviation: read the"
+    "The definitions of the measures differ from the locked ones. This is a deviation: read the"
     " differences before the results."
 )
 PROMPTS_CUT: Final = (
-    "Prompts of {alias} were cut by its server, at {count} replies or more: it counted fewer tokens than the prompt can"
-    " have. Raise its context length; what these turns answered was not the whole prompt."
+    "The server of {alias} truncated prompts, in at least {count} replies: it counted fewer tokens than the prompt must"
+    " have. Raise its context length; these turns answered an incomplete prompt."
 )
 NO_DEVIATION: Final = "No deviation: nothing was changed after the lock."
 NO_EXCLUSION: Final = "No (run, model) had more than 20 % failed turns; nothing was excluded."

@@ -159,7 +159,7 @@ class StudyData(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _declared(own: OwnContent | None) -> dict[str, Any]:
-    """Keys and labels of the researcher's own tables, for readers of the tables."""
+    """Keys and labels of the tables of custom measures."""
     held = [each.declared for each in own.measures if each.declared and each.table is not None] if own else []
     return {each.table: {"keys": each.keys, "labels": each.labels} for each in held}
 

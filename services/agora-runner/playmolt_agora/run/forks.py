@@ -21,7 +21,7 @@ def faults(spec: RunSpec, events: Sequence[Event], content: str | None) -> Itera
     """Why a spec cannot continue from a parent's events."""
     parent = events[0].spec if events and isinstance(events[0], RunOpened) else None
     if parent is None:
-        yield FieldFault("events", "must be the parent's, from its first on")
+        yield FieldFault("events", "must be the parent's events, starting with the first")
         return
     if spec.parent is None:
         yield FieldFault("parent", "must name the run, the version and the change")
@@ -31,9 +31,9 @@ def faults(spec: RunSpec, events: Sequence[Event], content: str | None) -> Itera
     if [(seat.agent, seat.home) for seat in spec.seats] != [(seat.agent, seat.home) for seat in parent.seats]:
         yield FieldFault("seats", "must be the parent's agents at the parent's homes")
     if content is not None and (not _acts(events) or _acts(events)[-1].record.action not in _SAYING):
-        yield FieldFault("content", f"needs a version with a last act among {', '.join(_SAYING)}")
+        yield FieldFault("content", f"needs a version whose last act is one of {', '.join(_SAYING)}")
     if content is not None and (unstorable(content) or not content.strip()):
-        yield FieldFault("content", "must hold more than white space, without NUL and lone surrogates")
+        yield FieldFault("content", "must contain more than white space, and no NUL or lone surrogate")
 
 
 def taken_over(spec: RunSpec, events: Sequence[Event], content: str | None) -> tuple[Event, ...]:

@@ -78,8 +78,10 @@ def _faults(spec: RunSpec, rules: Rules) -> Iterator[FieldFault]:
     homes = [seat.home for seat in spec.seats]
     for home in sorted(set(homes)):
         if home not in rules.places:
-            yield FieldFault("seats.home", f"{home} is not a place of this world; there are {', '.join(rules.places)}")
+            yield FieldFault(
+                "seats.home", f"{home} is not a place of this world; choose from {', '.join(rules.places)}"
+            )
             continue
         room = places.room_of(rules, home)
         if room is not None and homes.count(home) > room:
-            yield FieldFault("seats.home", f"{home} holds {room}, not {homes.count(home)}")
+            yield FieldFault("seats.home", f"{home} has room for {room} agents, not {homes.count(home)}")

@@ -62,7 +62,7 @@ class Agora(Game[RunState]):
     needed = 0
     events = EVENTS
     opening = frozenset((commands.OpenRun, commands.ReplayRun))
-    unknown = Refused(Code.NOT_FOUND, "This run does not exist. GET /api/agora/runs lists them.")
+    unknown = Refused(Code.NOT_FOUND, "This run does not exist. List runs with GET /api/agora/runs.")
     foreign = Refused(Code.INVALID_REQUEST, "Bots cannot play a run: its agents are models.")
 
     def __init__(self) -> None:
@@ -158,7 +158,7 @@ def stage1_version(rules: Rules | None = None) -> str:
 def _again(state: RunState, run: str) -> Decision:
     if state.run.run == run:
         return Accepted()
-    return Refused(Code.ALREADY_STARTED, "Another run is open on this stream. Open it on a fresh one.")
+    return Refused(Code.ALREADY_STARTED, "This stream already has a run. Open the run on a new stream.")
 
 
 def _invalid(found: Sequence[FieldFault]) -> Refused:

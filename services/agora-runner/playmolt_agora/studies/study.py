@@ -123,7 +123,7 @@ class Study:
 
 
 def _table(path: Path, own: Mapping[str, Any]) -> Table:
-    """A table; one of a measure of the researcher's own says its keys and labels."""
+    """A table; that of a custom measure declares its keys and labels."""
     texts = {name: (label["ko"], label["en"]) for name, label in own.get("labels", {}).items()}
     return Table(path.stem, partial(_parquet, path), texts, own.get("keys", ()))
 

@@ -29,7 +29,7 @@ class PlanFiles:
         if len(text.encode()) > FILE_BYTES:
             return _refused("body", f"has more than {FILE_BYTES} bytes")
         if sha256(text) != named.lower():
-            return _refused("sha256", f"is not the hash of the body, which is {sha256(text)}")
+            return _refused("sha256", f"is not the SHA-256 of the body, which is {sha256(text)}")
         await self._blobs.put([text])
         return ApiReply(b"", 204)
 
@@ -53,7 +53,9 @@ class PlanFiles:
             return Refused(
                 Code.INVALID_REQUEST,
                 "Some files are not uploaded yet. Upload them and retry.",
-                tuple(FieldFault(f"files.{path}", "put the text first: PUT /api/agora/files/HASH") for path in missing),
+                tuple(
+                    FieldFault(f"files.{path}", "upload the text first: PUT /api/agora/files/HASH") for path in missing
+                ),
             )
         return {"plan": plan, "files": {path: texts[named] for path, named in files.items()}}
 

@@ -71,7 +71,7 @@ class Library:
             return None
         if not making.task.result():
             del self._made[(state.game_id, state.version)]
-            return Refused(Code.UNAVAILABLE, "The study could not be made; see the runner's log. Retry.")
+            return Refused(Code.UNAVAILABLE, "The study could not be created; see the runner's log. Retry.")
         return await asyncio.to_thread((making.folder / name).read_bytes)
 
     def _making(self, state: State) -> _StudyBuild:

@@ -288,4 +288,4 @@ def ranges(found: Rules) -> Iterator[FieldFault]:
     if found.death and found.energy.ledger != "real":
         yield FieldFault("rules.death", "needs energy.ledger = real")
     if any(unstorable(text) for each in found.seed_events for text in (each.ko, each.en)):
-        yield FieldFault("rules.seed_events", "must not hold NUL or lone surrogates")
+        yield FieldFault("rules.seed_events", "must not contain NUL or lone surrogates")

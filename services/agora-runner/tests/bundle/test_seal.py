@@ -78,7 +78,7 @@ def test_a_file_of_somebody_else_is_not_sealed(played: Played, bundle: Path, exp
 def test_a_turn_without_its_prompt_is_not_sealed(played: Played, tmp_path: Path, export: Export) -> None:
     gone, *kept = played.prompts
     without = msgspec.structs.replace(played, prompts={digest: played.prompts[digest] for digest in kept})
-    with pytest.raises(Unsealable, match=f"prompts/{gone}.json: a turn was asked with this prompt"):
+    with pytest.raises(Unsealable, match=f"prompts/{gone}.json: a turn used this prompt"):
         export(without, tmp_path / "out")
 
 

@@ -103,7 +103,7 @@ def test_a_changed_byte_is_found(bundle: Path, name: str) -> None:
 def test_a_missing_and_an_additional_file_are_found(bundle: Path) -> None:
     (bundle / "ri.csv").rename(bundle / "ri-2.csv")
     assert faults(bundle) == [
-        "ri.csv: is in the manifest and not in the bundle", "ri-2.csv: is in the bundle and not in the manifest",
+        "ri.csv: is in the manifest but not in the bundle", "ri-2.csv: is in the bundle but not in the manifest",
     ]  # fmt: skip
 
 
@@ -136,7 +136,7 @@ def test_a_run_that_was_chained_anew_is_not_what_the_experiment_says(bundle: Pat
     listed_anew(bundle)
     found = faults(bundle)
     assert len(found) == 1
-    assert "has not the hash that the experiment says" in found[0]
+    assert "does not have the hash that the experiment records" in found[0]
 
 
 def test_the_head_of_a_stream_is_the_manifests(bundle: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_hole_is_found(bundle: Path) -> None:
 
     edited(bundle, run, dig, rehash=True)
     listed_anew(bundle)
-    assert any("versions go 1, 2, 3 … without a hole" in fault for fault in faults(bundle))
+    assert any("versions must be 1, 2, 3 … without gaps" in fault for fault in faults(bundle))
 
 
 def test_a_record_of_another_stream_is_found(bundle: Path) -> None:
@@ -182,7 +182,7 @@ def test_a_changed_prompt_does_not_have_its_hash(bundle: Path) -> None:
     prompt = next((bundle / "prompts").iterdir())
     prompt.write_bytes(prompt.read_bytes() + b" ")
     listed_anew(bundle)
-    assert faults(bundle) == [f"prompts/{prompt.name}: the prompt does not have the hash that it is named by"]
+    assert faults(bundle) == [f"prompts/{prompt.name}: its name is not the hash of the prompt"]
 
 
 def judged(bundle: Path) -> list[str]:
@@ -195,7 +195,7 @@ def test_a_missing_prompt_is_found(bundle: Path) -> None:
     prompt = next(path for path in (bundle / "prompts").iterdir() if path.stem not in judged(bundle))
     prompt.unlink()
     listed_anew(bundle)
-    assert faults(bundle) == [f"prompts/{prompt.name}: a turn was asked with this prompt, and it is not in the bundle"]
+    assert faults(bundle) == [f"prompts/{prompt.name}: a turn used this prompt, which is not in the bundle"]
 
 
 def test_the_prompt_of_a_judge_and_the_run_that_it_judged_are_there(bundle: Path) -> None:
@@ -205,8 +205,8 @@ def test_the_prompt_of_a_judge_and_the_run_that_it_judged_are_there(bundle: Path
     edited(bundle, experiment, _judge_elsewhere, rehash=True)
     listed_anew(bundle)
     found = faults(bundle)
-    assert f"prompts/{prompt.name}: a judge was asked with this prompt, and it is not in the bundle" in found
-    assert any("was judged, and the run is not in the bundle" in fault for fault in found)
+    assert f"prompts/{prompt.name}: a judge used this prompt, which is not in the bundle" in found
+    assert any("was judged, but its run is not in the bundle" in fault for fault in found)
 
 
 def _judge_elsewhere(lines: Lines) -> None:
@@ -239,14 +239,14 @@ def test_the_order_of_turns_is_free(bundle: Path) -> None:
 def test_a_plan_other_than_the_locked_one_is_found(bundle: Path) -> None:
     (bundle / "plan.txt").write_text("name: another\n")
     listed_anew(bundle)
-    assert faults(bundle) == ["plan.txt: is not the plan that was locked"]
+    assert faults(bundle) == ["plan.txt: differs from the locked plan"]
 
 
 def test_a_registration_other_than_the_logs_is_found(bundle: Path) -> None:
     lock = json.loads((bundle / "lock.json").read_bytes())
     (bundle / "lock.json").write_text(json.dumps({**lock, "stopping_rule": "when it suits us"}))
     listed_anew(bundle)
-    assert faults(bundle) == ["lock.json: is not the lock of the log"]
+    assert faults(bundle) == ["lock.json: differs from the lock in the log"]
 
 
 def test_a_plan_changed_in_the_lock_does_not_have_its_hash(bundle: Path) -> None:
@@ -303,7 +303,7 @@ def test_a_run_that_was_left_out_is_found(bundle: Path) -> None:
     (bundle / run).unlink()
     listed_anew(bundle)
     name = Path(run).stem
-    assert f"{name}: the experiment says that it ended, and it is not in the bundle" in faults(bundle)
+    assert f"{name}: the experiment records its end, but it is not in the bundle" in faults(bundle)
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"files": {}}', b'{"files": 3}'])
@@ -316,7 +316,7 @@ def test_another_format_is_said(bundle: Path) -> None:
     manifest = json.loads((bundle / "manifest.json").read_bytes())
     (bundle / "manifest.json").write_text(json.dumps({**manifest, "format": "playmolt-agora-bundle/9"}))
     assert faults(bundle) == [
-        "manifest.json: format 'playmolt-agora-bundle/9'; this program knows playmolt-agora-bundle/1"
+        "manifest.json: format 'playmolt-agora-bundle/9'; this program supports playmolt-agora-bundle/1"
     ]
 
 

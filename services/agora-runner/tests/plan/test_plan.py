@@ -159,7 +159,7 @@ class TestReading:
             "phases.phase3", "budget.money", "budget.calls", "budget.per_run.tokens", "sampling.temperatur",
         }  # fmt: skip
         assert found["name"] == "is required"
-        assert "there are" in found["color"]
+        assert "allowed fields are" in found["color"]
 
     @pytest.mark.parametrize(
         ("changes", "field"),
@@ -308,7 +308,7 @@ class TestStage1Import:
         found = self.imported(self.CSV + nothing + self.CSV.splitlines()[1].replace("s1", "s3") + "\n")
         assert isinstance(found, tuple)
         assert [fault.message for fault in found] == [
-            "counts.csv, row 3: s2 counts no turn of scripted-steady in ko: leave a run without turns out"
+            "counts.csv, row 3: s2 counts no turn of scripted-steady in ko: omit runs without turns"
         ]
 
     def test_counts_in_the_plan_itself_are_runs_with_turns_each_once(self) -> None:

@@ -129,7 +129,7 @@ def test_without_stage_1_there_is_no_pcs_and_no_notice(study: StudyData, changed
     runs = tuple(run for run in study.runs if run.phase != "stage1")
     html = page.render(changed(runs=runs, tables={**study.tables, "pcs": pcs}))
     assert "re-implementation" not in html
-    assert "No model has turns of both here" in part(html, "confirmatory")
+    assert "No model in this experiment has turns in both" in part(html, "confirmatory")
     assert 'id="fig-pcs' not in html
 
 
@@ -211,7 +211,7 @@ def test_deviations_are_printed_and_their_absence_is_said(html: str, changed: Ca
 
 def test_definitions_other_than_the_locked_ones_are_a_notice(changed: Callable[..., StudyData]) -> None:
     html = page.render(changed(definitions="measures@ffffffffffff"))
-    assert "not those that were locked" in part(html, "registration")
+    assert "differ from the locked ones" in part(html, "registration")
 
 
 def test_pilots_of_phase_2_are_pooled_and_forks_are_none(study: StudyData, changed: Callable[..., StudyData]) -> None:
@@ -307,7 +307,7 @@ def test_equal_studies_give_equal_bytes(html: str, study: StudyData) -> None:
     assert page.render(study) == html
 
 
-def test_prompts_that_were_cut_are_told(html: str, changed: Callable[..., StudyData]) -> None:
-    assert "were cut by its server" not in html
+def test_truncated_prompts_are_reported(html: str, changed: Callable[..., StudyData]) -> None:
+    assert "truncated prompts" not in html
     told = page.render(changed(prompt_cut={"fake": 7}))
-    assert "Prompts of fake were cut by its server, at 7 replies" in told
+    assert "The server of fake truncated prompts, in at least 7 replies" in told

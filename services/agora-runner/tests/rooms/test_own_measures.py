@@ -1,4 +1,4 @@
-"""Measures of the researcher's own: run over turns in a process of their own, which can do nothing else."""
+"""Custom measures run over turns in a sandboxed process."""
 
 import socket
 from typing import Any

@@ -148,7 +148,9 @@ async def read_replay(services: Services, request: CheckedRequest) -> Reply:
     if last is None:
         return no_such_game(game)
     if last["phase"] not in _OVER:
-        return HttpProblem(Code.LOG_NOT_FINISHED, "The replay exists once the game is over. Watch it live at /watch.")
+        return HttpProblem(
+            Code.LOG_NOT_FINISHED, "The replay is available after the game ends. Watch it live at /watch."
+        )
     if drawn(last, asked.language, WIDE) is None:
         return HttpProblem(Code.NOT_FOUND, "This game has no pictures. Read its log at /log.")
     html, policy = await _replayed(services, game, last, asked.language)

@@ -28,7 +28,7 @@ def change_fact(state: State, command: commands.ChangeFact) -> Decision:
         )
     fact = fact_states.found(state.facts, command.fact_id)
     if fact is None:
-        return refused(Code.NOT_FOUND, "This fact does not exist. GET the session lists the facts with their ids.")
+        return refused(Code.NOT_FOUND, "This fact does not exist. GET the session to see its facts and their ids.")
     if fact.state not in fact_states.STANDING:
         return refused(Code.NOT_STANDING, f"{fact.id} is {fact.state}; change a current fact.")
     fields = BodyFields(command.body, what="the form")
@@ -90,7 +90,7 @@ def _read(fields: BodyFields) -> fact_states.FactRequest:
     if fields.body.get("action") == "correct":
         text = fields.text("text", ENTRY_CHARS)
     elif "text" in fields.body:
-        fields.fault("text", "is allowed with correct only")
+        fields.fault("text", "is allowed only with correct")
     reason = fields.text("reason", NOTE_CHARS, required=False)
     return fact_states.FactRequest(action, text, reason or None)
 

@@ -84,7 +84,7 @@ def _facts(fields: BodyFields, state: State, gate: GateOpened) -> FactsForm:
     if given == "add_facts" or (given != "proceed_unclear" and "facts" in fields.body):
         more = _more_facts(fields, state)
     elif fields.body.get("facts"):
-        fields.fault("facts", "is allowed with add_facts only; omit it to proceed as unclear")
+        fields.fault("facts", "is allowed only with add_facts; omit it to proceed as unclear")
     return FactsForm(choice=choice, facts=more, missing_evidence_answers=_missing(fields, gate))
 
 
@@ -146,7 +146,7 @@ def _settlement(fields: BodyFields) -> tuple[bool | None, str]:
         return interest, fields.text("concession_range", FORM_TEXT_CHARS)
     given = fields.text("concession_range", FORM_TEXT_CHARS, required=False)
     if given and fields.body.get("settlement_interest") is False:
-        fields.fault("concession_range", "is allowed with settlement_interest: true only")
+        fields.fault("concession_range", "is allowed only with settlement_interest: true")
     return interest, ""
 
 

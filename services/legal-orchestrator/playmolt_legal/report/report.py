@@ -214,10 +214,10 @@ def _appendix(state: State) -> Iterator[ReportedTurn]:
 
 def _why(state: State) -> str:
     if state.next_session:
-        return f"This session went on as {state.next_session}. Ask for that one's report."
+        return f"This session continues as {state.next_session}. Get the report of that session."
     if state.over:
-        return "This session was ended by the operator and has no report."
-    return f"The session is in {state.phase}. The report is there after the end gate's final_report."
+        return "The operator ended this session; it has no report."
+    return f"The session is in {state.phase}. The report is available after final_report at the end gate."
 
 
 def _likelihood(state: State) -> SideLikelihood | None:

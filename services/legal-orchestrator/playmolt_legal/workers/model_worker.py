@@ -36,7 +36,7 @@ class ModelWorker:
 
     async def __call__(self, leased: LeasedEffect) -> None:
         """End a turn: with TurnSpoken, or with FailTurn when no usable answer came."""
-        # Of long texts this takes longer than any other caller of the process may wait; the rules find it ready.
+        # Reading long texts would block the event loop for too long; the rules then find the result cached.
         await asyncio.to_thread(_read, leased.snapshot.state)
         answer = await self._asked(leased, leased.payload)
         if isinstance(answer, Failed):
@@ -45,7 +45,7 @@ class ModelWorker:
         try:
             await leased.submit(commands.TurnSpoken(effect_id=leased.effect.id, output=answer.value))
         except CommandRefused as error:
-            # Too long for a record, say: left owed, it would be asked for again for ever.
+            # For example, the turn is too long for a record. Left pending, it would be requested again for ever.
             lost = Failed(code="invalid_reply", detail=error.refused.detail, attempts=answer.attempts)
             await leased.submit(_failed(leased, lost))
 

@@ -70,7 +70,7 @@ class JsonRpcChain:
             await self._open(case)
             now = await self._wallet.until(standing, f"the jury of {case.session}")
         if now.log_hash != _log_hash(case) or list(now.jurors) != self._jurors(case):
-            raise ChainFault(f"the jury of {case.session} at {address} was opened for another log or other jurors")
+            raise ChainFault(f"the jury of {case.session} at {address} belongs to another log or other jurors")
         opened = await reading.opening_transaction(self._rpc, address, now)
         return DeployedContract(address=address, tx_hash=opened, chain_id=await self._wallet.chain_id())
 

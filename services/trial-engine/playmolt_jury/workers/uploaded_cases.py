@@ -190,7 +190,7 @@ class UploadedCases:
     async def _drop(self, _: Any, request: ApiRequest) -> ApiReply | Refused:
         owner = None if request.operator else request.agent_id
         if not await self._packs.withdraw(owner, request.params["case"]):
-            return Refused(Code.NOT_FOUND, "You have uploaded no such case. GET /api/jury/cases lists the cases.")
+            return Refused(Code.NOT_FOUND, "You have not uploaded this case. List the cases with GET /api/jury/cases.")
         await self._packs.sweep()
         return ApiReply(b"", 204)
 

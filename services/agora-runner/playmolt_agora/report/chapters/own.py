@@ -1,4 +1,4 @@
-"""The section of what is the researcher's own: files, worlds, personas, events, measures with their tables."""
+"""The section on custom material: files, worlds, personas, events, and measures with their tables."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,11 +13,11 @@ from playmolt_agora.world.worlds import Rules
 
 _DIGITS = 12
 _ROWS = 200
-TITLE = "The researcher's own"
+TITLE = "Custom material"
 _ABOUT = (
-    "This chapter shows what came with the plan; it is not part of the software and was locked with the plan, by "
-    "hash. Rooms are descriptive; PCS, H1, H2 and RI* are tested on the packaged phases alone, and no test over a "
-    "measure of one's own is registered."
+    "This chapter shows material that was supplied with the plan and locked with it by hash; it is not part of the "
+    "software. Rooms are descriptive: PCS, H1, H2 and RI* are tested on the packaged phases only, and no test over a "
+    "custom measure is registered."
 )
 
 
