@@ -20,6 +20,7 @@ from playmolt_schemas.envelopes import Answer, Call, Op
 from playmolt_schemas.shards import shard_of
 
 from core.tests.counting import Counting
+from core.tests.waiting import loop_turns, wait_until
 
 
 class ScriptedLog(MemoryLog):
@@ -158,8 +159,10 @@ async def test_a_waiting_game_that_the_operator_ended_is_passed_over(player: Pla
 async def test_no_answer_before_the_commit(player: Player, log: ScriptedLog) -> None:
     game = await player.game()
     log.gate.clear()
+    log.asked.clear()
     action = player.send("act", game, {"add": 1}, agent="a")
-    await asyncio.sleep(0.05)
+    await log.asked.wait()
+    await loop_turns()
     assert not action.done()
     assert (await player.call("state", game))[1]["total"] == 0, "a reader must not see what is not committed"
     log.gate.set()
@@ -175,7 +178,7 @@ async def test_a_refusal_that_rests_on_an_uncommitted_event_waits_for_it(player:
     last = player.send("act", game, {"add": 10}, agent="a")
     await log.asked.wait()
     late = player.send("act", game, {"add": 1}, agent="b")
-    await asyncio.sleep(0.05)
+    await loop_turns()
     assert not late.done()
     log.gate.set()
     assert (await last)[0] == 200
@@ -202,7 +205,7 @@ async def test_what_waits_commits_together(player: Player, log: ScriptedLog) -> 
     log.gate.clear()
     log.batches.clear()
     waiting = [player.send("act", game, {"add": 1}, agent=f"{pair}a") for pair, game in enumerate(games)]
-    await asyncio.sleep(0.02)
+    await loop_turns()
     log.gate.set()
     assert {status for status, _ in [await future for future in waiting]} == {200}
     assert len(log.batches) <= 2
@@ -224,7 +227,7 @@ async def test_a_commit_holds_so_many_commands_at_most_also_of_one_game(
     await log.asked.wait()
     waiting += [player.send("join", agent=f"d{number}", name="D") for number in range(9)]
     waiting += [player.send("leave", other, agent="c"), player.send("act", game, {"add": 1}, agent="a")]
-    await asyncio.sleep(0.02)
+    await loop_turns()
     log.gate.set()
     async with asyncio.timeout(5):
         answers = [await future for future in waiting]
@@ -244,10 +247,10 @@ async def test_a_batch_lies_in_the_shards_of_its_oldest_command(limit: int, faul
     engine = Engine(Counting(), log, Settings(batch_commands=limit), lambda shards: committed.append(frozenset(shards)))
     engine.start()
     player = Player(engine)
-    games = []
-    for pair in range(12):
+    games: list[str] = []
+    while len(games) < 12 or len({shard_of(game, 3) for game in games}) < 3:
         for seat in "ab":
-            _, joined = await player.call("join", agent=f"{pair}{seat}", name="N")
+            _, joined = await player.call("join", agent=f"{len(games)}{seat}", name="N")
         games.append(joined["game_id"])
     committed.clear()
     log.units.clear()
@@ -256,8 +259,8 @@ async def test_a_batch_lies_in_the_shards_of_its_oldest_command(limit: int, faul
     acts = [(game, f"{pair}{seat}") for seat in "aba" for pair, game in enumerate(games)]
     waiting = [player.send("act", game, {"add": 1}, agent=agent) for game, agent in acts]
     waiting += [player.send("join", agent=f"d{number}", name="D") for number in range(6)]
-    waiting += [player.send("act", game, {"add": 1}, agent=agent) for game, agent in acts[:12]]
-    await asyncio.sleep(0.02)
+    waiting += [player.send("act", game, {"add": 1}, agent=agent) for game, agent in acts[: len(games)]]
+    await loop_turns()
     log.gate.set()
     async with asyncio.timeout(5):
         assert {status for status, _ in [await future for future in waiting]} <= {200, 201}
@@ -420,10 +423,9 @@ async def test_a_call_nobody_waits_for_is_not_decided(player: Player) -> None:
 
 
 def test_patience_ends_by_the_clock_of_who_was_called() -> None:
-    pending = PendingCall(Call(0, "act", "ox-1", patience_ms=1), lambda _: None)
-    assert pending.seconds_left() <= 0.001
-    time.sleep(0.002)
-    assert pending.seconds_left() < 0
+    call, now = Call(0, "act", "ox-1", patience_ms=1000), time.monotonic()
+    assert PendingCall(call, lambda _: None, received_at=now).seconds_left() <= 1
+    assert PendingCall(call, lambda _: None, received_at=now - 1.001).seconds_left() < 0
 
 
 async def test_a_full_queue_answers_at_once(log: ScriptedLog) -> None:
@@ -475,7 +477,8 @@ async def test_a_caller_of_the_public_subject_cannot_be_anybody(engine: Engine, 
     engine.receive_public(Call(1, "feed", game, b"{}", agent="a", operator=True), answers.append)
     engine.receive_public(Call(2, "log", game, b"{}", operator=True), answers.append)
     engine.receive_public(Call(3, "act", game, b'{"add":1}', agent="a"), answers.append)
-    await asyncio.sleep(0.05)
+    await wait_until(lambda: answers)
+    await loop_turns()
     assert [answer.id for answer in answers] == [1]
     assert b"secret" not in answers[0].body
 
@@ -513,14 +516,18 @@ async def test_a_turn_is_offered_where_the_agent_sits(player: Player) -> None:
     assert (await player.call("turn", agent="a"))[1] == {"turn": None, "games": []}
 
 
-async def test_a_deadline_is_passed_once_by_whoever_looks_first(log: ScriptedLog) -> None:
-    engines = [engine_on(log, phase_deadline_seconds=1), engine_on(log, phase_deadline_seconds=1)]
+async def test_a_deadline_passes_once_though_two_engines_poll(log: ScriptedLog) -> None:
+    engines = [engine_on(log, phase_deadline_seconds=60), engine_on(log, phase_deadline_seconds=60)]
     player = Player(engines[0])
     game = await player.game()
-    async with asyncio.timeout(5):
-        while (await player.call("state", game))[1]["phase"] != "aborted":
-            await asyncio.sleep(0.05)
-    await asyncio.sleep(0.6)
+
+    async def poll_both(seconds: int) -> str:
+        now = datetime.now(UTC) + timedelta(seconds=seconds)
+        await asyncio.gather(*(engine.effects.poll(now) for engine in engines))
+        await wait_until(lambda: not any(engine.effects.under_way for engine in engines))
+        return str((await player.call("state", game))[1]["phase"])
+
+    assert [await poll_both(seconds) for seconds in (30, 61, 62)] == ["playing", "aborted", "aborted"]
     _, events = await player.call("events", game)
     assert [event["type"] for event in events["events"]].count("game_aborted") == 1
     for engine in engines:
@@ -546,7 +553,7 @@ async def test_draining_answers_what_was_taken(log: ScriptedLog) -> None:
     log.gate.clear()
     waiting = player.send("act", game, {"add": 1}, agent="a")
     stopping = asyncio.create_task(engine.stop())
-    await asyncio.sleep(0.02)
+    await loop_turns()
     log.gate.set()
     assert (await waiting)[0] == 200
     await stopping

@@ -2,7 +2,8 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from playmolt_schemas.envelopes import Call, Op
 from playmolt_schemas.identifiers import id_of_command
 
 from core.tests.asking import Answer, Asking, AskingApi, successor_of
+from core.tests.waiting import loop_turns, wait_until
 
 
 class Worker:
@@ -84,6 +86,12 @@ class Engines:
         assert (await self.command("open", target, "weather", command_id=command)).status == 201
         return target
 
+    async def poll(self) -> None:
+        """Make every engine check what is due, and let what it starts run."""
+        for engine in self.engines:
+            await engine.effects.poll(datetime.now(UTC))
+        await loop_turns()
+
     async def types(self, stream: str) -> list[str]:
         stored = await self.log.load(stream)
         return [record.type for record in stored.records] if stored else []
@@ -96,12 +104,6 @@ async def engines() -> AsyncIterator[Engines]:
     yield engines
     for engine in engines.engines:
         await engine.stop()
-
-
-async def until(what: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(10):
-        while not await what():
-            await asyncio.sleep(0.02)
 
 
 async def test_a_session_is_opened_once_whatever_is_repeated(engines: Engines) -> None:
@@ -180,7 +182,7 @@ async def test_the_question_is_stored_before_it_is_answered(engines: Engines) ->
     async def told() -> bool:
         return (await engines.query("put", session, command_id=command)).status == 200
 
-    await until(told)
+    await wait_until(told)
     repeat = await engines.command("put", session, "why", command_id=command)
     assert (repeat.status, repeat.body) == (200, b'{"answer":"so it is"}')
     assert await engines.types(session) == ["opened", "asked", "answered"]
@@ -191,15 +193,15 @@ async def test_of_two_engines_one_fulfils_an_effect(engines: Engines) -> None:
     engines.engine()
     engines.worker.go.clear()
     await engines.command("put", session, "why")
-    await asyncio.sleep(0.7)
+    await engines.poll()
     assert engines.worker.attempts == [1]
     engines.worker.go.set()
 
     async def answered() -> bool:
         return "answered" in await engines.types(session)
 
-    await until(answered)
-    await asyncio.sleep(0.7)
+    await wait_until(answered)
+    await engines.poll()
     assert engines.worker.attempts == [1]
 
 
@@ -211,7 +213,7 @@ async def test_an_effect_whose_worker_breaks_is_taken_up_again_as_the_next_attem
     async def answered() -> bool:
         return "answered" in await engines.types(session)
 
-    await until(answered)
+    await wait_until(answered)
     assert engines.worker.attempts == [1, 2]
 
 
@@ -219,16 +221,18 @@ async def test_an_effect_of_a_stopped_engine_is_taken_up_by_another(engines: Eng
     session = await engines.opened()
     engines.worker.go.clear()
     await engines.command("put", session, "why")
-    await asyncio.sleep(0.1)
-    stopping = asyncio.create_task(engines.engines.pop(0).stop())
+    await wait_until(lambda: engines.worker.attempts)
+    first = engines.engines.pop(0)
+    stopping = asyncio.create_task(first.effects.stop(drain_seconds=0))
     engines.engine()
     await stopping
+    await first.stop()
     engines.worker.go.set()
 
     async def answered() -> bool:
         return "answered" in await engines.types(session)
 
-    await until(answered)
+    await wait_until(answered)
     assert engines.worker.attempts[-1] == 2
 
 
@@ -248,7 +252,7 @@ async def test_rules_that_break_harm_no_other_session(engines: Engines) -> None:
     async def answered() -> bool:
         return "answered" in await engines.types(session)
 
-    await until(answered)
+    await wait_until(answered)
 
 
 async def test_what_one_session_opens_in_another_is_stored_with_it(engines: Engines) -> None:

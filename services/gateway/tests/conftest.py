@@ -37,6 +37,8 @@ from playmolt_schemas.envelopes import Answer, Call
 from playmolt_schemas.identifiers import ENGINES
 from playmolt_schemas.identity import slug
 
+from core.tests.waiting import wait_until
+
 OPERATOR_KEY = "the-operators-own-key"
 Reply = tuple[int, Any] | Answer | Exception | None
 
@@ -45,13 +47,17 @@ class TwinWatch:
     def __init__(self, bus: "TwinBus", target: str) -> None:
         self.bus, self.target = bus, target
         self.queue: asyncio.Queue[bytes] = asyncio.Queue(100)
+        self.waiting = False
 
     async def next(self, timeout: float) -> bytes | None:
+        self.waiting = True
         try:
             async with asyncio.timeout(timeout):
                 return await self.queue.get()
         except TimeoutError:
             return None
+        finally:
+            self.waiting = False
 
     async def close(self) -> None:
         self.bus.watches[self.target].remove(self)
@@ -93,6 +99,10 @@ class TwinBus:
     def notify(self, target: str, message: Any) -> None:
         for watch in self.watches[target]:
             watch.queue.put_nowait(message if isinstance(message, bytes) else msgspec.json.encode(message))
+
+    async def watched(self, target: str) -> None:
+        """Return when a watch of the target has read everything and waits for the next message."""
+        await wait_until(lambda: any(watch.waiting and watch.queue.empty() for watch in self.watches[target]))
 
     def samples(self) -> tuple[Sample, ...]:
         return ()
@@ -174,6 +184,7 @@ class TwinStore:
         self.lookups = 0
         self.void: list[str] = []
         self.slow: asyncio.Event | None = None
+        self.cancelled = 0
 
     def check(self) -> None:
         if self.away:
@@ -282,7 +293,11 @@ class TwinStore:
         self.lookups += 1
         found = {key_hash: self.rows[self.keys[key_hash]] for key_hash in key_hashes if key_hash in self.keys}
         if self.slow:
-            await self.slow.wait()
+            try:
+                await self.slow.wait()
+            except asyncio.CancelledError:
+                self.cancelled += 1
+                raise
         return found
 
     async def void_keys(self, seconds: float) -> list[str]:

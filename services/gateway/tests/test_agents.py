@@ -13,6 +13,8 @@ from playmolt_gateway.access import auth
 from playmolt_gateway.access.auth import CACHED_SECONDS, KeyCache, hash_of, new_key
 from playmolt_schemas import subjects
 
+from core.tests.waiting import loop_turns, wait_until
+
 
 async def test_registering_gives_a_key_that_works_and_is_stored_as_a_hash(platform: Any) -> None:
     response = await platform.send("POST", "/api/agents", json={"name": " Ada 👩🏽‍🚀 "})
@@ -317,7 +319,7 @@ class TestKeyCache:
         _, key = platform.agent()
         platform.store.slow = asyncio.Event()
         callers = [asyncio.create_task(keys.agent(hash_of(key["Authorization"][7:]))) for _ in range(50)]
-        await asyncio.sleep(0.01)
+        await loop_turns()
         callers[0].cancel()
         platform.store.slow.set()
         found = await asyncio.gather(*callers[1:])
@@ -330,9 +332,9 @@ class TestKeyCache:
         platform.store.slow = asyncio.Event()
         hashes = [hash_of(key["Authorization"][7:]) for _, key in agents_of_keys]
         callers = [asyncio.create_task(keys.agent(hashes[0]))]
-        await asyncio.sleep(0.01)
+        await loop_turns()
         callers += [asyncio.create_task(keys.agent(key_hash)) for key_hash in [*hashes[1:], hash_of("unknown")]]
-        await asyncio.sleep(0.01)
+        await loop_turns()
         platform.store.slow.set()
         found = await asyncio.gather(*callers)
         assert [agent and agent.id for agent in found] == [*(agent for agent, _ in agents_of_keys), None]
@@ -349,32 +351,28 @@ class TestKeyCache:
         platform.store.away = False
         assert await keys.agent(key_hash)
 
-    async def test_no_more_keys_wait_than_one_query_may_ask_for(
-        self, platform: Any, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(auth, "WAITING_KEYS", 2)
-        keys = KeyCache(platform.store, platform.bus)
+    async def test_no_more_keys_wait_than_one_query_may_ask_for(self, platform: Any) -> None:
+        keys = KeyCache(platform.store, platform.bus, waiting_keys=2)
         platform.store.slow = asyncio.Event()
         callers = [asyncio.create_task(keys.agent(hash_of("first")))]
-        await asyncio.sleep(0.01)
+        await loop_turns()
         callers += [asyncio.create_task(keys.agent(hash_of(str(number)))) for number in range(3)]
-        await asyncio.sleep(0.01)
+        await loop_turns()
         platform.store.slow.set()
         found = await asyncio.gather(*callers, return_exceptions=True)
         assert found[:3] == [None, None, None]
         assert isinstance(found[3], ConnectionError)
 
-    async def test_a_look_up_has_an_end(self, platform: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(auth, "LOOKUP_SECONDS", 0.02)
-        keys = KeyCache(platform.store, platform.bus)
+    async def test_a_lookup_has_a_time_limit(self, platform: Any) -> None:
+        keys = KeyCache(platform.store, platform.bus, lookup_seconds=0.02)
         _, key = platform.agent()
         key_hash = hash_of(key["Authorization"][7:])
         platform.store.slow = asyncio.Event()
         with pytest.raises(TimeoutError):
             await keys.agent(key_hash)
-        await asyncio.sleep(0.05)
+        await wait_until(lambda: platform.store.cancelled)
         platform.store.slow = None
-        assert await keys.agent(key_hash), "the query has an end too, and the next caller starts another"
+        assert await keys.agent(key_hash), "the query has a time limit too, and the next caller starts another"
 
     async def test_a_lookup_that_a_revocation_overtakes_is_not_remembered(self, platform: Any) -> None:
         keys = KeyCache(platform.store, platform.bus)
@@ -382,7 +380,7 @@ class TestKeyCache:
         key_hash = hash_of(key["Authorization"][7:])
         platform.store.slow = asyncio.Event()
         caller = asyncio.create_task(keys.agent(key_hash))
-        await asyncio.sleep(0.01)
+        await loop_turns()
         del platform.store.keys[key_hash]
         keys.drop(key_hash)
         platform.store.slow.set()

@@ -10,25 +10,15 @@ import pytest
 from playmolt_core.effects.callbacks.client import CallbackAnswer
 from playmolt_core.effects.callbacks.faults import CallbackFailure
 from playmolt_core.ops.metrics import render
-from playmolt_gateway.callbacks import seat_calls
 from playmolt_gateway.callbacks.seat_calls import SeatCalls
 from playmolt_gateway.http.metrics import CallbackMetrics
 from playmolt_schemas.envelopes import Call
 
+from core.tests.waiting import wait_until
+
 URL = "https://93.184.216.34/turn"
 GAME = "ox-0190c3f8-1111-7222-8333-444455556666"
 SECONDS = 20
-
-
-@pytest.fixture(autouse=True)
-def figures(monkeypatch: pytest.MonkeyPatch) -> CallbackMetrics:
-    fresh = CallbackMetrics()
-    monkeypatch.setattr(seat_calls, "CALLBACK_METRICS", fresh)
-    return fresh
-
-
-def counted(figures: CallbackMetrics) -> dict[str, int]:
-    return {outcome: count for outcome, count in figures.calls.items() if count}
 
 
 @pytest.mark.parametrize(
@@ -88,6 +78,7 @@ class Table:
         self.last = 1
         self.refusal: tuple[int, str] | None = None
         self.left: float | None = None
+        self.metrics = CallbackMetrics()
 
     def engine(self, _: str, call: Call) -> Any:
         body = msgspec.json.decode(call.body)
@@ -128,13 +119,15 @@ class Table:
         await store.put(self.agent, URL, "secret")
         ((agent, game),) = await store.claim(10)
         async with asyncio.timeout(SECONDS):
-            await SeatCalls(self.platform.bus, store, store, self, agent, game).run()
+            await SeatCalls(self.platform.bus, store, store, self, agent, game, metrics=self.metrics).run()
         assert store.seat_rows[self.agent] == {}
 
+    @property
+    def outcomes(self) -> dict[str, int]:
+        return {outcome: count for outcome, count in self.metrics.calls.items() if count}
 
-async def test_an_answer_goes_into_its_question_and_the_end_is_told_once(
-    platform: Any, figures: CallbackMetrics
-) -> None:
+
+async def test_an_answer_goes_into_its_question_and_the_end_is_told_once(platform: Any) -> None:
     table = Table(platform)
     table.last = 2
     await table.played()
@@ -147,13 +140,11 @@ async def test_an_answer_goes_into_its_question_and_the_end_is_told_once(
         ("act", keys[number], {"type": "vote", "turn_id": f"question {number + 1}"}) for number in range(2)
     ]
     assert table.faults == []
-    assert counted(figures) == {"answered": 3}
-    assert "playmolt_gateway_callback_seconds_count 3" in render(figures.samples())
+    assert table.outcomes == {"answered": 3}
+    assert "playmolt_gateway_callback_seconds_count 3" in render(table.metrics.samples())
 
 
-async def test_a_call_that_gives_no_action_is_a_fault_told_in_the_next_one_under_the_same_key(
-    platform: Any, figures: CallbackMetrics
-) -> None:
+async def test_a_call_that_gives_no_action_is_a_fault_told_in_the_next_one_under_the_same_key(platform: Any) -> None:
     table = Table(platform, CallbackFailure("callback_status", "answered 500, not 200"), {"forfeit": {"what": "No!"}})
     await table.played()
     first, second, third = table.calls[:3]
@@ -162,7 +153,7 @@ async def test_a_call_that_gives_no_action_is_a_fault_told_in_the_next_one_under
     assert second[0]["last_error"]["type"] == "about:blank"
     assert len({key for _, key in (first, second, third)}) == 1
     assert table.faults == ["callback_status", "callback_body"]
-    assert counted(figures) == {"callback_status": 1, "callback_body": 1, "answered": len(table.calls) - 2}
+    assert table.outcomes == {"callback_status": 1, "callback_body": 1, "answered": len(table.calls) - 2}
 
 
 async def test_a_seat_may_forfeit(platform: Any) -> None:
@@ -172,15 +163,11 @@ async def test_a_seat_may_forfeit(platform: Any) -> None:
     assert table.acted == [("forfeit", table.calls[0][1], asked)]
 
 
-async def test_a_refused_action_is_asked_anew_three_times_then_the_deadline_decides(
-    platform: Any, figures: CallbackMetrics
-) -> None:
+async def test_a_refused_action_is_asked_anew_three_times_then_the_deadline_decides(platform: Any) -> None:
     table = Table(platform)
     table.refusal = (400, "wrong_action")
     playing = asyncio.create_task(table.played())
-    async with asyncio.timeout(SECONDS):
-        while len(table.acted) < 3:
-            await asyncio.sleep(0.01)
+    await wait_until(lambda: len(table.acted) == 3, SECONDS)
     keys = [key for _, key in table.calls]
     assert len(set(keys)) == len(keys) == 3
     assert [body["last_error"] and body["last_error"]["code"] for body, _ in table.calls] == [
@@ -192,7 +179,7 @@ async def test_a_refused_action_is_asked_anew_three_times_then_the_deadline_deci
     await playing
     told = [(body["turn_id"], body["last_error"] and body["last_error"]["code"]) for body, _ in table.calls[3:]]
     assert told == [("question 2", "wrong_action"), (None, None)]
-    assert counted(figures) == {"refused": 3, "answered": 2}
+    assert table.outcomes == {"refused": 3, "answered": 2}
     assert table.faults == []
 
 
@@ -200,9 +187,7 @@ async def test_an_engine_that_is_away_is_no_fault_of_the_bot(platform: Any) -> N
     table = Table(platform)
     table.refusal = (503, "unavailable")
     playing = asyncio.create_task(table.played())
-    async with asyncio.timeout(SECONDS):
-        while not table.acted:
-            await asyncio.sleep(0.01)
+    await wait_until(lambda: table.acted, SECONDS)
     table.refusal = None
     await playing
     assert len({command for _, command, _ in table.acted}) == 1
@@ -221,12 +206,10 @@ async def test_nobody_is_called_without_room_nor_past_the_deadline(platform: Any
     platform.store.room = False
     playing = asyncio.create_task(table.played())
     async with asyncio.timeout(SECONDS):
-        while platform.store.tries < 2:
-            await asyncio.sleep(0.01)
+        await wait_until(lambda: platform.store.tries == 2)
         table.left, platform.store.room = 0.1, True
         platform.bus.notify(GAME, {"version": 2})
-        while not platform.bus.watches[GAME]:
-            await asyncio.sleep(0.01)
+        await platform.bus.watched(GAME)
         assert table.calls == []
         table.asked, table.left = 2, None
         platform.bus.notify(GAME, {"version": 3})

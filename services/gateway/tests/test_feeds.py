@@ -12,6 +12,8 @@ from playmolt_core.ops.http_protocol import BREAK_OFF
 from playmolt_gateway.routes import feeds
 from starlette.types import Message
 
+from core.tests.waiting import loop_turns, wait_until
+
 
 def events(first: int, last: int) -> list[dict[str, Any]]:
     return [{"type": "progress", "game_id": "g", "version": v, "at": "t"} for v in range(first, last + 1)]
@@ -117,7 +119,7 @@ async def test_old_messages_of_the_watch_cost_no_read(platform: Any, game: str, 
         asked = len(log.viewers)
         for version in range(1, 6):
             platform.bus.notify(game, {"version": version})
-        await asyncio.sleep(0.05)
+        await platform.bus.watched(game)
         assert len(log.viewers) == asked
 
 
@@ -311,7 +313,7 @@ class TestTurn:
         turns: dict[str, Any] = {}
         self.engine(platform, turns, {"ox": [{"game_id": game, "version": 1}]})
         poll = asyncio.create_task(platform.send("GET", "/api/agents/me/turn?wait=20", headers=key))
-        await asyncio.sleep(0.05)
+        await platform.bus.watched(game)
         turns["ox"] = {"game_id": game}
         platform.bus.notify(game, {"version": 2})
         async with asyncio.timeout(10):
@@ -323,7 +325,8 @@ class TestTurn:
         turns: dict[str, Any] = {}
         self.engine(platform, turns, {})
         poll = asyncio.create_task(platform.send("GET", "/api/agents/me/turn?wait=20", headers=key))
-        await asyncio.sleep(0.02)
+        await wait_until(lambda: platform.bus.calls)
+        await loop_turns()
         turns["trial"] = {"game_id": "trial-1"}
         async with asyncio.timeout(10):
             assert (await poll).json() == {"game_id": "trial-1"}
@@ -339,7 +342,7 @@ class TestTurn:
 
         platform.bus.engine = engine
         poll = asyncio.create_task(platform.send("GET", "/api/agents/me/turn?wait=20", headers=key))
-        await asyncio.sleep(0.05)
+        await platform.bus.watched(game)
         phase = "end"
         platform.bus.notify(game, {"version": 2})
         async with asyncio.timeout(10):

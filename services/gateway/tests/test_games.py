@@ -13,6 +13,8 @@ from playmolt_gateway.request.checked_request import fingerprint
 from playmolt_gateway.request.waits import OPEN_WAITS
 from playmolt_schemas.identity import Identity
 
+from core.tests.waiting import loop_turns, wait_until
+
 
 def line(game_id: str, created_at: str, **more: Any) -> dict[str, Any]:
     return {
@@ -292,10 +294,12 @@ class TestState:
         version = 4
         platform.bus.engine = lambda _game, _call: (200, {"version": version})
         poll = asyncio.create_task(platform.send("GET", f"/api/games/{game}/state?after=4&wait=20"))
-        await asyncio.sleep(0.05)
+        await platform.bus.watched(game)
+        asked = len(platform.bus.calls)
         platform.bus.notify(game, {"version": 4})
-        await asyncio.sleep(0.05)
+        await loop_turns()
         assert not poll.done()
+        assert len(platform.bus.calls) == asked
         version = 5
         platform.bus.notify(game, {"version": 5})
         async with asyncio.timeout(10):
@@ -321,7 +325,7 @@ class TestState:
         version = 4
         platform.bus.engine = lambda _game, _call: (200, {"version": version})
         poll = asyncio.create_task(platform.send("GET", f"/api/games/{game}/state?after=4&wait=20"))
-        await asyncio.sleep(0.05)
+        await platform.bus.watched(game)
         version = 9
         platform.bus.notify(game, b"")
         async with asyncio.timeout(10):
@@ -334,10 +338,9 @@ class TestState:
         assert response.json() == {"version": 4}
         assert 0.25 < asyncio.get_running_loop().time() - started < 10
 
-    async def test_a_wait_above_30_counts_as_30(
-        self, platform: Any, game: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("playmolt_gateway.routes.games.WAIT_SECONDS", 0.1)
+    async def test_a_longer_wait_counts_as_the_longest(self, platform: Any, game: str) -> None:
+        assert platform.gateway.services.timeouts.wait == 30
+        platform.gateway.services.timeouts.wait = 0.1
         platform.bus.engine = lambda _game, _call: (200, {"version": 4})
         async with asyncio.timeout(10):
             assert (await platform.send("GET", f"/api/games/{game}/state?after=4&wait=99999999")).status_code == 200
@@ -357,9 +360,7 @@ class TestState:
             for path in (f"/api/games/{game}/state?after=4&wait=20", "/api/agents/me/turn?wait=20")
         ]
         waits = platform.gateway.services.waits
-        async with asyncio.timeout(5):
-            while len(waits) < 2:
-                await asyncio.sleep(0.01)
+        await wait_until(lambda: len(waits) == 2)
         fillers: list[asyncio.Future[None]] = [
             asyncio.get_running_loop().create_future() for _ in range(OPEN_WAITS - 2)
         ]

@@ -10,6 +10,8 @@ import pytest
 from playmolt_core.settings import Settings
 from playmolt_schemas.limits import WAIT_SECONDS
 
+from core.tests.waiting import wait_until
+
 DEFAULTS = Settings()
 NEWS = {"version": 4, "turn": None, "games": []}
 CALL = {
@@ -31,16 +33,13 @@ async def known(platform: Any) -> tuple[str, dict[str, str]]:
 
 
 async def waiting(platform: Any, count: int) -> None:
-    async with asyncio.timeout(30):
-        while len(platform.gateway.services.waits) != count:
-            await asyncio.sleep(0.01)
+    await wait_until(lambda: len(platform.gateway.services.waits) == count, 30)
 
 
 async def answered(platform: Any, asked: list[asyncio.Task[httpx.Response]]) -> list[httpx.Response]:
     """What those are told that do not wait; then the gateway stops, and the others end."""
-    async with asyncio.timeout(60):
-        while sum(task.done() for task in asked) + len(platform.gateway.services.waits) < len(asked):
-            await asyncio.sleep(0.02)
+    waits = platform.gateway.services.waits
+    await wait_until(lambda: sum(task.done() for task in asked) + len(waits) == len(asked), 60)
     refused = [task.result() for task in asked if task.done()]
     platform.gateway.close()
     assert {(await task).status_code for task in asked} == {200, 429}
@@ -143,9 +142,7 @@ async def test_an_address_holds_so_many_mcp_calls_and_no_more(platform: Any, por
     calls = [await call_tool(port, game) for _ in range(500)]
     lines = [asyncio.create_task(reader.readline()) for reader, _ in calls]
     await waiting(platform, DEFAULTS.waits_per_address)
-    async with asyncio.timeout(60):
-        while sum(line.done() for line in lines) < 500 - DEFAULTS.waits_per_address:
-            await asyncio.sleep(0.02)
+    await wait_until(lambda: sum(line.done() for line in lines) == 500 - DEFAULTS.waits_per_address, 60)
     platform.gateway.close()
     statuses = Counter([(await line).split()[1] for line in lines])
     assert statuses == {b"200": DEFAULTS.waits_per_address, b"429": 500 - DEFAULTS.waits_per_address}

@@ -16,6 +16,8 @@ from playmolt_core.settings import Settings
 from playmolt_gateway.server.serving import listening, serve
 from playmolt_schemas.limits import BODY_BYTES
 
+from core.tests.waiting import wait_until
+
 
 class Server:
     def __init__(self, task: "asyncio.Task[None]", port: int, platform: Any) -> None:
@@ -52,8 +54,7 @@ async def test_sigterm_ends_waits_at_once_and_the_server_after_them(server: Serv
     )
     poll = asyncio.create_task(server.client.get(f"/api/games/{game}/state?after=4&wait=30"))
     stream = asyncio.create_task(server.client.get(f"/api/games/{game}/stream", headers=key))
-    while len(server.platform.gateway.services.waits) < 2:
-        await asyncio.sleep(0.01)
+    await wait_until(lambda: len(server.platform.gateway.services.waits) == 2)
     os.kill(os.getpid(), signal.SIGTERM)
     async with asyncio.timeout(2):
         assert (await poll).json() == {"version": 4}
@@ -72,8 +73,7 @@ async def test_a_body_that_is_not_whole_holds_no_stop(server: Server, game: str,
     writer.write(head.replace("Host: x\r\n", "").encode() + f"{framing}\r\n\r\n".encode())
     deadlines = server.platform.gateway.services.bodies.deadlines
     async with asyncio.timeout(5):
-        while not len(deadlines):
-            await asyncio.sleep(0.01)
+        await wait_until(lambda: len(deadlines))
         os.kill(os.getpid(), signal.SIGTERM)
         answer = await reader.read()
         await server.task
@@ -128,12 +128,9 @@ async def test_a_client_that_goes_ends_its_wait(server: Server, game: str) -> No
     _, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(f"GET /api/games/{game}/state?after=4&wait=30 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
     closing = server.platform.gateway.services.waits
-    while not len(closing):
-        await asyncio.sleep(0.01)
+    await wait_until(lambda: len(closing))
     writer.close()
-    async with asyncio.timeout(2):
-        while len(closing):
-            await asyncio.sleep(0.01)
+    await wait_until(lambda: not len(closing))
     assert server.platform.bus.watches[game] == []
 
 

@@ -101,12 +101,16 @@ class KeyCache:
         *,
         size: int = CACHED_KEYS,
         seconds: float = CACHED_SECONDS,
+        lookup_seconds: float = LOOKUP_SECONDS,
+        waiting_keys: int = WAITING_KEYS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._accounts = accounts
         self._bus = bus
         self._size = size
         self._seconds = seconds
+        self._lookup_seconds = lookup_seconds
+        self._waiting_keys = waiting_keys
         self._clock = clock
         self._known: OrderedDict[str, tuple[Agent, float]] = OrderedDict()
         self._lookups: dict[str, Future[Agent | None]] = {}
@@ -137,7 +141,7 @@ class KeyCache:
         if seconds > VOID_SECONDS:
             self.clear()
         with suppress(ConnectionError, TimeoutError):
-            async with asyncio.timeout(LOOKUP_SECONDS):
+            async with asyncio.timeout(self._lookup_seconds):
                 for key_hash in await self._accounts.void_keys(min(seconds, VOID_SECONDS)):
                     self.drop(key_hash)
             self._revised = now
@@ -148,13 +152,13 @@ class KeyCache:
         if known is not None:
             return known
         lookup = self._lookups.get(key_hash) or self._look_up(key_hash)
-        async with asyncio.timeout(LOOKUP_SECONDS):
+        async with asyncio.timeout(self._lookup_seconds):
             # Shielded: a client that disconnects must not cancel the lookup for the others waiting for it.
             return await asyncio.shield(lookup)
 
     def _look_up(self, key_hash: str) -> Future[Agent | None]:
-        if len(self._waiting) == WAITING_KEYS:
-            raise ConnectionError(f"too many key lookups are waiting ({WAITING_KEYS})")
+        if len(self._waiting) == self._waiting_keys:
+            raise ConnectionError(f"too many key lookups are waiting ({self._waiting_keys})")
         lookup = self._lookups[key_hash] = asyncio.get_running_loop().create_future()
         self._waiting.append((key_hash, lookup))
         if self._asking is None or self._asking.done():
@@ -167,7 +171,7 @@ class KeyCache:
             asked, self._waiting = self._waiting, []
             since = self._clock()
             try:
-                async with asyncio.timeout(LOOKUP_SECONDS):
+                async with asyncio.timeout(self._lookup_seconds):
                     owners = await self._accounts.owners([key_hash for key_hash, _ in asked])
             except Exception as error:
                 for key_hash, lookup in asked:

@@ -21,7 +21,7 @@ from playmolt_schemas.limits import CALLBACK_REFUSALS, CALLBACK_SECONDS
 
 from playmolt_gateway.callbacks.question import GameOver, NotSeated, Question, SeatStatus, call_key, seat_status
 from playmolt_gateway.http.bodies import parse
-from playmolt_gateway.http.metrics import CALLBACK_METRICS
+from playmolt_gateway.http.metrics import CALLBACK_METRICS, CallbackMetrics
 from playmolt_gateway.http.problems import HttpProblem
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS, Accounts, Callbacks, GatewayBus
 from playmolt_gateway.request.checked_request import reason
@@ -64,11 +64,14 @@ class SeatCalls:
         caller: ServerClient,
         agent_id: str,
         game_id: str,
+        *,
+        metrics: CallbackMetrics = CALLBACK_METRICS,
     ) -> None:
         self._bus = bus
         self._accounts = accounts
         self._callbacks = callbacks
         self._caller = caller
+        self._metrics = metrics
         self._agent = agent_id
         self._game_id = game_id
         self._game = game_id.partition("-")[0]
@@ -131,7 +134,7 @@ class SeatCalls:
         body = _body(question.turn, seat.last_error)
         action = _action(question, await self._called(seat, body, key, seconds))
         if isinstance(action, CallbackFailure):
-            CALLBACK_METRICS.count(action.what)
+            self._metrics.count(action.what)
             await self._count(action)
             await self._answered(replace(seat, last_error=_problem_of(action)))
             await self._pause(question, watch)
@@ -141,10 +144,10 @@ class SeatCalls:
             await self._answered(seat)
             await self._pause(question, watch)
         elif answer.status == 200:
-            CALLBACK_METRICS.count("answered")
+            self._metrics.count("answered")
             await self._answered(replace(seat, last_error=None))
         else:
-            CALLBACK_METRICS.count("refused")
+            self._metrics.count("refused")
             refusal = answer.body.decode(errors="replace")
             await self._answered(replace(seat, refusals=seat.refusals + 1, last_error=refusal))
 
@@ -155,7 +158,7 @@ class SeatCalls:
         try:
             return await self._caller.call(seat.url, seat.secret, body, key, seconds)
         finally:
-            CALLBACK_METRICS.seconds.observe(time.monotonic() - began)
+            self._metrics.seconds.observe(time.monotonic() - began)
 
     async def _submit(self, action: _Action, key: str) -> EngineAnswer | None:
         """The engine's answer; None when it is unavailable. A retry under the same key has no second effect."""
@@ -206,7 +209,7 @@ class SeatCalls:
             return True
         key = call_key(self._agent, self._game_id)
         answer = await self._called(seat, _body(over.turn, seat.last_error), key)
-        CALLBACK_METRICS.count(answer.what if isinstance(answer, CallbackFailure) else "answered")
+        self._metrics.count(answer.what if isinstance(answer, CallbackFailure) else "answered")
         await self._accounts.forget_seat(self._agent, self._game_id)
         return False
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 from playmolt_core.settings import Settings
-from playmolt_schemas.limits import HEARTBEAT_SECONDS, READER_STALL_SECONDS
+from playmolt_schemas.limits import HEARTBEAT_SECONDS, READER_STALL_SECONDS, WAIT_SECONDS
 
 from playmolt_gateway.access.auth import CACHED_SECONDS, Authenticator, KeyCache
 from playmolt_gateway.access.invites import InviteIssuer
@@ -28,6 +28,8 @@ class HandlerTimeouts(msgspec.Struct, kw_only=True):
     heartbeat: float = HEARTBEAT_SECONDS
     stall: float = READER_STALL_SECONDS
     """A client that reads nothing for this long is disconnected."""
+    wait: float = WAIT_SECONDS
+    """The longest long poll; a request that asks for more gets this."""
     turn: float = 1.0
     """A game that starts while an agent waits for its turn is found within this time."""
     slow: float = 20.0

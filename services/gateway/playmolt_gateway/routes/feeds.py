@@ -13,7 +13,7 @@ from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import GAME_TYPES, SESSION_TYPES
-from playmolt_schemas.limits import PAGE_MAX, WAIT_SECONDS
+from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.routes.route import EVENT_STREAM, LARGEST, NDJSON
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -98,7 +98,7 @@ async def wait_for_turn(services: Services, request: CheckedRequest) -> Reply:
     if isinstance(poll, HttpProblem):
         return poll
     clock = asyncio.get_running_loop().time
-    end = clock() + min(request.query.wait, WAIT_SECONDS)
+    end = clock() + min(request.query.wait, services.timeouts.wait)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(poll)
         watches: dict[str, Watch] = {}

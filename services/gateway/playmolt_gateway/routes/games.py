@@ -13,7 +13,7 @@ from playmolt_schemas.codes import MISMATCH, NO_GAME, Code, FieldFault, problem_
 from playmolt_schemas.envelopes import Answer, Op
 from playmolt_schemas.identifiers import GAME_TYPES, id_of_command
 from playmolt_schemas.identity import Identity, identity_of
-from playmolt_schemas.limits import PAGE_MAX, WAIT_SECONDS
+from playmolt_schemas.limits import PAGE_MAX
 from playmolt_schemas.routes.platform import AdminGameRow, StateQuery
 
 from playmolt_gateway.access.invites import invite_hash
@@ -251,7 +251,7 @@ async def read_state(services: Services, request: CheckedRequest) -> Reply:
         return answer_response(await ask_engine(services, request, "state", body))
     if query.after is None or not query.wait:
         return await _state(services, request, await ask_engine(services, request, "state", {}))
-    return await _newer_state(services, request, query.after, min(query.wait, WAIT_SECONDS))
+    return await _newer_state(services, request, query.after, min(query.wait, services.timeouts.wait))
 
 
 async def _newer_state(services: Services, request: CheckedRequest, after: int, seconds: float) -> Reply:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playmolt_core.ops.connections import Bounds
 
+from core.tests.waiting import wait_until
 from services.gateway.tests.conftest import OPERATOR_KEY
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -61,9 +62,7 @@ async def test_at_the_bound_probes_and_operators_still_get_in(platform: Any, por
     poll = f"GET /api/games/{game}/state?after=4&wait=30 HTTP/1.1\r\nHost: x\r\n\r\n".encode()
     polls = [await opened(port, poll) for _ in range(4)]
     waits = platform.gateway.services.waits
-    async with asyncio.timeout(5):
-        while len(waits) < 4:
-            await asyncio.sleep(0.01)
+    await wait_until(lambda: len(waits) == 4)
     operators = f"GET /api/admin/agents HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {OPERATOR_KEY}\r\n\r\n".encode()
     for sent, status in (
         (HEALTH, b"200"),
