@@ -1,4 +1,4 @@
-"""LobbyFiller games: who waits in a public lobby long enough, or asked for it, gets house bots to play with.
+"""Fills games: agents that have waited long enough in a public lobby, or that requested it, get house bots.
 
 All goes over the public API.
 """

@@ -17,7 +17,7 @@ Scope = Literal["all", "run"]
 
 _MILLION: Final = Decimal(1_000_000)
 _MESSAGE_TOKENS: Final = 16
-"""What a server's chat template adds to each message, generously."""
+"""Upper bound of the tokens that a server's chat template adds to each message."""
 
 
 class Prices(msgspec.Struct, frozen=True):
@@ -26,7 +26,7 @@ class Prices(msgspec.Struct, frozen=True):
     input: str | None
     output: str | None
     cached: str | None = None
-    """None where it is that of the prompt's other tokens; so is `reasoning` of the reply's."""
+    """None means the price of other prompt tokens; None for `reasoning` means that of other reply tokens."""
     reasoning: str | None = None
 
     @property
@@ -66,7 +66,7 @@ def prices_of(alias: str, entry: ModelEntry | None) -> Prices:
 
 
 def cost(prices: Prices, prompt_tokens: int, completion_tokens: int) -> str | None:
-    """What tokens cost, as a decimal string; None where a price is unknown."""
+    """The cost of tokens as a decimal string; None if a price is unknown."""
     if prices.input is None or prices.output is None:
         return None
     price = prompt_tokens * Decimal(prices.input) + completion_tokens * Decimal(prices.output)
@@ -74,7 +74,7 @@ def cost(prices: Prices, prompt_tokens: int, completion_tokens: int) -> str | No
 
 
 def worst_case(prompt_bytes: int, messages: int, max_tokens: int, prices: Prices) -> Charge:
-    """The most that a call can take. No tokenizer makes more tokens of a text than it has UTF-8 bytes."""
+    """The maximum usage of a call. No tokenizer produces more tokens than a text has UTF-8 bytes."""
     prompt = prompt_bytes + _MESSAGE_TOKENS * messages
     dearest = Prices(_dearer(prices.input, prices.cached), _dearer(prices.output, prices.reasoning))
     return Charge(tokens=prompt + max_tokens, cost=cost(dearest, prompt, max_tokens))
@@ -85,7 +85,7 @@ def _dearer(price: str | None, other: str | None) -> str | None:
 
 
 def added(spent: Spent, charge: Charge) -> Spent:
-    """What is spent after a charge; once a cost is unknown, so is the sum."""
+    """The spending after a charge; if any cost is unknown, the sum is unknown."""
     known = decimal_text(Decimal(spent.known) + Decimal(charge.cost or 0))
     unknown = spent.unknown_calls + (charge.calls if charge.cost is None else 0)
     return msgspec.structs.replace(

@@ -38,7 +38,7 @@ def reply_type(role: Role, case_type: CaseType, round_: int) -> type[Reply]:
 
 
 def phase_type(phase: str, case_type: CaseType) -> type[Reply]:
-    """The type of the answer to a phase; LookupError if no model is asked in it."""
+    """The type of the answer in a phase; LookupError if the phase has no model turn."""
     if phase == phases.STIPULATE:
         return legal.Stipulation
     if phase == phases.FINAL:
@@ -50,7 +50,7 @@ def phase_type(phase: str, case_type: CaseType) -> type[Reply]:
 
 
 def read(value: Any, phase: str, case_type: CaseType) -> dict[str, Any]:
-    """Check a model's answer and give it with its fields in the schema's order.
+    """Check a model's answer and return it with its fields in the schema's order.
 
     Raises InvalidReply, whose text can be sent back to the model. Hangul written in parts is put together. A missing
     `basis` or `issue` and any `GateStatus` are let through: the guardrails and the rule of the gate judge them. In a
@@ -99,7 +99,7 @@ def _cited(citations: list[str]) -> list[str]:
 
 
 def fault(value: Any, phase: str, case_type: CaseType) -> str | None:
-    """Say what a model has to put right in its answer; None when `read` takes it."""
+    """The fault that a model has to fix in its answer; None if `read` accepts it."""
     try:
         read(value, phase, case_type)
     except InvalidReply as error:
@@ -109,7 +109,7 @@ def fault(value: Any, phase: str, case_type: CaseType) -> str | None:
 
 @cache
 def schema(role: Role, case_type: CaseType, round_: int = 2) -> Mapping[str, Any]:
-    """The JSON Schema that a role's answer is asked with: every field required but `answers`, none besides."""
+    """The JSON Schema sent with the request: all fields but `answers` are required, and no others are allowed."""
     return _asked(reply_type(role, case_type, round_))
 
 
@@ -120,7 +120,7 @@ def phase_schema(phase: str, case_type: CaseType) -> Mapping[str, Any]:
 
 @cache
 def accepted_schema(phase: str, case_type: CaseType) -> Mapping[str, Any]:
-    """The JSON Schema that an answer must keep to not be asked for again: `read` in a schema's words."""
+    """The JSON Schema that an answer must satisfy to be accepted: the checks of `read` as a schema."""
     return msgspec.json.schema(phase_type(phase, case_type))
 
 

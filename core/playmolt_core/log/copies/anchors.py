@@ -208,7 +208,7 @@ async def _heads(log: Heads, after: Places, to: Places, step: int) -> dict[str, 
 
 
 async def _kept(log: Heads, place: AnchorPlace, ends: Places, step: int) -> dict[str, tuple[int, str]]:
-    """The heads of streams of which anchors know more than the log, and of all changed since the last complete one."""
+    """The heads of streams that anchors record beyond the log, and of all changed since the last complete anchor."""
     nowhere = (0,) * len(ends)
     chain, lost, whole = Chain(), set[str](), nowhere
     async for line in place.lines():

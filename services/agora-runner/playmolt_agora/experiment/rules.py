@@ -55,7 +55,7 @@ from playmolt_agora.plan.preview import examined
 from playmolt_agora.turn import texts
 
 _METADATA_BYTES: Final = 16 * 1024
-"""What a record holds beside its data, generously."""
+"""Upper bound of the size of a record without its data."""
 _OTHERWISE: Final = "the runner's version differs from the locked one"
 
 

@@ -86,7 +86,7 @@ def _part(name: str, words: Mapping[str, Any]) -> str:
     title, kind = PARTS[name]
     rows = _written(words) if kind is None else _declared(kind, words)
     lines = "".join(f"| `{key}` | {row.value} | {row.default} | {row.about} |\n" for key, row in rows)
-    return f"\n## {title}\n\n| key | value | default | what it is |\n|---|---|---|---|\n{lines}"
+    return f"\n## {title}\n\n| key | value | default | meaning |\n|---|---|---|---|\n{lines}"
 
 
 def _written(words: Mapping[str, Any]) -> Iterator[tuple[str, KeyRow]]:

@@ -113,8 +113,8 @@ def read(
 ) -> Parsed:
     """Parse a reply for the agent of a scene. `reask`: it answers a second question.
 
-    Thought and content come trimmed, storable and cut at THOUGHT_CHARS and CONTENT_CHARS; the raw text is kept by
-    whoever asked.
+    Thought and content are trimmed, made storable and cut to THOUGHT_CHARS and CONTENT_CHARS; the caller stores the
+    raw text.
     """
     if cut:
         return Parsed(code="cut")

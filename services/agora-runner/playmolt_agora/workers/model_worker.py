@@ -128,7 +128,7 @@ class ModelWorker:
         return (call,)
 
     async def _reply(self, turn: AgentTurn, state: RunState, lost: int, logged: int) -> TurnReply | Halt:
-        """Ask for a turn, of which `lost` calls were lost."""
+        """Ask for a turn after `lost` lost calls."""
         status = await self._statuses.of(turn.spec.experiment)
         if status.halted is not None:
             return Halt(code=status.halted, detail=status.detail)

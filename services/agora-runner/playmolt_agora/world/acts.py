@@ -282,7 +282,7 @@ def _may_speak(attempt: ActAttempt) -> bool:
 
 
 def _unmet(attempt: ActAttempt) -> Reason | None:
-    """Why there is no counterpart: an act between two needs another agent here."""
+    """Why there is no counterpart: this act needs another agent in the same place."""
     if attempt.target is None or attempt.target == attempt.agent:
         return "no_target"
     return None if attempt.target in attempt.beside else "not_here"

@@ -1,4 +1,4 @@
-"""Where agents are: who is beside whom, and what room is left."""
+"""The places of agents: who is together, and how much room is left."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -11,22 +11,22 @@ _PUBLIC: Final = frozenset(("plaza", MARKET))
 
 
 def is_alley(place: str) -> bool:
-    """Whether a place is an alley: what is said there is not heard outside."""
+    """Whether a place is an alley: speech there is not public."""
     return place == "alley" or place.startswith("alley_")
 
 
 def is_public(place: str) -> bool:
-    """Whether everybody may know what happens in a place."""
+    """Whether events in a place are public."""
     return place in _PUBLIC
 
 
 def there(agents: Mapping[str, Agent], place: str) -> tuple[str, ...]:
-    """The living in a place, in seat order."""
+    """The living agents in a place, in seat order."""
     return tuple(name for name, agent in agents.items() if agent.alive and agent.place == place)
 
 
 def beside(agents: Mapping[str, Agent], agent: str) -> tuple[str, ...]:
-    """The living others in an agent's place, in seat order."""
+    """The other living agents in an agent's place, in seat order."""
     return tuple(name for name in there(agents, agents[agent].place) if name != agent)
 
 
@@ -36,7 +36,7 @@ def full(rules: Rules, agents: Mapping[str, Agent], place: str) -> bool:
 
 
 def room_of(rules: Rules, place: str) -> int | None:
-    """How many a place holds; None: as many as come."""
+    """The capacity of a place; None means no limit."""
     if rules.own:
         return rules.own.places[place].capacity or None
     capacity = rules.capacity

@@ -17,7 +17,7 @@ class ReportLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Heading(msgspec.Struct, frozen=True):
-    """What the lines behind it are about."""
+    """The subject of the lines that follow."""
 
     text: str
 
@@ -43,7 +43,7 @@ def _whole(text: str) -> str:
 
 
 class Marker:
-    """Puts a label behind each of some texts; of those that overlap the longest counts."""
+    """Appends a label to each of the given texts; if they overlap, only to the longest."""
 
     def __init__(self, unverified: Iterable[str], label: str) -> None:
         longest_first = sorted(set(unverified), key=lambda text: (-len(text), text))
@@ -55,7 +55,7 @@ class Marker:
         return self._pattern.sub(lambda match: self._with_label(match[0]), text) if self._pattern else text
 
     def cited(self, citation: Citation) -> str:
-        """Mark a citation: whole, where nothing in it is marked by itself."""
+        """Mark a citation as a whole if no part of it is marked."""
         marked = self.marked(citation.text)
         return self._with_label(marked) if citation.unverified and marked == citation.text else marked
 

@@ -211,7 +211,7 @@ def _ways(labels: Integers) -> int:
 
 
 def _orders(labels: list[int]) -> Iterator[list[int]]:
-    """Every distinct order of labels, some of which may be equal."""
+    """Every distinct order of labels, which may repeat."""
     if not labels:
         yield []
     for first in sorted(set(labels)):
