@@ -114,11 +114,12 @@ class TooSlow(Exception):
 class Lobby(Channel):
     """The lobby's watchers. Versions number the messages of this replica and are not visible outside."""
 
-    def __init__(self, source: Source, metrics: Metrics, timeouts: Timeouts) -> None:
+    def __init__(self, source: Source, metrics: Metrics, timeouts: Timeouts, page: int = PAGE_MAX) -> None:
         super().__init__(metrics)
         self._ready = asyncio.Event()
         self._source = source
         self._timeouts = timeouts
+        self._page = page
         self._present = OpenGames()
         self._refresh = asyncio.Event()
 
@@ -209,12 +210,12 @@ class Lobby(Channel):
 
     async def _compare(self, game: str) -> None:
         """Publish the differences between an engine's list and the lobby."""
-        lines = await self._list(game, {"open": True, "limit": PAGE_MAX})
+        lines = await self._list(game, {"open": True, "limit": self._page})
         missing = self._present.missing(game, {line.game_id for line in lines})
         if missing:
-            everything = await self._list(game, {"limit": PAGE_MAX})
+            everything = await self._list(game, {"limit": self._page})
             lines += [line for line in everything if line.game_id in missing and line.over]
-            if len(everything) == PAGE_MAX:
+            if len(everything) == self._page:
                 self._present.forget(missing - {line.game_id for line in everything})
         messages = [(message, msgspec.json.encode(message)) for message in map(shown, reversed(lines))]
         news = [raw for message, raw in messages if self._present.take(message, raw)]

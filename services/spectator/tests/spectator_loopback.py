@@ -8,6 +8,7 @@ from typing import Any
 
 from playmolt_core.ops.connections import Bounds
 from playmolt_core.ops.process import listening
+from playmolt_schemas.limits import PAGE_MAX
 from playmolt_spectator.backfill import Backfill
 from playmolt_spectator.http import Server
 from playmolt_spectator.hub import Hub
@@ -82,10 +83,12 @@ class Spectator:
 
 
 @asynccontextmanager
-async def running(bus: FakeBus, timeouts: Timeouts, within: Bounds | None = None) -> AsyncIterator[Spectator]:
+async def running(
+    bus: FakeBus, timeouts: Timeouts, within: Bounds | None = None, page: int = PAGE_MAX
+) -> AsyncIterator[Spectator]:
     metrics = Metrics()
     hub = Hub(bus, Backfill(bus, metrics, timeouts.connect), metrics, timeouts)
-    lobby = Lobby(bus, metrics, timeouts)
+    lobby = Lobby(bus, metrics, timeouts, page)
     server = Server(bus, hub, lobby, metrics, timeouts, within or Bounds())
     tasks = [asyncio.create_task(lobby.run()), asyncio.create_task(hub.beat())]
     spectator = Spectator(bus, server, await server.listen(listening("127.0.0.1", 0)), metrics)

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import msgspec
-import pytest
 from playmolt_schemas.game_messages import LobbyMessage, LobbyType
 from playmolt_spectator.timeouts import Timeouts
 from spectator_fakes import FakeBus, game
@@ -121,12 +120,9 @@ async def test_a_further_phase_is_no_news_but_shown_to_who_comes_later(bus: Fake
         assert told(await take(socket, 1)) == [("game_waiting", 2, 0)]
 
 
-async def test_games_far_down_the_list_are_forgotten_without_a_word(
-    bus: FakeBus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("playmolt_spectator.lobby.PAGE_MAX", 2)
+async def test_games_far_down_the_list_are_forgotten_without_a_word(bus: FakeBus) -> None:
     bus.line(game(1), "round", 2)
-    async with running(bus, Timeouts(lobby=0.02)) as spectator, spectator.ws("/ws/lobby") as socket:
+    async with running(bus, Timeouts(lobby=0.02), page=2) as spectator, spectator.ws("/ws/lobby") as socket:
         await take(socket, 1)
         bus.line(game(2), "round", 2)
         bus.line(game(3), "round", 2)

@@ -122,8 +122,9 @@ async def test_readers_stay_while_engines_are_away_and_get_everything_after(bus:
         bus.engines = False
         async with spectator.ws(f"/ws/games/{GAME}?after=1") as late:
             bus.store(GAME)
+            asked = len(bus.asked)
             bus.tell(GAME, b"")
-            await asyncio.sleep(0.2)
+            await spectator.until(lambda: len(bus.asked) > asked + 1)
             bus.engines = True
             assert await take(late, 400) == bus.games[GAME][1:]
         assert await take(live, 1) == bus.games[GAME][400:]

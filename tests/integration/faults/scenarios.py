@@ -68,7 +68,7 @@ SCENARIOS: Final[Mapping[str, tuple[str, ...]]] = {
         "services/trial-engine/tests/jury/test_rules_golden.py::test_every_stored_type_and_version_has_a_sample",
         "services/legal-orchestrator/tests/test_golden.py::test_every_sample_reads_and_writes_back_to_the_same_bytes",
     ),
-    "a deadline passes and many look": (_ENGINE + "test_a_deadline_is_passed_once_by_whoever_looks_first",),
+    "a deadline passes and many look": (_ENGINE + "test_a_deadline_passes_once_though_two_engines_poll",),
     "Postgres is set back behind the streams": (
         _RELAY + "test_a_database_set_back_is_refused",
         "tests/integration/bus/test_standing_feeds.py"

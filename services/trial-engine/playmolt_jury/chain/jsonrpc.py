@@ -1,6 +1,7 @@
 """The jury's chain behind any JSON-RPC node: the embedded one, Anvil, a testnet."""
 
 import time
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -18,8 +19,8 @@ from playmolt_jury.chain.port import (
     Reverted,
     Verdict,
 )
-from playmolt_jury.chain.rpc import Rpc
-from playmolt_jury.chain.wallet import Wallet
+from playmolt_jury.chain.rpc import PAUSES, Rpc
+from playmolt_jury.chain.wallet import SLOW_SECONDS, Wallet
 
 MARGIN_SECONDS = 600
 """No vote is sent this close to the deadline: it would revert if mined later."""
@@ -35,7 +36,9 @@ class JsonRpcChain:
     """`Chain` over a node. `deployer_key` pays, see `keys.deployer_key`; `secret` as for `Keys`.
 
     `open_seconds` is how long a new case accepts votes, `mined_seconds` how long a call waits for a block before it
-    raises ChainUnavailable. A verdict needs `confirmations` blocks, counted from the block of the last vote.
+    raises ChainUnavailable. A payment still pending after `slow_seconds` is sent again at a higher price; `pauses` come
+    before the further tries of a request. A verdict needs `confirmations` blocks, counted from the block of the last
+    vote.
     Create it inside the event loop that uses it.
     """
 
@@ -47,11 +50,13 @@ class JsonRpcChain:
         *,
         open_seconds: int = OPEN_SECONDS,
         mined_seconds: float = MINED_SECONDS,
+        slow_seconds: float = SLOW_SECONDS,
+        pauses: Sequence[float] = PAUSES,
         confirmations: int = 0,
     ) -> None:
-        self._rpc = Rpc(url)
+        self._rpc = Rpc(url, pauses=pauses)
         self._keys = Keys(deployer_key, secret)
-        self._wallet = Wallet(self._rpc, self._keys, mined_seconds)
+        self._wallet = Wallet(self._rpc, self._keys, mined_seconds, slow_seconds)
         self._open_seconds = open_seconds
         self._confirmations = confirmations
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import httpx2
@@ -12,7 +13,7 @@ from playmolt_jury.chain.contract import error_name
 from playmolt_jury.chain.port import ChainFault, ChainUnavailable, Reverted
 
 REQUEST_SECONDS = 10.0
-_PAUSES = (0.1, 0.5)
+PAUSES = (0.1, 0.5)
 """Before each further try; every call made here may be repeated without harm."""
 _MAX_BYTES = 4 * 1024 * 1024
 _HEX = re.compile(r"0x[0-9a-fA-F]{8,}")
@@ -63,9 +64,10 @@ class _Response(msgspec.Struct):
 class Rpc:
     """One node. `where` names it in messages without what may be secret in its URL."""
 
-    def __init__(self, url: str, seconds: float = REQUEST_SECONDS) -> None:
+    def __init__(self, url: str, seconds: float = REQUEST_SECONDS, pauses: Sequence[float] = PAUSES) -> None:
         self.where = httpx2.URL(url).host or url
         self._url = url
+        self._pauses = pauses
         # What the environment says of proxies is not for a node on this machine. Plain HTTP needs no certificates,
         # and reading those costs more than all the rest of a first call.
         self._client = httpx2.AsyncClient(timeout=seconds, trust_env=False, verify=url.startswith("https:"))
@@ -76,7 +78,7 @@ class Rpc:
 
     async def call(self, method: str, *params: Any) -> Any:
         """A method's result. ChainUnavailable after three failed tries; Reverted or RpcRefusal when it refuses."""
-        for pause in _PAUSES:
+        for pause in self._pauses:
             try:
                 return await self._call(method, params)
             except ChainUnavailable:
@@ -85,7 +87,7 @@ class Rpc:
 
     async def found(self, method: str, *params: Any) -> Any:
         """As `call`, for what is known to be there; None when a node says three times that it is not."""
-        for pause in _PAUSES:
+        for pause in self._pauses:
             if result := await self.call(method, *params):
                 return result
             await asyncio.sleep(pause)

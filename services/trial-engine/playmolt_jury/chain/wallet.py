@@ -12,7 +12,7 @@ from playmolt_jury.chain.rpc import KNOWN_WORDS, POOR_WORDS, TAKEN_WORDS, Rpc, R
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 2.0
 T = TypeVar("T")
 _PAY_TRIES = 5
-_SLOW_SECONDS, _SLOW_BLOCKS = 30.0, 2
+SLOW_SECONDS, _SLOW_BLOCKS = 30.0, 2
 """After either, a payment that is in no block is sent again, dearer."""
 
 
@@ -27,10 +27,11 @@ class _Payment(NamedTuple):
 class Wallet:
     """Sends for a session's keys, and fills them from the deployer's account."""
 
-    def __init__(self, rpc: Rpc, owner: Keys, mined_seconds: float) -> None:
+    def __init__(self, rpc: Rpc, owner: Keys, mined_seconds: float, slow_seconds: float = SLOW_SECONDS) -> None:
         self._rpc = rpc
         self._deployer = owner.deployer
         self._mined_seconds = mined_seconds
+        self._slow_seconds = slow_seconds
         self._paying = asyncio.Lock()
         self._payments: dict[str, _Payment] = {}
         self._chain_id = 0
@@ -149,7 +150,7 @@ class Wallet:
         if payment is None:
             return
         block = await self._rpc.number("eth_blockNumber")
-        if now - payment.at < _SLOW_SECONDS and block < payment.block + _SLOW_BLOCKS:
+        if now - payment.at < self._slow_seconds and block < payment.block + _SLOW_BLOCKS:
             return
         if await self._began_anew():
             self._payments.clear()
@@ -192,7 +193,7 @@ class Wallet:
             try:
                 return await self._send(self._deployer, numbered)
             except ChainUnavailable:
-                self._payments[numbered.to] = _Payment(numbered, -_SLOW_SECONDS, block - _SLOW_BLOCKS)
+                self._payments[numbered.to] = _Payment(numbered, -self._slow_seconds, block - _SLOW_BLOCKS)
                 raise
             except RpcRefusal as refusal:
                 self._payments.pop(numbered.to, None)

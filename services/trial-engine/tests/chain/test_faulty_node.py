@@ -51,8 +51,7 @@ class FaultyProxy:
 
 
 @pytest.fixture
-async def proxy(shared_node: Node, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FaultyProxy]:
-    monkeypatch.setattr("playmolt_jury.chain.rpc._PAUSES", (0, 0))
+async def proxy(shared_node: Node) -> AsyncIterator[FaultyProxy]:
     made = FaultyProxy(shared_node)
     async with await asyncio.start_server(made.handle, "127.0.0.1", 0) as server:
         made.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -62,7 +61,7 @@ async def proxy(shared_node: Node, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
 
 @pytest.fixture
 async def chain(proxy: FaultyProxy) -> AsyncIterator[JsonRpcChain]:
-    made = JsonRpcChain(proxy.url, proxy.node.key)
+    made = JsonRpcChain(proxy.url, proxy.node.key, pauses=(0, 0))
     yield made
     await made.close()
 
@@ -156,11 +155,10 @@ async def test_a_payment_whose_answer_is_lost_is_made_once(
 
 
 async def test_a_payment_that_blocks_pass_by_is_replaced_at_its_own_nonce(
-    anvils: Callable[..., Node], sessions: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+    anvils: Callable[..., Node], sessions: Callable[[], str]
 ) -> None:
-    monkeypatch.setattr("playmolt_jury.chain.wallet._SLOW_SECONDS", 0.5)
     node = anvils()
-    chain = JsonRpcChain(node.url, node.key)
+    chain = JsonRpcChain(node.url, node.key, slow_seconds=0.5)
     node.ask("evm_setAutomine", False)
     deploying = asyncio.create_task(chain.deploy(case(sessions())))
     first = await waiting(node)
@@ -180,18 +178,17 @@ async def test_a_payment_that_blocks_pass_by_is_replaced_at_its_own_nonce(
 
 
 async def test_a_payment_whose_process_ended_is_replaced_at_its_own_nonce(
-    anvils: Callable[..., Node], sessions: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+    anvils: Callable[..., Node], sessions: Callable[[], str]
 ) -> None:
-    monkeypatch.setattr("playmolt_jury.chain.wallet._SLOW_SECONDS", 0.5)
     node, asked = anvils(), case(sessions())
     node.ask("evm_setAutomine", False)
-    ended = JsonRpcChain(node.url, node.key, mined_seconds=0.1)
+    ended = JsonRpcChain(node.url, node.key, mined_seconds=0.1, slow_seconds=0.5)
     with pytest.raises(ChainUnavailable):
         await ended.deploy(asked)
     await ended.close()
     first = await waiting(node)
 
-    after = JsonRpcChain(node.url, node.key)
+    after = JsonRpcChain(node.url, node.key, slow_seconds=0.5)
     deploying = asyncio.create_task(after.deploy(asked))
     dearer = await waiting(node, but=first)
     node.ask("evm_setAutomine", True)
@@ -206,11 +203,10 @@ async def test_a_payment_whose_process_ended_is_replaced_at_its_own_nonce(
 
 
 async def test_a_payment_that_a_chain_took_with_it_is_made_on_the_next_one(
-    anvils: Callable[..., Node], sessions: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+    anvils: Callable[..., Node], sessions: Callable[[], str]
 ) -> None:
-    monkeypatch.setattr("playmolt_jury.chain.wallet._SLOW_SECONDS", 0.5)
     node = anvils()
-    chain = JsonRpcChain(node.url, node.key, mined_seconds=2)
+    chain = JsonRpcChain(node.url, node.key, mined_seconds=2, slow_seconds=0.5)
     await chain.deploy(case(sessions()))
     node.ask("evm_setAutomine", False)
     asked = case(sessions())

@@ -12,7 +12,7 @@ from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 from playmolt_jury.chain import read_chain
 from playmolt_jury.chain.port import ChainFault, ChainUnavailable, Reverted
-from playmolt_jury.chain.rpc import KNOWN_WORDS, POOR_WORDS, TAKEN_WORDS, Refusal, Rpc
+from playmolt_jury.chain.rpc import KNOWN_WORDS, POOR_WORDS, TAKEN_WORDS, Rpc, RpcRefusal
 
 ALREADY_VOTED = "0x" + (keccak(text="AlreadyVoted(address)")[:4] + encode(["address"], ["0x" + "11" * 20])).hex()
 
@@ -68,20 +68,15 @@ async def impostor() -> AsyncIterator[Impostor]:
 
 
 @pytest.fixture
-def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("playmolt_jury.chain.rpc._PAUSES", (0, 0))
-
-
-@pytest.fixture
-async def rpc(impostor: Impostor, no_pauses: None) -> AsyncIterator[Rpc]:
-    made = Rpc(impostor.url)
+async def rpc(impostor: Impostor) -> AsyncIterator[Rpc]:
+    made = Rpc(impostor.url, pauses=(0, 0))
     yield made
     await made.close()
 
 
 @pytest.fixture
-async def hasty(impostor: Impostor, no_pauses: None) -> AsyncIterator[Rpc]:
-    made = Rpc(impostor.url, seconds=0.5)
+async def hasty(impostor: Impostor) -> AsyncIterator[Rpc]:
+    made = Rpc(impostor.url, seconds=0.5, pauses=(0, 0))
     yield made
     await made.close()
 
@@ -125,7 +120,7 @@ async def test_a_revert_without_a_known_error_is_one_all_the_same(impostor: Impo
 async def test_another_refusal_is_told_once_with_its_text(impostor: Impostor, rpc: Rpc) -> None:
     impostor.refuses({"code": -32000, "message": "Nonce too low"})
 
-    with pytest.raises(Refusal, match="Nonce too low") as refusal:
+    with pytest.raises(RpcRefusal, match="Nonce too low") as refusal:
         await rpc.call("eth_sendRawTransaction", "0x")
     assert refusal.value.message == "nonce too low"
     assert impostor.asked == 1
@@ -156,7 +151,7 @@ async def test_what_is_said_of_a_transaction_is_understood_under_any_code(
 ) -> None:
     impostor.refuses({"code": -32603, "message": message})
 
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(RpcRefusal) as refusal:
         await rpc.call("eth_sendRawTransaction", "0x")
     assert refusal.value.says(words)
     assert [refusal.value.says(each) for each in (KNOWN_WORDS, TAKEN_WORDS, POOR_WORDS)].count(True) == 1
@@ -218,7 +213,7 @@ async def test_an_endless_answer_is_cut_off(impostor: Impostor, rpc: Rpc) -> Non
 async def test_a_quantity_that_is_none_is_a_fault(impostor: Impostor, rpc: Rpc, result: Any) -> None:
     impostor.says({"result": result})
 
-    with pytest.raises(ChainFault, match="no quantity"):
+    with pytest.raises(ChainFault, match="which is not a quantity"):
         await rpc.number("eth_blockNumber")
 
 

@@ -18,6 +18,8 @@ from playmolt_jury.workers.uploaded_cases import UploadedCases
 from playmolt_schemas.canonical import Files, files_digest
 from playmolt_schemas.codes import Code
 
+from core.tests.waiting import wait_until
+
 
 class MemoryPacks:
     """Packs in memory."""
@@ -127,9 +129,7 @@ async def test_a_missing_pack_is_reported_and_found_when_it_is_back(ferry: Pack)
     assert uploaded.packs.missed == {ferry.digest}
     assert uploaded.cases.of(ferry.digest) is None
     uploaded.packs.lying[ferry.digest] = ferry.files
-    async with asyncio.timeout(5):
-        while uploaded.packs.playing != {"jury-1": ferry.digest}:
-            await asyncio.sleep(0.01)
+    await wait_until(lambda: uploaded.packs.playing == {"jury-1": ferry.digest})
     assert uploaded.cases.of(ferry.digest) is not None
 
 
