@@ -43,7 +43,7 @@ def test_the_demo_plays_every_game_to_the_end_and_leaves_nothing_behind(
     assert "trial  The trial ends: " in played.stdout
     assert "ox     The game ends; " in played.stdout
     assert "Your turn: More facts?" in played.stdout
-    assert "legal  가드레일 적용 (원고·검사 측 · 1라운드): 단정적 조언" in played.stdout
+    assert "legal  가드레일 적용 (원고·검사 측 · 1라운드): 단정적 자문" in played.stdout
     assert "criminal-ko.docx " in played.stdout
     assert "civil-en.pdf " in played.stdout
     assert "Leaderboard" in played.stdout

@@ -222,8 +222,8 @@ def test_both_languages_have_the_same_words() -> None:
         ({"type": "turn_started", "phase": "JUDGE_R2"}, "재판장 발언 중 (JUDGE_R2)"),
         ({"type": "turn_started", "phase": "FACTS_STIPULATE"}, "사실관계를 정리하는 중 (FACTS_STIPULATE)"),
         ({"type": "guardrail_hit", "phase": "JUDGE_R2", "check": "certain_advice"},
-         "가드레일이 막음 (재판장 · 2라운드): 단정적 조언. 한 번 고쳐 쓰게 합니다"),
-        ({"type": "gate_opened", "gate": "end"}, "내 차례: 종료 단계"),
+         "가드레일 적용 (재판장 · 2라운드): 단정적 자문. 한 번 고쳐 쓰도록 요청함"),
+        ({"type": "gate_opened", "gate": "end"}, "내 차례: 변론 종료: 이후 처리 선택"),
         ({"type": "session_done"}, "세션이 끝났습니다"),
     ],
 )  # fmt: skip
