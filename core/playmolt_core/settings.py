@@ -54,156 +54,169 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     database_url: Annotated[
         str,
-        _env(
-            "DATABASE_URL", "Postgres of the event log, accounts and projections. `up` starts its own when it is empty."
-        ),
+        _env("DATABASE_URL", "Postgres of the event log, accounts and projections. Empty: `up` starts its own."),
     ] = ""
-    nats_url: Annotated[
-        str, _env("NATS_URL", "NATS server(s), comma separated. `up` starts its own when it is empty.")
-    ] = ""
+    nats_url: Annotated[str, _env("NATS_URL", "NATS server(s), comma separated. Empty: `up` starts its own.")] = ""
     nats_user: Annotated[
-        str, _env("PLAYMOLT_NATS_USER", "NATS user of this service; each has only its own subjects.")
+        str, _env("PLAYMOLT_NATS_USER", "NATS user of this service. Each user may use only its own subjects.")
     ] = ""
     nats_password: Annotated[str, _env("PLAYMOLT_NATS_PASSWORD", "Password of that user.")] = ""
     nats_ca: Annotated[
         str,
         _env(
             "PLAYMOLT_NATS_CA",
-            "File (PEM) of the authority whose certificates NATS servers show; nothing is said to one without. Empty:"
-            " the machine's authorities where `NATS_URL` says `tls://`, no TLS where it says `nats://`.",
+            "PEM file of the CA that signs the NATS servers' certificates; a server without a valid one is"
+            " refused. Empty: the machine's CAs if `NATS_URL` is `tls://`, no TLS if it is `nats://`.",
         ),
     ] = ""
     database_role: Annotated[
         str,
-        _env("PLAYMOLT_DATABASE_ROLE", "Role the service takes on its connections when the URL's user is a wider one."),
+        _env(
+            "PLAYMOLT_DATABASE_ROLE",
+            "Role that the service sets on its connections if the user of the URL has more rights.",
+        ),
     ] = ""
-    data: Annotated[str, _env("PLAYMOLT_DATA", "Folder of `up`: database, NATS store, credentials.")] = "playmolt-data"
+    data: Annotated[str, _env("PLAYMOLT_DATA", "Data folder of `up`: database, NATS store, credentials.")] = (
+        "playmolt-data"
+    )
     host: Annotated[str, _env("PLAYMOLT_HOST", "Address that gateway and spectator listen on.")] = "127.0.0.1"
     port: Annotated[Port, _env("PLAYMOLT_PORT", "Port of the gateway.")] = 8080
     spectator_port: Annotated[Port, _env("PLAYMOLT_SPECTATOR_PORT", "Port of the spectator.")] = 8081
     health_port: Annotated[
         Port,
-        _env("PLAYMOLT_HEALTH_PORT", "Port of an engine's or the relay's /healthz and /readyz; 0 takes a free one."),
+        _env("PLAYMOLT_HEALTH_PORT", "Port of an engine's or the relay's /healthz and /readyz; 0 selects a free one."),
     ] = 0
     idle_seconds: Annotated[
         float,
         Meta(gt=0),
         _env(
             "PLAYMOLT_IDLE_SECONDS",
-            "How long gateway and spectator keep a connection on which nothing is asked; longer than a proxy in front"
-            " keeps it.",
+            "Time after which gateway and spectator close an idle connection. Set it higher than the idle time of"
+            " a proxy in front.",
         ),
     ] = 75.0
     connections_per_address: Annotated[
         Natural,
         _env(
             "PLAYMOLT_CONNECTIONS_PER_ADDRESS",
-            "Connections that a gateway or spectator takes from one address; behind a proxy all come from the proxy's."
-            " 0: a quarter of what it takes in all, and more of few.",
+            "Maximum connections from one address to a gateway or spectator. Behind a proxy, all connections come"
+            " from the proxy's address. 0: a quarter of the total maximum, or more if that maximum is small.",
         ),
     ] = 0
     waits_per_key: Annotated[
         Positive,
-        _env("PLAYMOLT_WAITS_PER_KEY", "Long polls, streams and session calls of one key that a gateway keeps open."),
+        _env("PLAYMOLT_WAITS_PER_KEY", "Maximum open long polls, streams and session calls of one key on a gateway."),
     ] = 100
     waits_per_address: Annotated[
         Positive,
         _env(
             "PLAYMOLT_WAITS_PER_ADDRESS",
-            "Those of one address (IPv6: a /64) that come without a key, and, counted apart, its calls of `/mcp`."
-            " Behind a proxy name it in PLAYMOLT_TRUSTED_PROXIES.",
+            "The same for one address (IPv6: a /64) without a key, and separately for its calls of `/mcp`. Behind"
+            " a proxy, set PLAYMOLT_TRUSTED_PROXIES.",
         ),
     ] = 400
     streams_per_address: Annotated[
         Positive,
         _env(
             "PLAYMOLT_STREAMS_PER_ADDRESS",
-            "Event streams of one address (IPv6: a /64) that a gateway or spectator keeps open.",
+            "Maximum open event streams of one address (IPv6: a /64) on a gateway or spectator.",
         ),
     ] = 400
     sessions_per_key: Annotated[
         Positive,
         _env(
             "PLAYMOLT_SESSIONS_PER_KEY",
-            "Legal sessions, and likewise juries, of one key that are not over, over all gateways.",
+            "Maximum open legal sessions of one key over all gateways; juries are counted separately.",
         ),
     ] = 200
     key_day_sessions: Annotated[
         Natural,
         _env(
             "PLAYMOLT_KEY_DAY_SESSIONS",
-            "Legal sessions and juries that a key may open in a day (UTC), over all gateways; 0: as many as it likes.",
+            "Maximum legal sessions and juries that a key may open in a day (UTC), over all gateways; 0: no limit.",
         ),
     ] = 0
     key_day_tokens: Annotated[
         Natural,
         _env(
             "PLAYMOLT_KEY_DAY_TOKENS",
-            "Tokens that models may take in a day (UTC) for the sessions of one key; 0: no limit.",
+            "Maximum tokens in a day (UTC) for the sessions of one key; 0: no limit.",
         ),
     ] = 0
     key_day_money: Annotated[
-        Money, _env("PLAYMOLT_KEY_DAY_MONEY", "What they may cost, in the currency of the catalogue; 0: no limit.")
+        Money,
+        _env(
+            "PLAYMOLT_KEY_DAY_MONEY",
+            "Maximum model cost in a day (UTC) for the sessions of one key, in the currency of the catalogue; 0:"
+            " no limit.",
+        ),
     ] = "0"
     day_tokens: Annotated[
         Natural,
         _env(
             "PLAYMOLT_DAY_TOKENS",
-            "Tokens that the engines' models may take in a day (UTC) in all, experiments too; 0: no limit.",
+            "Maximum tokens of all engines in a day (UTC), including experiments; 0: no limit.",
         ),
     ] = 0
-    day_money: Annotated[Money, _env("PLAYMOLT_DAY_MONEY", "What they may cost in all; 0: no limit.")] = "0"
+    day_money: Annotated[
+        Money,
+        _env(
+            "PLAYMOLT_DAY_MONEY",
+            "Maximum model cost of all engines in a day (UTC), including experiments; 0: no limit.",
+        ),
+    ] = "0"
     operator_key: Annotated[
         str,
-        _env("PLAYMOLT_OPERATOR_KEY", "Bearer key of the operator's calls; empty closes them (`up` makes one)."),
+        _env(
+            "PLAYMOLT_OPERATOR_KEY",
+            "Bearer key for the operator's calls. Empty: these calls are disabled (`up` generates a key).",
+        ),
     ] = ""
     house_key: Annotated[
         str,
         _env(
             "PLAYMOLT_HOUSE_KEY",
-            "Bearer key that registers agents of kind house, without limit, and is good for nothing else (`up` makes"
-            " one).",
+            "Bearer key that may register any number of agents of kind house, and nothing more (`up` generates one).",
         ),
     ] = ""
     fill_seconds: Annotated[
         Annotated[int, Meta(ge=0, le=LONGEST_DEADLINE_SECONDS)] | None,
         _env(
             "PLAYMOLT_FILL_SECONDS",
-            "How long an agent that is not house waits in a public lobby before house bots take the seats that are"
-            " left; 0: for ever. Unset: 20 in `up`, else 0.",
+            "Time that an agent waits in a public lobby before house bots take the empty seats; 0: they never do."
+            " Unset: 20 in `up`, otherwise 0.",
         ),
     ] = None
     house_models: Annotated[
         str,
         _env(
             "PLAYMOLT_HOUSE_MODELS",
-            "Aliases of PLAYMOLT_MODELS, comma separated, that take every second seat that the house fills. Empty:"
-            " none.",
+            "Aliases of PLAYMOLT_MODELS, comma separated, that play every second house seat. Empty: none.",
         ),
     ] = ""
     house_budget: Annotated[
         str,
         _env(
             "PLAYMOLT_HOUSE_BUDGET",
-            "Budget of those models for a day (UTC), as in money=1.5,tokens=400000,calls=2000; beyond it, scripted bots"
-            " take their seats. Empty: no limit.",
+            "Daily budget (UTC) of the house's models, such as money=1.5,tokens=400000,calls=2000; after it is"
+            " spent, scripted bots play these seats. Empty: no limit.",
         ),
     ] = ""
     callback_private: Annotated[
         bool | None,
         _env(
             "PLAYMOLT_CALLBACK_PRIVATE",
-            "Whether agents may be called on this machine and over `http`. Unset: true in `up`, else false.",
+            "Whether callback URLs may use `http` and this machine. Unset: true in `up`, otherwise false.",
         ),
     ] = None
-    registration_open: Annotated[bool, _env("PLAYMOLT_REGISTRATION_OPEN", "Whether anybody may register an agent.")] = (
+    registration_open: Annotated[bool, _env("PLAYMOLT_REGISTRATION_OPEN", "Whether anyone may register an agent.")] = (
         True
     )
     registration_limit: Annotated[
         str,
         _env(
             "PLAYMOLT_REGISTRATION_LIMIT",
-            "Agents that an address (IPv6: a /64) may register, as `N/SECONDS`, over all gateways; the operator's"
+            "Maximum registrations from one address (IPv6: a /64) over all gateways, as `N/SECONDS`. The operator"
             " key has no limit.",
         ),
     ] = "30/3600"
@@ -212,117 +225,136 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         _env(
             "PLAYMOLT_TRUSTED_PROXIES",
             "Addresses or networks of proxies, comma separated, whose `X-Forwarded-For`, `-Proto` and `-Host` are"
-            " believed; empty: none.",
+            " trusted. Empty: none.",
         ),
     ] = ""
     public_url: Annotated[
         str,
         _env(
             "PLAYMOLT_PUBLIC_URL",
-            "Address under which bots and guests reach the gateway, as in `https://arena.example`: the guides name it."
-            " Empty: the address of each request.",
+            "Public URL of the gateway, such as `https://arena.example`, as shown in the guides. Empty: the"
+            " address of each request.",
         ),
     ] = ""
     spectator_url: Annotated[
         str,
         _env(
             "PLAYMOLT_SPECTATOR_URL",
-            "Address under which they reach the spectator. Empty: the gateway's host with the spectator's port.",
+            "Public URL of the spectator. Empty: the gateway's host with the spectator's port.",
         ),
     ] = ""
     mcp_hosts: Annotated[
         str,
         _env(
             "PLAYMOLT_MCP_HOSTS",
-            "Names, comma separated, under which `/mcp` may be asked besides this machine's own and that of"
-            " `PLAYMOLT_PUBLIC_URL`; a name without a port means every port.",
+            "Further host names, comma separated, that `/mcp` accepts, in addition to this machine's and that of"
+            " `PLAYMOLT_PUBLIC_URL`. A name without a port accepts every port.",
         ),
     ] = ""
     limit_loopback: Annotated[
         bool,
-        _env(
-            "PLAYMOLT_LIMIT_LOOPBACK", "Whether the limits of registration and rates hold for callers on this machine."
-        ),
+        _env("PLAYMOLT_LIMIT_LOOPBACK", "Whether registration and rate limits apply to callers on this machine."),
     ] = False
     anchor_url: Annotated[
         str,
         _env(
             "PLAYMOLT_ANCHOR_URL",
-            "Where `log anchor` signs to and `log verify --anchors` reads from: a file, or `s3://BUCKET/PREFIX`. Empty:"
-            " `anchors.jsonl` in the data folder.",
+            "Place that `log anchor` writes to and `log verify --anchors` reads from: a file, or"
+            " `s3://BUCKET/PREFIX`. Empty: `anchors.jsonl` in the data folder.",
         ),
     ] = ""
     anchor_endpoint: Annotated[
         str,
-        _env("PLAYMOLT_ANCHOR_ENDPOINT", "Address of that object store, any that speaks S3. Empty: the provider's."),
+        _env(
+            "PLAYMOLT_ANCHOR_ENDPOINT",
+            "URL of the S3-compatible object store for anchors. Empty: the provider's default.",
+        ),
     ] = ""
-    anchor_region: Annotated[str, _env("PLAYMOLT_ANCHOR_REGION", "Region of that bucket.")] = "us-east-1"
+    anchor_region: Annotated[str, _env("PLAYMOLT_ANCHOR_REGION", "Region of the bucket for anchors.")] = "us-east-1"
     anchor_access_key: Annotated[
-        str, _env("PLAYMOLT_ANCHOR_ACCESS_KEY", "Access key to that bucket. Empty: what the machine itself may.")
+        str,
+        _env(
+            "PLAYMOLT_ANCHOR_ACCESS_KEY", "Access key for the bucket for anchors. Empty: the machine's own credentials."
+        ),
     ] = ""
-    anchor_secret_key: Annotated[str, _env("PLAYMOLT_ANCHOR_SECRET_KEY", "Secret of that access key.")] = ""
+    anchor_secret_key: Annotated[
+        str, _env("PLAYMOLT_ANCHOR_SECRET_KEY", "Secret key of PLAYMOLT_ANCHOR_ACCESS_KEY.")
+    ] = ""
     anchor_seconds: Annotated[
         Natural,
-        _env("PLAYMOLT_ANCHOR_SECONDS", "How often `up` signs the heads of the log (`log anchor`); 0: never."),
+        _env("PLAYMOLT_ANCHOR_SECONDS", "Interval at which `up` runs `log anchor`; 0: never."),
     ] = 600
     archive_days: Annotated[
         Natural,
         _env(
             "PLAYMOLT_ARCHIVE_DAYS",
-            "After how many days without a new event `log archive` takes a finished game out of the log; 0: never.",
+            "Days without a new event after which `log archive` archives a finished game; 0: never.",
         ),
     ] = 0
     keep_legal_days: Annotated[
         Days,
         _env(
             "PLAYMOLT_KEEP_LEGAL_DAYS",
-            "After how many days without a new event `erase --due` erases a legal session; 0: never.",
+            "Days without a new event after which `erase --due` erases a legal session; 0: never.",
         ),
     ] = 0
     keep_jury_days: Annotated[
-        Days, _env("PLAYMOLT_KEEP_JURY_DAYS", "After how many it erases a session of the jury; 0: never.")
+        Days,
+        _env(
+            "PLAYMOLT_KEEP_JURY_DAYS",
+            "Days without a new event after which `erase --due` erases a jury session; 0: never.",
+        ),
     ] = 0
     keep_blobs_days: Annotated[
         Days,
         _env(
             "PLAYMOLT_KEEP_BLOBS_DAYS",
-            "After how many days without use `erase --due` deletes prompts and replies of experiments; 0: never.",
+            "Days without use after which `erase --due` deletes prompts and replies of experiments; 0: never.",
         ),
     ] = 0
     keep_archive_days: Annotated[
         Days,
         _env(
             "PLAYMOLT_KEEP_ARCHIVE_DAYS",
-            "After how many days without an event in any of its games `erase --due` deletes a file of"
-            " PLAYMOLT_ARCHIVE_URL, results staying; 0: never.",
+            "Days without an event in any of its games after which `erase --due` deletes a file in"
+            " PLAYMOLT_ARCHIVE_URL, but not the games' results; 0: never.",
         ),
     ] = 0
     archive_url: Annotated[
         str,
-        _env("PLAYMOLT_ARCHIVE_URL", "Where `log archive` puts its files: a folder, or `s3://BUCKET/PREFIX`."),
+        _env("PLAYMOLT_ARCHIVE_URL", "Place that `log archive` writes to: a folder, or `s3://BUCKET/PREFIX`."),
     ] = ""
     archive_endpoint: Annotated[
         str,
-        _env("PLAYMOLT_ARCHIVE_ENDPOINT", "Address of that object store, any that speaks S3. Empty: the provider's."),
+        _env(
+            "PLAYMOLT_ARCHIVE_ENDPOINT",
+            "URL of the S3-compatible object store for archives. Empty: the provider's default.",
+        ),
     ] = ""
-    archive_region: Annotated[str, _env("PLAYMOLT_ARCHIVE_REGION", "Region of that bucket.")] = "us-east-1"
+    archive_region: Annotated[str, _env("PLAYMOLT_ARCHIVE_REGION", "Region of the bucket for archives.")] = "us-east-1"
     archive_access_key: Annotated[
-        str, _env("PLAYMOLT_ARCHIVE_ACCESS_KEY", "Access key to that bucket. Empty: what the machine itself may.")
+        str,
+        _env(
+            "PLAYMOLT_ARCHIVE_ACCESS_KEY",
+            "Access key for the bucket for archives. Empty: the machine's own credentials.",
+        ),
     ] = ""
-    archive_secret_key: Annotated[str, _env("PLAYMOLT_ARCHIVE_SECRET_KEY", "Secret of that access key.")] = ""
+    archive_secret_key: Annotated[
+        str, _env("PLAYMOLT_ARCHIVE_SECRET_KEY", "Secret key of PLAYMOLT_ARCHIVE_ACCESS_KEY.")
+    ] = ""
     deadline_seconds: Annotated[
         Seconds,
         _env(
             "PLAYMOLT_DEADLINE_SECONDS",
-            "How long the gateway tries to get an answer from an engine before it says 503.",
+            "Time that the gateway waits for an engine's answer before it returns 503.",
         ),
     ] = 8.0
     rate_limit: Annotated[
         str | None,
         _env(
             "PLAYMOLT_RATE_LIMIT",
-            "Requests a key may make, as `N/SECONDS`, over all gateways; `off`: no limit. Unset, it does not hold for"
-            " callers on this machine.",
+            "Maximum requests of a key over all gateways, as `N/SECONDS`; `off`: no limit. The default does not"
+            " apply to callers on this machine.",
             DEFAULT_RATE,
         ),
     ] = None
@@ -330,8 +362,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str | None,
         _env(
             "PLAYMOLT_ACTION_RATE_LIMIT",
-            "Actions a key may send, as `N/SECONDS`, over all gateways; `off`: no limit. Unset, it does not hold for"
-            " callers on this machine.",
+            "Maximum actions of a key over all gateways, as `N/SECONDS`; `off`: no limit. The default does not"
+            " apply to callers on this machine.",
             DEFAULT_ACTION_RATE,
         ),
     ] = None
@@ -339,124 +371,138 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         OptionalSeconds,
         _env(
             "PLAYMOLT_PHASE_DEADLINE_SECONDS",
-            "How long each phase of a new game waits for missing submissions; 0: for ever; empty: each game its own.",
+            "Time that each phase of a new game waits for missing submissions; 0: no limit. Empty: each game's"
+            " own deadlines.",
         ),
     ] = None
     hot_games: Annotated[
-        Positive, _env("PLAYMOLT_HOT_GAMES", "Games an engine keeps in memory; the rest is read from the log.")
+        Positive,
+        _env("PLAYMOLT_HOT_GAMES", "Maximum games that an engine keeps in memory; the others are read from the log."),
     ] = 10_000
-    batch_commands: Annotated[Positive, _env("PLAYMOLT_BATCH_COMMANDS", "Commands in one commit at most.")] = 512
+    batch_commands: Annotated[Positive, _env("PLAYMOLT_BATCH_COMMANDS", "Maximum commands in one commit.")] = 512
     log_shards: Annotated[
         OptionalShards,
         _env(
             "PLAYMOLT_LOG_SHARDS",
-            "Shards of the log, whose writers never wait for each other: fixed when the log is made. Nothing starts"
-            " where a log has another number.",
+            "Number of shards of the log; writers of different shards never wait for each other. Fixed when the"
+            " log is created: no service starts with another number.",
             "as many as the log has; a new one has 1",
         ),
     ] = None
     queue_commands: Annotated[
-        Positive, _env("PLAYMOLT_QUEUE_COMMANDS", "Commands an engine lets wait before it answers 503.")
+        Positive, _env("PLAYMOLT_QUEUE_COMMANDS", "Maximum commands that wait in an engine before it answers 503.")
     ] = 20_000
     effects_at_once: Annotated[
         Positive,
-        _env("PLAYMOLT_EFFECTS_AT_ONCE", "Effects (model turns, transactions) a process carries out at once."),
+        _env(
+            "PLAYMOLT_EFFECTS_AT_ONCE",
+            "Maximum effects (model turns, transactions) that a process carries out at once.",
+        ),
     ] = 64
     stream_events: Annotated[
         Positive,
         _env(
             "PLAYMOLT_STREAM_EVENTS",
-            "Newest events that NATS keeps, of all shards together; older ones are read from the log.",
+            "Number of newest events in NATS, over all shards; older ones are read from the log.",
         ),
     ] = 100_000
     stream_bytes: Annotated[
         Positive,
         _env(
             "PLAYMOLT_STREAM_BYTES",
-            "Bytes that each of the two streams keeps at most, of the newest, or all shards' of a kind together;"
-            " NATS sets them aside, so that all have to fit into its `max_memory_store`, or `max_file_store`.",
+            "Maximum bytes of each of the two streams in NATS, over all shards. NATS reserves them, so both"
+            " streams must fit into its `max_memory_store` or `max_file_store`.",
         ),
     ] = 24 * 1024 * 1024
     stream_storage: Annotated[
         Literal["memory", "file"],
         _env(
             "PLAYMOLT_STREAM_STORAGE",
-            "Where NATS keeps them; what it loses is filled again from the log.",
+            "Where NATS stores the streams; lost events are filled again from the log.",
         ),
     ] = "memory"
     stream_replicas: Annotated[
         Annotated[int, Meta(ge=0, le=5)],
         _env(
             "PLAYMOLT_STREAM_REPLICAS",
-            "Servers of a NATS cluster that keep each event; 0: three where three or more are known, else one.",
+            "Number of NATS servers that store each event; 0: three in a cluster of three or more, otherwise one.",
         ),
     ] = 0
     seal_keys: Annotated[
         str,
         _env(
             "PLAYMOLT_SEAL_KEYS",
-            "File of the keys that the keys of sessions are wrapped by; engines of sessions do not start without it."
-            " Empty: `seal-keys` in the data folder of `up`, which draws it.",
+            "File of the keys that wrap the sessions' keys; engines of sessions do not start without it. Empty:"
+            " `seal-keys` in the data folder of `up`, which generates it.",
         ),
     ] = ""
     seal_keep_days: Annotated[
         Natural,
         _env(
             "PLAYMOLT_SEAL_KEEP_DAYS",
-            "For how many days a key stays in that file that was replaced: what was erased opens from no backup after"
-            " these and PLAYMOLT_SEAL_ROTATE_DAYS.",
+            "Days that a replaced key stays in PLAYMOLT_SEAL_KEYS. After these and PLAYMOLT_SEAL_ROTATE_DAYS, no"
+            " backup can open an erased session.",
         ),
     ] = 35
     seal_rotate_days: Annotated[
         Natural,
-        _env("PLAYMOLT_SEAL_ROTATE_DAYS", "How old the newest key of that file gets before it is replaced."),
+        _env("PLAYMOLT_SEAL_ROTATE_DAYS", "Age in days at which the newest key in PLAYMOLT_SEAL_KEYS is replaced."),
     ] = 7
-    models: Annotated[str, _env("PLAYMOLT_MODELS", "TOML file of model endpoints; `scripted` is always there.")] = ""
+    models: Annotated[str, _env("PLAYMOLT_MODELS", "TOML file of model endpoints; `scripted` is always available.")] = (
+        ""
+    )
     evm_rpc_url: Annotated[
         str,
-        _env("EVM_RPC_URL", "JSON-RPC node of the chain that juries vote on; empty: `up` starts its own."),
+        _env("EVM_RPC_URL", "JSON-RPC node of the chain that juries vote on. Empty: `up` starts its own."),
     ] = ""
     evm_deployer_key: Annotated[
         str,
-        _env("PLAYMOLT_EVM_DEPLOYER_KEY", "Private key that opens cases on that chain and pays for the jurors' votes."),
+        _env(
+            "PLAYMOLT_EVM_DEPLOYER_KEY",
+            "Private key of the account that opens cases on the chain and pays for the jurors' votes.",
+        ),
     ] = ""
     evm_confirmations: Annotated[
         Natural,
         _env(
             "PLAYMOLT_EVM_CONFIRMATIONS",
-            "How many blocks, that of the last vote among them, hold a vote before the verdict is read; the chain that"
-            " `up` starts asks for 0.",
+            "Blocks to wait for before the verdict is read, counting the block of the last vote. The chain that"
+            " `up` starts needs 0.",
         ),
     ] = 1
     evm_explorer: Annotated[
         str,
         _env(
             "PLAYMOLT_EVM_EXPLORER",
-            "Block explorer of that chain, as in `https://explorer.example`: verdicts link to its pages `/tx/HASH` and"
-            " `/address/ADDRESS`; empty: no links.",
+            "Block explorer of the chain, such as `https://explorer.example`; verdicts link to its pages"
+            " `/tx/HASH` and `/address/ADDRESS`. Empty: no links.",
         ),
     ] = ""
     jury_secret: Annotated[
         str,
-        _env("PLAYMOLT_JURY_SECRET", "Secret that jurors' keys are derived from; empty: from the deployer's key."),
+        _env(
+            "PLAYMOLT_JURY_SECRET",
+            "Secret from which jurors' keys are derived. Empty: they are derived from the deployer's key.",
+        ),
     ] = ""
     packs: Annotated[
         str,
         _env(
             "PLAYMOLT_PACKS",
-            "Folders of packs to offer beside what is shipped, `:` between them: cases of juries and trials, questions"
-            " of O/X.",
+            "Folders of packs to offer in addition to the shipped ones, separated by `:`: cases for juries and"
+            " trials, questions for O/X.",
         ),
     ] = ""
     jury_cases: Annotated[
         Literal["operator", "keys"],
-        _env("PLAYMOLT_JURY_CASES", "Who may bring cases over HTTP: the operator alone, or any key, up to 20 of them."),
+        _env("PLAYMOLT_JURY_CASES", "Who may upload cases over HTTP: only the operator, or any key (up to 20 each)."),
     ] = "operator"
     pack_sweep_seconds: Annotated[
         Positive,
         _env(
             "PLAYMOLT_PACK_SWEEP_SECONDS",
-            "How often unused packs of cases are deleted: neither offered nor played for an hour.",
+            "Interval at which unused packs of cases are deleted: those that were neither offered nor played for"
+            " an hour.",
         ),
     ] = 3600
     jury_show_stances: Annotated[
@@ -466,7 +512,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Positive, _env("PLAYMOLT_STUCK_SECONDS", "Idle time after which a game that is not over counts as stuck.")
     ] = 600
     log_level: Annotated[
-        str, _env("PLAYMOLT_LOG_LEVEL", "Least severe log line that is written: debug, info, warning, error.")
+        str, _env("PLAYMOLT_LOG_LEVEL", "Lowest level of log lines that are written: debug, info, warning, error.")
     ] = "info"
 
 
@@ -475,8 +521,8 @@ _ADDRESSES: Final = (
     "PLAYMOLT_EVM_EXPLORER",
 )  # fmt: skip
 OF_BOTS: Final[Mapping[str, str]] = {
-    "PLAYMOLT_KEY": "Key that a bot plays with; goes before kept ones.",
-    "PLAYMOLT_CREDENTIALS": "File in which `play` keeps the keys of the agents that it registers.",
+    "PLAYMOLT_KEY": "Key that a bot plays with; takes precedence over stored keys.",
+    "PLAYMOLT_CREDENTIALS": "File in which `play` stores the keys of the agents that it registers.",
 }
 """Variables of the SDK (`sdk/playmolt/credentials.py`): a service does not report them as misspelt settings."""
 
