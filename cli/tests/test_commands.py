@@ -62,7 +62,7 @@ def test_a_failure_is_one_line_that_says_what_to_do(
     assert result.stderr.count("\n") == 1
 
 
-def test_a_database_that_is_waited_for_in_vain_is_no_wrong_call() -> None:
+def test_a_database_that_is_waited_for_in_vain_is_not_a_wrong_call() -> None:
     result = _run("migrate", "--wait", "0.1", DATABASE_URL=f"postgresql://nobody@{NOWHERE}/none")
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
     assert "waited 0.1 s: Postgres did not answer" in result.stderr

@@ -48,7 +48,7 @@ def test_values_are_read_by_their_type() -> None:
     assert (settings.rate_limit, settings.nats_url) == ("60/10", "nats://a,nats://b")
 
 
-def test_every_fault_is_told_at_once() -> None:
+def test_every_fault_is_reported_at_once() -> None:
     with pytest.raises(InvalidSettings) as caught:
         from_environment(
             {
@@ -71,7 +71,7 @@ def test_a_rate_is_a_number_of_calls_in_seconds() -> None:
 
 
 @pytest.mark.parametrize("text", ["60", "60/", "/10", "0/10", "-1/10", "60/0", "60/-1", "60/86401", "60/inf", "60/nan"])
-def test_anything_else_is_no_rate(text: str) -> None:
+def test_anything_else_is_not_a_rate(text: str) -> None:
     with pytest.raises(ValueError, match=text):
         parse_rate(text)
 

@@ -20,7 +20,7 @@ def test_a_known_type_with_known_fields_has_no_faults_yet() -> None:
 
 
 @pytest.mark.parametrize("action", [None, 1, "switch", [], [{"type": "switch"}]])
-def test_what_is_no_object_has_no_field_to_blame(action: Any) -> None:
+def test_what_is_not_an_object_has_no_field_to_blame(action: Any) -> None:
     assert _faulty(action) == [""]
 
 

@@ -36,7 +36,7 @@ def test_a_good_body_is_read_without_faults() -> None:
 
 
 @pytest.mark.parametrize("body", [None, 1, "text", [], [{"a": 1}]])
-def test_what_is_no_object_has_no_field_to_blame_and_none_to_read(body: Any) -> None:
+def test_what_is_not_an_object_has_no_field_to_blame_and_none_to_read(body: Any) -> None:
     fields = BodyFields(body, what="the form")
     assert not fields.sound
     assert not fields.required("a")

@@ -14,7 +14,7 @@ def point(name: str, value: str) -> EntryPoint:
     return EntryPoint(name, f"{manifests.__name__}:{value}", registry.GAMES)
 
 
-def test_the_games_stand_in_the_order_of_their_places() -> None:
+def test_the_games_appear_in_the_order_of_their_places() -> None:
     assert list(collected([point("ox", "OX"), point("trial", "TRIAL")])) == ["trial", "ox"]
 
 

@@ -26,7 +26,7 @@ def test_of_one_shard_a_place_is_a_plain_number() -> None:
 @pytest.mark.parametrize(
     "text", ["", "12", "12.0", "12.0.7.1", "12.0.", "12.0.-7", "12.0.x", "12.0. 7", "1.2.²", "1.2.9" * 9]
 )
-def test_what_is_no_place_in_three_shards_is_refused(text: str) -> None:
+def test_what_is_not_a_place_in_three_shards_is_refused(text: str) -> None:
     with pytest.raises(BadPlaces):
         read_places(text, 3)
 

@@ -58,7 +58,7 @@ def play(game: str, plays: Plays) -> Any:
     return plays(game, deadline=DEADLINE)
 
 
-def test_one_missed_deadline_is_no_absence_and_two_in_a_row_are(play: Any) -> None:
+def test_one_missed_deadline_is_not_an_absence_and_two_in_a_row_are(play: Any) -> None:
     without(play, "agent-0")
     assert not play.state.absent("agent-0")
     without(play, "agent-0")
@@ -173,7 +173,7 @@ def forfeit(agent: str, what: str = "timeout", kind: Any = "provider") -> Forfei
     return Forfeit(agent_id=agent, kind=kind, what=what)
 
 
-def test_a_forfeit_is_no_missed_deadline_and_keeps_nobody_waiting(play: Any) -> None:
+def test_a_forfeit_is_not_a_missed_deadline_and_keeps_nobody_waiting(play: Any) -> None:
     for _ in range(3):
         assert play.when(forfeit("agent-0"))
         for agent in asked(play):
@@ -248,7 +248,7 @@ def test_a_deadline_that_passed_during_an_outage_moves_by_the_time_lost(play: An
     assert not any(play.state.attends(agent).missed for agent in others)
 
 
-def test_a_third_of_the_phase_or_less_is_no_outage(play: Any) -> None:
+def test_a_third_of_the_phase_or_less_is_not_an_outage(play: Any) -> None:
     assert "phase_extended" not in outage(play, DEADLINE / 3)
 
 

@@ -150,7 +150,7 @@ async def test_ten_refused_actions_fail_with_one_line_though_the_game_is_played_
     assert verdicts(checks)["plays to the end"] == "pass"
 
 
-async def test_a_crash_midway_is_told_with_its_line_and_nothing_that_follows_from_it(arena: Start) -> None:
+async def test_a_crash_midway_is_reported_with_its_line_and_nothing_that_follows_from_it(arena: Start) -> None:
     good, turns = OxBot("random", 1), list[Turn]()
 
     async def breaks(turn: Turn) -> Any:
@@ -204,6 +204,6 @@ def test_the_command_reports_and_exits_by_the_result(arena: Start, tmp_path: Pat
 @pytest.mark.parametrize(
     "target", ["mybot", "no_such_module:bot", "json:nothing", "json:__name__", "pathlib:PosixPath", "enum:Enum"]
 )
-def test_what_is_no_bot_is_said_plainly(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_a_bot_is_said_plainly(target: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([target, "--url", "http://127.0.0.1:1"]) == 2
     assert target.split(":", maxsplit=1)[0] in capsys.readouterr().err

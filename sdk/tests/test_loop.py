@@ -90,7 +90,7 @@ async def test_the_sync_loop_plays_the_same_game(arena: Start) -> None:
     assert (result.phase, result.turns) == ("end", 10)
 
 
-async def test_an_async_bot_is_no_bot_for_the_sync_client(arena: Start) -> None:
+async def test_an_async_bot_is_not_a_bot_for_the_sync_client(arena: Start) -> None:
     server = arena(Ox())
     house = asyncio.create_task(bots.run_house_bots(server.url, "ox", 4))
     with pytest.raises(TypeError, match="AsyncClient"):
@@ -117,7 +117,7 @@ async def test_house_bots_that_are_stopped_leave_the_game_that_still_waits(arena
     assert state["participants"] == []
 
 
-async def test_what_is_no_bot_is_named(arena: Start) -> None:
+async def test_what_is_not_a_bot_is_named(arena: Start) -> None:
     server = arena(Ox())
     with pytest.raises(TypeError, match="not a bot"):
         await against_house(server, play_async("keeper", "ox", url=server.url))  # type: ignore[arg-type]
@@ -154,7 +154,7 @@ async def test_a_bot_that_gives_no_dict_is_told_so_without_asking_the_server(are
         await against_house(server, play_async(silent, "ox", url=server.url))
 
 
-async def test_already_submitted_and_lost_answers_are_no_errors(arena: Start) -> None:
+async def test_already_submitted_and_lost_answers_are_not_errors(arena: Start) -> None:
     server = arena(Ox())
     already = problem_bytes(Code.ALREADY_SUBMITTED, "yours is in")
     server.faults = [
@@ -171,7 +171,7 @@ async def test_already_submitted_and_lost_answers_are_no_errors(arena: Start) ->
     assert server.version(results[0].game_id) == 6 + 1 + 5 * (1 + 5 + 1 + 5 + 1) + 1
 
 
-async def test_an_answer_that_comes_too_late_is_given_anew_and_not_taken_for_the_next_question(arena: Start) -> None:
+async def test_an_answer_that_comes_too_late_is_given_again_and_not_taken_for_the_next_question(arena: Start) -> None:
     server = arena(Ox())
     asked: list[tuple[int, str]] = []
 
@@ -262,7 +262,7 @@ def the_turn(version: int) -> api.Turn:
     return api.Turn("ox-1", "ox", {"version": version, "phase": "switch"}, [ActionOffer("switch", {})])
 
 
-def test_an_older_replicas_answer_is_no_turn() -> None:
+def test_an_older_replicas_answer_is_not_a_turn() -> None:
     """The bot is not asked again about what it has answered; the loop waits until the state has caught up."""
     steps = Seat("ox-1", 60.0, 3, lambda: 0.0).play()
     assert str(next(steps)).endswith("/turn")
@@ -279,7 +279,7 @@ def test_an_older_replicas_answer_is_no_turn() -> None:
     assert isinstance(steps.send(the_turn(8)), Ask)
 
 
-def test_waits_for_a_turn_grow_while_nothing_happens_and_start_anew_when_something_does() -> None:
+def test_waits_for_a_turn_grow_while_nothing_happens_and_restart_when_something_does() -> None:
     steps = Seat("ox-1", 1e9, 3, lambda: 0.0).play()
     holds: list[float] = []
     asked = next(steps)

@@ -89,7 +89,7 @@ async def test_a_stream_that_only_breaks_is_given_up(finished: Played) -> None:
     assert len(server.faults) == 50 - QUICK.attempts
 
 
-async def test_what_a_repeat_cannot_mend_is_raised_at_once(finished: Played) -> None:
+async def test_what_a_repeat_cannot_fix_is_raised_at_once(finished: Played) -> None:
     server, game_id = finished
     server.faults = [
         Fault("/stream", "status", status=404, body=problem_bytes(Code.NOT_FOUND, "there is no such game"))
@@ -155,7 +155,7 @@ def test_a_message_without_an_end_does_not_fill_memory() -> None:
         repeat(lambda: reader.feed(b"x" * 65536), MESSAGE_BYTES // 65536 + 2)
 
 
-def test_a_message_that_is_no_event_is_named() -> None:
+def test_a_message_that_is_not_an_event_is_named() -> None:
     with pytest.raises(UnexpectedAnswer):
         list(Feed(STREAM_EVENTS, "ox-1", 0, QUICK).take(b"data: [1]\n\n"))
 

@@ -236,7 +236,7 @@ def test_a_run_that_pauses_says_why_in_the_server_s_own_words(platform: Platform
     assert "\x1b" not in told
 
 
-def test_what_models_did_otherwise_stands_in_the_table(platform: Platform, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_models_did_otherwise_appears_in_the_table(platform: Platform, capsys: pytest.CaptureFixture[str]) -> None:
     other = DeviationRow(
         n=1, at="", by="runner", field="answered.fake", before="mini", after="mini-2", reason="", count=12
     )

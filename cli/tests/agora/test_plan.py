@@ -52,7 +52,7 @@ def test_the_example_is_a_plan_with_comments(tmp_path: Path) -> None:
     assert "white-room" in _run("plan", "--example", "--preset", "white-room").stdout
 
 
-def test_a_plan_is_told_as_a_table(file: Path) -> None:
+def test_a_plan_is_reported_as_a_table(file: Path) -> None:
     result = _run("plan", str(file))
     assert result.exit_code == 0
     assert "1 runs, 12 agents, 24 turns" in result.stdout

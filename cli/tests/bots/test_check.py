@@ -110,7 +110,7 @@ def test_a_crash_of_a_python_bot_names_its_line(server: Arena, file: Path) -> No
         ("while True: input(); print('hello', flush=True)", "sends legal actions", "the bot returned 'hello'"),
     ],
 )
-def test_what_is_no_answer_is_told(server: Arena, tmp_path: Path, program: str, fault: str, told: str) -> None:
+def test_what_is_not_an_answer_is_reported(server: Arena, tmp_path: Path, program: str, fault: str, told: str) -> None:
     (tmp_path / "bot.py").write_text(program)
     status, _, faults = checked(server, "--command", f"{sys.executable} {tmp_path}/bot.py")
     assert (status, list(faults)) == (1, [fault])
@@ -173,7 +173,7 @@ def test_a_callback_that_answers_500_loses_its_turn(server: Arena, callback: str
         (["--callback", "127.0.0.1:9000"], "is not a URL"),
     ],
 )
-def test_what_is_no_bot_is_said_before_anything_is_started(words: list[str], told: str) -> None:
+def test_what_is_not_a_bot_is_said_before_anything_is_started(words: list[str], told: str) -> None:
     done = CliRunner().invoke(cli, ["bots", "check", *words])
     assert done.exit_code == 2
     assert told in done.output

@@ -55,7 +55,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_faults_of_questions_are_told(tmp_path: Path, fault: str) -> None:
+def test_faults_of_questions_are_reported(tmp_path: Path, fault: str) -> None:
     text, told = FAULTS[fault]
     ran("new", str(tmp_path / "pack"), "--game", "ox")
     (tmp_path / "pack" / "questions.json").write_text(text)

@@ -89,7 +89,7 @@ def test_nothing_that_is_said_can_steer_the_terminal() -> None:
     assert "struck home" in out.getvalue()
 
 
-def test_locks_choices_and_what_breaks_are_told() -> None:
+def test_locks_choices_and_what_breaks_are_reported() -> None:
     made, out = page()
     listed = EvidenceList(
         (EvidenceListEntry(id="E1", locked=False, title="The log"), EvidenceListEntry(id="E9", locked=True))
@@ -109,7 +109,7 @@ def test_locks_choices_and_what_breaks_are_told() -> None:
     assert "Unlocked: E9, E10" in told
 
 
-def test_every_vote_is_told_with_its_transaction_and_a_missing_one_as_missing() -> None:
+def test_every_vote_is_reported_with_its_transaction_and_a_missing_one_as_missing() -> None:
     made, out = page()
     votes = (
         VoteView(juror_id="radical", guilty=True, stance=80, tx_hash="0x" + "ab" * 32, address="0x1"),

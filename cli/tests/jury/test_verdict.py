@@ -48,7 +48,7 @@ def test_a_copy_without_the_session_or_without_a_verdict_is_nothing_to_compare(t
     refused(run(tmp_path, "verify-verdict", SESSION, "--log", str(copy), "--rpc", NODE), "no verdict_read")
 
 
-def test_a_copy_that_is_no_log_is_told(tmp_path: Path) -> None:
+def test_a_copy_that_is_not_a_log_is_reported(tmp_path: Path) -> None:
     broken = tmp_path / "broken.jsonl"
     broken.write_text("{")
     refused(run(tmp_path, "verify-verdict", "jury-1", "--log", str(broken), "--rpc", NODE), "JSON lines")

@@ -101,7 +101,7 @@ def test_a_pid_file_that_names_another_program_is_stale(folder: Path) -> None:
         assert server.answers()
 
 
-def test_a_taken_port_is_told(folder: Path) -> None:
+def test_a_taken_port_is_reported(folder: Path) -> None:
     with Nats(folder / "one") as first, pytest.raises(ServerError, match="address already in use"):
         Nats(folder / "two", port=first.port).start(8)
 

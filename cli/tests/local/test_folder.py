@@ -27,7 +27,7 @@ def test_a_folder_has_one_user_at_a_time(tmp_path: Path) -> None:
     second.unlock()
 
 
-def test_what_a_killed_run_left_behind_is_no_run(tmp_path: Path) -> None:
+def test_what_a_killed_run_left_behind_is_not_a_run(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     folder.lock()
     folder.write_run(RUN)

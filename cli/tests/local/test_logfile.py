@@ -16,7 +16,7 @@ def _line(level: str, event: str, **more: str) -> str:
     return json.dumps({"level": level, "event": event, **more})
 
 
-def test_errors_written_since_the_last_look_are_told_and_nothing_else(tmp_path: Path) -> None:
+def test_errors_written_since_the_last_look_are_reported_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "relay-1.log"
     _append(path, _line("error", "old"))
     log = LogFile(path)
@@ -36,7 +36,7 @@ def test_a_line_that_is_only_half_written_is_told_when_it_is_whole(tmp_path: Pat
     assert list(log.errors()) == ["late"]
 
 
-def test_an_exception_is_told_by_its_last_line(tmp_path: Path) -> None:
+def test_an_exception_is_reported_by_its_last_line(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     log = LogFile(path)
     _append(path, _line("error", "failed", exception="Traceback\n  File\nValueError: bad"))

@@ -32,7 +32,7 @@ def _wait_for_death(managed: ManagedProcess) -> None:
     managed.process.wait(60)
 
 
-def test_the_first_death_is_mended_at_once_and_later_ones_after_growing_pauses(short_lived: ManagedProcess) -> None:
+def test_the_first_death_is_repaired_at_once_and_later_ones_after_growing_pauses(short_lived: ManagedProcess) -> None:
     for pause in (0, 0.25, 0.5, 1, 2, 4, *[BACKOFF_MOST] * 3):
         short_lived.start()
         _wait_for_death(short_lived)
@@ -64,7 +64,7 @@ def test_a_living_program_is_left_alone(tmp_path: Path) -> None:
     assert managed.died()
 
 
-def test_the_reason_of_a_death_stands_in_its_log(short_lived: ManagedProcess) -> None:
+def test_the_reason_of_a_death_appears_in_its_log(short_lived: ManagedProcess) -> None:
     short_lived.start()
     _wait_for_death(short_lived)
     assert short_lived.log.last_line() == "no reason"

@@ -31,7 +31,7 @@ async def test_the_rules_a_game_was_played_with_read_it_as_it_was(log: MemoryLog
     assert positions[-1] == await log.position()
 
 
-async def test_rules_that_fold_otherwise_are_told_with_the_place(log: MemoryLog, store: Store) -> None:
+async def test_rules_that_fold_otherwise_are_reported_with_the_place(log: MemoryLog, store: Store) -> None:
     await store(ENDED, ended=True)
     checked = await check(log, {**deciders(), "ox": OtherOx()}, lambda _: None)
     last = await log.position()

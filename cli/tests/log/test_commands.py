@@ -122,7 +122,7 @@ def test_tail_and_stats_agree_with_the_export(data: Path) -> None:
     assert _run("log", "tail", "-n", 1, "--running", "--data", data).stdout.split()[-1] == "first_choice_submitted"
 
 
-def test_a_game_is_told_and_shown_as_it_was(data: Path) -> None:
+def test_a_game_is_reported_and_shown_as_it_was(data: Path) -> None:
     lines = _run("replay", ENDED, "--data", data).stdout.splitlines()
     assert lines[0].endswith("A game is waiting for 5 agents")
     assert "Agent 0 takes a seat" in lines[1]

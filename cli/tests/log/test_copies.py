@@ -54,7 +54,7 @@ def rehashed(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return records
 
 
-def test_a_whole_copy_holds_and_each_of_its_games_is_told(copy: Path) -> None:
+def test_a_whole_copy_holds_and_each_of_its_games_is_reported(copy: Path) -> None:
     assert run("log", "verify", copy).exit_code == 0
     assert run("replay", ENDED, "--log", copy).exit_code == 0
     assert run("replay", RUNNING, "--log", copy).exit_code == 0

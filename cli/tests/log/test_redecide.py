@@ -40,7 +40,7 @@ async def test_rules_that_did_not_change_decide_everything_as_it_was(log: Memory
     assert await redecide(log, deciders(), lambda _: None) == RedecisionReport(2, 2, [], {"ox": RulesVersions(1, 1)})
 
 
-async def test_a_game_that_would_not_have_ended_is_told_with_its_event(log: MemoryLog, store: Store) -> None:
+async def test_a_game_that_would_not_have_ended_is_reported_with_its_event(log: MemoryLog, store: Store) -> None:
     await store(ENDED, ended=True)
     await store(RUNNING, ended=False)
     found = await redecide(log, {**deciders(), "ox": NobodyEnds()}, lambda _: None)

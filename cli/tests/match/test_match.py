@@ -142,7 +142,7 @@ def test_a_trial_rates_its_two_parties_and_ranks_its_teams() -> None:
     assert sum(line["by_game"]["trial"]["rated_games"] for line in told["players"]) == 12
 
 
-def test_every_fault_of_the_words_is_told_at_once(tmp_path: Path) -> None:
+def test_every_fault_of_the_words_is_reported_at_once(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("import nothing_of_that_name\n")
     answer = CliRunner().invoke(cli, ["match", "house:nobody", "mine", f"{tmp_path}/broken.py", "none.py"])
     assert answer.exit_code == 2

@@ -121,7 +121,9 @@ async def test_each_request_keeps_the_raw_answer_and_what_the_model_thought(
     assert len(kept) == long["raw_bytes"] > RAW_BYTES
 
 
-async def test_a_reply_that_is_no_action_is_asked_again_twice_with_its_fault(plan: Path, server: FakeServer) -> None:
+async def test_a_reply_that_is_not_an_action_is_asked_again_twice_with_its_fault(
+    plan: Path, server: FakeServer
+) -> None:
     server.script(reply("O, I think"), reply('{"type": "first_choice", "choice": "Z", "comment": "x"}'))
     report = await played(plan)
     assert not report.faults
@@ -204,7 +206,7 @@ async def test_a_budget_ends_a_match_which_a_higher_one_continues(
     assert (line.calls, line.input_tokens, line.output_tokens, line.unknown_calls) == (10, 100, 50, 0)
 
 
-def test_all_faults_of_a_plan_are_told_at_once_and_nothing_is_written(plan: Path, tmp_path: Path) -> None:
+def test_all_faults_of_a_plan_are_reported_at_once_and_nothing_is_written(plan: Path, tmp_path: Path) -> None:
     faulty = PLAN.replace('model = "local"', 'model = "locl"').replace('"random"', '"nobody"')
     write(plan, faulty.replace("n = 1", "n = 0").replace('seed = "1"', "sed = 1") + "[budget]\nmoney = -1\n")
     answer = CliRunner().invoke(cli, ["match", "--plan", str(plan), "--out", str(tmp_path / "out")])

@@ -132,7 +132,7 @@ def test_where_a_stored_decision_is_not_in_order_any_more_a_house_bot_decides(st
     assert len(course.results) == 5
 
 
-def test_it_is_told_in_lines(stored: Stored) -> None:
+def test_it_is_reported_in_lines(stored: Stored) -> None:
     words = ["--at", "8", "--seat", stored.bots, "--bot", f"{stored.bots}:other", "--log", str(stored.file)]
     done = CliRunner().invoke(cli, ["what-if", stored.id, *words])
     assert "round 1, first_choice: choice 'O', comment 'O' → choice 'X', comment 'X'" in done.stdout

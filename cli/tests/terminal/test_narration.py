@@ -80,7 +80,7 @@ def test_a_game_is_told_in_the_language_that_was_chosen() -> None:
     assert told == {"en": ["Ada switches: “why not”"], "ko": ["Ada 바꿈: “why not”"], "zh": ["Ada 换边：“why not”"]}
 
 
-def test_what_has_no_sentence_or_came_later_is_told_by_its_name() -> None:
+def test_what_has_no_sentence_or_came_later_is_reported_by_its_name() -> None:
     signed = {"type": "treaty_signed", "agent_id": AGENT, "pages": 3, "seals": [], "game_id": "pact-1", "version": 4}
     assert _told("pact", JOINED, signed, {"type": "dawn"})[1:] == ["treaty signed · Ada · pages 3", "dawn"]
     assert _told("ox", {"type": "reveal", "choices": "later version"}) == ["reveal · choices later version"]
@@ -90,7 +90,7 @@ def test_a_text_cannot_steer_the_terminal() -> None:
     assert _told("ox", {**JOINED, "name": "A\x1b[2Jda\u202e\r\n"}) == ["A�[2Jda��� takes a seat"]
 
 
-def test_a_text_is_no_sentence() -> None:
+def test_a_text_is_not_a_sentence() -> None:
     text = "{name} [x] <choices: {agent_id}>"
     assert _told("trial", {**SPEAK, "text": text}) == [f"Judge · Ada: “{text}”"]
 
@@ -217,7 +217,7 @@ def test_terminal_and_page_tell_the_same() -> None:
     assert page["en"]["pact"] == _told("pact", *asked["messages"]["pact"]) == ["treaty signed · pages 3 · sealed true"]
 
 
-def test_results_are_told_best_first() -> None:
+def test_results_are_reported_best_first() -> None:
     results = [
         {"agent_id": "b", "name": "B", "points": 0, "rank": 2, "game_points": 1},
         {"agent_id": "a", "name": "A", "points": 50, "rank": 1, "game_points": 9},
@@ -226,6 +226,6 @@ def test_results_are_told_best_first() -> None:
     assert standings({"type": "game_aborted"}) == []
 
 
-def test_results_of_a_game_still_to_come_are_told_as_far_as_they_are_alike() -> None:
+def test_results_of_a_game_still_to_come_are_reported_as_far_as_they_are_alike() -> None:
     results = [{"agent_id": "a", "name": "A", "points": 60, "rank": 1}, {"agent_id": "b", "name": "B", "points": 20}]
     assert standings({"type": "game_end", "results": results}) == ["  60  A  (rank 1)", "  20  B"]

@@ -40,7 +40,7 @@ class OutagesContract:
         assert 0 < part < lost
         assert await outages.lost("ox", now()) == 0
 
-    async def test_game_types_are_told_apart(self, outages: Outages, sleep: Sleep, now: Now) -> None:
+    async def test_game_types_are_distinguished(self, outages: Outages, sleep: Sleep, now: Now) -> None:
         await outages.beat("ox")
         await sleep(AWAY)
         await outages.beat("ox")

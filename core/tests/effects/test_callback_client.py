@@ -75,7 +75,7 @@ async def called(
         (endless, "callback_too_large"),
     ],
 )
-async def test_what_is_no_action_is_a_fault_of_its_own(serve: Serve, what: str) -> None:
+async def test_what_is_not_an_action_is_a_fault_of_its_own(serve: Serve, what: str) -> None:
     async with called(serve) as answer:
         assert isinstance(answer, CallbackFailure)
         assert answer.what == what

@@ -24,7 +24,7 @@ class Away:
         raise LogUnavailable("the log is away")
 
 
-async def test_a_log_that_is_away_is_no_news_for_a_caller_that_has_gone() -> None:
+async def test_a_log_that_is_away_is_not_news_for_a_caller_that_has_gone() -> None:
     heard: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: heard.append(context))
     away = Away()

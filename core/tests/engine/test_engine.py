@@ -405,7 +405,7 @@ async def test_a_bug_in_the_rules_fails_one_call_and_nothing_else(player: Player
     assert (await player.call("act", game, {"add": 1}, agent="a"))[0] == 200
 
 
-async def test_a_bug_is_told_with_its_place_and_without_what_the_move_held(
+async def test_a_bug_is_reported_with_its_place_and_without_what_the_move_held(
     player: Player, capfd: pytest.CaptureFixture[str]
 ) -> None:
     game = await player.game()

@@ -289,7 +289,7 @@ async def test_a_long_answer_comes_in_parts(engines: Engines) -> None:
 
 
 @pytest.mark.parametrize("body", [{}, {"route": "open"}, {"route": 7, "params": {}, "query": {}}, []])
-async def test_a_body_that_is_no_call_is_refused(engines: Engines, body: Any) -> None:
+async def test_a_body_that_is_not_a_call_is_refused(engines: Engines, body: Any) -> None:
     for op in ("command", "query"):
         assert (await engines.call(op, id_of_command("jury", "0"), body)).status in (400, 404)  # type: ignore[arg-type]
 

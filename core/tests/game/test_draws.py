@@ -41,7 +41,7 @@ def test_each_number_below_the_bound_is_as_likely(bound: int) -> None:
     assert _chi_square(counted, bound) < 3 * bound + 20
 
 
-def test_a_bound_that_is_no_power_of_two_is_not_biased() -> None:
+def test_a_bound_that_is_not_a_power_of_two_is_not_biased() -> None:
     bound = 3 * 2**62
     low = sum(draws.below(seed, "n", bound) < 2**62 for seed in SEEDS)
     assert abs(low - 2000) < 200

@@ -62,7 +62,7 @@ def test_a_whole_entry(tmp_path: Path) -> None:
     assert not catalogue.models["local"].priced
 
 
-def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
+def test_every_fault_is_reported_at_once(tmp_path: Path) -> None:
     path = written(
         tmp_path,
         """
@@ -110,7 +110,7 @@ def test_keys_are_looked_for_only_where_models_are_asked(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("text", ["[models", "models = 1", "[models]\na = 1"])
-def test_what_is_no_catalogue_is_refused(tmp_path: Path, text: str) -> None:
+def test_what_is_not_a_catalogue_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(InvalidCatalogue, match=r"models\.toml"):
         load(written(tmp_path, text))
 

@@ -226,7 +226,7 @@ async def test_retry_after_is_honoured_up_to_a_minute(connected: Connect, header
         (huge(3 * 1024 * 1024), "too_large", "invalid_reply"),
     ],
 )
-async def test_what_is_no_reply_is_told_and_not_tried_again(
+async def test_what_is_not_a_reply_is_reported_and_not_tried_again(
     connected: Connect, step: Step, outcome: str, code: str
 ) -> None:
     one = connected(step, reply("no more"))
@@ -573,7 +573,7 @@ async def test_two_calls_that_are_spelt_out_are_two(connected: Connect) -> None:
 
 
 @pytest.mark.parametrize("text", [*(text for text in SPELT if not text.startswith("Let")), "<tool_call>{broken"])
-async def test_a_call_that_nobody_asked_for_is_no_word_of_a_reply(connected: Connect, text: str) -> None:
+async def test_a_call_that_nobody_asked_for_is_not_a_word_of_a_reply(connected: Connect, text: str) -> None:
     one = connected(reply(text))
     answer = await one.ask(tools=(LOOK,), tool_choice="none")
     assert isinstance(answer, Failed)

@@ -111,13 +111,13 @@ def test_what_json_or_the_log_cannot_hold_is_named(text: str, says: str) -> None
         ({"more": 1}, 'the object: the key "more" is not allowed; known are "text", "basis", "status", "count"'),
     ],
 )
-def test_each_fault_of_form_is_told_with_its_place(change: dict[str, Any], says: str) -> None:
+def test_each_fault_of_form_is_reported_with_its_place(change: dict[str, Any], says: str) -> None:
     good = {"text": "a", "basis": "Unknown"}
     assert isinstance(parse_object(json.dumps(good), STATEMENT), Parsed)
     assert says in fault(json.dumps(good | change), STATEMENT)
 
 
-def test_all_faults_are_told_at_once_in_order_of_place() -> None:
+def test_all_faults_are_reported_at_once_in_order_of_place() -> None:
     schema = {"type": "object", "properties": {"s": {"type": "array", "items": STATEMENT}}}
     items = [{"text": "a", "basis": "Unknown"}, {"text": "a"}, {"basis": "no", "text": 1}]
     told = fault(json.dumps({"s": items}), schema).split("; ")

@@ -46,6 +46,6 @@ def test_only_the_reply_is_heard(pieces: Iterable[str], told: str, size: int) ->
     assert heard(stream(*pieces), size) == told
 
 
-def test_what_is_no_piece_is_left_out() -> None:
+def test_what_is_not_a_piece_is_left_out() -> None:
     body = b"data: nonsense\n\ndata: {}\n\n: comment\n\ndata: " + b"x" * 300_000
     assert heard(body + b"\n\n" + stream("said"), 4096) == "said"

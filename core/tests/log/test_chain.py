@@ -255,7 +255,7 @@ async def test_several_processes_find_what_one_finds() -> None:
     assert sorted(helped.breaks, key=str) == sorted(alone.breaks, key=str)
 
 
-async def test_what_is_appended_meanwhile_is_no_break() -> None:
+async def test_what_is_appended_meanwhile_is_not_a_break() -> None:
     log = await written(game("sum-1", [1, 2]))
 
     class Late(MemoryLog):

@@ -99,7 +99,7 @@ def test_a_copy_that_says_something_else_is_not_what_was_hashed(
 
 
 @pytest.mark.parametrize("bad", ["{", "[]", "{}", "no record", "\ufeff", '{"data":NaN}', r'{"data":"\ud800"}'])
-def test_what_is_no_record_is_told(written: Callable[[str], list[Record]], bad: str) -> None:
+def test_what_is_not_a_record_is_reported(written: Callable[[str], list[Record]], bad: str) -> None:
     good = msgspec.json.encode(stored()[0]).decode()
     with pytest.raises(NoRecords, match="after the first 1"):
         written(f"{good}\n\n{bad}\n")

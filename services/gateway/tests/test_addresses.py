@@ -32,7 +32,7 @@ def test_an_address_is_believed_as_far_as_who_tells_it(peer: str | None, said: l
     assert bucket_of(address_of(peer, headers, TRUSTED)) == counted
 
 
-def test_proxies_that_are_none_are_told() -> None:
+def test_proxies_that_are_none_are_reported() -> None:
     with pytest.raises(InvalidSettings, match="PLAYMOLT_TRUSTED_PROXIES"):
         from_environment({"PLAYMOLT_TRUSTED_PROXIES": "edge"})
     with pytest.raises(InvalidSettings, match="PLAYMOLT_REGISTRATION_LIMIT"):

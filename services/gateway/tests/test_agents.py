@@ -78,7 +78,7 @@ async def test_an_agent_says_its_version_kind_and_something_about_itself(platfor
         ("kind", "robot"), ("kind", None), ("model", "local"), ("secret", 1),
     ],
 )  # fmt: skip
-async def test_what_an_agent_may_not_say_is_told_with_its_field(platform: Any, field: str, value: object) -> None:
+async def test_what_an_agent_may_not_say_is_reported_with_its_field(platform: Any, field: str, value: object) -> None:
     response = await platform.send("POST", "/api/agents", json={"name": "Ada", field: value})
     assert response.status_code == 400
     assert response.json()["errors"][0]["field"] == field
@@ -413,7 +413,7 @@ class TestKeyCache:
             await keys.agent(hash_of(key["Authorization"][7:]))
         assert len(keys) == 10
 
-    async def test_what_is_no_key_costs_no_lookup(self, platform: Any) -> None:
+    async def test_what_is_not_a_key_costs_no_lookup(self, platform: Any) -> None:
         for text in ("x", "pm_short", new_key() + "x"):
             await platform.send("GET", "/api/games", headers={"Authorization": f"Bearer {text}"})
         assert platform.store.lookups == 0

@@ -127,7 +127,7 @@ class Table:
         return {outcome: count for outcome, count in self.metrics.calls.items() if count}
 
 
-async def test_an_answer_goes_into_its_question_and_the_end_is_told_once(platform: Any) -> None:
+async def test_an_answer_goes_into_its_question_and_the_end_is_reported_once(platform: Any) -> None:
     table = Table(platform)
     table.last = 2
     await table.played()
@@ -163,7 +163,7 @@ async def test_a_seat_may_forfeit(platform: Any) -> None:
     assert table.acted == [("forfeit", table.calls[0][1], asked)]
 
 
-async def test_a_refused_action_is_asked_anew_three_times_then_the_deadline_decides(platform: Any) -> None:
+async def test_a_refused_action_is_asked_again_three_times_then_the_deadline_decides(platform: Any) -> None:
     table = Table(platform)
     table.refusal = (400, "wrong_action")
     playing = asyncio.create_task(table.played())
@@ -183,7 +183,7 @@ async def test_a_refused_action_is_asked_anew_three_times_then_the_deadline_deci
     assert table.faults == []
 
 
-async def test_an_engine_that_is_away_is_no_fault_of_the_bot(platform: Any) -> None:
+async def test_an_engine_that_is_away_is_not_a_fault_of_the_bot(platform: Any) -> None:
     table = Table(platform)
     table.refusal = (503, "unavailable")
     playing = asyncio.create_task(table.played())

@@ -48,7 +48,7 @@ async def test_keys_bring_cases_where_they_may(make_platform: Callable[..., Plat
 @pytest.mark.parametrize(
     "body", [[], {}, {"files": None}, {"files": {}}, {"files": ["a"]}, {"files": {"a": 1}}, {"files": FILES, "id": "x"}]
 )
-async def test_what_is_no_set_of_files_is_refused(platform: Platform, problem: Problem, body: Any) -> None:
+async def test_what_is_not_a_set_of_files_is_refused(platform: Platform, problem: Problem, body: Any) -> None:
     answer = await platform.send("POST", PATH, json=body, headers=platform.operator)
     assert problem(answer) == (400, "invalid_request")
     assert not platform.store.packs

@@ -152,7 +152,7 @@ async def test_who_has_the_closing_message_is_told_to_stop(platform: Any, game: 
         ("?lastEventId=x", {"Last-Event-ID": "7"}, 8),
     ],
 )
-async def test_a_position_may_stand_in_the_query(
+async def test_a_position_may_appear_in_the_query(
     platform: Any, opened: Opened, query: str, headers: dict[str, str], first: int
 ) -> None:
     platform.bus.engine = Log(9, closed=True)
@@ -331,7 +331,7 @@ class TestTurn:
         async with asyncio.timeout(10):
             assert (await poll).json() == {"game_id": "trial-1"}
 
-    async def test_the_end_of_an_own_game_wakes_it_and_is_told_once(self, platform: Any, game: str) -> None:
+    async def test_the_end_of_an_own_game_wakes_it_and_is_reported_once(self, platform: Any, game: str) -> None:
         platform.gateway.services.timeouts.turn = 60
         _, key = platform.agent()
         phase, state = "switch", {"phase": "end", "version": 9}

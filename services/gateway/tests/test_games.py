@@ -268,7 +268,7 @@ class TestList:
         await platform.send("GET", "/api/games?gameType=ox")
         assert [game for game, _ in platform.bus.calls[2:]] == ["ox"]
 
-    async def test_one_absent_engine_is_no_empty_list(self, platform: Any, problem: Any) -> None:
+    async def test_one_absent_engine_is_not_an_empty_list(self, platform: Any, problem: Any) -> None:
         platform.bus.engine = lambda game, _: (200, {"games": []}) if game == "ox" else BusUnavailable("away")
         assert problem(await platform.send("GET", "/api/games")) == (503, "unavailable")
         assert (await platform.send("GET", "/api/games?gameType=ox")).json() == {"games": [], "next_cursor": None}
@@ -345,7 +345,7 @@ class TestState:
         async with asyncio.timeout(10):
             assert (await platform.send("GET", f"/api/games/{game}/state?after=4&wait=99999999")).status_code == 200
 
-    async def test_an_unknown_game_is_told_at_once(self, platform: Any, game: str) -> None:
+    async def test_an_unknown_game_is_reported_at_once(self, platform: Any, game: str) -> None:
         platform.bus.engine = lambda _game, _call: (404, {"code": "not_found"})
         async with asyncio.timeout(10):
             assert (await platform.send("GET", f"/api/games/{game}/state?after=4&wait=20")).status_code == 404
@@ -403,7 +403,7 @@ async def test_a_number_above_the_declared_maximum_is_refused(platform: Any, gam
         ("agents?q=", "must be a string of at least 1 character"),
     ],
 )
-async def test_a_query_value_of_the_wrong_kind_is_told_in_words(platform: Any, query: str, message: str) -> None:
+async def test_a_query_value_of_the_wrong_kind_is_reported_in_words(platform: Any, query: str, message: str) -> None:
     _, key = platform.agent()
     refused = (await platform.send("GET", f"/api/{query}", headers=key)).json()
     (fault,) = refused["errors"]

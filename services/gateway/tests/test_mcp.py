@@ -59,7 +59,7 @@ async def test_a_bot_lives_through_the_tools(platform: Any, port: int, game: str
         assert platform.last().body == b'{"at":3}'
 
 
-async def test_no_turn_in_time_is_no_error(platform: Any, port: int) -> None:
+async def test_no_turn_in_time_is_not_an_error(platform: Any, port: int) -> None:
     _, headers = platform.agent()
     async with Client(f"http://127.0.0.1:{port}/mcp") as client:
         platform.bus.engine = lambda _game, _call: (200, {"games": [], "turn": None})
@@ -180,7 +180,7 @@ async def test_an_answer_is_one_event_for_who_takes_nothing_else(port: int) -> N
         (LIST | {"extra": 1}, "Unknown member"),
     ],
 )
-async def test_what_is_no_message_is_told_in_one_line(port: int, body: Any, told: str) -> None:
+async def test_what_is_not_a_message_is_reported_in_one_line(port: int, body: Any, told: str) -> None:
     """Seen: four paragraphs of the validation errors of a Python library, with links."""
     answer = await sent(port, body=body)
     error = answer.json()["error"]
@@ -271,7 +271,7 @@ async def test_a_part_of_the_path_that_is_missing_is_named(platform: Any, port: 
             assert refused.structured_content["errors"] == [{"field": "game_id", "message": "is missing"}]
 
 
-async def test_what_stands_beside_an_action_is_named(platform: Any, port: int) -> None:
+async def test_what_appears_beside_an_action_is_named(platform: Any, port: int) -> None:
     async with Client(f"http://127.0.0.1:{port}/mcp") as client:
         action = {"type": "first_choice", "choice": "O", "comment": "me"}
         refused = await client.call_tool("act", {"game_id": "ox-1", "action": action, "colour": "red", "wait": None})
@@ -289,7 +289,7 @@ def test_a_key_that_http_takes_is_the_same_key_here(given: str) -> None:
 
 
 @pytest.mark.parametrize("given", ["", None])
-def test_an_empty_text_is_no_key(given: str | None) -> None:
+def test_an_empty_text_is_not_a_key(given: str | None) -> None:
     call = call_of(tool("join"), {"gameType": "ox", "idempotency_key": given, "api_key": given}, "Bearer mine")
     assert call.headers == {"Authorization": "Bearer mine"}
 

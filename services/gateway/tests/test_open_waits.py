@@ -150,7 +150,7 @@ async def test_an_address_holds_so_many_mcp_calls_and_no_more(platform: Any, por
         writer.close()
 
 
-async def test_whoever_registers_by_mcp_is_counted_by_address(make_platform: Any) -> None:
+async def test_registration_by_mcp_is_counted_by_address(make_platform: Any) -> None:
     platform = make_platform(registration_limit="1/60", limit_loopback=True, trusted_proxies="127.0.0.1")
     body = {**CALL, "params": {"name": "register", "arguments": {"name": "Ada"}}}
     headers = {"Accept": "application/json, text/event-stream", "X-Forwarded-For": "203.0.113.7", "Host": "localhost"}

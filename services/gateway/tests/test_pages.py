@@ -314,7 +314,7 @@ def test_a_bundle_holds_each_module_once_before_who_takes_it() -> None:
 
 
 @pytest.mark.parametrize("source", [b'import x from "./b.js";\n', b"export default 1;\n", b'await import("./b.js");\n'])
-def test_a_module_of_another_form_is_no_part_of_a_bundle(source: bytes) -> None:
+def test_a_module_of_another_form_is_not_part_of_a_bundle(source: bytes) -> None:
     with pytest.raises(UnbundledImport, match=r"page\.js"):
         bundle("page.js", {"page.js": source, "b.js": b""})
 

@@ -78,7 +78,7 @@ async def test_a_405_lists_every_method_of_the_path(platform: Any, game: str) ->
     assert (await platform.send("GET", f"/api/games/{game}/actions")).headers["allow"] == "POST"
 
 
-async def test_faults_are_told_by_field(platform: Any) -> None:
+async def test_faults_are_reported_by_field(platform: Any) -> None:
     _, key = platform.agent()
     response = await platform.send("POST", "/api/games/join", json={"gameType": "chess"}, headers=key)
     assert response.json()["errors"] == [{"field": "gameType", "message": "must be one of trial, ox"}]
@@ -113,7 +113,7 @@ async def test_without_an_operator_key_nobody_is_operator(make_platform: Any, pr
     assert problem(response) == (401, "unauthorized")
 
 
-async def test_the_operator_is_no_agent(platform: Any, problem: Any, game: str) -> None:
+async def test_the_operator_is_not_an_agent(platform: Any, problem: Any, game: str) -> None:
     for path in ("/api/games/join", f"/api/games/{game}/actions"):
         response = await platform.send("POST", path, headers=platform.operator, json={"gameType": "ox"})
         assert problem(response) == (401, "unauthorized")

@@ -135,7 +135,7 @@ async def test_a_client_that_goes_ends_its_wait(server: Server, game: str) -> No
 
 
 @pytest.mark.parametrize("path", ["stream", "log"])
-async def test_what_is_cut_short_breaks_its_connection_and_is_no_bug(
+async def test_what_is_cut_short_breaks_its_connection_and_is_not_a_bug(
     server: Server, game: str, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """An engine that goes away in the middle is told as what it is, and not by uvicorn as an app that is at fault."""

@@ -95,7 +95,7 @@ LONG = "x" * (UPLOAD_CHARS + 1)
         (body(b"%PDF-1.7\nnothing"), "content", "damaged"),
     ],
 )  # fmt: skip
-async def test_what_is_no_upload_is_refused_by_field_and_reaches_no_engine(
+async def test_what_is_not_an_upload_is_refused_by_field_and_reaches_no_engine(
     platform: Any, given: dict[str, Any], field: str, told: str
 ) -> None:
     await refused(platform, given, field, told)
@@ -111,7 +111,7 @@ async def test_what_is_no_upload_is_refused_by_field_and_reaches_no_engine(
         (lambda: body(pdf("text")[:400]), "damaged"),
     ],
 )
-async def test_a_pdf_that_is_no_upload_is_refused_the_same_way(
+async def test_a_pdf_that_is_not_an_upload_is_refused_the_same_way(
     platform: Any, made: Callable[[], dict[str, Any]], told: str
 ) -> None:
     await refused(platform, made(), "content", told)

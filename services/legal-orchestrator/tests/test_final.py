@@ -64,7 +64,7 @@ def test_the_model_is_given_the_instructions_and_the_whole_case(asked: Any) -> N
     assert "VERIFIER_R3" in user
 
 
-def test_what_it_says_stands_in_the_answer_of_every_format(asked: Any) -> None:
+def test_what_it_says_appears_in_the_answer_of_every_format(asked: Any) -> None:
     said = {"text": "합의가 먼저인가?", "basis": "Unknown", "issue": asked.state.steering.focus_issues[0]}
     asked.spoken({"Answer": [said], "NotFollowed": ["세 문장으로는 부족하다."], "SteeringComplianceCheck": "OK"})
     made = told(asked)

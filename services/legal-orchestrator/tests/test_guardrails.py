@@ -152,7 +152,7 @@ def test_what_was_supplied_and_what_only_looks_alike_is_not_in_english(told_en: 
     assert checks(told_en, said(sentence)) == set()
 
 
-def test_a_made_up_fact_is_told_with_its_sentence(told: Any) -> None:
+def test_a_made_up_fact_is_reported_with_its_sentence(told: Any) -> None:
     (hit,) = guardrails.inspect(told, said("물품이 왔다. 대금은 600만원이다. 끝.", ["F1"])).hits
     assert (hit.check, hit.field, hit.text) == ("unsupported_fact", "Claims", "대금은 600만원이다.")
 
@@ -181,7 +181,7 @@ def test_a_range_and_next_steps_lean_on_no_made_up_law(told: Any) -> None:
     assert checks(told, {"RecommendedNextSteps": ["2030년 1월 1일까지 자료를 모은다."]}) == set()
 
 
-def test_what_a_verifier_lists_as_unsupported_is_no_claim_of_its_own(told: Any) -> None:
+def test_what_a_verifier_lists_as_unsupported_is_not_a_claim_of_its_own(told: Any) -> None:
     listed = {
         "UnsupportedClaims": ["2019다12345 판결로 반드시 승소한다는 주장"],
         "MissingEvidence": ["2023년 1월 2일의 기록"],
@@ -374,7 +374,7 @@ def test_under_no_outside_counsel_none_is_recommended(alone: Any, told: Any, sen
 
 
 @pytest.mark.parametrize("sentence", NO_COUNSEL)
-def test_to_go_without_is_no_recommendation(alone: Any, sentence: str) -> None:
+def test_to_go_without_is_not_a_recommendation(alone: Any, sentence: str) -> None:
     assert checks(alone, {"RecommendedNextSteps": [sentence]}) == set()
 
 

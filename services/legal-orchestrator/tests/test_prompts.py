@@ -128,7 +128,7 @@ def test_no_block_where_nothing_is_steered(session: Any) -> None:
 # What stands below and beside the block
 
 
-def test_the_rest_of_the_newest_form_stands_below_as_json(session: Any) -> None:
+def test_the_rest_of_the_newest_form_appears_below_as_json(session: Any) -> None:
     session.to("round2").form("round2")
     below = asked(session.state)[0]["content"].removeprefix(prompts.steering_block(session.state)).lstrip()
     head, data, *_ = below.split("\n")
@@ -154,7 +154,7 @@ def test_an_open_question_is_an_explicit_unknown_in_every_prompt(sessions: Any) 
         assert [(item["id"], item["status"]) for item in unknown] == [(f"Q{n}", "Unknown") for n in (1, 2, 3)]
 
 
-def test_corrections_are_told(session: Any) -> None:
+def test_corrections_are_reported(session: Any) -> None:
     session.to("round1").form("round1", fact_corrections="대금은 700만원이었다.")
     assert data_of(session.state)["facts"]["corrections"] == ["대금은 700만원이었다."]
 
@@ -344,7 +344,7 @@ def test_a_point_that_nobody_answered_is_told_to_the_verifier(session: Any) -> N
     assert material(session.to("VERIFIER_R2").state)["unanswered"] == []
 
 
-def test_standard_method_and_criteria_stand_in_the_prompts(sessions: Any) -> None:
+def test_standard_method_and_criteria_appear_in_the_prompts(sessions: Any) -> None:
     session = sessions(language="en", case_type="criminal")
     for phase in ("JUDGE_R1", "CLAIMANT_R1", "OPPOSING_R1"):
         system = asked(session.to(phase).state)[0]["content"]

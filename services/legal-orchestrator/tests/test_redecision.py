@@ -75,7 +75,7 @@ class _TakesNoForm(Legal):
 
 
 @pytest.mark.parametrize(("rules", "at"), [(_BeginsElsewhere(), TurnStarted), (_TakesNoForm(), None)])
-def test_other_rules_are_told_with_the_first_event_that_differs(
+def test_other_rules_are_reported_with_the_first_event_that_differs(
     sessions: Callable[..., Any], rules: Legal, at: type[Event] | None
 ) -> None:
     session = sessions().to("FINALIZE_DONE")

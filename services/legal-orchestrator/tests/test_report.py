@@ -151,7 +151,7 @@ def test_no_other_report_has_no_go(sessions: Any, case_type: str, profile: str) 
     assert of(sessions(case_type=case_type, profile=profile)).no_go is None
 
 
-def test_the_gates_are_told_with_what_they_showed(sessions: Any) -> None:
+def test_the_gates_are_reported_with_what_they_showed(sessions: Any) -> None:
     session = sessions(case_type="criminal", profile="no_go").to("FINALIZE_DONE")
     history = plain(of(session))["gate_history"]
     assert [(entry["gate"], entry["form"]["gate"], entry["by"]) for entry in history] == [
@@ -161,7 +161,7 @@ def test_the_gates_are_told_with_what_they_showed(sessions: Any) -> None:
     assert [item["id"] for item in history[1]["missing_evidence"]] == ["M1", "M2"]
 
 
-def test_conditions_and_answers_stand_in_the_text(session: Any) -> None:
+def test_conditions_and_answers_appear_in_the_text(session: Any) -> None:
     session.to("VERIFIER_R1").status("Conditional", MissingEvidence=["원본"]).to("round2")
     session.to("end").form("end", resolution="extend").status("No-Go", MissingEvidence=["서명"])
     text = render_md(of(session.form("end", missing_evidence_answers={"M1": "다음 주에 받는다"})))
@@ -288,7 +288,7 @@ def test_markdown_takes_no_markup_from_the_texts(hostile: Report) -> None:
     assert len(re.findall(r"^# ", text, re.MULTILINE)) == 1
 
 
-def test_what_the_ids_stand_for_is_told(session: Any) -> None:
+def test_what_the_ids_stand_for_is_reported(session: Any) -> None:
     session.to("round1").form("round1", fact_corrections="대금은 700만원이었다.")
     made = of(session)
     assert [item["id"] for item in (*plain(made)["evidence"], *plain(made)["timeline"])] == ["E1", "E2", "T1", "T2"]
@@ -454,7 +454,7 @@ def test_gaps_are_open_questions_first_and_three_at_most(sessions: Any) -> None:
     assert made.page_one.gaps == tuple(item.text for item in made.facts.unknown)[:3]
 
 
-def test_both_sides_stand_beside_each_other_issue_by_issue(session: Any) -> None:
+def test_both_sides_appear_beside_each_other_issue_by_issue(session: Any) -> None:
     (argument,) = of(session).arguments
     assert argument.issue == "대금 지급 의무"
     assert (argument.claimant, argument.opposing) == (of(session).best_cases.claimant, of(session).best_cases.opposing)

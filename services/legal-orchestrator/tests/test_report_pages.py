@@ -114,7 +114,7 @@ def marked_texts(reader: PdfReader) -> tuple[dict[tuple[Any, int], str], list[st
     return words, beside
 
 
-def test_a_table_is_rows_of_cells_and_its_repeated_heading_is_no_part_of_the_text() -> None:
+def test_a_table_is_rows_of_cells_and_its_repeated_heading_is_not_part_of_the_text() -> None:
     rows = (
         ((ReportLine(text="left"),), (ReportLine(text="right"),)),
         ((ReportLine(text="short"),), (ReportLine(text="long " * 900),)),

@@ -177,7 +177,7 @@ def more(**facts: Any) -> dict[str, Any]:
     return {"choice": "add_facts", "facts": facts}
 
 
-def test_added_facts_are_stipulated_anew_with_ids_that_follow(session: Any) -> None:
+def test_added_facts_are_stipulated_again_with_ids_that_follow(session: Any) -> None:
     session.facts().spoken(proposal(questions=3))
     session.form(
         "facts",

@@ -36,7 +36,7 @@ def test_what_stands_before_the_object_and_broken_escapes_are_no_text() -> None:
     assert told == 'a"bé😀\n\n\nt\n'
 
 
-async def test_messages_are_counted_and_begin_anew_with_each_attempt() -> None:
+async def test_messages_are_counted_and_restart_with_each_attempt() -> None:
     told: list[dict[str, Any]] = []
     teller = ReplyForwarder(
         lambda session, data: told.append({"to": session, **msgspec.json.decode(data)}),

@@ -83,7 +83,7 @@ async def test_a_forfeit_names_what_went_wrong(arena: Arena) -> None:
     assert ("a", "timeout", 1) in await arena.faults()
 
 
-async def test_a_refused_action_brings_a_seat_back_before_it_is_told() -> None:
+async def test_a_refused_action_brings_a_seat_back_before_it_is_reported() -> None:
     arena = Arena(phase_deadline_seconds=1)
     await arena.seated()
     async with asyncio.timeout(20):

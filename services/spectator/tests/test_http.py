@@ -119,7 +119,7 @@ async def test_probes_and_metrics(bus: FakeBus, spectator: Spectator) -> None:
         b"GET /healthz HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n",
     ],
 )
-async def test_what_is_no_request_is_400(spectator: Spectator, head: bytes) -> None:
+async def test_what_is_not_a_request_is_400(spectator: Spectator, head: bytes) -> None:
     response = await spectator.send(head)
     assert (response.status, (await response.problem())["code"]) == (400, "invalid_request")
 

@@ -57,7 +57,7 @@ async def test_the_present_list_comes_first_then_live_messages_as_they_came(bus:
     assert await response.event() == b"data: " + news[0]
 
 
-async def test_repeats_and_stale_messages_are_no_news(bus: FakeBus, spectator: Spectator) -> None:
+async def test_repeats_and_stale_messages_are_not_news(bus: FakeBus, spectator: Spectator) -> None:
     async with spectator.ws("/ws/lobby") as socket:
         waiting, started = live(1, "game_waiting", 1, 1), live(1, "game_started", 2, 2)
         ending, other = live(1, "game_end", 2, 3), live(2, "game_waiting", 0, 3)
@@ -107,7 +107,7 @@ async def test_a_list_older_than_what_was_heard_takes_nothing_back(bus: FakeBus)
     assert response is None
 
 
-async def test_a_further_phase_is_no_news_but_shown_to_who_comes_later(bus: FakeBus) -> None:
+async def test_a_further_phase_is_not_news_but_shown_to_who_comes_later(bus: FakeBus) -> None:
     bus.line(game(1), "round", 2, at=1)
     async with running(bus, Timeouts(lobby=0.02)) as spectator, spectator.ws("/ws/lobby") as socket:
         await take(socket, 1)

@@ -59,7 +59,7 @@ async def test_who_has_more_than_there_is_of_a_game_that_goes_on_waits(bus: Fake
         ("lastEventId=1&after=1", "3", 4),
     ],
 )
-async def test_a_position_may_stand_in_the_query(
+async def test_a_position_may_appear_in_the_query(
     bus: FakeBus, spectator: Spectator, query: str, header: str, first: int
 ) -> None:
     bus.start(GAME, 5)
@@ -149,7 +149,7 @@ def masked(opcode: int, payload: bytes, *, fin: bool = True) -> bytes:
         masked(1, b"ok", fin=False) + masked(9, b"") + masked(0, b"\xc3"),
     ],
 )
-async def test_a_text_that_is_no_utf8_ends_the_connection(bus: FakeBus, spectator: Spectator, frames: bytes) -> None:
+async def test_a_text_that_is_not_utf8_ends_the_connection(bus: FakeBus, spectator: Spectator, frames: bytes) -> None:
     bus.start(GAME)
     response = await raw_socket(spectator)
     response.writer.write(frames)

@@ -210,7 +210,7 @@ def test_an_unknown_field_is_refused_and_named(table: Any) -> None:
     table.refused(Code.INVALID_ACTION, "mood", "verdict")
 
 
-def test_a_refused_action_may_be_mended(table: Any) -> None:
+def test_a_refused_action_may_be_corrected(table: Any) -> None:
     table.seated().speak("JUDGE", "").refused(Code.INVALID_ACTION, "text")
     table.speak("JUDGE").then(table.spoken("JUDGE"))
 

@@ -26,7 +26,7 @@ def test_what_was_locked_is_what_the_log_says(study_played: StudyData, played: P
     assert [model.answered for model in study_played.models] == [(model.alias,) for model in study_played.models]
 
 
-def test_a_run_is_told_by_its_first_and_last_event(study_played: StudyData, played: Played) -> None:
+def test_a_run_is_reported_by_its_first_and_last_event(study_played: StudyData, played: Played) -> None:
     assert [note.run for note in study_played.runs] == list(played.runs)
     for note in study_played.runs:
         records = played.runs[note.run]

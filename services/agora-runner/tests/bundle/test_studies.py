@@ -75,7 +75,7 @@ def test_every_column_has_labels() -> None:
     assert label_of("ri_star") == ("의례 지수 RI*", "ritual index RI*")
 
 
-def test_agreement_is_a_table_with_keys_and_stands_in_the_report(study: playmolt_agora.Study, sealed: Path) -> None:
+def test_agreement_is_a_table_with_keys_and_appears_in_the_report(study: playmolt_agora.Study, sealed: Path) -> None:
     table = study.tables["kappa"]
     assert [column.name for column in table.columns if column.key] == ["label", "coder_a", "coder_b"]
     found = {(row["label"], row["coder_a"], row["coder_b"]): row for row in table.to_polars().to_dicts()}
@@ -91,7 +91,7 @@ def test_turns_alone_have_no_agreement(sealed: Path) -> None:
     assert study_in(sealed / "turns.jsonl").tables["kappa"]["n"] == []
 
 
-def test_a_bundle_is_measured_anew_with_what_was_coded(sealed: Path, study: playmolt_agora.Study) -> None:
+def test_a_bundle_is_measured_again_with_what_was_coded(sealed: Path, study: playmolt_agora.Study) -> None:
     found = study_in(sealed)
     assert found.tables["kappa"] == study.tables["kappa"].to_arrow().to_pydict()
     judge = found.judges[0]
@@ -171,7 +171,7 @@ def test_the_notebook_runs_from_its_first_cell_to_its_last(
         assert math.isclose(row["pcs"], names["recomputed"][row["model"], row["language"]], abs_tol=1e-12)
 
 
-def test_a_bundle_and_its_turns_are_measured_anew(sealed: Path, tmp_path: Path, study: playmolt_agora.Study) -> None:
+def test_a_bundle_and_its_turns_are_measured_again(sealed: Path, tmp_path: Path, study: playmolt_agora.Study) -> None:
     whole, alone = study_in(sealed), study_in(sealed / "turns.jsonl")
     assert (whole.name, alone.name) == ("two-arms", "turns.jsonl")
     for found, out in ((whole, tmp_path / "whole"), (alone, tmp_path / "alone")):

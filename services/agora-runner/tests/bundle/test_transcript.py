@@ -27,7 +27,7 @@ def test_text_has_a_block_a_turn(turns: tuple[TurnRecord, ...]) -> None:
     assert blocks[0].splitlines()[0] == f"[1.1] {first.agent} · {first.model} · {first.place_before}"
 
 
-def test_what_a_turn_says_stands_in_its_lines(turns: tuple[TurnRecord, ...]) -> None:
+def test_what_a_turn_says_appears_in_its_lines(turns: tuple[TurnRecord, ...]) -> None:
     made = {"agent": "a", "model": "m", "place_before": "plaza", "turn": 2, "order": 3}
     said = changed(turns[0], **made, thought="one\ntwo", action="whisper", target="b", content="psst", success=False,
                    reason="not_here", parse_code="ok")  # fmt: skip

@@ -330,7 +330,7 @@ async def test_a_reply_without_labels_is_settled_and_failed(said: Any, code: str
     assert len(stream.model.asked) == asked
 
 
-async def test_a_429_is_no_call() -> None:
+async def test_a_429_is_not_a_call() -> None:
     stream = Stream(Model([("rate_limited", 429), ("server_error", 503)], YES), Store())
     stream.begin()
     await stream.work()

@@ -79,7 +79,7 @@ class TestReading:
         rows, faults = read(f"\ufeffsocial,note,key,survival\r\n,,{KEYS[0]},\r\n,why?,{KEYS[1]},\r\n\r\n")
         assert (rows, faults) == ((SheetRow(key=KEYS[1], note="why?"),), ())
 
-    def test_every_fault_is_told_with_its_line_and_nothing_is_taken(self) -> None:
+    def test_every_fault_is_reported_with_its_line_and_nothing_is_taken(self) -> None:
         text = (
             f'{HEAD}{KEYS[0]},en,"two\nlines",maybe,2,\nffff,en,so,1,1,\n{KEYS[0]},en,so,1,1,{"n" * 201}\n'
             f"{KEYS[1]},en,so,1,0,\n"
@@ -96,7 +96,7 @@ class TestReading:
         ]
         assert [fault.line for fault in read("")[1]] == [1]
 
-    def test_what_is_no_utf_8(self) -> None:
+    def test_what_is_not_utf_8(self) -> None:
         rows, faults = sheet.read(f"{HEAD}{KEYS[0]},ko,속생각,예,,\n".encode("euc-kr"), KEYS)
         assert (rows, [fault.line for fault in faults]) == ((), [2])
 

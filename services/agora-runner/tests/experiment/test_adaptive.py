@@ -54,7 +54,7 @@ def test_without_adaptive_nothing_grows() -> None:
 
 @given(st.lists(st.tuples(WIDTHS, WIDTHS), max_size=12))
 @settings(max_examples=50)
-def test_looking_comes_to_an_end(looks: list[tuple[Any, Any]]) -> None:
+def test_looking_ends(looks: list[tuple[Any, Any]]) -> None:
     held = {KO: 2, EN: 2}
     for ko, en in looks:
         for name in growing(held, {KO: ko, EN: en}):

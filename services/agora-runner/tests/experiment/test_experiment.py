@@ -319,7 +319,7 @@ class TestStops:
 
 
 class TestRecords:
-    def test_what_the_runner_has_otherwise_than_locked_is_told_once(self) -> None:
+    def test_what_the_runner_has_otherwise_than_locked_is_reported_once(self) -> None:
         bench = Bench(SMALL | {"models": ["paid"]})
         same = commands.Compare(by="runner", pins=bench.state.pins, models=bench.state.models)
         bench.when(same).then()
@@ -678,7 +678,7 @@ class TestSecrecy:
             assert refused_.code.status == 403
         assert isinstance(api.many([bench.state], ApiRequest(route="agora_list", stream="")), Refused)
 
-    def test_it_is_no_game_to_join(self, bench: Bench) -> None:
+    def test_it_is_not_a_game_to_join(self, bench: Bench) -> None:
         bench.when(Join(agent_id="agent-1", name="A")).refused(Code.INVALID_REQUEST)
 
 

@@ -245,7 +245,7 @@ IMPORTED = [
 ]
 
 
-def test_an_imported_run_without_a_turn_is_no_run(study):
+def test_an_imported_run_without_a_turn_is_not_a_run(study):
     alone = [record for record in study() if record["phase"] == "phase1"]
     empty = [{**row, "run": "stage1/9", "count": 0} for row in IMPORTED if row["run"].endswith("0")]
     with_it, without = (pcs.cells(frame(alone), rows)[0] for rows in ([*IMPORTED, *empty], IMPORTED))

@@ -27,7 +27,7 @@ def test_the_small_log(small_log, action, count, p, r_seed, q, r_dyad):
     assert row["q_heard"] == (pytest.approx(1 / 8, abs=1e-12) if action == "speak" else None)
 
 
-def test_attempts_and_successes_stand_side_by_side(small_log):
+def test_attempts_and_successes_appear_side_by_side(small_log):
     rows = by_action(rates.agents(frame(small_log)))
     assert {action: (row["count"], row["succeeded"]) for action, row in rows.items()} == {
         "speak": (2, 2),

@@ -37,7 +37,7 @@ def test_a_merchant_and_a_jester_differ_in_ri_star_alone(turn):
     assert (wild["ri_seed"], wild["ri_star"]) == (1.0, 0.05)
 
 
-def test_an_act_that_changed_something_is_no_ritual(turn):
+def test_an_act_that_changed_something_is_not_a_ritual(turn):
     key = {"phase": "phase1", "set": None, "others_here": ("agent_01",)}
     acts = [
         turn(turn=1, action="support", null_effect=False, **key),

@@ -139,7 +139,7 @@ class TestPlannedTests:
             found = planned(phases=phases, languages=["ko"], hypotheses=registered)
             assert [test.p_holm for test in found.values()] == [pytest.approx(3 / 56)] * 3
 
-    def test_a_model_without_both_arms_is_no_member(self) -> None:
+    def test_a_model_without_both_arms_is_not_a_member(self) -> None:
         phases = {"stage1": {"runs": 5, "models": MODELS[:2]}, "phase1": {"runs": 3}}
         found = planned(phases=phases, languages=["ko"], hypotheses=["pcs"])
         assert [test.p_holm for test in found.values()] == [pytest.approx(2 / 56), pytest.approx(2 / 56), None]

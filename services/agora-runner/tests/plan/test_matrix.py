@@ -165,7 +165,7 @@ class TestSpecs:
         assert {cell for cell, _ in runs if cell.startswith("phase1")} == {"phase1/scripted/en"}
         assert {seat.model for seat in runs["phase2/A", 1].seats} == set(MODELS)
 
-    def test_an_unknown_cell_is_told(self) -> None:
+    def test_an_unknown_cell_is_reported(self) -> None:
         with pytest.raises(LookupError, match="no cell 'phase9'"):
             matrix.cell_of(small(), "phase9")
 

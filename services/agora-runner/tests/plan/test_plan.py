@@ -262,7 +262,7 @@ class TestReading:
         plan = reading.read(reading.preset(name))
         assert reading.read(canonical_json(plan).decode()) == plan
 
-    def test_files_to_import_are_told(self) -> None:
+    def test_files_to_import_are_reported(self) -> None:
         assert reading.imports("name: n\nstage1_import: old.csv\n") == ("old.csv",)
         assert reading.imports("name: n") == reading.imports("- a") == reading.imports("a: [") == ()
 
@@ -273,7 +273,7 @@ class TestStage1Import:
     def imported(self, text: str) -> Plan | tuple[Any, ...]:
         return reading.read(json.dumps(document(stage1_import="counts.csv")), {"counts.csv": text})
 
-    def test_its_counts_stand_in_the_plan(self) -> None:
+    def test_its_counts_appear_in_the_plan(self) -> None:
         plan = self.imported(self.CSV)
         assert isinstance(plan, Plan)
         assert isinstance(plan.stage1_import, Stage1Import)
@@ -283,7 +283,7 @@ class TestStage1Import:
         assert plans.stage1_runs(plan, "scripted-steady", "ko") == 1
         assert any("counts.csv" in warning for warning in preview(plan, NONE).warnings)
 
-    def test_the_mark_that_spreadsheets_begin_a_file_with_is_no_part_of_it(self) -> None:
+    def test_the_mark_that_spreadsheets_begin_a_file_with_is_not_part_of_it(self) -> None:
         assert self.imported("\ufeff" + self.CSV) == self.imported(self.CSV)
 
     def test_json_reads_alike(self) -> None:
@@ -298,7 +298,7 @@ class TestStage1Import:
         ["", "run,model\n", CSV.replace("52", "many"), CSV.replace("52", "-1"), CSV.replace("trade", "steal"),
          CSV.replace("ko", "fr"), CSV.replace("scripted-steady", "nobody"), "[1]", "[{"],
     )  # fmt: skip
-    def test_faults_are_told(self, text: str) -> None:
+    def test_faults_are_reported(self, text: str) -> None:
         found = self.imported(text)
         assert isinstance(found, tuple)
         assert {fault.field for fault in found} == {"stage1_import"}

@@ -85,7 +85,7 @@ def test_a_picture_is_xml_with_a_title_and_a_description() -> None:
     assert picture.attrib["aria-labelledby"] == "fig-x-t fig-x-d"
 
 
-def test_a_line_of_one_point_is_no_line() -> None:
+def test_a_line_of_one_point_is_not_a_line() -> None:
     drawing = ChartCanvas(10, 10)
     drawing.path([(1, 1)], hue=INK)
     assert "polyline" not in drawing.svg("x", "x", "x")

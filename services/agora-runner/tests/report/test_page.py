@@ -146,7 +146,7 @@ def test_scripted_runs_are_marked_plainly(html: str, study: StudyData, changed: 
     assert f"SCRIPTED RUNS. 1 of {len(live)} runs" in page.render(changed(runs=some))
 
 
-def test_r_stands_beside_its_warning_and_ri_seed_beside_its_flag(html: str) -> None:
+def test_r_appears_beside_its_warning_and_ri_seed_beside_its_flag(html: str) -> None:
     assert "30/(50·11) = .0545 in Phase 1 and 60/(100·5) = .1200 in Phase 2" in part(html, "rates")
     assert "r_seed †" in part(html, "rates")
     assert "1.0000, degenerate_by_design" in part(html, "ritual")

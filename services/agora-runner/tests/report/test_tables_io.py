@@ -79,7 +79,7 @@ def test_a_number_that_is_not_finite_is_refused_before_anything_is_written(value
     ("tables", "fault"),
     [({"pcs": {"a": [1], "b": []}}, "different length"), ({"../pcs": {"a": [1]}}, "not a valid table name")],
 )
-def test_what_is_no_table_is_refused(tables: dict[str, Any], fault: str, tmp_path: Path) -> None:
+def test_what_is_not_a_table_is_refused(tables: dict[str, Any], fault: str, tmp_path: Path) -> None:
     with pytest.raises(StudyFault, match=fault):
         write_tables(tables, (), tmp_path)
 

@@ -72,7 +72,7 @@ def test_a_fault_names_its_file_and_line(
     assert (path, line_of(folder, path, old), code) in found, found
 
 
-def test_every_fault_is_told_at_once(plan: Plan, folder: PlanFolder) -> None:
+def test_every_fault_is_reported_at_once(plan: Plan, folder: PlanFolder) -> None:
     files = dict(folder.texts)
     files[PASTURE] = files[PASTURE].replace("turns = 40", "turns = 4000")
     files[GRABBER] = files[GRABBER].replace("home =", "house =")
@@ -90,7 +90,7 @@ def test_a_world_in_which_nobody_can_pay_for_anything_is_refused(plan: Plan, fol
     ("content", "code"),
     [(b"\xff\xfe", "not_text"), (b"\xef\xbb\xbfturns = 1", "not_text"), (b"turns = 1\0", "not_text")],
 )
-def test_what_is_no_text_is_refused(plan: Plan, commons: Path, tmp_path: Path, content: bytes, code: str) -> None:
+def test_what_is_not_text_is_refused(plan: Plan, commons: Path, tmp_path: Path, content: bytes, code: str) -> None:
     beside = tmp_path / "plan"
     copytree(commons, beside)
     (beside / PASTURE).write_bytes(content)
@@ -182,7 +182,7 @@ def test_the_rich_folder_has_no_fault(plan: Plan, rich: dict[str, str]) -> None:
 
 @settings(max_examples=60)
 @given(chosen=st.sets(st.sampled_from(EDITS), min_size=1))
-def test_however_many_faults_there_are_each_is_told_once_with_its_line(
+def test_however_many_faults_there_are_each_is_reported_once_with_its_line(
     plan: Plan, rich: dict[str, str], chosen: set[tuple[str, str, str, str]]
 ) -> None:
     files = edited(rich, chosen)

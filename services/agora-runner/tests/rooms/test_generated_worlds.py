@@ -193,7 +193,7 @@ def check(faults: tuple[PlanFault, ...], files: Mapping[str, str]) -> None:
     mess=st.booleans(),
     data=st.data(),
 )
-def test_a_world_is_read_certified_and_planned_or_every_fault_is_told(
+def test_a_world_is_read_certified_and_planned_or_every_fault_is_reported(
     world: Any, persona: Any, events: Any, seats: Any, languages: list[str], mess: bool, data: st.DataObject
 ) -> None:
     documents = {WORLD: world, PERSONA: persona, EVENTS: {"event": events} if events else {}}

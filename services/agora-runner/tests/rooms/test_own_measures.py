@@ -37,7 +37,7 @@ def turns(plan: Plan, folder: PlanFolder) -> Any:
     return table(rehearsal.records(plan, folder.rooms, folder.texts))
 
 
-def test_the_examples_shares_of_a_run_come_to_one(turns: Any, folder: PlanFolder) -> None:
+def test_the_examples_shares_of_a_run_sum_to_one(turns: Any, folder: PlanFolder) -> None:
     found = measured(folder.measures[0], turns)
     assert found.code is None, found.detail
     rows = found.table.to_pylist()

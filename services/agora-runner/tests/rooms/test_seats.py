@@ -124,7 +124,7 @@ def test_a_folder_has_at_most_100_files(rooms: Rooms) -> None:
     assert not codes(rooms({"seats": listed[: FILES_MOST - 1]}, files=texts)), "with its world that is 100"
 
 
-def test_a_folder_comes_to_at_most_2_mib(rooms: Rooms) -> None:
+def test_a_folder_is_at_most_2_mib(rooms: Rooms) -> None:
     many = FOLDER_BYTES // (59 * 1024) + 1
     texts = {f"events/e{number}.toml": f"# {'x' * 59 * 1024}\n" for number in range(many)}
     found = rooms({"events": list(texts and [f"e{number}" for number in range(many)])}, files=texts)

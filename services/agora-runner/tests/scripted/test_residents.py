@@ -92,7 +92,7 @@ def test_nobody_here_and_no_persona_are_seen_as_such(scene_of: Scenes) -> None:
     assert (found.here, found.persona) == ((), None)
 
 
-def test_what_is_no_turn_of_agora_is_for_the_generic_one() -> None:
+def test_what_is_not_a_turn_of_agora_is_for_the_generic_one() -> None:
     ask = ModelRequest(alias="scripted", messages=(ChatMessage("user", "[YOUR IDENTITY] and nothing else"),))
     assert parsed_prompt.parse_prompt(ask.messages) is None
     assert scripted.characters()["scripted"](ScriptedTurn(ask, "1")).text

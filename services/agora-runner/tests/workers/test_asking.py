@@ -320,7 +320,7 @@ async def test_scripted_models_are_never_kept(asking: TurnModel, model: Model, s
 
 
 @pytest.mark.parametrize(("status", "access"), [(401, False), (402, False), (404, False), (400, True), (422, True)])
-async def test_a_refused_key_is_told_from_a_refused_setting(
+async def test_a_refused_key_differs_from_a_refused_setting(
     asking: TurnModel, model: Model, scene_of: Callable[..., Scene], status: int, access: bool
 ) -> None:
     model.script = [("rejected", status)]
@@ -340,7 +340,7 @@ async def test_a_reply_without_room_is_a_code_of_its_own_and_not_asked_for_again
     assert len(model.asked) == 1
 
 
-async def test_429s_are_no_attempts_cost_nothing_and_need_no_budget_of_their_own(
+async def test_429s_are_not_attempts_cost_nothing_and_need_no_budget_of_their_own(
     model: Model, marks: Marks, scene_of: Callable[..., Scene]
 ) -> None:
     room = OneCall()

@@ -166,7 +166,7 @@ async def test_a_stop_is_heeded_while_a_batch_takes_its_time(waiting: Waiting, s
     assert len(waiting.calls.rows) == 1, "the question stays in its batch"
 
 
-async def test_a_reply_that_is_no_act_is_asked_again_in_the_next_batch(
+async def test_a_reply_that_is_not_an_act_is_asked_again_in_the_next_batch(
     waiting: Waiting, scene_of: Callable[..., Scene]
 ) -> None:
     said = ["no object at all", json.dumps({"thought": "so", "action": "idle", "target": None, "content": None})]

@@ -75,7 +75,7 @@ def test_a_reply_without_usage_is_unknown_and_not_failed() -> None:
     assert (found.unknown_calls, found.failed_calls, found.cost_text) == (2, 0, "≥ 0, 2 calls unknown")
 
 
-def test_a_429_is_no_call_and_lost_ones_count_each() -> None:
+def test_a_429_is_not_a_call_and_lost_ones_count_each() -> None:
     assert spent(call("rate_limited", 429)) == Spent(refused_calls=1)
     assert (spent(lost_call(3, 1)).calls, spent(lost_call(3, 1)).unknown_calls) == (3, 3)
 

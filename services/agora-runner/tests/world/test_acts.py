@@ -161,7 +161,7 @@ def test_what_is_feasible_follows_from_the_place_and_from_who_is_there(runs: Any
 
 
 @pytest.mark.parametrize("code", ["parse_error", "invalid_action", "timeout", "refusal"])
-def test_a_reply_that_is_no_act_does_nothing_and_is_not_idle(runs: Any, code: str) -> None:
+def test_a_reply_that_is_not_an_act_does_nothing_and_is_not_idle(runs: Any, code: str) -> None:
     run = runs(turns=1)
     agent = run.state.next_agent
     run.fail(code).then(like(events.TurnFailed))

@@ -44,7 +44,7 @@ def test_an_act_is_public_with_these_fields_and_no_others(runs: Any) -> None:
     }
 
 
-def test_a_reply_that_is_no_act_is_public_with_its_code(runs: Any) -> None:
+def test_a_reply_that_is_not_an_act_is_public_with_its_code(runs: Any) -> None:
     run = runs(turns=1).until("citizen_01").fail("refusal")
     assert run.public(run.caused[0]) == {"type": "turn_failed", "agent_id": "citizen_01", "code": "refusal"}
 
@@ -110,7 +110,7 @@ def test_every_event_has_one_message_and_calls_have_nothing_to_tell(runs: Any) -
     assert run.public(run.events[-1]) == {"type": "run_ended", "outcome": "completed", "turns": 1}
 
 
-def test_what_the_architect_does_and_who_rises_is_told(runs: Any) -> None:
+def test_what_the_architect_does_and_who_rises_is_reported(runs: Any) -> None:
     run = runs(turns=2, rules={"ranks": {"notable": 1}})
     run.act("architect_01", "build_billboard", None, "Gather")
     assert run.public(run.caused[1]) == {

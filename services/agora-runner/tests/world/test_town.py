@@ -156,7 +156,7 @@ def test_the_same_seed_gives_the_same_crises_in_every_cell_whatever_agents_do(ru
     assert set(filter(None, drawn["a"])) <= set(chance.CRISES)
 
 
-def test_the_order_is_drawn_anew_each_turn_and_is_the_same_for_the_same_seed(runs: Any) -> None:
+def test_the_order_is_drawn_again_each_turn_and_is_the_same_for_the_same_seed(runs: Any) -> None:
     first, second, other = (runs(turns=6, seed=seed).play().of("epoch_started") for seed in ("5", "5", "6"))
     assert [event.order for event in first] == [event.order for event in second] != [event.order for event in other]
     assert len({event.order for event in first}) > 1

@@ -137,7 +137,7 @@ def test_whatever_is_repeated_it_costs_no_more(repeated: list[bytes], end: list[
 
 
 @pytest.mark.parametrize("text", ["1e308 " * 500, "[[[[" * 2_000, ", " * 9_000, "9" * 5_000, '\\"' * 3_000])
-def test_what_a_text_says_is_no_value(text: str) -> None:
+def test_what_a_text_says_is_not_a_value(text: str) -> None:
     value = {"text": text, "number": 1.5e10}
     assert parse(json.dumps(value).encode()) == value
 
@@ -151,7 +151,7 @@ def test_a_number_beyond_its_bounds_says_so(value: str) -> None:
 
 @pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e400", "-1e999", "9" * 5_000, "1" * 310 + ".0"])
 @pytest.mark.parametrize("beside", ["", "x" * 600])
-def test_no_words_of_a_decoder_are_told(number: str, beside: str) -> None:
+def test_no_words_of_a_decoder_are_reported(number: str, beside: str) -> None:
     refused = parse(b'{"text":"%s","number":%s}' % (beside.encode(), number.encode()))
     assert isinstance(refused, HttpProblem)
     assert refused.detail.startswith(("The body is not valid JSON", "The body has a number that is too long"))

@@ -71,7 +71,7 @@ async def test_identity_is_no_encoding(platform: Any, port: int, game: str, key:
         (b"\xed\xa0\x80", "byte 1 is 0xED"),
     ],
 )
-async def test_what_is_no_utf8_is_told_by_its_first_byte(
+async def test_what_is_not_utf8_is_reported_by_its_first_byte(
     port: int, game: str, key: str, path: str, body: bytes, told: str
 ) -> None:
     status, _, answer = await sent(port, post(path.format(game=game), body, key))
@@ -81,7 +81,7 @@ async def test_what_is_no_utf8_is_told_by_its_first_byte(
     assert "codec" not in problem["detail"]
 
 
-async def test_what_is_no_json_is_told_by_its_place(port: int) -> None:
+async def test_what_is_not_json_is_reported_by_its_place(port: int) -> None:
     _, _, answer = await sent(port, post("/api/agents", b'{\n  "name": j}'))
     assert "line 2, column 11" in json.loads(answer)["detail"]
 

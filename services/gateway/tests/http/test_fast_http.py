@@ -280,7 +280,7 @@ async def test_a_connection_is_not_closed_under_an_action(
         b"GET /\xc3\xa9 x HTTP/1.1\r\nHost: x\r\n\r\n",
     ],
 )
-async def test_what_is_no_http_is_refused_as_everything_else(platform: Any, port: int, sent: bytes) -> None:
+async def test_what_is_not_http_is_refused_as_everything_else(platform: Any, port: int, sent: bytes) -> None:
     del platform
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(sent)
@@ -292,7 +292,7 @@ async def test_what_is_no_http_is_refused_as_everything_else(platform: Any, port
     assert json.loads(body)["code"] == "invalid_request"
 
 
-def test_an_opening_is_made_anew_when_the_date_changes() -> None:
+def test_an_opening_is_made_again_when_the_date_changes() -> None:
     response_heads, before, after = ResponseHeads(), [(b"date", b"before")], [(b"date", b"after")]
     opening = response_heads.of(200, before)
     assert opening == b"HTTP/1.1 200 OK\r\ndate: before\r\ncontent-type: application/json\r\ncontent-length: "
@@ -346,7 +346,7 @@ async def test_a_head_beyond_its_bounds_is_refused(connect: Any, platform: Any, 
     assert connection.transport.closing
 
 
-async def test_what_is_no_request_is_refused_behind_the_answer_to_the_action_before_it(
+async def test_what_is_not_a_request_is_refused_behind_the_answer_to_the_action_before_it(
     connect: Any, platform: Any, game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, key = platform.agent()
@@ -376,7 +376,7 @@ async def test_an_upgrade_to_http_2_is_ignored(platform: Any, port: int, game: s
     wire.writer.close()
 
 
-async def test_a_trailer_is_no_header(connect: Any, platform: Any, game: str) -> None:
+async def test_a_trailer_is_not_a_header(connect: Any, platform: Any, game: str) -> None:
     _, key = platform.agent()
     chunked = request(game, b"", "Transfer-Encoding: chunked").replace(b"Content-Length: 0\r\n", b"")
     trailer = f"2\r\n{{}}\r\n0\r\nAuthorization: {key['Authorization']}\r\n\r\n".encode()
@@ -401,7 +401,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for(platform: Any, port: 
     wire.writer.close()
 
 
-async def test_a_connection_lost_within_a_body_is_no_action(connect: Any, platform: Any, game: str) -> None:
+async def test_a_connection_lost_within_a_body_is_not_an_action(connect: Any, platform: Any, game: str) -> None:
     _, key = platform.agent()
     raw = request(game, b'{"a":1}', f"Authorization: {key['Authorization']}")
     await connect(platform).feed(raw)

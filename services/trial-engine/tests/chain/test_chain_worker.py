@@ -178,7 +178,7 @@ async def began(
 
 
 @pytest.mark.parametrize(("until", "options"), [("vote", ()), ("verdict", ()), ("verdict", ("--chain-id", "4242"))])
-async def test_a_chain_that_began_anew_fails_the_vote_and_a_retry_has_it_all_again(
+async def test_a_chain_that_restarted_fails_the_vote_and_a_retry_has_it_all_again(
     began: Began, until: str, options: Sequence[str]
 ) -> None:
     session = began.session
@@ -212,7 +212,7 @@ async def test_a_chain_that_began_anew_fails_the_vote_and_a_retry_has_it_all_aga
     assert {receipt["status"] for receipt in began.node.transactions()} == {"0x1"}
 
 
-async def test_a_node_that_is_behind_for_a_moment_is_no_chain_that_began_anew(began: Began) -> None:
+async def test_a_node_that_is_behind_for_a_moment_is_not_a_chain_that_restarted(began: Began) -> None:
     session, before = began.session, began.chain.vote
     missed = iter([CaseMissing("behind"), CaseMissing("behind"), ChainUnavailable("away"), CaseMissing("behind")])
 

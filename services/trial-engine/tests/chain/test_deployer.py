@@ -28,7 +28,7 @@ def test_any_other_chain_needs_one() -> None:
 
 
 @pytest.mark.parametrize("configured", ["x", KEY[2:], KEY[:-1], KEY + "0", "0x" + "zz" * 32])
-def test_what_is_no_key_is_not_repeated_in_the_message(configured: str) -> None:
+def test_what_is_not_a_key_is_not_repeated_in_the_message(configured: str) -> None:
     with pytest.raises(ValueError, match="64 hex digits") as wrong:
         deployer_key(URL, configured)
     assert configured == "x" or configured not in str(wrong.value)

@@ -153,7 +153,7 @@ def test_it_says_in_a_line_that_its_port_is_taken(
         ["--folder", "x", "--funded", SENDER[:-1]],
     ],
 )
-def test_bad_arguments_are_told(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_arguments_are_reported(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2
@@ -185,7 +185,7 @@ def test_a_transaction_that_no_node_would_take_is_refused_and_changes_nothing(
 @pytest.mark.parametrize(
     "raw", ["0x", "0x01", "0xc0", "0x02ff", "0xf86b" + "00" * 40, "0x" + "00" * (MAX_TRANSACTION + 1)]
 )
-def test_what_is_no_transaction_is_refused(shared_node: Node, raw: str) -> None:
+def test_what_is_not_a_transaction_is_refused(shared_node: Node, raw: str) -> None:
     assert shared_node.answer("eth_sendRawTransaction", raw)["error"]["code"] == -32000
 
 
@@ -232,7 +232,7 @@ def test_a_bad_call_gets_an_error_that_says_what_is_wrong(
         (b'{"method":"eth_chainId","params":{"a":1}}', -32602),
     ],
 )
-def test_what_is_no_call_gets_an_error(shared_node: Node, body: bytes, code: int) -> None:
+def test_what_is_not_a_call_gets_an_error(shared_node: Node, body: bytes, code: int) -> None:
     status, answer = shared_node.post(body)
 
     assert (status, answer["error"]["code"]) == (200, code)

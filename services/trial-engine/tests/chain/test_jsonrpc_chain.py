@@ -178,7 +178,7 @@ async def test_who_waits_too_long_for_a_block_finds_the_vote_the_next_time(
     assert len(mined_to(node, deployed.address)) == 1
 
 
-async def test_a_vote_that_a_chain_took_as_it_began_anew_is_cast_again_once_its_case_is_there(
+async def test_a_vote_that_a_chain_took_as_it_restarted_is_cast_again_once_its_case_is_there(
     anvils: Anvils, chains: Chains, sessions: Sessions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Seen: its nonce was spent where no case stood yet, and the juror could never vote."""

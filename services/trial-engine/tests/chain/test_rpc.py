@@ -117,7 +117,7 @@ async def test_a_revert_without_a_known_error_is_one_all_the_same(impostor: Impo
     assert reverted.value.error == ("AlreadyVoted" if data == ALREADY_VOTED[:-1] else "")
 
 
-async def test_another_refusal_is_told_once_with_its_text(impostor: Impostor, rpc: Rpc) -> None:
+async def test_another_refusal_is_reported_once_with_its_text(impostor: Impostor, rpc: Rpc) -> None:
     impostor.refuses({"code": -32000, "message": "Nonce too low"})
 
     with pytest.raises(RpcRefusal, match="Nonce too low") as refusal:

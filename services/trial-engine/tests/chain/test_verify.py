@@ -286,7 +286,7 @@ def the_ending_of_more_found_out(session: Session) -> None:
         (another_chain, "on 1"),
     ],
 )
-def test_every_difference_is_told(session: Session, bend: Callable[[Session], None], told: str) -> None:
+def test_every_difference_is_reported(session: Session, bend: Callable[[Session], None], told: str) -> None:
     bend(session)
 
     assert any(re.search(told, fault) for fault in session.faults())

@@ -181,7 +181,7 @@ def test_the_stream_tells_nothing_to_anybody_else(session: Any) -> None:
         assert session.view(agent) == {}
 
 
-def test_a_change_is_told_by_its_bands(session: Any) -> None:
+def test_a_change_is_reported_by_its_bands(session: Any) -> None:
     session.to("persuasion")
     session.call("jury_present", juror_id="philosopher", evidence_id="E1")
     assert session.messages()[-2] == {

@@ -244,7 +244,7 @@ def test_the_shipped_case_has_no_faults(files: Files) -> None:
 
 
 @pytest.mark.parametrize("way", BREAKS)
-def test_a_broken_pack_is_told(files: Files, way: str) -> None:
+def test_a_broken_pack_is_reported(files: Files, way: str) -> None:
     broken = BREAKS[way]
     changed = edited(files, broken.file, broken.old, broken.new)
     line = line_of(changed, broken.file, broken.at or broken.new)
@@ -255,7 +255,7 @@ def test_a_broken_pack_is_told(files: Files, way: str) -> None:
     assert line <= found[0].line <= line + near
 
 
-def test_a_verdict_that_no_talk_can_bring_is_told(files: Files) -> None:
+def test_a_verdict_that_no_talk_can_bring_is_reported(files: Files) -> None:
     changed = edited(files, STRUCTURE, "initial_stance = 65", "initial_stance = 95")
     changed = edited(changed, STRUCTURE, "initial_stance = 54", "initial_stance = 95")
     assert pack.check(changed) == ()
@@ -265,7 +265,7 @@ def test_a_verdict_that_no_talk_can_bring_is_told(files: Files) -> None:
     assert faults[0].line == line_of(changed, STRUCTURE, '[[endings]]\nid = "not_guilty_everything"')
 
 
-def test_all_faults_are_told_at_once(files: Files) -> None:
+def test_all_faults_are_reported_at_once(files: Files) -> None:
     changed = edited(files, OSEI, 'back = "I see."', 'back = ""')
     changed = edited(changed, STRUCTURE, "threshold = 60", "threshold = 6000")
     changed = edited(changed, CASE, "[dossier]", "[dossier")
@@ -284,19 +284,19 @@ def test_a_missing_file_stands_in_line_one(files: Files) -> None:
 @pytest.mark.parametrize(
     "path", ["notes.txt", "en/witness_blake.toml", "en/deep/case.toml", "fr/case.toml", "case.toml"]
 )
-def test_a_file_that_no_pack_has_is_told(files: Files, path: str) -> None:
+def test_a_file_that_no_pack_has_is_reported(files: Files, path: str) -> None:
     found = {(each.file, each.code) for each in pack.check({**files, path: b""})}
     assert found == {(path, "unknown_file")}
 
 
-def test_what_is_too_large_is_told(files: Files) -> None:
+def test_what_is_too_large_is_reported(files: Files) -> None:
     many = {f"en/file_{number}.toml": b"" for number in range(PACK_FILES)}
     assert any(each.code == "out_of_bounds" and "files" in each.message for each in pack.check({**files, **many}))
     large = {**files, "en/large.toml": b"#" * (PACK_FILE_BYTES + 1)}
     assert any((each.file, each.code) == ("en/large.toml", "out_of_bounds") for each in pack.check(large))
 
 
-def test_of_too_many_files_nothing_else_is_told(tmp_path: Path, files: Files) -> None:
+def test_of_too_many_files_nothing_else_is_reported(tmp_path: Path, files: Files) -> None:
     for path, content in (files | {f"en/witness_w{number}.toml": b"" for number in range(PACK_FILES)}).items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_bytes(content)
@@ -304,13 +304,13 @@ def test_of_too_many_files_nothing_else_is_told(tmp_path: Path, files: Files) ->
     assert [(each.file, each.code) for each in pack.check(read)] == [("pack.toml", "out_of_bounds")]
 
 
-def test_the_mark_of_some_editors_is_no_fault(files: Files) -> None:
+def test_the_mark_of_some_editors_is_not_a_fault(files: Files) -> None:
     marked = {path: b"\xef\xbb\xbf" + content for path, content in files.items()}
     assert pack.check(marked) == ()
     assert pack.read(marked).materials == pack.read(files).materials
 
 
-def test_what_is_no_text_is_told(files: Files) -> None:
+def test_what_is_not_text_is_reported(files: Files) -> None:
     assert any(each.code == "syntax" for each in pack.check({**files, CASE: b"\n\xff"}) if each.line == 2)
 
 
@@ -327,7 +327,7 @@ def test_another_byte_is_another_digest(files: Files) -> None:
     assert files_digest(dict(reversed(list(files.items())))) == files_digest(files)
 
 
-def test_a_link_is_no_file_of_a_pack(tmp_path: Path, files: Files) -> None:
+def test_a_link_is_not_a_file_of_a_pack(tmp_path: Path, files: Files) -> None:
     (tmp_path / "pack.toml").write_bytes(files["pack.toml"])
     (tmp_path / "structure.toml").symlink_to(tmp_path / "pack.toml")
     found, faults = folder_files(tmp_path)

@@ -76,7 +76,7 @@ def test_there_is_an_ending_for_every_verdict_and_depth(case: Material) -> None:
     assert len(case.endings) == len(wanted)
 
 
-def test_topics_are_told_in_the_order_of_the_contract(case: Material) -> None:
+def test_topics_are_reported_in_the_order_of_the_contract(case: Material) -> None:
     assert tuple(topic.id for topic in case.topics) == TOPICS
 
 

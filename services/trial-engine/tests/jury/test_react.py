@@ -113,7 +113,7 @@ def test_what_a_tool_found_is_sent_back_call_by_call(persuading: Any) -> None:
     assert results[0].content == "E1 | system_log | The log\n02:14 dose"
 
 
-def test_call_ids_that_are_used_again_are_told_apart(persuading: Any) -> None:
+def test_call_ids_that_are_used_again_are_distinguished(persuading: Any) -> None:
     persuading.said["chat"] = in_turn(lookup("E1"), lookup("E2"), "Yes.")
     persuading.chat()
     ids = [call.id for message in persuading.requests[-1].messages for call in message.tool_calls]

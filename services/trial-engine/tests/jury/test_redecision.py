@@ -59,7 +59,7 @@ def _without_stances(decision: Any) -> Any:
     return type(decision)(kept)
 
 
-def test_other_rules_are_told_with_the_first_event_that_differs(session: Any) -> None:
+def test_other_rules_are_reported_with_the_first_event_that_differs(session: Any) -> None:
     played(session).to("ended")
     again = redecided(_MovesNobody(session.jury), session.recorded)
     assert again.differs_at is not None

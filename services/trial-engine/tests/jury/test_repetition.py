@@ -126,7 +126,7 @@ def test_other_words_are_not(said: str, earlier: str) -> None:
     assert not like(said, earlier)
 
 
-def test_what_denies_is_no_repetition_of_what_affirms() -> None:
+def test_what_denies_is_not_a_repetition_of_what_affirms() -> None:
     said = RememberedMessage(text="There is no reasonable doubt.", topics=DENIED)
     assert repetition((RememberedMessage(text=SENTENCE, topics=DOUBT),), said).repeats == 0
 

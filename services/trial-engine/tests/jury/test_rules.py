@@ -77,7 +77,7 @@ def test_a_stranger_does_not_know_of_it(session: Any) -> None:
     assert code(nothing) == ("not_found", 404)
 
 
-def test_it_is_no_bot_game(session: Any) -> None:
+def test_it_is_not_a_bot_game(session: Any) -> None:
     session.when(Join(agent_id="agent-1", name="x")).refused(Code.INVALID_REQUEST)
     session.when(DeadlinePassed(effect_id="x")).then()
     assert session.jury.allowed_actions(session.state, "agent-1") == ()
@@ -109,7 +109,7 @@ def test_nothing_else_leads_anywhere(session: Any, at: str, to: str) -> None:
 
 
 @pytest.mark.parametrize("at", ["prologue", "persuasion", "vote", "ended"])
-def test_to_the_present_phase_is_no_event(session: Any, at: str) -> None:
+def test_to_the_present_phase_is_not_an_event(session: Any, at: str) -> None:
     before = len(session.to(at).log)
     assert session.call("jury_phase", {"to": at})["phase"] == at
     assert len(session.log) == before
@@ -695,7 +695,7 @@ def lost(session: Any) -> Any:
     return session.when(commands.ChainLost(effect_id=effect.id, detail="no JuryVoting stands there", looks=7))
 
 
-def test_a_chain_that_began_anew_stops_the_vote_and_says_so(session: Any) -> None:
+def test_a_chain_that_restarted_stops_the_vote_and_says_so(session: Any) -> None:
     session.to("vote").call("jury_vote")
     session.chain(until="vote")
     others = [effect.id for effect in session.jury.effects(session.state)][1:]

@@ -122,7 +122,7 @@ def test_who_repeats_himself_is_told_so_and_hears_nothing_twice_in_a_row(
         assert any(line in replies[1] for line in scripted._voices(language)[juror].again)
 
 
-def test_another_argument_on_the_same_subject_is_no_repetition(performances: Callable[..., Any]) -> None:
+def test_another_argument_on_the_same_subject_is_not_a_repetition(performances: Callable[..., Any]) -> None:
     session, voice = performances().to("persuasion"), scripted._voices("en")["ophiuchus"]
     session.chat("ophiuchus", "There is reasonable doubt.")
     reply = session.chat("ophiuchus", "The chain of custody is broken.")["reply"]

@@ -70,7 +70,7 @@ def records(session: Any, owner: str = "agent-1") -> list[Record]:
     return stored
 
 
-def test_words_answer_and_reaction_stand_in_this_order(played: Any) -> None:
+def test_words_answer_and_reaction_appear_in_this_order(played: Any) -> None:
     found = [type(event) for event in in_reading_order(events_of(played))]
     said = found.index(OverseerSaid)
     assert found[said:].index(JurorSaid) < found[said:].index(StanceChanged)

@@ -156,7 +156,7 @@ async def test_an_id_of_the_platform_is_refused_at_its_line(ferry: Pack) -> None
     assert not uploaded.packs.offered
 
 
-async def test_the_list_tells_sizes_and_nothing_of_what_stands_in_the_files(ferry: Pack) -> None:
+async def test_the_list_tells_sizes_and_nothing_of_what_appears_in_the_files(ferry: Pack) -> None:
     uploaded = Uploaded()
     await uploaded.bring(ferry.files)
     listed = await uploaded.ask("jury_cases")

@@ -215,7 +215,7 @@ def test_a_run_without_one_of_the_two_says_nothing(turn):
     assert {part: values.size for part, values in found.parts.items()} == {"H1a": 5, "H1b": 5, "H2a": 5, "H2b": 6}
 
 
-def test_the_monte_carlo_error_of_h1b_stands_beside_it(turn):
+def test_the_monte_carlo_error_of_h1b_appears_beside_it(turn):
     rows = rows_of(drawn_study(turn))
     assert {name for name, row in rows.items() if row["p_error"] is not None} <= {"H1b", "H1"}
     assert 0 <= rows["H1b"]["p_error"] < 0.1
@@ -223,7 +223,7 @@ def test_the_monte_carlo_error_of_h1b_stands_beside_it(turn):
     assert sure["H1b"]["p_error"] == 0.0
 
 
-def test_the_unadjusted_figures_stand_beside(turn):
+def test_the_unadjusted_figures_appear_beside(turn):
     found = hypotheses.figures(frame(drawn_study(turn)), "seed")
     table = {each.row["test"]: each.row for each in hypotheses.unadjusted(found, "seed")}
     assert set(table) == set(hypotheses.PARTS)
