@@ -95,7 +95,7 @@ class LegalPage(TerminalText):
     def _refused(self, item: RefusedItem) -> str:
         """An unsupported item, and why it was refused."""
         particular = f": {item.particular}" if item.particular else ""
-        return f"{item.text} ({self.words.texts.refusals[item.reason]}{particular})"
+        return f"{item.text} ({self.words.refusal(item.reason)}{particular})"
 
     def steering(self, steering: SteeringSettings) -> None:
         """Write the steering values that are set."""

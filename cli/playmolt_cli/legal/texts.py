@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from playmolt_legal import texts
-from playmolt_schemas.games.legal import Language, Session
+from playmolt_schemas.games.legal import Language, RefusalReason, Session
 from playmolt_schemas.skill import page_texts
 
 from playmolt_cli.terminal.narration import Narration
@@ -207,6 +207,9 @@ class LegalTexts:
 
     def output_field(self, name: str) -> str:
         return page_texts(self.language).get(f"output.{name}", name)
+
+    def refusal(self, reason: RefusalReason) -> str:
+        return page_texts(self.language)[f"refusal.{reason}"]
 
     def value(self, value: str) -> str:
         """The label of a code in a role's output; other values stay unchanged."""
