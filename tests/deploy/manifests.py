@@ -39,7 +39,7 @@ def _rendered(folder: Path) -> str:
 
 
 @cache
-def _kept() -> Path:
+def rendered_folder() -> Path:
     """Where renderings of these manifests, to the byte, are kept: each of several workers needs all of them."""
     files = sorted(path for path in K8S.rglob("*") if path.is_file())
     told = hashlib.sha256(
@@ -52,7 +52,7 @@ def _kept() -> Path:
 
 @cache
 def _rendered_overlay(overlay: str) -> str:
-    kept = _kept() / overlay
+    kept = rendered_folder() / overlay
     if not kept.exists():
         with NamedTemporaryFile("w", dir=kept.parent, encoding="utf-8", delete=False) as new:
             new.write(_rendered(K8S / "overlays" / overlay))

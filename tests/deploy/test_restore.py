@@ -7,13 +7,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.deploy.manifests import K8S, ROOT, Json, kubectl, named, render, with_component
+from tests.deploy.manifests import K8S, ROOT, Json, kubectl, named, render, rendered_folder, with_component
 from tests.deploy.test_schemas import NEWEST, OLDEST, fault
 
 STEPS = ("stop", "keep", "database", "log", "lost", "erase", "relays", "streams", "verify", "services", "backup")
@@ -104,6 +105,11 @@ def test_anchors_are_asked_once_the_restore_is_signed_and_not_before(tmp_path: P
     assert job_of("verify", "log-anchor", render("prod"))[:5] == [*verify, "--anchors"]
 
 
+@cache
+def _recovery() -> str:
+    return "---\n".join(yaml.safe_dump(one, width=10_000) for one in render("recovery"))
+
+
 class Restore:
     """restore.sh beside a cluster that stands in a file."""
 
@@ -111,12 +117,13 @@ class Restore:
         self._file = folder / "cluster.json"
         program = folder / "kubectl"
         rendered = folder / "rendered.yaml"
-        rendered.write_text("---\n".join(yaml.safe_dump(one, width=10_000) for one in render("recovery")))
+        rendered.write_text(_recovery())
         fake = f'exec {sys.executable} {Path(__file__).with_name("fake_kubectl.py")} "$@"'
         program.write_text(f'#!/bin/sh\n[ "$*" = "kustomize {OVERLAY}" ] && exec cat {rendered}\n{fake}\n')
         program.chmod(0o755)
         self._environment = {
             **os.environ, "CLUSTER": str(self._file), "KUBECTL": shutil.which("kubectl") or "kubectl",
+            "RENDERED": str(rendered_folder()),
             "PATH": f"{folder}:{os.environ['PATH']}",
         }  # fmt: skip
         self.calls: list[str] = []

@@ -29,7 +29,6 @@ from deploy.k8s import credentials
 from tests.deploy.authority import Authority
 from tests.deploy.cluster import Nats, until
 from tests.deploy.manifests import Json, containers, named, of_kind, render, templates
-from tests.platforms import EMPTY, copied_cluster
 
 SECRETS = credentials.values()
 USER = "relay"
@@ -189,7 +188,7 @@ def database(folder: Path, ours: Authority) -> Iterator[str]:
 
 
 def _database(folder: Path, ours: Authority) -> Iterator[str]:
-    server = Postgres(copied_cluster(folder / "postgres", EMPTY))
+    server = Postgres(folder / "postgres")
     server.start()
     server.stop()
     ours.issue(server.cluster / "tls", ["localhost"])
