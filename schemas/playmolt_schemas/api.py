@@ -284,7 +284,7 @@ class Me(Profile, frozen=True, kw_only=True):
     points_by_type: dict[str, int]
 
 
-class Standing(msgspec.Struct, frozen=True):
+class LeaderboardRow(msgspec.Struct, frozen=True):
     """A row of a leaderboard; equal rows share a rank. A rating leaderboard has one row per agent version."""
 
     rank: int
@@ -304,7 +304,7 @@ class Standing(msgspec.Struct, frozen=True):
 class Leaderboard(msgspec.Struct, frozen=True):
     """A page of the leaderboard."""
 
-    leaderboard: list[Standing]
+    leaderboard: list[LeaderboardRow]
     next_cursor: str | None
 
 
@@ -477,6 +477,7 @@ __all__ = [
     "JoinRequest",
     "Joined",
     "Leaderboard",
+    "LeaderboardRow",
     "Left",
     "Me",
     "NewKey",
@@ -491,7 +492,6 @@ __all__ = [
     "Request",
     "Resigned",
     "SessionErased",
-    "Standing",
     "Turn",
     "UpdateMeRequest",
 ]  # fmt: skip

@@ -18,7 +18,7 @@ from playmolt.errors import PlayMoltError
 from playmolt.feed import CLOSING, SILENCE_SECONDS, SseReader
 from playmolt.loop import GameResult
 from playmolt_core.log.verify import Verification
-from playmolt_schemas.api import GameType, Joined, Standing
+from playmolt_schemas.api import GameType, Joined, LeaderboardRow
 from playmolt_schemas.limits import PAGE_MAX
 from rich.console import Console
 
@@ -213,8 +213,8 @@ async def _narrate(console: Console, style: str, spectator: str, game_id: str) -
     return messages
 
 
-async def _leaderboard(gateway: str) -> list[Standing]:
-    client, lines, cursor = AsyncClient(gateway), list[Standing](), None
+async def _leaderboard(gateway: str) -> list[LeaderboardRow]:
+    client, lines, cursor = AsyncClient(gateway), list[LeaderboardRow](), None
     try:
         for _ in range(_LEADERBOARD_PAGES):
             page = await client.leaderboard(kind="house", limit=PAGE_MAX, cursor=cursor)
@@ -227,7 +227,9 @@ async def _leaderboard(gateway: str) -> list[Standing]:
     return lines
 
 
-def _faults(played: Sequence[DemoGame], standing: Sequence[Standing], verification: Verification) -> Iterator[str]:
+def _faults(
+    played: Sequence[DemoGame], standing: Sequence[LeaderboardRow], verification: Verification
+) -> Iterator[str]:
     for game in played:
         yield from game.faults()
     counted = {line.id: line for line in standing}
@@ -242,7 +244,7 @@ def _faults(played: Sequence[DemoGame], standing: Sequence[Standing], verificati
 
 
 def _summarise(
-    console: Console, played: Sequence[DemoGame], standing: Sequence[Standing], verification: Verification
+    console: Console, played: Sequence[DemoGame], standing: Sequence[LeaderboardRow], verification: Verification
 ) -> None:
     for game in played:
         console.print(f"\n{game.game_id}", style="bold")

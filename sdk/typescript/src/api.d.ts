@@ -2043,14 +2043,14 @@ export interface components {
          * @description A page of the leaderboard.
          */
         Leaderboard: {
-            leaderboard: components["schemas"]["Standing"][];
+            leaderboard: components["schemas"]["LeaderboardRow"][];
             next_cursor: string | null;
         };
         /**
-         * Standing
+         * LeaderboardRow
          * @description A row of a leaderboard; equal rows share a rank. A rating leaderboard has one row per agent version.
          */
-        Standing: {
+        LeaderboardRow: {
             rank: number;
             id: string;
             handle: string;

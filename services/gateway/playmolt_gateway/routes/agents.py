@@ -225,11 +225,11 @@ async def read_leaderboard(services: Services, request: CheckedRequest) -> Reply
     return json_response(200, msgspec.json.encode(api.Leaderboard([_standing(row) for row in rows], cursor)))
 
 
-def _standing(row: Ranked) -> api.Standing:
+def _standing(row: Ranked) -> api.LeaderboardRow:
     shown = (row.rank, row.id, row.handle, row.name, row.kind, row.model, row.version, row.points, row.games)
     if row.line is None:
-        return api.Standing(*shown)
-    return api.Standing(*shown, row.line.rating, row.line.uncertainty, row.line.provisional)
+        return api.LeaderboardRow(*shown)
+    return api.LeaderboardRow(*shown, row.line.rating, row.line.uncertainty, row.line.provisional)
 
 
 _LOOKUP_SECONDS: Final = 5.0

@@ -13,7 +13,7 @@ from typing import Any
 
 from playmolt_jury.chain.port import (
     Case,
-    CaseMissing,
+    MissingCase,
     Chain,
     ChainFault,
     ChainUnavailable,
@@ -52,7 +52,7 @@ __all__ = [
     "EMBEDDED_DEPLOYER",
     "EMBEDDED_DEPLOYER_KEY",
     "Case",
-    "CaseMissing",
+    "MissingCase",
     "Chain",
     "ChainFault",
     "ChainUnavailable",

@@ -11,7 +11,7 @@ from playmolt_jury.chain.keys import Keys
 from playmolt_jury.chain.port import (
     OPEN_SECONDS,
     Case,
-    CaseMissing,
+    MissingCase,
     ChainFault,
     ChainUnavailable,
     DeployedContract,
@@ -125,7 +125,7 @@ class JsonRpcChain:
     async def _on_its_chain(self, case: Case) -> None:
         now = await self._wallet.present_chain_id()
         if case.chain_id not in (0, now):
-            raise CaseMissing(f"the node is of chain {now}, the case was opened on chain {case.chain_id}")
+            raise MissingCase(f"the node is of chain {now}, the case was opened on chain {case.chain_id}")
 
     def _address(self, case: Case) -> str:
         return keys.contract_of(keys.address_of(self._keys.session(case)), 0)

@@ -18,7 +18,7 @@ class ChainFault(RuntimeError):
     """The chain or its node misbehaved: a bug, or the wrong chain. A retry does not help."""
 
 
-class CaseMissing(ChainFault):
+class MissingCase(ChainFault):
     """A deployed case is not on the chain: the chain was reset, reorganised, or replaced."""
 
 
@@ -91,12 +91,12 @@ class Chain(Protocol):
     async def vote(self, case: Case, juror_id: str, guilty: bool) -> MinedVote:
         """Cast a juror's vote in a deployed case; returns the vote on the chain, which may be an earlier one.
 
-        CaseMissing when the case is not on the chain.
+        MissingCase when the case is not on the chain.
         """
         ...
 
     async def verdict(self, case: Case) -> Verdict:
-        """Read a deployed case. CaseMissing as for `vote`; ChainUnavailable while too few blocks hold its last vote."""
+        """Read a deployed case. MissingCase as for `vote`; ChainUnavailable while too few blocks hold its last vote."""
         ...
 
     async def close(self) -> None: ...

@@ -2,7 +2,7 @@
 
 from playmolt_jury.chain import contract
 from playmolt_jury.chain.contract import GUILTY, NOT_GUILTY, OPEN, ContractSnapshot
-from playmolt_jury.chain.port import CaseMissing, ChainFault, ChainUnavailable, MinedVote, Verdict
+from playmolt_jury.chain.port import MissingCase, ChainFault, ChainUnavailable, MinedVote, Verdict
 from playmolt_jury.chain.rpc import Rpc
 
 _VOTED = "Voted(address,bool)"
@@ -44,7 +44,7 @@ async def read_verdict(rpc: Rpc, address: str) -> Verdict:
 
 
 async def read_case(rpc: Rpc, address: str, block: str) -> ContractSnapshot:
-    """Call `reading()` at a block; CaseMissing when the address has no such contract."""
+    """Call `reading()` at a block; MissingCase when the address has no such contract."""
     found = await find_case(rpc, address, block)
     if found is None:
         raise _nothing_at(address)
@@ -65,8 +65,8 @@ async def find_case(rpc: Rpc, address: str, block: str) -> ContractSnapshot | No
         raise _nothing_at(address) from None
 
 
-def _nothing_at(address: str) -> CaseMissing:
-    return CaseMissing(f"no JuryVoting contract at {address}: this is not the chain of the session's vote")
+def _nothing_at(address: str) -> MissingCase:
+    return MissingCase(f"no JuryVoting contract at {address}: this is not the chain of the session's vote")
 
 
 async def mined_and_pending(rpc: Rpc, address: str) -> tuple[ContractSnapshot, ContractSnapshot]:

@@ -11,7 +11,7 @@ from playmolt_core.log.port import EventLog
 from playmolt_core.ops.telemetry import log
 
 from playmolt_jury import commands
-from playmolt_jury.chain import Case, CaseMissing, Chain, ChainFault, ChainUnavailable
+from playmolt_jury.chain import Case, MissingCase, Chain, ChainFault, ChainUnavailable
 from playmolt_jury.effects import ChainTask
 from playmolt_jury.events import PhaseChanged
 
@@ -98,7 +98,7 @@ class _MissingCaseClock:
         self.looks = 0
 
     def is_final(self, fault: Exception) -> bool:
-        if not isinstance(fault, CaseMissing):
+        if not isinstance(fault, MissingCase):
             self.looks = 0
             return False
         self.looks += 1

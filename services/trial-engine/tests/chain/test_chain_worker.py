@@ -11,7 +11,7 @@ from playmolt_core.game.decider import Accepted, Command, Effect
 from playmolt_core.log.memory import MemoryLog
 from playmolt_jury import commands, rules
 from playmolt_jury.chain.jsonrpc import JsonRpcChain
-from playmolt_jury.chain.port import OPEN_SECONDS, CaseMissing, ChainUnavailable
+from playmolt_jury.chain.port import OPEN_SECONDS, MissingCase, ChainUnavailable
 from playmolt_jury.events import PhaseChanged, TurnFailed, TurnStarted, VoteCalled, VoteDecided
 from playmolt_jury.state import State
 from playmolt_jury.workers.chain_worker import ChainWorker
@@ -214,7 +214,7 @@ async def test_a_chain_that_restarted_fails_the_vote_and_a_retry_has_it_all_agai
 
 async def test_a_node_that_is_behind_for_a_moment_is_not_a_chain_that_restarted(began: Began) -> None:
     session, before = began.session, began.chain.vote
-    missed = iter([CaseMissing("behind"), CaseMissing("behind"), ChainUnavailable("away"), CaseMissing("behind")])
+    missed = iter([MissingCase("behind"), MissingCase("behind"), ChainUnavailable("away"), MissingCase("behind")])
 
     async def vote(*asked: Any) -> Any:
         if fault := next(missed, None):

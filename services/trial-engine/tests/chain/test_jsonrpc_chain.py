@@ -9,7 +9,7 @@ from chain_nodes import JURORS, Node, case
 from playmolt_jury.chain import connect, keys, read_chain
 from playmolt_jury.chain.jsonrpc import JsonRpcChain
 from playmolt_jury.chain.keys import Keys
-from playmolt_jury.chain.port import Case, CaseMissing, ChainFault, ChainUnavailable, Verdict
+from playmolt_jury.chain.port import Case, MissingCase, ChainFault, ChainUnavailable, Verdict
 from playmolt_jury.chain.wallet import Wallet
 
 Sessions = Callable[[], str]
@@ -194,7 +194,7 @@ async def test_a_vote_that_a_chain_took_as_it_restarted_is_cast_again_once_its_c
         return await price(wallet)
 
     monkeypatch.setattr(Wallet, "price", begins_anew)
-    with pytest.raises(CaseMissing):
+    with pytest.raises(MissingCase):
         await chain.vote(asked, JURORS[0], True)
     verdict = await vote_all(chain, asked)
     assert int(node.ask("eth_getTransactionCount", verdict.votes[0].address, "latest"), 16) == 2
