@@ -1,6 +1,7 @@
 """Erasing sessions in Postgres: one transaction, once, for ever; and what the log is afterwards."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
@@ -87,6 +88,20 @@ async def test_an_erased_session_is_still_listed_for_its_owner(pool: Pool) -> No
     assert (await log.register.totals()).streams == 0, "it was not archived"
     listed = await log.games("jury", phase=None, before=None, limit=5, opened_by="agent-1")
     assert [(game.stream, game.summary.phase, game.summary.over) for game in listed] == [("jury-1", "erased", True)]
+
+
+async def test_an_archived_session_is_erased_under_the_hash_of_its_last_record(pool: Pool) -> None:
+    game, log, eraser = await opened(pool, "legal-1"), PostgresLog(pool), SessionEraser(pool)
+    assert await log.append([Unit(streams=[game.ends()])]) == ["appended"]
+    ended = json.dumps([{"stream": game.stream, "version": game.version, "hash": game.hash}])
+    await pool.value("SELECT log.prune($1, 'a file', $2)", ended, bytes(32))
+    erased = await eraser.erase("legal-1", "owner")
+    assert erased is not None
+    assert (erased.version, erased.hash) == (game.version, game.hash)
+    stored = await log.load(STREAM)
+    assert stored is not None
+    assert json.loads(bytes(stored.records[0].data))["hash"] == game.hash
+    assert await eraser.erase("legal-1", "operator") == await eraser.session("legal-1"), "once and for ever"
 
 
 async def test_a_stream_without_a_key_is_no_session(pool: Pool) -> None:

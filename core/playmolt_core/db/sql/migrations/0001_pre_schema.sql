@@ -1759,8 +1759,10 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp A
 BEGIN
   PERFORM vault.check_types(ARRAY[p_stream]);
   RETURN QUERY
-  SELECT k.owner, s.version, s.hash, s.created_at, s.updated_at, s.erased_at, s.erased_by, s.erased_linked
+  SELECT k.owner, s.version, coalesce(a.hash, s.hash), s.created_at, s.updated_at,
+    s.erased_at, s.erased_by, s.erased_linked
   FROM log.stream AS s JOIN vault.key AS k ON k.stream = s.stream
+  LEFT JOIN log.archived AS a ON a.stream = s.stream
   WHERE s.stream = p_stream AND s.version > 0;
 END $$;
 
@@ -1787,7 +1789,11 @@ BEGIN
   END IF;
 
   SELECT * INTO present FROM log.stream AS s WHERE s.stream = p_stream FOR UPDATE;
-  IF present.erased_at IS NOT NULL OR (present.version, present.hash) IS DISTINCT FROM (p_version, p_hash) THEN
+  IF present.erased_at IS NOT NULL OR present.version IS DISTINCT FROM p_version THEN
+    RETURN false;
+  END IF;
+  -- The head of an archived stream is a hash of zeros; its last hash is in the register.
+  IF coalesce((SELECT a.hash FROM log.archived AS a WHERE a.stream = p_stream), present.hash) <> p_hash THEN
     RETURN false;
   END IF;
 
