@@ -68,9 +68,9 @@ def read(value: Any, phase: str, case_type: CaseType) -> dict[str, Any]:
     if isinstance(plain.get("Citations"), list):
         plain["Citations"] = _cited(plain["Citations"]) or legal.NO_CITATION
     if any(unstorable(text) for text in _leaves(plain)):
-        raise InvalidReply("a text contains NUL or a lone surrogate")
+        raise InvalidReply("a text holds NUL or a lone surrogate")
     if any(not _shows(text) for _, text in (*texts(plain), *_stipulated_texts(plain))):
-        raise InvalidReply("a text has no visible character")
+        raise InvalidReply("a text has no character that shows")
     return plain
 
 

@@ -425,7 +425,7 @@ def test_an_empty_answer_is_refused_and_its_schema_says_so(session: Any, phase: 
     fault = outputs.fault(answer, phase, "civil")
     assert fault is not None
     assert outputs.fault(scripted.answer(session.state, phase), phase, "civil") is None
-    assert schema_faults(answer, outputs.phase_schema(phase, "civil")) or "no visible character" in fault
+    assert schema_faults(answer, outputs.phase_schema(phase, "civil")) or "no character that shows" in fault
 
 
 def test_a_plan_of_proof_may_name_evidence_that_has_yet_to_be_found(session: Any) -> None:
