@@ -22,10 +22,10 @@ SLACK: Final = 5
 
 CEILINGS: Final = {
     "playmolt_schemas": 6,
-    "playmolt_core": 10,
+    "playmolt_core": 8,
     "playmolt": 2,
     "playmolt_cli": 12,
-    "playmolt_agora": 14,
+    "playmolt_agora": 11,
     "playmolt_devchain": 0,
     "playmolt_gateway": 1,
     "playmolt_legal": 1,
@@ -34,7 +34,7 @@ CEILINGS: Final = {
     "playmolt_jury": 1,
     "playmolt_trial": 0,
     "playmolt_trial_engine": 0,
-    "docs": 34,
+    "docs": 9,
     "pages": 4,
 }
 

@@ -473,7 +473,10 @@ def test_a_person_interrupts_a_run_takes_it_up_again_and_branches_off(
         assert (code, json.loads(out)) == (0, fork), "the same fork is made once"
         runs = {run["run"]: run for run in one.get(f"{EXPERIMENTS}/{experiment}/runs").json()["runs"]}
         assert (len(runs), runs[fork["run"]]["parent"], runs[fork["run"]]["status"]) == (2, parent, "finished")
-    for at, change_, fault in (("9999", "model=scripted", "the run's version"), ("100", "colour=blue", "is not a change")):
+    for at, change_, fault in (
+        ("9999", "model=scripted", "the run's version"),
+        ("100", "colour=blue", "is not a change"),
+    ):
         code, _, err = by_hand(running, "fork", parent, "--at", at, "--set", change_)
         assert (code, fault in err) == (2, True), err
 

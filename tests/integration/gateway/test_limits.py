@@ -142,6 +142,7 @@ def test_a_deadline_is_told_and_kept(hasty: Platform) -> None:
     reaches(hasty, table.game_id, "first_choice", 2)
     assert DEADLINE_SECONDS - 0.5 < time.monotonic() - before < DEADLINE_SECONDS + 20
     assert hasty.records(table.game_id, hasty.operator)[0]["data"]["config"] == {
+        "deadlines": [],
         "language": "ko",
         "phase_deadline_seconds": DEADLINE_SECONDS,
     }

@@ -143,7 +143,7 @@ def test_open_questions_are_answered_by_id_and_a_new_session_keeps_the_facts(ter
     assert len(asked) >= 3
     answers = "\n".join(f"answer {item['id']}" for item in asked)
     terminal.done(
-        "gate", session, typed=f"add facts and continue\nno more\n{answers}\nspring\nthe lease was signed\ny\n\n\n"
+        "gate", session, typed=f"add facts, then continue\nno more\n{answers}\nspring\nthe lease was signed\ny\n\n\n"
     )
     session_now = terminal.json("show", session)
     assert session_now["facts"]["timeline"][0]["agreed"] is True

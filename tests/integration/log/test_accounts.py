@@ -18,6 +18,7 @@ from playmolt_core.db.limits import DayUsage, PgLimits, SessionLimit
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.db.projections import Board, PgProjections, Score, add_scores, clear, move
 from playmolt_core.llm.day_budget import account_of
+from playmolt_schemas import identity
 
 KINDS = ("legal", "jury")
 
@@ -65,7 +66,7 @@ async def test_an_agent_is_found_by_the_hash_of_its_key(accounts: PgAccounts) ->
     ],
 )  # fmt: skip
 async def test_a_handle_is_the_names_slug_and_the_end_of_the_id(accounts: PgAccounts, name: str, slug: str) -> None:
-    assert slug(name) == slug
+    assert identity.slug(name) == slug
     assert await accounts.create_agent("agent-0123456789", NewAgent(name), key("1")) == f"{slug}-456789"
 
 

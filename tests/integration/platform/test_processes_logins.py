@@ -69,7 +69,7 @@ def test_up_signs_its_log_renews_keys_and_erases_by_itself(stack: StackFactory) 
     up = stack(PLAYMOLT_ANCHOR_SECONDS="1", PLAYMOLT_KEEP_LEGAL_DAYS="1")
     until = time.monotonic() + SECONDS
     for chore, said in (
-        ("seal", "0 sessions put under the newest key"),
+        ("seal", "0 sessions rewrapped with the newest key"),
         ("retention", "0 legal sessions and 0 juries"),
     ):
         while not ((log := up.folder.log(chore)).exists() and said in log.read_text()):

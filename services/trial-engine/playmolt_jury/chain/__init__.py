@@ -13,12 +13,12 @@ from typing import Any
 
 from playmolt_jury.chain.port import (
     Case,
-    MissingCase,
     Chain,
     ChainFault,
     ChainUnavailable,
     DeployedContract,
     MinedVote,
+    MissingCase,
     Reverted,
     Verdict,
 )
@@ -52,12 +52,12 @@ __all__ = [
     "EMBEDDED_DEPLOYER",
     "EMBEDDED_DEPLOYER_KEY",
     "Case",
-    "MissingCase",
     "Chain",
     "ChainFault",
     "ChainUnavailable",
     "DeployedContract",
     "MinedVote",
+    "MissingCase",
     "NoVerdict",
     "Reverted",
     "Verdict",

@@ -11,11 +11,11 @@ from playmolt_jury.chain.keys import Keys
 from playmolt_jury.chain.port import (
     OPEN_SECONDS,
     Case,
-    MissingCase,
     ChainFault,
     ChainUnavailable,
     DeployedContract,
     MinedVote,
+    MissingCase,
     Reverted,
     Verdict,
 )

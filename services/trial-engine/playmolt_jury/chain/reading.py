@@ -2,7 +2,7 @@
 
 from playmolt_jury.chain import contract
 from playmolt_jury.chain.contract import GUILTY, NOT_GUILTY, OPEN, ContractSnapshot
-from playmolt_jury.chain.port import MissingCase, ChainFault, ChainUnavailable, MinedVote, Verdict
+from playmolt_jury.chain.port import ChainFault, ChainUnavailable, MinedVote, MissingCase, Verdict
 from playmolt_jury.chain.rpc import Rpc
 
 _VOTED = "Voted(address,bool)"

@@ -11,7 +11,7 @@ from playmolt_core.log.port import EventLog
 from playmolt_core.ops.telemetry import log
 
 from playmolt_jury import commands
-from playmolt_jury.chain import Case, MissingCase, Chain, ChainFault, ChainUnavailable
+from playmolt_jury.chain import Case, Chain, ChainFault, ChainUnavailable, MissingCase
 from playmolt_jury.effects import ChainTask
 from playmolt_jury.events import PhaseChanged
 

@@ -11,7 +11,7 @@ from playmolt_core.game.decider import Accepted, Command, Effect
 from playmolt_core.log.memory import MemoryLog
 from playmolt_jury import commands, rules
 from playmolt_jury.chain.jsonrpc import JsonRpcChain
-from playmolt_jury.chain.port import OPEN_SECONDS, MissingCase, ChainUnavailable
+from playmolt_jury.chain.port import OPEN_SECONDS, ChainUnavailable, MissingCase
 from playmolt_jury.events import PhaseChanged, TurnFailed, TurnStarted, VoteCalled, VoteDecided
 from playmolt_jury.state import State
 from playmolt_jury.workers.chain_worker import ChainWorker

@@ -9,7 +9,7 @@ from chain_nodes import JURORS, Node, case
 from playmolt_jury.chain import connect, keys, read_chain
 from playmolt_jury.chain.jsonrpc import JsonRpcChain
 from playmolt_jury.chain.keys import Keys
-from playmolt_jury.chain.port import Case, MissingCase, ChainFault, ChainUnavailable, Verdict
+from playmolt_jury.chain.port import Case, ChainFault, ChainUnavailable, MissingCase, Verdict
 from playmolt_jury.chain.wallet import Wallet
 
 Sessions = Callable[[], str]
