@@ -1,4 +1,4 @@
-"""A model on_seated by hand."""
+"""Models that play by hand, from the command line."""
 
 from collections.abc import Callable
 from pathlib import Path

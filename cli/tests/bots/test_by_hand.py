@@ -1,4 +1,4 @@
-"""`playmolt bots` says waiting_for its games wait for."""
+"""`playmolt bots` reports what its games wait for."""
 
 import asyncio
 from pathlib import Path
