@@ -35,14 +35,27 @@ PROCESSES = (
 )  # fmt: skip
 """Files and folders beside the packages whose tests start processes."""
 SLOW = (
-    "core/tests/llm/test_learnt_concurrency.py", "services/agora-runner/tests/bundle/test_verify.py",
-    "services/agora-runner/tests/checks/test_symmetry.py", "services/agora-runner/tests/plan/test_plan.py",
-    "services/agora-runner/tests/simulation/", "services/gateway/tests/http/test_fast_http.py",
-    "services/legal-orchestrator/tests/test_model_worker.py", "services/legal-orchestrator/tests/test_report.py",
+    "cli/tests/agora/test_plan.py", "cli/tests/match/test_match.py", "core/tests/effects/test_memory_leases.py",
+    "core/tests/llm/test_learnt_concurrency.py", "core/tests/llm/test_memory_limits.py", "schemas/tests/test_export.py",
+    "sdk/tests/test_client.py", "sdk/tests/test_loop.py", "sdk/tests/test_stream.py",
+    "services/agora-runner/tests/bundle/test_studies.py", "services/agora-runner/tests/bundle/test_verify.py",
+    "services/agora-runner/tests/checks/test_symmetry.py", "services/agora-runner/tests/coding/test_judging.py",
+    "services/agora-runner/tests/experiment/test_experiment.py",
+    "services/agora-runner/tests/measures/inference/test_families.py",
+    "services/agora-runner/tests/measures/inference/test_hypotheses.py",
+    "services/agora-runner/tests/plan/test_plan.py", "services/agora-runner/tests/plan/test_power.py",
+    "services/agora-runner/tests/simulation/", "services/agora-runner/tests/world/test_stage1_numbers.py",
+    "services/gateway/tests/http/test_clients.py", "services/gateway/tests/http/test_door.py",
+    "services/gateway/tests/http/test_fast_http.py", "services/gateway/tests/test_mcp.py",
+    "services/gateway/tests/test_open_waits.py", "services/legal-orchestrator/tests/test_guardrails.py",
+    "services/legal-orchestrator/tests/test_model_worker.py", "services/legal-orchestrator/tests/test_prompts.py",
+    "services/legal-orchestrator/tests/test_redecision.py", "services/legal-orchestrator/tests/test_report.py",
+    "services/legal-orchestrator/tests/test_report_characters.py",
+    "services/legal-orchestrator/tests/test_report_pages.py", "services/spectator/tests/test_slow.py",
     "services/trial-engine/tests/jury/test_check.py", "services/trial-engine/tests/jury/test_repetition.py",
-    "services/trial-engine/tests/jury/test_rules_machine.py", "sdk/tests/test_loop.py",
+    "services/trial-engine/tests/jury/test_rules_machine.py",
 )  # fmt: skip
-"""Those that compute for more than four seconds, or wait for as long."""
+"""Those that compute for more than two and a half seconds, or wait for more than four."""
 LONGEST = (
     "tests/integration/platform", "tests/integration/gateway", "tests/clients", "tests/browser",
     "tests/integration/platform/test_bench.py", "cli/tests/test_demo.py", "tests/integration/jury/test_sessions.py",
