@@ -122,9 +122,9 @@ def test_an_experiment_is_followed_to_its_end(platform: Platform, capsys: pytest
     platform.states = [_state(), _state(), _state("finished", spent=Spent(turns=24, calls=24, tokens=9))]
     with _calling(platform) as client:
         assert follow(client, ID, Console(), poll=0).status == "finished"
-    told = capsys.readouterr().out
-    assert "running: runs 0/1, turns 3/24, 4 calls, 5 tokens, cost 0" in told
-    assert "finished: runs 0/1, turns 24/24" in told
+    output = capsys.readouterr().out
+    assert "running: runs 0/1, turns 3/24, 4 calls, 5 tokens, cost 0" in output
+    assert "finished: runs 0/1, turns 24/24" in output
 
 
 def _seen(turns: int) -> LookRow:
@@ -142,8 +142,8 @@ def test_a_terminal_shows_pcs_so_far_after_each_twentieth_of_the_turns(
         "pcs_cells": (_line().cell,),
         "progress": ExperimentProgress(runs=1, open=1, finished=0, turns_planned=200),
     }
-    told = ((3, 0), (10, 0), (10, 10), (19, 10), (20, 10), (20, 20))
-    states = [_state(spent=Spent(turns=now), looks=(_seen(at),) if at else (), **compared) for now, at in told]
+    progress = ((3, 0), (10, 0), (10, 10), (19, 10), (20, 10), (20, 20))
+    states = [_state(spent=Spent(turns=now), looks=(_seen(at),) if at else (), **compared) for now, at in progress]
     done = _state("finished", spent=Spent(turns=200), looks=(_seen(20),), **compared)
     platform.states = [*states, done]
     with _calling(platform) as client:
@@ -230,10 +230,10 @@ def test_a_run_that_pauses_says_why_in_the_server_s_own_words(platform: Platform
     with _calling(platform) as client:
         assert client.why_paused(RUN) == ("", "")
         platform.pause = {"code": "model_away", "detail": "503: \x1b[2Jthe GPU is on fire", "until": None}
-        told = str(PausedRuns(1, *client.why_paused(RUN)))
-    assert told.startswith("1 run paused: a model is unavailable")
-    assert "the GPU is on fire" in told
-    assert "\x1b" not in told
+        output = str(PausedRuns(1, *client.why_paused(RUN)))
+    assert output.startswith("1 run paused: a model is unavailable")
+    assert "the GPU is on fire" in output
+    assert "\x1b" not in output
 
 
 def test_what_models_did_otherwise_appears_in_the_table(platform: Platform, capsys: pytest.CaptureFixture[str]) -> None:
@@ -244,6 +244,6 @@ def test_what_models_did_otherwise_appears_in_the_table(platform: Platform, caps
     platform.states = [state]
     with _calling(platform) as client:
         follow(client, ID, Console(force_terminal=True, width=200), poll=0)
-    told = " ".join(capsys.readouterr().out.split())
-    assert "fake: mini-2 answered 12 times instead of mini" in told
-    assert "fake: its server truncated 3 prompts" in told
+    output = " ".join(capsys.readouterr().out.split())
+    assert "fake: mini-2 answered 12 times instead of mini" in output
+    assert "fake: its server truncated 3 prompts" in output

@@ -18,7 +18,7 @@ def state(phase: str, *submitted: bool, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("seen", "told"),
+    ("seen", "expected"),
     [
         (state("waiting", False, False), "3 more to join"),
         (state("first_choice", True, False, True, False, True), "bot 2, bot 4 (first_choice, round 2)"),
@@ -27,8 +27,8 @@ def state(phase: str, *submitted: bool, **more: Any) -> dict[str, Any]:
         (state("end", True), ""),
     ],
 )
-def test_whom_a_game_waits_for(seen: dict[str, Any], told: str) -> None:
-    assert bots.waiting_for(seen) == told
+def test_whom_a_game_waits_for(seen: dict[str, Any], expected: str) -> None:
+    assert bots.waiting_for(seen) == expected
 
 
 def test_one_that_is_away_is_not_waited_for() -> None:
@@ -61,17 +61,17 @@ async def test_it_is_said_again_and_again_though_one_look_may_fail(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (["--policy", "nope"], "ox has no policy 'nope'. Choose from"),
         (["--policy", "model:scripted"], "Set PLAYMOLT_HOUSE_KEY"),
         (["--prompt", __file__], "Add --policy model:ALIAS"),
     ],
 )
-def test_who_cannot_be_seated_is_said_before_anybody_sits(tmp_path: Path, words: list[str], told: str) -> None:
+def test_who_cannot_be_seated_is_reported_before_anybody_sits(tmp_path: Path, words: list[str], expected: str) -> None:
     done = CliRunner().invoke(cli, ["bots", "ox", "--data", str(tmp_path / "none"), *words])
     assert done.exit_code == 2
-    assert told in done.output
+    assert expected in done.output
 
 
 def test_an_alias_that_there_is_not_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,7 +80,7 @@ def test_a_sound_python_bot_passes_every_check(server: Arena, file: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("how", "fault", "told"),
+    ("how", "fault", "expected"),
     [
         ("breaks", "plays to the end", f"mybot.py:{BREAKS}: KeyError: 'oops'"),
         ("rude", "sends legal actions", "8 refused, the first: invalid_action"),
@@ -88,10 +88,10 @@ def test_a_sound_python_bot_passes_every_check(server: Arena, file: Path) -> Non
         ("missing", "plays to the end", "KeyError: 'missing'"),
     ],
 )
-def test_a_fault_of_a_program_is_one_line(server: Arena, file: Path, how: str, fault: str, told: str) -> None:
+def test_a_fault_of_a_program_is_one_line(server: Arena, file: Path, how: str, fault: str, expected: str) -> None:
     status, verdicts, faults = checked(server, "--command", f"{sys.executable} {file} {how}", "--seconds", "1")
     assert (status, list(faults)) == (1, [fault])
-    assert told in faults[fault]
+    assert expected in faults[fault]
     assert "warn" not in verdicts.values()
 
 
@@ -102,7 +102,7 @@ def test_a_crash_of_a_python_bot_names_its_line(server: Arena, file: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("program", "fault", "told"),
+    ("program", "fault", "expected"),
     [
         ("pass", "plays to the end", "ended with status 0 before the game was over"),
         ("import sys; sys.exit(3)", "plays to the end", "ended with status 3 before the game was over"),
@@ -110,11 +110,13 @@ def test_a_crash_of_a_python_bot_names_its_line(server: Arena, file: Path) -> No
         ("while True: input(); print('hello', flush=True)", "sends legal actions", "the bot returned 'hello'"),
     ],
 )
-def test_what_is_not_an_answer_is_reported(server: Arena, tmp_path: Path, program: str, fault: str, told: str) -> None:
+def test_what_is_not_an_answer_is_reported(
+    server: Arena, tmp_path: Path, program: str, fault: str, expected: str
+) -> None:
     (tmp_path / "bot.py").write_text(program)
     status, _, faults = checked(server, "--command", f"{sys.executable} {tmp_path}/bot.py")
     assert (status, list(faults)) == (1, [fault])
-    assert told in faults[fault]
+    assert expected in faults[fault]
 
 
 class _Turns(BaseHTTPRequestHandler):
@@ -162,7 +164,7 @@ def test_a_callback_that_answers_500_loses_its_turn(server: Arena, callback: str
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         ([], "exactly one of"),
         (["--python", "a.py", "--command", "b"], "exactly one of"),
@@ -173,10 +175,10 @@ def test_a_callback_that_answers_500_loses_its_turn(server: Arena, callback: str
         (["--callback", "127.0.0.1:9000"], "is not a URL"),
     ],
 )
-def test_what_is_not_a_bot_is_said_before_anything_is_started(words: list[str], told: str) -> None:
+def test_what_is_not_a_bot_is_reported_before_anything_is_started(words: list[str], expected: str) -> None:
     done = CliRunner().invoke(cli, ["bots", "check", *words])
     assert done.exit_code == 2
-    assert told in done.output
+    assert expected in done.output
     assert "starting" not in done.output
 
 
@@ -200,7 +202,7 @@ json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)
 
 
 @pytest.mark.parametrize(
-    ("said", "name", "told"),
+    ("said", "name", "expected"),
     [
         (NODE, "bot.js", "bot.js:5: TypeError: oops"),
         (PYTHON, "bot.py", "bot.py:4: json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
@@ -215,8 +217,8 @@ json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)
     ],
 )
 def test_the_deepest_line_of_the_bots_own_file_is_found_in_any_language(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, name: str, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, name: str, expected: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).touch()
-    assert crash_of(said.replace("/srv/bots", str(tmp_path)), ["run", name]) == told
+    assert crash_of(said.replace("/srv/bots", str(tmp_path)), ["run", name]) == expected
