@@ -1,82 +1,165 @@
-"""`kubectl` of a cluster that stands in a file: renders with the real one, and answers scripts as that file says.
+"""`kubectl` for scripts beside a cluster that is only described: it renders with the real one and answers as described.
 
-The file (JSON, named by CLUSTER): `calls`, what was asked so far; `fails`, beginnings of calls that fail; `conditions`,
-what a Job has come to, a list what it says one after another; `replicasets` and `pods`, lines as roll.sh asks for them;
-`rollout`, the ConfigMap's data; `answers`, what is said to calls by their beginnings, before all of these.
+A script calls it several hundred times, so it is a few lines of bash that ask this process.
 """
 
-import hashlib
-import json
 import os
 import subprocess
-import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Any
+from socketserver import StreamRequestHandler, ThreadingTCPServer
+from threading import Lock, Thread
 
-K8S = Path(__file__).parents[2] / "deploy" / "k8s"
+import msgspec
+import yaml
 
+from tests.deploy.manifests import K8S, ROOT, Json, kubectl, rendering
 
-def main(arguments: list[str]) -> int:
-    if arguments[0] == "kustomize" or "--dry-run=client" in arguments:
-        return _real(arguments)
-    file = Path(os.environ["CLUSTER"])
-    cluster = json.loads(file.read_text("utf-8"))
-    words = [word for word in arguments if word != "--namespace"]
-    if "--namespace" in arguments:
-        words.remove(cluster["namespace"])
-    call = " ".join(words)
-    cluster["calls"].append(call)
-    said = ""
-    if words[:3] == ["apply", "--filename", "-"]:
-        import yaml  # few calls read objects
-
-        objects = [one for one in yaml.load_all(sys.stdin.read(), Loader=yaml.CSafeLoader) if one]
-        step = words[4].partition("=")[2] if len(words) > 4 else ""
-        taken = [one for one in objects if not step or one["metadata"].get("labels", {}).get("playmolt/step") == step]
-        cluster["applied"] += [
-            [one["kind"], one["metadata"]["name"], one.get("spec", {}).get("suspend", False)] for one in taken
-        ]
-        for one in taken:
-            if (one["kind"], one["metadata"]["name"]) == ("ConfigMap", "rollout"):
-                cluster["rollout"] = one["data"]
-    elif call.startswith("get configmap rollout"):
-        said = cluster["rollout"].get("finish-after", "")
-    elif call.startswith("get replicasets"):
-        said = cluster["replicasets"]
-    elif call.startswith("get pods"):
-        said = cluster["pods"]
-    elif call.startswith("get job/"):
-        conditions = cluster["conditions"].get(words[1].partition("/")[2], "")
-        said = conditions.pop(0) if isinstance(conditions, list) else conditions
-    elif call.startswith("get deployments"):
-        said = "deployment.apps/gateway\ndeployment.apps/relay\n"
-    elif call.startswith("logs"):
-        said = f"the last lines of {words[1]}\n"
-    file.write_text(json.dumps(cluster), "utf-8")
-    sys.stdout.write(_answer(cluster, call, said))
-    return int(any(call.startswith(beginning) for beginning in cluster["fails"]))
+SECONDS = 120
+PROGRAM = """#!/usr/bin/env bash
+# It names its process and its arguments, and is answered with an exit status and a file to print.
+case " $* " in *" --dry-run=client "*) exec {kubectl} "$@" ;; esac
+[[ "$*" != *"--filename -"* ]] || cat >"$0.$$"
+exec 3<>/dev/tcp/127.0.0.1/{port}
+printf '%s\\0' "$$" "$#" "$@" >&3
+IFS=' ' read -r status file <&3
+cat "$file"
+exit "$status"
+"""
 
 
-def _real(arguments: list[str]) -> int:
-    """Run the real one. What it rendered of these manifests is in the folder RENDERED, for later calls."""
-    if arguments[0] != "kustomize" or not Path(arguments[-1]).resolve().is_relative_to(K8S):
-        return subprocess.run([os.environ["KUBECTL"], *arguments], check=False).returncode
-    file = Path(os.environ["RENDERED"]) / f"{hashlib.sha256(' '.join(arguments).encode()).hexdigest()}.yaml"
-    if not file.exists():
-        done = subprocess.run([os.environ["KUBECTL"], *arguments], stdout=subprocess.PIPE, check=False)
-        if done.returncode != 0:
-            return done.returncode
-        new = file.with_suffix(f".{os.getpid()}")
-        new.write_bytes(done.stdout)
-        new.rename(file)
-    sys.stdout.write(file.read_text("utf-8"))
-    return 0
+class Cluster(msgspec.Struct):
+    """What a script finds, and what it did.
+
+    `fails` and `answers` are for calls that begin so, `answers` before all else. `conditions`: what a Job came to, a
+    list what it shows one after another. `replicasets`, `pods`: lines as roll.sh asks for them. `rollout`: that
+    ConfigMap.
+    """
+
+    namespace: str = "playmolt"
+    fails: Sequence[str] = ()
+    answers: Mapping[str, str] = {}
+    conditions: Mapping[str, str | list[str]] = {}
+    replicasets: str = ""
+    pods: str = ""
+    rollout: dict[str, str] = {}
+    calls: list[str] = []
+    applied: list[tuple[str, str, bool]] = []
+    """Kind, name and whether it is suspended."""
+
+    def ask(self, arguments: Sequence[str], objects: str) -> tuple[int, str]:
+        """Give a call's exit status and output. `objects`: its standard input, if it reads that."""
+        words = [word for word in arguments if word != "--namespace"]
+        if "--namespace" in arguments:
+            words.remove(self.namespace)
+        call = " ".join(words)
+        self.calls.append(call)
+        output = self._output(words, call, objects)
+        output = next((text for beginning, text in self.answers.items() if call.startswith(beginning)), output)
+        return int(call.startswith(tuple(self.fails))), output
+
+    def _output(self, words: Sequence[str], call: str, objects: str) -> str:
+        if words[:3] == ["apply", "--filename", "-"]:
+            self._apply(_parsed(objects), words[4].partition("=")[2] if len(words) > 4 else "")
+        elif call.startswith("get configmap rollout"):
+            return self.rollout.get("finish-after", "")
+        elif call.startswith("get replicasets"):
+            return self.replicasets
+        elif call.startswith("get pods"):
+            return self.pods
+        elif call.startswith("get job/"):
+            conditions = self.conditions.get(words[1].partition("/")[2], "")
+            return conditions.pop(0) if isinstance(conditions, list) else conditions
+        elif call.startswith("get deployments"):
+            return "deployment.apps/gateway\ndeployment.apps/relay\n"
+        elif call.startswith("logs"):
+            return f"the last lines of {words[1]}\n"
+        return ""
+
+    def _apply(self, objects: Sequence[Json], step: str) -> None:
+        for one in objects:
+            kind, metadata = one["kind"], one["metadata"]
+            if not step or metadata.get("labels", {}).get("playmolt/step") == step:
+                self.applied.append((kind, metadata["name"], one.get("spec", {}).get("suspend", False)))
+                if (kind, metadata["name"]) == ("ConfigMap", "rollout"):
+                    self.rollout = one["data"]
 
 
-def _answer(cluster: dict[str, Any], call: str, otherwise: str) -> str:
-    answers: dict[str, str] = cluster.get("answers", {})
-    return next((said for beginning, said in answers.items() if call.startswith(beginning)), otherwise)
+@cache
+def _parsed(objects: str) -> Sequence[Json]:
+    """A rollout applies one text several times."""
+    return [one for one in yaml.load_all(objects, Loader=yaml.CSafeLoader) if one]
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+class _Call(StreamRequestHandler):
+    server: "Kubectl"
+
+    def handle(self) -> None:
+        process, count = self._word(), int(self._word())
+        status, file = self.server.call([self._word() for _ in range(count)], process)
+        self.wfile.write(f"{status} {file}\n".encode())
+
+    def _word(self) -> str:
+        read = bytearray()
+        while (byte := self.rfile.read(1)) != b"\0":
+            assert byte, "the call broke off"
+            read += byte
+        return read.decode()
+
+
+class Kubectl(ThreadingTCPServer):
+    """Answers every call of a program `kubectl` in a folder from `cluster`."""
+
+    daemon_threads = True
+    request_queue_size = 32
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(("127.0.0.1", 0), _Call)
+        self.cluster = Cluster()
+        self._lock = Lock()
+        self._program = folder / "kubectl"
+        self._program.write_text(PROGRAM.format(kubectl=kubectl(), port=self.server_address[1]), "utf-8")
+        self._program.chmod(0o755)
+
+    def call(self, arguments: Sequence[str], process: str) -> tuple[int, Path]:
+        """Give the exit status of a call and the file with its output."""
+        if arguments[0] == "kustomize":
+            return self._kustomize(Path(arguments[1]), process)
+        objects = self._program.with_name(f"kubectl.{process}")
+        with self._lock:
+            status, output = self.cluster.ask(arguments, objects.read_text("utf-8") if objects.exists() else "")
+        return status, self._output(process, output)
+
+    def _kustomize(self, folder: Path, process: str) -> tuple[int, Path]:
+        where = ROOT / folder
+        if where.is_dir() and where.parent == K8S / "overlays":
+            return 0, rendering(where.name)
+        done = subprocess.run([kubectl(), "kustomize", folder], cwd=ROOT, capture_output=True, text=True, check=False)
+        return done.returncode, self._output(process, done.stdout)
+
+    def _output(self, process: str, text: str) -> Path:
+        file = self._program.with_name(f"output.{process}")
+        file.write_text(text, "utf-8")
+        return file
+
+    def run(self, script: str, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+        """Run a script of `deploy/k8s` to its end."""
+        path = f"{self._program.parent}:{os.environ['PATH']}"
+        return subprocess.run(
+            [K8S / script, *arguments], cwd=ROOT, env={**os.environ, **variables, "PATH": path},
+            capture_output=True, text=True, timeout=SECONDS, check=False,
+        )  # fmt: skip
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Kubectl]:
+    with Kubectl(folder) as kubectl:
+        thread = Thread(target=kubectl.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield kubectl
+        finally:
+            kubectl.shutdown()
+            thread.join()

@@ -8,7 +8,7 @@ import sysconfig
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import Any
 
 import yaml
@@ -31,17 +31,10 @@ def kubectl() -> str:
     return found
 
 
-def _rendered(folder: Path) -> str:
-    done = subprocess.run([kubectl(), "kustomize", folder], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return json.dumps(list(yaml.load_all(done.stdout, Loader=yaml.CSafeLoader)))
-
-
 @cache
-def rendered_folder() -> Path:
-    """Where renderings of these manifests, to the byte, are kept: each of several workers needs all of them."""
-    files = sorted(path for path in K8S.rglob("*") if path.is_file())
+def _kept() -> Path:
+    """Where the renderings of these manifests are kept: each of several workers, and of several runs, needs them."""
+    files = sorted(path for path in K8S.rglob("*") if path.is_file() and path.suffix != ".pyc")
     told = hashlib.sha256(
         b"".join(b"%s %s" % (str(path.relative_to(K8S)).encode(), path.read_bytes()) for path in files)
     )
@@ -50,31 +43,46 @@ def rendered_folder() -> Path:
     return kept
 
 
-@cache
-def _rendered_overlay(overlay: str) -> str:
-    kept = rendered_folder() / overlay
+def _rendering(name: str, folder: Path) -> Path:
+    kept = _kept() / f"{name}.yaml"
     if not kept.exists():
+        done = subprocess.run([kubectl(), "kustomize", folder], capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
         with NamedTemporaryFile("w", dir=kept.parent, encoding="utf-8", delete=False) as new:
-            new.write(_rendered(K8S / "overlays" / overlay))
+            new.write(done.stdout)
         Path(new.name).rename(kept)
-    return kept.read_text("utf-8")
+    return kept
+
+
+def rendering(overlay: str) -> Path:
+    """The file with an overlay as kustomize renders it."""
+    return _rendering(overlay, K8S / "overlays" / overlay)
+
+
+@cache
+def _objects(rendering: Path) -> str:
+    """Parsed once: JSON is read twenty times as fast."""
+    return json.dumps(list(yaml.load_all(rendering.read_text("utf-8"), Loader=yaml.CSafeLoader)))
 
 
 def render(overlay: str) -> list[Json]:
     """Every object of an overlay, each call its own copies."""
-    objects: list[Json] = json.loads(_rendered_overlay(overlay))
+    objects: list[Json] = json.loads(_objects(rendering(overlay)))
     return objects
 
 
-def with_component(folder: Path, name: str) -> list[Json]:
+def with_component(name: str) -> list[Json]:
     """Every object of prod with one more component, as an overlay of one's own takes it."""
-    up = "../" * (len(folder.resolve().parts) - 1)
-    wanted = {
-        "resources": [f"{up}{K8S.relative_to('/')}/overlays/prod"],
-        "components": [f"{up}{K8S.relative_to('/')}/components/{name}"],
-    }
-    (folder / "kustomization.yaml").write_text(json.dumps(wanted), encoding="utf-8")
-    objects: list[Json] = json.loads(_rendered(folder))
+    with TemporaryDirectory() as made:
+        folder = Path(made).resolve()
+        up = "../" * (len(folder.parts) - 1)
+        wanted = {
+            "resources": [f"{up}{K8S.relative_to('/')}/overlays/prod"],
+            "components": [f"{up}{K8S.relative_to('/')}/components/{name}"],
+        }
+        (folder / "kustomization.yaml").write_text(json.dumps(wanted), encoding="utf-8")
+        objects: list[Json] = json.loads(_objects(_rendering(f"prod-with-{name}", folder)))
     return objects
 
 

@@ -14,8 +14,8 @@ SECRET = {
 
 
 @pytest.fixture(scope="module")
-def objects(tmp_path_factory: pytest.TempPathFactory) -> list[Json]:
-    return with_component(tmp_path_factory.mktemp("overlay"), "anchor-bucket")
+def objects() -> list[Json]:
+    return with_component("anchor-bucket")
 
 
 @pytest.mark.parametrize("name", ["log-anchor", "log-verify"])

@@ -1,7 +1,6 @@
 """Who may open a connection to whom: the arrows of the architecture and no others."""
 
 from ipaddress import ip_address, ip_network
-from pathlib import Path
 
 import pytest
 
@@ -194,14 +193,14 @@ def test_without_the_default_everybody_could_reach_an_unnamed_pod() -> None:
     assert ("another", "postgres", 5432) in Network(objects).arrows()
 
 
-def test_a_balancer_whose_proxies_are_no_pods_is_let_in_by_a_component(tmp_path: Path) -> None:
-    before, after = Network(render("prod")).arrows(), Network(with_component(tmp_path, "edge-cidr")).arrows()
+def test_a_balancer_whose_proxies_are_no_pods_is_let_in_by_a_component() -> None:
+    before, after = Network(render("prod")).arrows(), Network(with_component("edge-cidr")).arrows()
     assert after - before == {("balancer", "gateway", 8080), ("balancer", "spectator", 8081)}
     assert before <= after
 
 
-def test_with_cilium_the_api_server_is_an_entity(tmp_path: Path) -> None:
-    objects = with_component(tmp_path, "cilium")
+def test_with_cilium_the_api_server_is_an_entity() -> None:
+    objects = with_component("cilium")
     (policy,) = of_kind(objects, "CiliumNetworkPolicy")
     assert policy["metadata"]["name"] == "postgres-apiserver"
     assert policy["spec"]["egress"][0]["toEntities"] == ["kube-apiserver"]

@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from pathlib import Path
 
 import pytest
 
@@ -30,8 +29,8 @@ def test_admission_takes_every_pod(overlay: str) -> None:
 
 
 @pytest.mark.parametrize("component", COMPONENTS)
-def test_admission_takes_every_pod_with_a_component(component: str, tmp_path: Path) -> None:
-    assert {name: refused(pod) for name, pod in pods(with_component(tmp_path, component)) if refused(pod)} == {}
+def test_admission_takes_every_pod_with_a_component(component: str) -> None:
+    assert {name: refused(pod) for name, pod in pods(with_component(component)) if refused(pod)} == {}
 
 
 def test_every_component_is_tried() -> None:

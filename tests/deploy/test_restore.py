@@ -1,20 +1,14 @@
 """The recovery overlay is prod but for where its database comes from; restore.sh asks the steps of restore.md."""
 
 import json
-import os
 import re
-import shutil
 import subprocess
-import sys
-from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import pytest
-import yaml
 
-from tests.deploy.manifests import K8S, ROOT, Json, kubectl, named, render, rendered_folder, with_component
+from tests.deploy.fake_kubectl import Cluster, Kubectl, serving
+from tests.deploy.manifests import K8S, Json, kubectl, named, render, with_component
 from tests.deploy.test_schemas import NEWEST, OLDEST, fault
 
 STEPS = ("stop", "keep", "database", "log", "lost", "erase", "relays", "streams", "verify", "services", "backup")
@@ -55,8 +49,8 @@ def test_it_reads_one_archive_and_writes_another() -> None:
     assert "skipEmptyWalArchiveCheck" not in json.dumps(render("recovery"))
 
 
-def test_an_overlay_of_ones_own_takes_the_component(tmp_path: Path) -> None:
-    taken = named(with_component(tmp_path, "recovery"), "Cluster", "postgres")
+def test_an_overlay_of_ones_own_takes_the_component() -> None:
+    taken = named(with_component("recovery"), "Cluster", "postgres")
     assert taken == CLUSTER
     assert [fault(taken, version) for version in (OLDEST, NEWEST)] == ["", ""]
 
@@ -91,9 +85,9 @@ def job_of(step: str, cronjob: str, objects: list[Json]) -> list[str]:
     return found
 
 
-def test_anchors_are_asked_once_the_restore_is_signed_and_not_before(tmp_path: Path) -> None:
+def test_anchors_are_asked_once_the_restore_is_signed_and_not_before() -> None:
     """Before that they know of records that the log lacks, which is a break."""
-    with_bucket = with_component(tmp_path, "anchor-bucket")
+    with_bucket = with_component("anchor-bucket")
     assert (
         "--anchors"
         in named(with_bucket, "CronJob", "log-verify")["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][
@@ -105,48 +99,31 @@ def test_anchors_are_asked_once_the_restore_is_signed_and_not_before(tmp_path: P
     assert job_of("verify", "log-anchor", render("prod"))[:5] == [*verify, "--anchors"]
 
 
-@cache
-def _recovery() -> str:
-    return "---\n".join(yaml.safe_dump(one, width=10_000) for one in render("recovery"))
-
-
 class Restore:
-    """restore.sh beside a cluster that stands in a file."""
+    """restore.sh beside a cluster that is only described."""
 
-    def __init__(self, folder: Path) -> None:
-        self._file = folder / "cluster.json"
-        program = folder / "kubectl"
-        rendered = folder / "rendered.yaml"
-        rendered.write_text(_recovery())
-        fake = f'exec {sys.executable} {Path(__file__).with_name("fake_kubectl.py")} "$@"'
-        program.write_text(f'#!/bin/sh\n[ "$*" = "kustomize {OVERLAY}" ] && exec cat {rendered}\n{fake}\n')
-        program.chmod(0o755)
-        self._environment = {
-            **os.environ, "CLUSTER": str(self._file), "KUBECTL": shutil.which("kubectl") or "kubectl",
-            "RENDERED": str(rendered_folder()),
-            "PATH": f"{folder}:{os.environ['PATH']}",
-        }  # fmt: skip
+    def __init__(self, kubectl: Kubectl) -> None:
+        self._kubectl = kubectl
         self.calls: list[str] = []
 
     def __call__(
         self, *arguments: str, answers: Mapping[str, str] = {}, fails: tuple[str, ...] = ()
     ) -> "subprocess.CompletedProcess[str]":
-        cluster: dict[str, Any] = {
-            "namespace": "playmolt", "calls": [], "applied": [], "fails": list(fails), "conditions": {}, "rollout": {},
-            "replicasets": "", "pods": "", "answers": dict(answers),
-        }  # fmt: skip
-        self._file.write_text(json.dumps(cluster))
-        ended = subprocess.run(
-            [K8S / "restore.sh", *arguments],
-            cwd=ROOT, env=self._environment, capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
-        self.calls = json.loads(self._file.read_text())["calls"]
+        cluster = self._kubectl.cluster = Cluster(answers=answers, fails=fails)
+        ended = self._kubectl.run("restore.sh", *arguments)
+        self.calls = cluster.calls
         return ended
 
 
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
+    with serving(tmp_path_factory.mktemp("kubectl")) as program:
+        yield program
+
+
 @pytest.fixture
-def restore(tmp_path: Path) -> Restore:
-    return Restore(tmp_path)
+def restore(program: Kubectl) -> Restore:
+    return Restore(program)
 
 
 RESTORED = "get clusters.postgresql.cnpg.io postgres --ignore-not-found --output jsonpath="
