@@ -1,16 +1,13 @@
 """Every object is what its schema says: Kubernetes' own, strictly, or ours for what operators bring."""
 
 import json
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
-from kubernetes_validate.utils import schema_contents
-from referencing import Registry, Resource
 
+from deploy.release.manifests import validator
 from tests.deploy.manifests import ALL, Json, name_of, render
 
 VERSIONS = [f"1.{minor}" for minor in range(30, 36)]
@@ -24,31 +21,11 @@ class UnknownKindError(Exception):
 
 def fault(one: Json, version: str) -> str:
     """Say what is wrong with an object; "" when nothing is. Raises UnknownKindError."""
-    try:
-        validator = _validator(one["kind"], one["apiVersion"], version)
-    except FileNotFoundError:
+    known = validator(one["kind"], one["apiVersion"], version)
+    if known is None:
         return _own_fault(one)
-    error = best_match(validator.iter_errors(one))
+    error = best_match(known.iter_errors(one))
     return f"{error.message} at {'.'.join(map(str, error.path))}" if error else ""
-
-
-@cache
-def _validator(kind: str, api_version: str, version: str) -> Draft202012Validator:
-    """`kubernetes_validate.validate` with `strict` makes one for each object, and reads all definitions each time."""
-    group, _, number = api_version.rpartition("/")
-    name = f"{kind.lower()}-{group.partition('.')[0]}-{number}" if group else f"{kind.lower()}-{number}"
-    schema = schema_contents(f"{_folder(version)}/{name}.json", version)
-    return Draft202012Validator(schema, registry=Resource.from_contents(schema) @ _definitions(version))
-
-
-def _folder(version: str) -> str:
-    return f"kubernetes-json-schema/v{version}.0-local-strict"
-
-
-@cache
-def _definitions(version: str) -> Registry[Any]:
-    definitions = schema_contents(f"{_folder(version)}/_definitions.json", version)
-    return (Resource.from_contents(definitions) @ Registry()).crawl()
 
 
 def _own_fault(one: Json) -> str:
