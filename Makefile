@@ -63,8 +63,8 @@ check: $(DEV) ## format, lint, types, architecture, prose
 	$(BIN)/mypy
 	$(BIN)/python -m tests.prose
 
-bench: $(DEV) ## the product beside its floor and beside what a user would write instead
-	$(BIN)/python -m bench --json bench.json
+bench: $(DEV) ## the product beside its floor and what a user would write instead, or beside the checkout BESIDE
+	$(BIN)/python -m bench --json bench.json $(if $(BESIDE),--beside $(BESIDE))
 
 soak: $(DEV) ## MINUTES (5) of every game while processes are killed by SEED (1), then everything is compared
 	$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),5) --seed $(or $(SEED),1)

@@ -1,10 +1,12 @@
-"""`make bench`: every figure in one run, as a table of ratios; `python -m bench PART …` measures some of it."""
+"""`make bench`: every figure in one run, as a table of ratios; `python -m bench PART …` measures some of it. With
+`--beside DIR` another checkout takes the place of what a user would write instead."""
 
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from playmolt_cli.local.stack import Stack
 from rich.console import Console
@@ -14,6 +16,7 @@ from bench import (
     actions,
     agora,
     alone,
+    beside,
     fanout,
     flat,
     grown,
@@ -23,16 +26,48 @@ from bench import (
     peers,
     ratings,
     replay,
+    rest,
     shards,
     watching,
 )
-from bench.servers import Platforms
+from bench.beside import Side
+from bench.servers import Checkout, Platforms
 
-PARTS: Final = {
+PARTS: Final[dict[str, Any]] = {
     "replay": replay, "memory": memory, "ratings": ratings, "match": match, "growth": growth, "grown": grown,
     "flat": flat, "alone": alone, "peers": peers, "actions": actions, "shards": shards, "watching": watching,
-    "fanout": fanout, "agora": agora,
+    "fanout": fanout, "agora": agora, "rest": rest,
 }  # fmt: skip
+
+
+Rows = Iterator[tuple[tuple[str, ...], dict[str, Any]]]
+"""The texts of each row, and what else its JSON has."""
+
+
+def _rows(asked: argparse.Namespace) -> Rows:
+    for part in asked.parts or PARTS:
+        measuring = PARTS[part]
+        for row in measuring.rows(measuring.SHORT if asked.short else measuring.WHOLE):
+            yield row, {"part": part}
+
+
+def _beside(asked: argparse.Namespace, other: Checkout) -> Rows:
+    """Whether each part can be played is found out before the first is."""
+    played = {}
+    for part in asked.parts or [part for part, module in PARTS.items() if hasattr(module, "sides")]:
+        module = PARTS[part]
+        if hasattr(module, "sides"):
+            played[part] = module.sides(module.SHORT if asked.short else module.WHOLE)
+        else:
+            played[part] = beside.own_rows(part, asked.short, other)
+    return _comparisons(played, other, asked.rounds)
+
+
+def _comparisons(played: dict[str, list[Side]], other: Checkout, rounds: int) -> Rows:
+    for part, sides in played.items():
+        for found in beside.compared(sides, other, rounds):
+            values = {"product": found.product, "beside": found.beside, "ratio": found.ratios}
+            yield found.row(), {"part": part, "rounds": values}
 
 
 def main(stack: type[Stack] = Stack) -> None:
@@ -41,17 +76,33 @@ def main(stack: type[Stack] = Stack) -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"any of {', '.join(PARTS)}; left out: all")
     parser.add_argument("--short", action="store_true", help="as little as shows that it works; no figure of it counts")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON, too")
+    parser.add_argument(
+        "--beside", type=Path, metavar="DIR",
+        help="another checkout of this repository, with a .venv: play the parts on both, in rounds that alternate; "
+        "parts left out: those that play through HTTP, WebSockets and commands alone",
+    )  # fmt: skip
+    parser.add_argument("--rounds", type=int, default=beside.ROUNDS, help="of --beside; default: %(default)s")
     asked = parser.parse_args()
     if unknown := [part for part in asked.parts if part not in PARTS]:
         parser.error(f"no part {unknown[0]!r}; there are {', '.join(PARTS)}")
-    table = Table("what", "product", "beside it", "ratio", title="product beside what a user would write instead")
+    if asked.rounds < 1:
+        parser.error("--rounds has to be at least 1")
+    columns = {"what": "what", "product": "product", "beside": "beside it", "ratio": "ratio"}
+    title, rows = "product beside what a user would write instead", _rows(asked)
+    if asked.beside:
+        try:
+            other = beside.checkout(asked.beside)
+            rows = _beside(asked, other)
+        except beside.UnsuitableError as error:
+            parser.error(str(error))
+        title = f"product beside {other.root}, medians of {asked.rounds} rounds that alternate"
+        columns |= {"beside": other.root.name, "spread": "spread"}
+    table = Table(*columns.values(), title=title)
     measured = []
-    for part in asked.parts or PARTS:
-        measuring = PARTS[part]
-        for row in measuring.rows(measuring.SHORT if asked.short else measuring.WHOLE):
-            print(*row, sep=" | ", file=sys.stderr, flush=True)  # a run that is stopped has told what it knew
-            table.add_row(*row)
-            measured.append(dict(zip(("what", "product", "beside", "ratio"), row, strict=True)) | {"part": part})
+    for row, more in rows:
+        print(*row, sep=" | ", file=sys.stderr, flush=True)  # a run that is stopped has told what it knew
+        table.add_row(*row)
+        measured.append(dict(zip(columns, row, strict=True)) | more)
     Console().print(table)
     if asked.json:
         asked.json.write_text(json.dumps(measured, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

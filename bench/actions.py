@@ -6,14 +6,27 @@ import itertools
 import json
 import statistics
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import uvloop
 
 from bench import Row
+from bench.beside import Figure, Play, Side
 from bench.load import Connection, Measured, drive, open_connections, request
-from bench.servers import database_url, events_behind, floor, folder, naive, product
+from bench.servers import (
+    Checkout,
+    ProcessorTime,
+    database_url,
+    events_behind,
+    floor,
+    folder,
+    naive,
+    product,
+)
 
 _WANTED = {64: ("2.5", "1.3"), 256: ("4", "2.5")}
 _keys = itertools.count()
@@ -75,7 +88,10 @@ def script_of(game: str, keys: list[str]) -> list[bytes]:
     return script
 
 
-async def measure_product(port: int, games: int, in_flight: int) -> Measured:
+async def measure_product(
+    port: int, games: int, in_flight: int, around: AbstractContextManager[object] | None = None
+) -> Measured:
+    """Play whole games; `around` is entered for the actions that are measured, after the agents have joined."""
     connections = await open_connections(port, in_flight)
     seats = await seat(connections, games)
     scripts = [script_of(game, keys) for game, keys in seats.items()]
@@ -83,7 +99,8 @@ async def measure_product(port: int, games: int, in_flight: int) -> Measured:
     played = [len(script) * place // in_flight for place, script in enumerate(scripts[:in_flight])]
     await drive(connections, [script[:count] for script, count in zip(scripts, played, strict=False)])
     rest = [script[count:] for script, count in zip(scripts, played, strict=False)]
-    measured = await drive(connections, [*rest, *scripts[in_flight:]])
+    with around or nullcontext():
+        measured = await drive(connections, [*rest, *scripts[in_flight:]])
     for connection in connections:
         connection.close()
     assert set(measured.statuses) == {200}, measured.statuses
@@ -151,6 +168,28 @@ def _rows(in_flight: int, size: Size) -> list[Row]:
         _timed(f"p99, {loaded}, against the naive p50 (wanted < 1)", ours, theirs, 0.99, 0.5),
         (f"events the feeds are behind at the end, {loaded}", f"{max(behind):,}", "", ""),
     ]
+
+
+def sides(size: Size) -> list[Side]:
+    return [partial(_side, in_flight, size.games) for in_flight in size.in_flight]
+
+
+@contextmanager
+def _side(in_flight: int, games: int, checkout: Checkout) -> Iterator[Play]:
+    loaded = f"{in_flight} in flight"
+    with folder() as data, product(data, checkout=checkout) as port:
+        uvloop.run(measure_product(port, in_flight, in_flight))  # warms up
+
+        def play() -> Iterator[Figure]:
+            spent = ProcessorTime(data)
+            measured = uvloop.run(measure_product(port, games, in_flight, spent))
+            yield Figure(f"O/X actions/s, {loaded}", measured.rate)
+            for name, share in (("p50", 0.5), ("p99", 0.99)):
+                yield Figure(f"{name}, {loaded}", measured.percentile(share) * 1000, "{:.2f} ms")
+            cost = spent.seconds / sum(measured.statuses.values()) * 1e6
+            yield Figure(f"processor time of an action, {loaded}, all processes", cost, "{:.0f} µs")
+
+        yield play
 
 
 def rated(what: str, ours: list[Measured], theirs: list[Measured], wanted: str = "") -> Row:

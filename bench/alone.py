@@ -1,10 +1,11 @@
 """One action at a time: how long it takes, and what it costs the processors over all processes, beside the naive
 handler with a Postgres of its own."""
 
-import json
 import os
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,9 +14,10 @@ from playmolt_cli.local.embedded import Postgres
 
 from bench import Row
 from bench.actions import measure_posts, script_of, seat
+from bench.beside import Figure, Play, Side
 from bench.load import Measured, drive, open_connections
 from bench.processes import tree_seconds
-from bench.servers import folder, naive, product
+from bench.servers import Checkout, folder, naive, processes, product
 
 _SEATING = 8
 
@@ -63,13 +65,13 @@ def measure(size: Size) -> tuple[list[Alone], list[Alone]]:
     ours: list[Alone] = []
     theirs: list[Alone] = []
     with folder() as data, product(Path(data)) as port, Postgres(Path(data) / "naive") as postgres:
-        up = int(json.loads((Path(data) / "run.json").read_text("utf-8"))["pid"])
+        up = processes(data)
 
         def of_product() -> float:
-            return tree_seconds(up)
+            return tree_seconds(*up)
 
         def of_naive() -> float:
-            return tree_seconds(os.getpid()) - tree_seconds(up)
+            return tree_seconds(os.getpid()) - tree_seconds(*up)
 
         with naive(postgres.url) as naive_port:
             uvloop.run(_measure_product(port, size.warm, of_product))
@@ -88,6 +90,24 @@ def rows(size: Size) -> list[Row]:
         ("p50 of an action alone, quietest round", f"{mine:.2f} ms", f"{other:.2f} ms", _times(mine / other, 1.2)),
         ("processor time of it, all processes", f"{cost:.2f} ms", f"{their_cost:.2f} ms", _times(cost / their_cost, 2)),
     ]
+
+
+def sides(size: Size) -> list[Side]:
+    return [partial(_side, size)]
+
+
+@contextmanager
+def _side(size: Size, checkout: Checkout) -> Iterator[Play]:
+    with folder() as data, product(data, checkout=checkout) as port:
+        spent = partial(tree_seconds, *processes(data))
+        uvloop.run(_measure_product(port, size.warm, spent))
+
+        def play() -> Iterator[Figure]:
+            measured, cost = uvloop.run(_measure_product(port, size.games, spent))
+            yield Figure("p50 of an action alone", measured.percentile(0.5) * 1000, "{:.2f} ms")
+            yield Figure("processor time of it, all processes", cost, "{:.2f} ms")
+
+        yield play
 
 
 def _times(ratio: float, wanted: float) -> str:

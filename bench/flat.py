@@ -1,7 +1,6 @@
 """What an action costs the processors where there is more of everything: a longer log, more games at once, more
 replicas. Two stacks side by side, their rounds interleaved."""
 
-import json
 import statistics
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -18,7 +17,7 @@ from bench.actions import script_of, seat
 from bench.filling import fill
 from bench.load import drive, open_connections
 from bench.processes import tree_seconds
-from bench.servers import folder, product
+from bench.servers import folder, processes, product
 
 FEW = 100
 REPLICAS = 2
@@ -58,8 +57,7 @@ class Stack(NamedTuple):
 
     def cost(self, port: int) -> float:
         """Processor microseconds of an action, over a round."""
-        run = json.loads((self.data / "run.json").read_text("utf-8"))
-        return uvloop.run(_cost(port, self, partial(tree_seconds, int(run["pid"]))))
+        return uvloop.run(_cost(port, self, partial(tree_seconds, *processes(self.data))))
 
 
 async def _cost(port: int, stack: Stack, spent: Callable[[], float]) -> float:

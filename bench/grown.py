@@ -1,10 +1,11 @@
 """A platform whose log has a million records: how long it takes to start, to verify, to export, to look back."""
 
 import json
-import os
-import subprocess
-import sys
+import resource
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,22 +14,28 @@ from playmolt_cli.local.database import database
 
 from bench import Row
 from bench.actions import script_of, seat
+from bench.beside import Figure, Play, Side
 from bench.filling import GAME_EVENTS, fill
-from bench.load import Measured, open_connections, request
-from bench.servers import ROOT, folder, product, spectator_port
+from bench.load import Measured, drive, open_connections, request
+from bench.processes import tree_seconds
+from bench.servers import HERE, Checkout, folder, positions, processes, product, spectator_port, until_fed
 from bench.watching import watch
 
 _LOOKED_AT = 100
 """Fewer than the histories that an engine keeps: the second time each is still there."""
 _SEATING = 5
+_IN_FLIGHT = 64
 
 
 class Size(NamedTuple):
+    """`played`: how many events are played through the gateway of each checkout that is compared."""
+
     events: int = 1_000_000
+    played: int = 200_000
 
 
 WHOLE = Size()
-SHORT = Size(2_000)
+SHORT = Size(2_000, 100)
 
 
 class Found(NamedTuple):
@@ -68,23 +75,23 @@ async def _looked_back(port: int, games: list[str]) -> tuple[Measured, Measured]
     return told[0], told[1]
 
 
-def started(data: Path, games: list[str]) -> Found:
-    """Start `up` on a folder."""
+@contextmanager
+def started(data: Path, games: list[str], checkout: Checkout = HERE) -> Iterator[Found]:
+    """Start `up` on a folder; it runs on inside the context."""
     began = time.perf_counter()
-    with product(data) as port:
+    with product(data, checkout=checkout) as port:
         uvloop.run(_seen(port, spectator_port(data)))
         start = time.perf_counter() - began
         uvloop.run(_looked_back(port, games[:5]))  # warms up
         first, again = uvloop.run(_looked_back(port, games[-_LOOKED_AT:]))
-    return Found(start, first, again)
+        yield Found(start, first, again)
 
 
 def _command(data: Path, *words: str) -> float:
     """Seconds that `playmolt log …` takes on a folder, its Postgres started beforehand and not counted."""
     with database(data) as url:
         began = time.perf_counter()
-        told = [sys.executable, "-m", "playmolt_cli", "log", *words]
-        subprocess.run(told, cwd=ROOT, env={**os.environ, "DATABASE_URL": url}, check=True, capture_output=True)
+        HERE.playmolt("log", *words, environment={"DATABASE_URL": url})
         return time.perf_counter() - began
 
 
@@ -98,7 +105,8 @@ def rows(size: Size) -> list[Row]:
 
 
 def measured(data: Path, games: list[str], events: int) -> list[Row]:
-    found = started(data, games)
+    with started(data, games) as found:
+        pass
     verify = _command(data, "verify", "--json")
     export = _command(data, "export", "--format", "parquet", "--out", str(data / "log.parquet"))
     return [
@@ -113,3 +121,52 @@ def measured(data: Path, games: list[str], events: int) -> list[Row]:
 def _looked(found: Found, share: float) -> tuple[str, str, str]:
     first, again = (one.percentile(share) * 1000 for one in (found.first, found.again))
     return f"{first:.1f} ms", f"{again:.1f} ms when asked again", "wanted below 5 ms"
+
+
+def sides(size: Size) -> list[Side]:
+    return [partial(_side, size)]
+
+
+@contextmanager
+def _side(size: Size, checkout: Checkout) -> Iterator[Play]:
+    with folder() as data:
+        with product(data, checkout=checkout) as port:
+            games = uvloop.run(_played(port, -(-size.played // GAME_EVENTS)))
+            until_fed(data)
+
+        def play() -> Iterator[Figure]:
+            with started(data, games, checkout) as found:
+                until_fed(data)
+                yield Figure("from `up` on a grown log to an action that is seen", found.start, "{:.1f} s")
+                yield Figure("`state?at=` of a finished game, p50", found.first.percentile(0.5) * 1000, "{:.1f} ms")
+                yield from _commands(data, checkout)
+
+        yield play
+
+
+async def _played(port: int, games: int) -> list[str]:
+    """Whole games, through the gateway; a checkout's tables are its own affair."""
+    connections = await open_connections(port, _IN_FLIGHT)
+    seats = await seat(connections, games)
+    done = await drive(connections, [script_of(game, keys) for game, keys in seats.items()])
+    assert set(done.statuses) == {200}, done.statuses
+    for connection in connections:
+        connection.close()
+    return list(seats)
+
+
+def _commands(data: Path, checkout: Checkout) -> Iterator[Figure]:
+    """`playmolt log …` while the folder's `up` runs and has nothing to do."""
+
+    def spent() -> float:
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return tree_seconds(*processes(data)) + ended.ru_utime + ended.ru_stime
+
+    events = positions(data)["log"]
+    export = ("export", "--format", "parquet", "--out", data / "log.parquet")
+    for name, words in (("verify", ("verify", "--json")), ("export", export)):
+        began, used = time.perf_counter(), spent()
+        checkout.playmolt("log", *words, "--data", data)
+        yield Figure(f"`log {name}`, events", events / (time.perf_counter() - began))
+        yield Figure(f"processor time of `log {name}` per event", (spent() - used) / events * 1e6, "{:.1f} µs")
+    (data / "log.parquet").unlink()

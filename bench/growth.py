@@ -1,8 +1,9 @@
 """What a game of O/X leaves: bytes in tables and indexes beside those of its events' data, and rows a command."""
 
 import asyncio
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 import psycopg
@@ -10,7 +11,8 @@ from playmolt import AsyncClient
 from playmolt.bots.house import run_bots, seats
 
 from bench import Row
-from bench.servers import database_url, folder, product
+from bench.beside import Figure, Play, Side
+from bench.servers import HERE, Checkout, database_url, folder, product
 
 SEATS = 5
 _SIZE = """
@@ -94,9 +96,9 @@ def _growth(url: str, rounds: Sequence[Sequence[_Table]]) -> Growth:
     return Growth(grown / games, grown / (after.data - before.data), written / commands)
 
 
-def measure(size: Size) -> tuple[Growth, Growth]:
+def measure(size: Size, checkout: Checkout = HERE) -> tuple[Growth, Growth]:
     """Of games of agents who never played before, and of those who have."""
-    with folder() as data, product(Path(data)) as port:
+    with folder() as data, product(data, checkout=checkout) as port:
         url = database_url(data)
         newcomers = [[_Table(port) for _ in range(size.tables)] for _ in range(size.rounds)]
         first = _growth(url, newcomers)
@@ -112,3 +114,18 @@ def rows(size: Size) -> list[Row]:
          f"{again.times:.2f} x (wanted 2.5)"),
         ("rows written a command", f"{again.rows:.2f}", "", "wanted 2"),
     ]  # fmt: skip
+
+
+def sides(size: Size) -> list[Side]:
+    return [partial(_side, size)]
+
+
+@contextmanager
+def _side(size: Size, checkout: Checkout) -> Iterator[Play]:
+    def play() -> Iterator[Figure]:
+        for what, found in zip(("its agents' first", "its agents have played"), measure(size, checkout), strict=True):
+            yield Figure(f"an O/X game in tables and indexes, {what}", found.size / 1024, "{:.1f} KiB")
+            yield Figure(f"bytes of it per byte of its events' data, {what}", found.times, "{:.2f}")
+            yield Figure(f"rows written per command, {what}", found.rows, "{:.2f}")
+
+    yield play

@@ -1,15 +1,15 @@
-"""What processes have used of the processors, as the system counts it."""
+"""What processes have used of the processors and of memory, as the system counts it."""
 
 import os
+import re
 from collections import defaultdict
 from pathlib import Path
 
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
-def tree_seconds(root: int) -> float:
-    """Processor seconds of a process and of all that descends from it, those that ended included where it waited for
-    them."""
+def _tree(roots: tuple[int, ...]) -> dict[int, float]:
+    """These processes and all that descend from them, with their processor seconds."""
     children: defaultdict[int, list[int]] = defaultdict(list)
     used: dict[int, float] = {}
     for process in filter(str.isdigit, os.listdir("/proc")):
@@ -19,9 +19,31 @@ def tree_seconds(root: int) -> float:
             continue  # it ended meanwhile
         children[int(fields[1])].append(int(process))
         used[int(process)] = sum(map(int, fields[11:15])) * _TICK
-    total, waiting = 0.0, [root]
+    found: dict[int, float] = {}
+    waiting = list(roots)
     while waiting:
         parent = waiting.pop()
-        total += used.get(parent, 0.0)
-        waiting += children[parent]
-    return total
+        if parent not in found:
+            found[parent] = used.get(parent, 0.0)
+            waiting += children[parent]
+    return found
+
+
+def tree_seconds(*roots: int) -> float:
+    """Processor seconds of processes and of all that descend from them, those that ended included where it waited for
+    them."""
+    return sum(_tree(roots).values())
+
+
+def tree_megabytes(*roots: int) -> float:
+    """What the same processes weigh together; a page that several share counts once (PSS)."""
+    return sum(map(_megabytes, _tree(roots)))
+
+
+def _megabytes(process: int) -> float:
+    try:
+        text = Path(f"/proc/{process}/smaps_rollup").read_text("utf-8")
+    except OSError:
+        return 0.0
+    found = re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE)
+    return int(found.group(1)) / 1024 if found else 0.0

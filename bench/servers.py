@@ -1,4 +1,4 @@
-"""The two servers that are compared, as processes."""
+"""The servers that are compared, as processes."""
 
 import json
 import os
@@ -9,16 +9,22 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, NamedTuple, Self
 
-from playmolt_cli.local.embedded import Nats
+from playmolt_cli.local.embedded import Nats, child
+from playmolt_cli.local.folder import Folder
 from playmolt_cli.local.stack import Stack
 from playmolt_cli.local.supervisor import FILL_SECONDS
 
+from bench.processes import tree_seconds
+
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60
+STOP_SECONDS = 90
+FED_SECONDS = 60
 
 
 def free_port() -> int:
@@ -74,12 +80,65 @@ class Platforms:
     stack: type[Stack] = Stack
 
 
+class Checkout(NamedTuple):
+    """A copy of this repository, and the Python of its own .venv."""
+
+    root: Path
+    python: str
+
+    def command(self, *words: str | Path) -> list[str]:
+        """Its `playmolt`."""
+        return [self.python, "-P", "-m", "playmolt_cli", *map(str, words)]
+
+    def playmolt(self, *words: str | Path, environment: Mapping[str, str] | None = None) -> str:
+        """Run its `playmolt` to the end; gives what it printed."""
+        variables = {**os.environ, **(environment or {})}
+        done = subprocess.run(
+            self.command(*words), cwd=self.root, env=variables, check=True, capture_output=True, text=True
+        )
+        return done.stdout
+
+    @contextmanager
+    def up(self, data: Path, options: tuple[str, ...], environment: Mapping[str, str]) -> Iterator[None]:
+        """Its `up` on a folder. Nothing but `pid` and `ready` of run.json has to be as in this checkout."""
+        Folder(data).make()
+        arguments = ["up", "--data", str(data), "--port", "0", "--spectator-port", "0", *options]
+        process = child.spawn(
+            self.command(*arguments), log=data / "logs" / "up.log", environment={**os.environ, **environment},
+            death_signal=signal.SIGTERM,
+        )  # fmt: skip
+        try:
+            _until_ready(data, process)
+            yield
+        finally:
+            child.end(process, signal.SIGTERM, STOP_SECONDS)
+
+
+HERE = Checkout(ROOT, sys.executable)
+
+
+def _until_ready(data: Path, process: "subprocess.Popen[bytes]") -> None:
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            run = running(data)
+        except FileNotFoundError:
+            run = {}
+        if run.get("ready") and run.get("pid") == process.pid:
+            return
+        time.sleep(0.05)
+    raise RuntimeError(f"`up` did not become ready:\n{(data / 'logs' / 'up.log').read_text('utf-8')[-4000:]}")
+
+
 @contextmanager
-def product(data: Path, *options: str, environment: dict[str, str] | None = None) -> Iterator[int]:
+def product(
+    data: Path, *options: str, environment: dict[str, str] | None = None, checkout: Checkout = HERE
+) -> Iterator[int]:
     """`playmolt up` as shipped, but for what the environment says; gives the gateway's port."""
-    shipped = {"PLAYMOLT_FILL_SECONDS": str(FILL_SECONDS)}
-    with Platforms.stack(data, options, {**shipped, **(environment or {})}) as stack:
-        yield int(stack.run.gateway.rpartition(":")[2])
+    variables = {"PLAYMOLT_FILL_SECONDS": str(FILL_SECONDS), **(environment or {})}
+    here = checkout is HERE
+    with Platforms.stack(data, options, variables) if here else checkout.up(data, options, variables):
+        yield int(running(data)["gateway"].rpartition(":")[2])
 
 
 @contextmanager
@@ -113,23 +172,66 @@ def floor(data: Path, database_url: str, kind: str) -> Iterator[int]:
             yield port
 
 
-def events_behind(data: Path) -> int:
-    """How far the feeds of a running `up` are behind its log."""
-    run = json.loads((data / "run.json").read_text("utf-8"))
+def running(data: Path) -> dict[str, Any]:
+    """What run.json says of a running `up`."""
+    run: dict[str, Any] = json.loads((data / "run.json").read_text("utf-8"))
+    return run
+
+
+def processes(data: Path) -> set[int]:
+    """A running `up` and its children; a child of a fork server does not descend from it."""
+    run = running(data)
+    return {run["pid"], *run["processes"].values()}
+
+
+def positions(data: Path) -> dict[str, int]:
+    """The last positions of a running `up`'s log and of its feeds."""
+    run = running(data)
     asked = urllib.request.Request(  # noqa: S310 -- our own server on this machine
         f"{run['gateway']}/api/admin/lag", headers={"Authorization": f"Bearer {run['operator_key']}"}
     )
     with urllib.request.urlopen(asked, timeout=5) as answer:  # noqa: S310 -- as above
-        lag = json.load(answer)
-    return int(lag["log"]) - min(int(lag["events"]), int(lag["spectate"]))
+        found: dict[str, int] = json.load(answer)
+    return found
+
+
+def events_behind(data: Path) -> int:
+    """How far the feeds of a running `up` are behind its log."""
+    found = positions(data)
+    return found["log"] - min(found["events"], found["spectate"])
+
+
+def until_fed(data: Path) -> None:
+    """Wait until the feeds of a running `up` have all events."""
+    end = time.monotonic() + FED_SECONDS
+    while events_behind(data) > 0:
+        if time.monotonic() > end:
+            raise TimeoutError(f"the feeds are behind the log for more than {FED_SECONDS} s")
+        time.sleep(0.05)
+
+
+class ProcessorTime:
+    """Processor seconds of all processes of a running `up` inside `with`, until its feeds have all events."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self.seconds = 0.0
+
+    def __enter__(self) -> Self:
+        until_fed(self._data)
+        self._began = tree_seconds(*processes(self._data))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        until_fed(self._data)
+        self.seconds = tree_seconds(*processes(self._data)) - self._began
 
 
 def spectator_port(data: Path) -> int:
     """The port of a running `up`'s spectator."""
-    run = json.loads((data / "run.json").read_text("utf-8"))
-    return int(run["spectator"].rsplit(":", 1)[1])
+    return int(running(data)["spectator"].rsplit(":", 1)[1])
 
 
 def database_url(data: Path) -> str:
     """The Postgres of a running `up`."""
-    return str(json.loads((data / "run.json").read_text("utf-8"))["database_url"])
+    return str(running(data)["database_url"])

@@ -7,6 +7,7 @@ import json
 import statistics
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple, cast
 
@@ -15,8 +16,9 @@ import uvloop
 
 from bench import Row
 from bench.actions import script_of, seat
+from bench.beside import Figure, Play, Side
 from bench.load import Connection, Measured, open_connections
-from bench.servers import folder, product, spectator_port
+from bench.servers import Checkout, folder, product, spectator_port, until_fed
 
 ACTIONS_A_SECOND = 1_000
 _SEATING = 8
@@ -92,44 +94,48 @@ async def watch(port: int, games: list[str]) -> dict[str, Watcher]:
     return watchers
 
 
+class Round(NamedTuple):
+    """From the actions of a round to their answers and to their watchers, and from each answer to the watcher."""
+
+    answers: Measured
+    feeds: Measured
+    lags: Measured
+
+
 async def _play(
-    connection: Connection,
-    script: list[bytes],
-    watcher: Watcher,
-    times: Iterator[float],
-    answers: Measured,
-    feeds: Measured,
+    connection: Connection, script: list[bytes], watcher: Watcher, times: Iterator[float], found: Round
 ) -> None:
     """Send an action when its time has come, and look afterwards when its watcher heard of it."""
-    sent: dict[int, float] = {}
+    sent: dict[int, tuple[float, float]] = {}
     for at, raw in zip(times, script, strict=False):
         await asyncio.sleep(max(0.0, at - time.perf_counter()))
         begun = time.perf_counter()
         status, body = await connection.send(raw)
         assert status == 200, body
-        answers.latencies.append(time.perf_counter() - begun)
-        sent[json.loads(body)["version"]] = begun
+        sent[json.loads(body)["version"]] = begun, time.perf_counter()
     await watcher.hears(*sent)
-    feeds.latencies += [watcher.came[version] - begun for version, begun in sent.items()]
+    for version, (begun, answered) in sent.items():
+        found.answers.latencies.append(answered - begun)
+        found.feeds.latencies.append(watcher.came[version] - begun)
+        found.lags.latencies.append(watcher.came[version] - answered)
 
 
-async def measure(port: int, spectator: int, games: int) -> tuple[Measured, Measured]:
-    """When the answers of a round came, and when the watchers heard."""
+async def measure(port: int, spectator: int, games: int) -> Round:
     connections = await open_connections(port, games)
     seats = await seat(connections[:_SEATING], games)
     watchers = await watch(spectator, list(seats))
-    answers, feeds = Measured(), Measured()
+    found = Round(Measured(), Measured(), Measured())
     start = time.perf_counter()
     plays = []
     for number, (connection, (game, keys)) in enumerate(zip(connections, seats.items(), strict=True)):
         times = itertools.count(start + number / ACTIONS_A_SECOND, games / ACTIONS_A_SECOND)
-        plays.append(_play(connection, script_of(game, keys), watchers[game], times, answers, feeds))
+        plays.append(_play(connection, script_of(game, keys), watchers[game], times, found))
     await asyncio.gather(*plays)
     for connection in connections:
         connection.close()
     for watcher in watchers.values():
         watcher.transport.close()
-    return answers, feeds
+    return found
 
 
 def rows(size: Size) -> list[Row]:
@@ -140,8 +146,32 @@ def rows(size: Size) -> list[Row]:
     return [_row(name, share, rounds, wanted) for name, share, wanted in (("p50", 0.5, ""), ("p99", 0.99, "1.3"))]
 
 
-def _row(name: str, share: float, rounds: list[tuple[Measured, Measured]], wanted: str) -> Row:
+def sides(size: Size) -> list[Side]:
+    return [partial(_side, size.games)]
+
+
+@contextmanager
+def _side(games: int, checkout: Checkout) -> Iterator[Play]:
+    with folder() as data, product(data, checkout=checkout) as port:
+        spectator = spectator_port(data)
+        uvloop.run(measure(port, spectator, games))  # warms up
+
+        def play() -> Iterator[Figure]:
+            until_fed(data)
+            found = uvloop.run(measure(port, spectator, games))
+            for name, share in (("p50", 0.5), ("p99", 0.99)):
+                for what, measured in (
+                    ("to its answer", found.answers),
+                    ("from its answer to its watcher", found.lags),
+                ):
+                    milliseconds = measured.percentile(share) * 1000
+                    yield Figure(f"{name} of an action {what}, 1,000 actions/s", milliseconds, "{:.2f} ms")
+
+        yield play
+
+
+def _row(name: str, share: float, rounds: list[Round], wanted: str) -> Row:
     answers, feeds = (statistics.median(one[side].percentile(share) for one in rounds) * 1000 for side in (0, 1))
-    ratio = statistics.median(feed.percentile(share) / answer.percentile(share) for answer, feed in rounds)
+    ratio = statistics.median(one.feeds.percentile(share) / one.answers.percentile(share) for one in rounds)
     what = f"{name} from an action to its watcher, 1,000 actions/s, beside the answer"
     return what, f"{feeds:.1f} ms", f"{answers:.1f} ms", f"{ratio:.2f} x{f' (wanted {wanted})' if wanted else ''}"

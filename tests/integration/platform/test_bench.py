@@ -5,11 +5,16 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bench.__main__ import PARTS
+from bench.beside import Figure, Play, UnsuitableError, checkout, compared
+from bench.servers import HERE, Checkout
 from tests.room import RUN
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -24,12 +29,13 @@ with at_end:
 """As `python -m bench`, with platforms that are forked."""
 
 
-@pytest.mark.timeout(SECONDS + 60)
-async def test_every_part_measures_and_says_so_in_rows(tmp_path: Path) -> None:
+async def _bench(tmp_path: Path, *words: str) -> list[dict[str, Any]]:
+    """The rows of a run."""
     rows = tmp_path / "bench.json"
     bench = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PROGRAM, "--short", "--json", str(rows), cwd=ROOT, stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE, env={**os.environ, "PYTEST_XDIST_TESTRUNUID": RUN},
+        sys.executable, "-c", PROGRAM, "--short", "--json", str(rows), *words,
+        cwd=ROOT, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, "PYTEST_XDIST_TESTRUNUID": RUN},
     )  # fmt: skip
     try:
         _, told = await asyncio.wait_for(bench.communicate(), SECONDS)
@@ -38,6 +44,41 @@ async def test_every_part_measures_and_says_so_in_rows(tmp_path: Path) -> None:
             bench.send_signal(signal.SIGINT)  # a kill would leave the platform that it started
             await asyncio.wait_for(bench.wait(), 30)
     assert bench.returncode == 0, told.decode()[-4_000:]
-    measured = json.loads(rows.read_text("utf-8"))
-    assert {row["part"] for row in measured} == set(PARTS)
+    measured: list[dict[str, Any]] = json.loads(rows.read_text("utf-8"))
     assert all(row["what"] and row["product"] for row in measured)
+    return measured
+
+
+@pytest.mark.timeout(SECONDS + 60)
+async def test_every_part_measures_and_says_so_in_rows(tmp_path: Path) -> None:
+    assert {row["part"] for row in await _bench(tmp_path)} == set(PARTS)
+
+
+async def test_a_part_is_played_beside_another_checkout(tmp_path: Path) -> None:
+    for row in await _bench(tmp_path, "--beside", str(ROOT), "--rounds", "2", "alone"):
+        assert row["beside"]
+        assert {name: len(values) for name, values in row["rounds"].items()} == {"product": 2, "beside": 2, "ratio": 2}
+        assert " to " in row["spread"]
+
+
+def test_rounds_of_two_checkouts_alternate() -> None:
+    turns = iter(range(1, 9))
+
+    @contextmanager
+    def side(_: Checkout) -> Iterator[Play]:
+        yield lambda: [Figure("turn", next(turns))]
+
+    [found] = compared([side], HERE._replace(), 4)
+    assert (found.product, found.beside) == ([1, 4, 5, 8], [2, 3, 6, 7])
+    assert found.row() == ("turn", "4/s", "4/s", "0.99 x", "0.50 to 1.33")
+
+
+def test_an_unsuitable_checkout_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnsuitableError, match="not a checkout"):
+        checkout(tmp_path)
+    (tmp_path / "cli" / "playmolt_cli").mkdir(parents=True)
+    with pytest.raises(UnsuitableError, match=r"has no \.venv"):
+        checkout(tmp_path)
+    (tmp_path / ".venv").symlink_to(ROOT / ".venv")
+    with pytest.raises(UnsuitableError, match="another folder"):
+        checkout(tmp_path)
