@@ -15,7 +15,7 @@ def test_the_page_has_the_tables() -> None:
 
 
 def test_a_writer_with_more_than_it_can_do_does_what_its_commits_allow() -> None:
-    alone = simulate(100_000, 1, 1)
+    alone = simulate(100_000, 1, 1, seconds=1)
     assert alone.rate == pytest.approx(BATCH / (BATCH * (PREPARED + HELD) + FLUSH), rel=0.02)
 
 

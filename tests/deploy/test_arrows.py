@@ -123,28 +123,26 @@ class Network:
             (source, target, port)
             for source in ends
             for target in ends
-            for port in PORTS
-            if (source in self.pods or target in self.pods) and self._open(source, target, port)
+            if source in self.pods or target in self.pods
+            for port in self._ports(source, target, "egress") & self._ports(target, source, "ingress")
         }
 
-    def _open(self, source: str, target: str, port: int) -> bool:
-        return self._passes(source, target, port, "egress") and self._passes(target, source, port, "ingress")
-
-    def _passes(self, pod: str, peer: str, port: int, way: str) -> bool:
+    def _ports(self, pod: str, peer: str, way: str) -> set[int]:
+        """The ports on which a pod may reach a peer, or be reached by it."""
         if pod not in self.pods:
-            return True
+            return set(PORTS)
         mine = [
             policy
             for policy in self._policies
             if way.capitalize() in policy["policyTypes"] and holds(policy["podSelector"], self.pods[pod])
         ]
+        if not mine:
+            return set(PORTS)
         side = {"egress": "to", "ingress": "from"}[way]
         rules = [rule for policy in mine for rule in policy.get(way, [])]
-        return not mine or any(
-            any(self._is(one, peer) for one in rule[side])
-            and ("ports" not in rule or port in {one["port"] for one in rule["ports"]})
-            for rule in rules
-        )
+        passing = [rule for rule in rules if any(self._is(one, peer) for one in rule[side])]
+        open_ = [{one["port"] for one in rule["ports"]} if "ports" in rule else set(PORTS) for rule in passing]
+        return set(PORTS).intersection(set().union(*open_))
 
     def _is(self, peer: Json, end: str) -> bool:
         if "ipBlock" in peer:
