@@ -135,6 +135,11 @@ class Stack(stack.Stack):
             )
 
 
+def start(name: str, module: str, arguments: Sequence[str], *, log: Path, environment: Mapping[str, str]) -> Fork:
+    """Start `python -m MODULE ARGUMENTS`, a service or a command, with just these variables."""
+    return _forks().start(name, module, arguments, log=log, environment=environment)
+
+
 class Done(NamedTuple):
     """How a command ended."""
 

@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,10 +17,11 @@ from urllib.parse import urlsplit
 
 from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import Postgres, binaries, child, free_port
+from playmolt_cli.local.forkserver import Fork
 
 from deploy.k8s import credentials
 from tests.deploy.manifests import K8S, Json, environment, named, of_kind, render, services
-from tests.platforms import EMPTY, copied_cluster
+from tests.platforms import EMPTY, copied_cluster, playmolt, start
 
 NATS_SERVERS = 3
 START_SECONDS = 90.0
@@ -141,7 +141,7 @@ class Cluster:
         self._seal_keys = folder / "seal-keys"
         self._seal_keys.write_text(self.secrets["seal-keys"]["seal-keys"])
         self._postgres = Postgres(copied_cluster(folder / "postgres", EMPTY))
-        self._services: dict[str, subprocess.Popen[bytes]] = {}
+        self._services: dict[str, Fork] = {}
         self.ports: dict[str, int] = {}
         self.collector = Collector()
 
@@ -216,7 +216,15 @@ class Cluster:
         (one,) = [one for one in of_kind(self.objects, "Job", "CronJob") if one["metadata"]["name"] == name]
         spec = one["spec"]["jobTemplate"]["spec"] if one["kind"] == "CronJob" else one["spec"]
         (container,) = spec["template"]["spec"]["containers"]
-        return run(command(container), self.here(environment(self.objects, container, self.secrets)))
+        program, *words = container["command"]
+        assert program == "playmolt"
+        return self.command(*words, variables=environment(self.objects, container, self.secrets))
+
+    def command(self, *words: str, variables: Mapping[str, str]) -> str:
+        """Run `playmolt WORDS` to its end; gives what it printed."""
+        done = playmolt(*words, environment=self.here(variables))
+        assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
 
     def _start(self, one: Json) -> None:
         name = one["metadata"]["name"]
@@ -228,8 +236,13 @@ class Cluster:
             "PLAYMOLT_SPECTATOR_PORT": str(port),
             "PLAYMOLT_HEALTH_PORT": str(port),
         }
-        log = self.folder / f"{name}.log"
-        self._services[name] = child.spawn(command(container), log=log, environment=variables)
+        self._services[name] = self.fork(name, container, variables)
+
+    def fork(self, name: str, container: Json, variables: Mapping[str, str]) -> Fork:
+        """Start what a container's command starts. Its imports are shared: tests/test_starts.py starts the programs."""
+        python, option, module, *arguments = container["command"]
+        assert (python, option) == ("python", "-m")
+        return start(name, module, arguments, log=self.folder / f"{name}.log", environment=variables)
 
     def probe(self, name: str, kind: str) -> int:
         """Ask a service what its container's probe asks."""
@@ -249,12 +262,6 @@ class Cluster:
 
 def base_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in _KEPT if name in os.environ}
-
-
-def command(container: Json) -> list[str]:
-    program, *arguments = container["command"]
-    programs = {"python": [sys.executable], "playmolt": [sys.executable, "-m", "playmolt_cli"]}
-    return [*programs[program], *arguments]
 
 
 def run(arguments: Sequence[str], variables: Mapping[str, str]) -> str:

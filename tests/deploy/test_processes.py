@@ -18,7 +18,7 @@ from playmolt_core.bus.connection import delivered
 from playmolt_core.ops.process import ANY
 from playmolt_schemas.identifiers import ENGINES
 
-from tests.deploy.cluster import Cluster, command, run, until
+from tests.deploy.cluster import Cluster, until
 from tests.deploy.manifests import Json, named, services
 
 SERVICES = {"gateway", "spectator", "relay", *ENGINES}
@@ -98,7 +98,7 @@ def test_the_doctor_finds_nothing_wrong(cluster: Cluster) -> None:
         "PLAYMOLT_NATS_PASSWORD": cluster.secrets["admin-credentials"]["nats-password"],
         "PLAYMOLT_PORT": str(cluster.ports["gateway"]),
     }
-    findings = json.loads(run(command({"command": ["playmolt", "doctor", "--json"]}), cluster.here(told)))["findings"]
+    findings = json.loads(cluster.command("doctor", "--json", variables=told))["findings"]
     assert {one["name"] for one in findings} >= {"migrations", "roles", "log", "stream EVENTS", "gateway"}
 
 
@@ -205,7 +205,7 @@ async def test_streams_lie_on_all_three_servers(cluster: Cluster) -> None:
 def test_the_embedded_chain_answers_its_probes_and_calls_from_other_pods(cluster: Cluster) -> None:
     container, variables, port = cluster.chain()
     assert variables["EVM_HOST"] == ANY
-    process = child.spawn(command(container), log=cluster.folder / "chain.log", environment=variables)
+    process = cluster.fork("chain", container, variables)
     try:
         for kind in ("startupProbe", "livenessProbe", "readinessProbe"):
             path = container[kind]["httpGet"]["path"]
