@@ -7,7 +7,7 @@ import pytest
 
 TOGETHER = {
     "tests/browser": (),
-    "tests/clients": ("test_guides.py",),
+    "tests/clients": (),
     "tests/deploy": (
         "test_arrows.py", "test_connections.py", "test_hardening.py", "test_image.py", "test_references.py",
         "test_release.py", "test_restore.py", "test_rollout.py", "test_settings.py", "test_tls.py", "test_wheels.py",
@@ -59,7 +59,7 @@ SLOW = (
 LONGEST = (
     "tests/integration/platform", "tests/integration/gateway", "tests/clients", "tests/browser",
     "tests/integration/platform/test_bench.py", "cli/tests/test_demo.py", "tests/integration/jury/test_sessions.py",
-    "tests/integration/legal/test_sessions.py", "tests/clients/test_guides.py",
+    "tests/integration/legal/test_sessions.py",
     "tests/integration/agora", "tests/integration/legal", "tests/integration/jury", "tests/integration",
     "tests/sixth_game", "tests/deploy", "tests/deploy/",
 )  # fmt: skip

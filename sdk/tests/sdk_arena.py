@@ -4,13 +4,13 @@ import asyncio
 import contextlib
 import hashlib
 import json
-import socket
 import threading
 import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from queue import Queue
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -28,6 +28,8 @@ from playmolt_core.game.decider import (
     Refused,
     Viewer,
 )
+from playmolt_core.ops.http_protocol import HttpServer
+from playmolt_core.ops.process import listening
 from playmolt_schemas.codes import Code, RateLimit, problem_bytes
 from playmolt_schemas.identifiers import rfc3339
 
@@ -86,7 +88,12 @@ class Arena:
         self.seen: list[Seen] = []
         self.faults: list[Fault] = []
         self.outcomes: dict[tuple[str, str, str], bytes] = {}
+        self.reported: set[tuple[str, str]] = set()
+        """Agent and ended game: the end is the answer to one wait for a turn."""
+        self.longest_wait = 60.0
         self.closing = False
+        self._change = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     # what the tests ask
 
@@ -99,6 +106,11 @@ class Arena:
 
     def end(self, game_id: str) -> None:
         self._decide(game_id, EndGame(reason="test"))
+
+    def close(self) -> None:
+        """Answer everything that waits and end the streams."""
+        self.closing = True
+        self._changed()
 
     # the rules
 
@@ -120,7 +132,14 @@ class Arena:
             game.state = self.decider.evolve(game.state, event, at)
             game.states.append(game.state)
             game.messages.append((event, game.state, rfc3339(at)))
+        self._changed()
         return None
+
+    def _changed(self) -> None:
+        """Wake the requests that wait; also a test's thread may change a game."""
+        change, self._change = self._change, asyncio.Event()
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(change.set)
 
     def view(self, game_id: str, agent: str | None) -> dict[str, Any]:
         view: dict[str, Any] = msgspec.to_builtins(self.decider.view(self.games[game_id].state, Viewer(agent)))
@@ -141,6 +160,7 @@ class Arena:
     # HTTP
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self._loop = asyncio.get_running_loop()
         body = b""
         while (message := await receive())["type"] == "http.request":
             body += message["body"]
@@ -247,6 +267,19 @@ class Arena:
             if agent in self.decider.participants(game.state) and not self.over(game_id)
         ]
 
+    def _until(self, seen: Seen) -> float:
+        return time.monotonic() + min(float(seen.query.get("wait", 0)), self.longest_wait)
+
+    def _ended(self, agent: str) -> list[str]:
+        """Games of an agent whose end it has not been given yet."""
+        return [
+            game_id
+            for game_id, game in self.games.items()
+            if self.over(game_id)
+            and agent in self.decider.participants(game.state)
+            and (agent, game_id) not in self.reported
+        ]
+
     def _once(self, seen: Seen, do: Any) -> tuple[int, bytes]:
         key = (seen.headers["authorization"], seen.path, seen.headers.get("idempotency-key", ""))
         if key[2] and key in self.outcomes:
@@ -257,8 +290,9 @@ class Arena:
         return status, answer
 
     async def _turn(self, seen: Seen, agent: str) -> tuple[int, bytes]:
-        until = time.monotonic() + float(seen.query.get("wait", 0))
+        until = self._until(seen)
         while True:
+            change = self._change
             for game_id in self._sits(agent):
                 offers = self.decider.allowed_actions(self.games[game_id].state, agent)
                 if offers:
@@ -266,9 +300,13 @@ class Arena:
                     state = self.view(game_id, agent)
                     turn = {"game_id": game_id, "gameType": self.decider.game, "state": state, "actions": actions}
                     return 200, _json(turn | {"turn_id": state["turn_id"]})
+            for game_id in self._ended(agent):
+                self.reported.add((agent, game_id))
+                turn = {"game_id": game_id, "gameType": self.decider.game, "state": self.view(game_id, agent)}
+                return 200, _json(turn | {"actions": [], "over": True})
             if self.closing or time.monotonic() >= until:
                 return 204, b""
-            await asyncio.sleep(0.005)
+            await _before(change, until)
 
     async def _game(self, seen: Seen, agent: tuple[str, str] | None, game_id: str, call: str) -> tuple[int, bytes]:
         who = agent[0] if agent else None
@@ -297,10 +335,10 @@ class Arena:
         if "at" in seen.query:
             state = self.games[game_id].states[int(seen.query["at"]) - 1]
             return _json(self.decider.view(state, PUBLIC))
-        until = time.monotonic() + float(seen.query.get("wait", 0))
+        until = self._until(seen)
         after = int(seen.query.get("after", -1))
         while self.version(game_id) <= after and time.monotonic() < until and not self.closing:
-            await asyncio.sleep(0.005)
+            await _before(self._change, until)
         return _json(self.view(game_id, who))
 
     def _act(self, game_id: str, agent: str, action: Any) -> tuple[int, bytes]:
@@ -345,6 +383,7 @@ class Arena:
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
         await send({"type": "http.response.body", "body": b": hello\n\n", "more_body": True})
         while not self.closing:
+            change = self._change
             while sent < self.version(game_id):
                 sent += 1
                 count += 1
@@ -360,7 +399,14 @@ class Arena:
             if self.over(game_id):
                 await send({"type": "http.response.body", "body": b""})
                 return
-            await asyncio.sleep(0.005)
+            await change.wait()
+
+
+async def _before(change: asyncio.Event, until: float) -> None:
+    """Return at a change or a time."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(until - time.monotonic()):
+            await change.wait()
 
 
 def _refused(refusal: Refused) -> tuple[int, bytes]:
@@ -399,22 +445,25 @@ async def _broken(send: Any, body: bytes) -> None:
 @contextlib.contextmanager
 def serving(arena: Arena) -> Iterator[Arena]:
     """Run the arena on a free port of loopback."""
-    listener = socket.create_server(("127.0.0.1", 0))
+    listener = listening("127.0.0.1", 0)
     arena.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    config = uvicorn.Config(
-        arena, log_level="critical", lifespan="off", loop="asyncio", http="h11", ws="none", timeout_graceful_shutdown=2
+    server = HttpServer(
+        uvicorn.Config(arena, log_level="critical", lifespan="off", http="h11", ws="none", timeout_graceful_shutdown=2)
     )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    loops = Queue[asyncio.AbstractEventLoop]()
+
+    async def serve() -> None:
+        loops.put(asyncio.get_running_loop())
+        await server.serve(sockets=[listener])
+
+    thread = threading.Thread(target=asyncio.run, args=[serve()])
     thread.start()
-    until = time.monotonic() + 10
-    while not server.started and time.monotonic() < until:
-        time.sleep(0.002)
+    loop = loops.get(timeout=10)
     try:
         yield arena
     finally:
-        arena.closing = True
-        server.should_exit = True
+        arena.close()
+        loop.call_soon_threadsafe(server.stop)
         thread.join(10)
         listener.close()
         assert not thread.is_alive()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from playmolt_trial.rules import Trial
 from sdk_arena import Arena
 
 Start = Callable[[Any], Arena]
+check_soon = partial(check, retry_after=0)
 
 
 def left_open(server: Arena) -> list[socket.socket]:
@@ -60,7 +62,7 @@ async def test_a_bot_that_raises_fails(arena: Start) -> None:
     def broken(turn: Turn) -> Any:
         raise RuntimeError("out of ideas")
 
-    checks = await check(arena(Ox()).url, "ox", broken)
+    checks = await check_soon(arena(Ox()).url, "ox", broken)
     assert told(checks) == [("plays to the end", "fail")]
     line = broken.__code__.co_firstlineno + 1
     assert checks[0].detail == f"test_conformance.py:{line}: RuntimeError: out of ideas"
@@ -69,7 +71,7 @@ async def test_a_bot_that_raises_fails(arena: Start) -> None:
 @pytest.mark.parametrize("answer", [None, {"type": "dance"}])
 async def test_a_bot_that_gives_up_leaves_no_game_standing(arena: Start, answer: Any) -> None:
     server = arena(Ox())
-    checks = await check(server.url, "ox", lambda _turn: answer)
+    checks = await check_soon(server.url, "ox", lambda _turn: answer)
     assert told(checks) == [("sends legal actions", "fail")]
     assert next(one.detail for one in checks if one.verdict == "fail").startswith(
         "3 refused, the first: invalid_action"
@@ -88,7 +90,9 @@ async def _at_its_third_turn(error: BaseException, turn: Turn, turns: list[Turn]
 @pytest.mark.parametrize("error", [RuntimeError("out of ideas"), asyncio.CancelledError()])
 async def test_a_run_that_breaks_off_midway_leaves_nothing_open(arena: Start, error: BaseException) -> None:
     server, turns, good = arena(Ox()), list[Turn](), OxBot("random", 1)
-    running = asyncio.create_task(check(server.url, "ox", lambda turn: _at_its_third_turn(error, turn, turns, good)))
+    running = asyncio.create_task(
+        check_soon(server.url, "ox", lambda turn: _at_its_third_turn(error, turn, turns, good))
+    )
     await asyncio.gather(running, return_exceptions=True)
     assert len(turns) == 3
     assert left_open(server) == []
@@ -102,7 +106,7 @@ async def test_a_run_whose_checks_raise_leaves_nothing_open(arena: Start, monkey
 
     monkeypatch.setattr(checks_module, "_JUDGES", (broken,))
     with pytest.raises(RuntimeError, match="a check is broken"):
-        await check(server.url, "ox", OxBot("random", 1))
+        await check_soon(server.url, "ox", OxBot("random", 1))
     assert left_open(server) == []
 
 
@@ -133,7 +137,7 @@ async def test_a_repeat_that_is_refused_was_sent_again(arena: Start) -> None:
         turns += 1
         return {"type": "dance"} if turns == 2 else good(turn)
 
-    checks = await check(arena(Ox()).url, "ox", spoiled)
+    checks = await check_soon(arena(Ox()).url, "ox", spoiled)
     assert verdicts(checks)["survives a 503"] == "pass"
     assert told(checks) == [("sends legal actions", "fail")]
 
@@ -144,7 +148,7 @@ async def test_ten_refused_actions_fail_with_one_line_though_the_game_is_played_
     def clumsy(turn: Turn) -> Any:
         return good(turn) if turn.refused else {"type": turn.actions[0].type}
 
-    checks = await check(arena(Ox()).url, "ox", clumsy)
+    checks = await check_soon(arena(Ox()).url, "ox", clumsy)
     assert told(checks) == [("sends legal actions", "fail")]
     assert next(one.detail for one in checks if one.verdict == "fail").startswith("10 refused, the first: invalid_")
     assert verdicts(checks)["plays to the end"] == "pass"
@@ -157,7 +161,7 @@ async def test_a_crash_midway_is_reported_with_its_line_and_nothing_that_follows
         turns.append(turn)
         return {}["oops"] if len(turns) == 4 else good(turn)
 
-    checks = await check(arena(Ox()).url, "ox", breaks)
+    checks = await check_soon(arena(Ox()).url, "ox", breaks)
     (fault,) = [one for one in checks if one.verdict != "pass"]
     line = breaks.__code__.co_firstlineno + 2
     assert (fault.name, fault.detail) == ("plays to the end", f"test_conformance.py:{line}: KeyError: 'oops'")
@@ -170,7 +174,7 @@ async def test_a_bot_that_hangs_loses_its_turn_where_it_stands(arena: Start) -> 
     def hangs(_turn: Turn) -> Any:
         free.wait()
 
-    checks = await check(arena(Ox()).url, "ox", hangs, seconds=0.3)
+    checks = await check_soon(arena(Ox()).url, "ox", hangs, seconds=0.3)
     free.set()
     assert told(checks) == [("answers in time", "fail")]
     line = hangs.__code__.co_firstlineno + 1
@@ -181,13 +185,13 @@ async def test_an_async_bot_that_never_comes_back_loses_its_turn(arena: Start) -
     async def hangs(_turn: Turn) -> Any:
         await asyncio.Event().wait()
 
-    checks = await check(arena(Ox()).url, "ox", hangs, seconds=0.3)
+    checks = await check_soon(arena(Ox()).url, "ox", hangs, seconds=0.3)
     assert told(checks) == [("answers in time", "fail")]
 
 
 async def test_a_bot_that_lets_turns_go_is_looked_at(arena: Start) -> None:
     server = arena(Ox())
-    checks = await check(server.url, "ox", lambda _: Forfeit("no_idea"))
+    checks = await check_soon(server.url, "ox", lambda _: Forfeit("no_idea"))
     assert ("answers in time", "warn") in told(checks)
     assert "fail" not in verdicts(checks).values()
 

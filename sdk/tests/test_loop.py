@@ -18,6 +18,8 @@ from playmolt_schemas.games import ox
 from playmolt_trial.rules import Trial
 from sdk_arena import Arena, Fault
 
+from core.tests.waiting import wait_until
+
 QUICK = Retry(attempts=4, seconds=5.0, base=0.01, cap=0.05)
 Start = Callable[[Any], Arena]
 
@@ -163,6 +165,7 @@ async def test_already_submitted_and_lost_answers_are_not_errors(arena: Start) -
         Fault("/turn", "status"),
         Fault("/turn", "lost"),
         Fault("/join", "lost"),
+        Fault("/turn", "status", status=204, body=b""),
         Fault("/state", "status", status=503),
     ]
     results = await bots.run_house_bots(server.url, "ox", 5, seed="faults")
@@ -207,7 +210,7 @@ async def test_an_aborted_game_ends_the_loop_without_points(arena: Start) -> Non
         await client.register("me")
         game_id = (await client.join("ox")).game_id
         playing = asyncio.create_task(client.play(keeper, "ox", game_id=game_id))
-        await asyncio.sleep(0.1)
+        await wait_until(lambda: server.sent("/turn"))
         server.end(game_id)
         result = await playing
     assert (result.phase, result.points, result.turns) == ("aborted", 0, 0)
@@ -215,9 +218,10 @@ async def test_an_aborted_game_ends_the_loop_without_points(arena: Start) -> Non
 
 async def test_a_game_that_stands_still_is_given_up(arena: Start) -> None:
     server = arena(Ox())
+    server.longest_wait = 0.1
     async with AsyncClient(server.url, retry=QUICK) as client:
         with pytest.raises(Stalled) as stalled:
-            await client.play(keeper, "ox", patience=0.5)
+            await client.play(keeper, "ox", patience=0.15)
     assert stalled.value.version == 2
 
 

@@ -15,6 +15,8 @@ from tests.platforms import Stack
 
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 INSTALL_SECONDS = 110
+DEADLINE_SECONDS = 3
+"""Of a phase: tests wait until answers are too late."""
 collect_ignore = [] if shutil.which("javac") else ["test_openapi_generator.py"]
 """What takes a program that not every machine has."""
 
@@ -34,14 +36,11 @@ def foreign_python() -> Path:
     return python
 
 
-def running(**environment: str) -> Iterator[Stack]:
-    """An `up` in a folder that the user of its Postgres may enter; those of pytest are closed to it."""
-    with tempfile.TemporaryDirectory(prefix="playmolt-clients-", ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o755)
-        with Stack(Path(folder) / "data", environment={**OWN_SERVERS, **environment}) as stack:
-            yield stack
-
-
 @pytest.fixture(scope="session")
 def platform() -> Iterator[Stack]:
-    yield from running()
+    """An `up` in a folder that the user of its Postgres may enter; those of pytest are closed to it."""
+    own = {**OWN_SERVERS, "PLAYMOLT_PHASE_DEADLINE_SECONDS": str(DEADLINE_SECONDS)}
+    with tempfile.TemporaryDirectory(prefix="playmolt-clients-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        with Stack(Path(folder) / "data", environment=own) as stack:
+            yield stack

@@ -15,7 +15,8 @@ _HOP = {"transfer-encoding", "connection", "keep-alive", "content-length", "date
 
 class _Late(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    target = ""
+    disable_nagle_algorithm = True
+    client: httpx.Client
     seen: list[int]
     lock: Lock
 
@@ -32,10 +33,9 @@ class _Late(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         headers = {name: value for name, value in self.headers.items() if name.lower() not in _HOP}
         acts = self.path.endswith("/actions")
-        with httpx.Client(base_url=self.target, headers=headers, timeout=SECONDS) as client:
-            if acts:
-                self._hold(client)
-            answer = client.request(self.command, self.path, content=body)
+        if acts:
+            self._hold(headers)
+        answer = self.client.request(self.command, self.path, content=body, headers=headers)
         if acts:
             self.seen.append(answer.status_code)
         self.send_response(answer.status_code)
@@ -47,33 +47,34 @@ class _Late(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(answer.content)
 
-    def _hold(self, client: httpx.Client) -> None:
+    def _hold(self, headers: dict[str, str]) -> None:
         with self.lock:
             if self.seen:
                 return
-            state = self.path.replace("/actions", "/state")
-            first = self._question(client, state)
+            path = self.path.replace("/actions", "/state")
+            first = state = self._state(path, headers)
             end = time.monotonic() + SECONDS
-            while self._question(client, state) == first:
+            while (state["phase"], state["round"]) == (first["phase"], first["round"]):
                 assert time.monotonic() < end, "the game waits for ever"
-                time.sleep(0.05)
+                state = self._state(path, headers, after=state["version"], wait=10)
 
-    @staticmethod
-    def _question(client: httpx.Client, path: str) -> tuple[str, int]:
-        state = client.get(path).raise_for_status().json()
-        return state["phase"], state["round"]
+    def _state(self, path: str, headers: dict[str, str], **parameters: int) -> dict[str, Any]:
+        answer = self.client.get(path, headers=headers, params=parameters)
+        state: dict[str, Any] = answer.raise_for_status().json()
+        return state
 
 
 @contextmanager
 def late(target: str) -> Iterator[tuple[str, list[int]]]:
     """The proxy's address, and the status of every action that went through it."""
-    handler = type("Late", (_Late,), {"target": target, "seen": [], "lock": Lock()})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", handler.seen
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with httpx.Client(base_url=target, timeout=SECONDS) as client:
+        handler = type("Late", (_Late,), {"client": client, "seen": [], "lock": Lock()})
+        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}", handler.seen
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join()

@@ -5,10 +5,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
-from threading import Thread
 
 import httpx
 import pytest
@@ -17,20 +14,12 @@ from playmolt import bots
 from playmolt_schemas.skill import PAGE_LANGUAGES
 from websockets.sync.client import connect
 
-from tests.clients.conftest import running
+from tests.clients.conftest import DEADLINE_SECONDS
 from tests.clients.late_proxy import late
 from tests.platforms import Stack
 
 SECONDS = 100
 SEATS = {"ox": 5, "trial": 6}
-DEADLINE = "5"
-FILLED = find_spec("playmolt_cli.house") is not None
-"""Whether `up` has house bots of its own, which take the other seats of a game that asks for it."""
-
-
-@pytest.fixture(scope="module")
-def platform() -> Iterator[Stack]:
-    yield from running(PLAYMOLT_PHASE_DEADLINE_SECONDS=DEADLINE)
 
 
 def guide(url: str, game: str, language: str = "en") -> str:
@@ -44,18 +33,10 @@ def block(text: str, kind: str) -> str:
     return next(iter(re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)))
 
 
-def played(command: list[str], printed: str, url: str, game: str) -> str:
-    """What a printed program says; house bots of the test take the other seats where the platform has none yet."""
-    if not FILLED:
-        printed = printed.replace(', "fill": "house"', "").replace('$URL/api/games"', '$URL/api/games/join"')
-        printed = printed.replace('"/games", ', '"/games/join", ')
-    others = Thread(target=lambda: asyncio.run(bots.run_house_bots(url, game, SEATS[game] - 1, seed=game)))
-    if not FILLED:
-        others.start()
+def played(command: list[str], printed: str) -> str:
+    """What a printed program says."""
     run = subprocess.run(command, input=printed, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
-    if not FILLED:
-        others.join(SECONDS)
     return run.stdout
 
 
@@ -70,7 +51,7 @@ def test_a_printed_bot_plays_to_the_end_though_one_answer_comes_late(
         assert url in printed
         if kind == "sh":
             assert len(printed.splitlines()) <= 20
-        said = played(command, printed, platform.run.gateway, game)
+        said = played(command, printed)
     assert statuses[0] >= 400
     assert 200 in statuses
     assert re.search(r"\d+ points$" if kind == "sh" else r"'points': \d+", said.strip(), re.MULTILINE)
@@ -81,8 +62,8 @@ def test_a_printed_bot_that_is_called_plays_to_the_end_though_one_answer_comes_l
     printed = block(guide(platform.run.gateway, game, "en"), "py")
     slow = "    late.pop()() if late else None\n"
     late = printed.replace("def decide(turn):\n", f"def decide(turn):\n{slow}", 1)
-    late = late.replace("over = ", f"late = [lambda: __import__('time').sleep({DEADLINE} + 1)]\nover = ", 1)
-    said = played([sys.executable, "-"], late, platform.run.gateway, game)
+    late = late.replace("over = ", f"late = [lambda: __import__('time').sleep({DEADLINE_SECONDS} + 1)]\nover = ", 1)
+    said = played([sys.executable, "-"], late)
     assert "within" in said  # what the first call of the next question says of the last answer
     assert re.search(r"'points': \d+", said)
 

@@ -17,7 +17,8 @@ from tests.platforms import Stack
 GENERATOR = "openapi-generator-cli==7.26.0"
 SECONDS = 200
 PLAYER = Path(__file__).with_name("Player.java")
-OPTIONS = "annotationLibrary=none,openApiNullable=false,hideGenerationTimestamp=true"
+OPTIONS = "annotationLibrary=none,openApiNullable=false,hideGenerationTimestamp=true,supportUrlQuery=false"
+CODE_ONLY = "apis,models,supportingFiles,apiTests=false,modelTests=false,apiDocs=false,modelDocs=false"
 QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """A run of seconds is over before its code is worth optimizing."""
 ANNOTATION = "package javax.annotation; public @interface Generated { String[] value(); String comments(); }"
@@ -46,6 +47,7 @@ def compiled(generator: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(
         "java", *QUICK, "-jar", generator, "generate", "-g", "java", "--library", "native",
         "-i", folder / "openapi.json", "-o", folder / "client", f"--additional-properties={OPTIONS}",
+        "--global-property", CODE_ONLY,
     )  # fmt: skip
     sources = sorted((folder / "client" / "src" / "main").rglob("*.java"))
     run(

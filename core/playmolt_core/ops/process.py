@@ -2,9 +2,12 @@
 
 import asyncio
 import gc
+import os
+import random
 import signal
 import socket
 from collections.abc import Coroutine
+from functools import cache
 from typing import Any, Final
 
 BACKLOG: Final = 4096
@@ -23,7 +26,9 @@ def _bound(host: str, port: int) -> socket.socket:
     if host == ANY and not socket.has_dualstack_ipv6():
         host = "0.0.0.0"  # noqa: S104 -- `::` on a machine without IPv6
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return socket.create_server((host, port), family=family, backlog=BACKLOG, dualstack_ipv6=host == ANY)
+    made = socket.create_server((host, port), family=family, backlog=BACKLOG, dualstack_ipv6=host == ANY)
+    # asyncio sets TCP_NODELAY only on connections of a socket that names its protocol, which this one does not.
+    return socket.socket(fileno=made.detach())
 
 
 async def done_before(stopping: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
@@ -37,6 +42,25 @@ async def done_before(stopping: asyncio.Event, work: Coroutine[Any, Any, None]) 
     finally:
         task.cancel()
         stopped.cancel()
+
+
+async def next_tick(seconds: float) -> None:
+    """Sleep until the next multiple of `seconds` on the clock of this process, so that its loops wake it together.
+
+    To wake a process costs more than most of what its loops do. The clocks of processes differ, so that they do not
+    send their queries at once.
+    """
+    left = seconds - (asyncio.get_running_loop().time() + _phase(os.getpid())) % seconds
+    await asyncio.sleep(left if left > _EARLY_SECONDS else left + seconds)
+
+
+_EARLY_SECONDS: Final = 0.005
+"""Timers are rounded to milliseconds: a loop that was woken too early must not be woken again at once."""
+
+
+@cache
+def _phase(_pid: int) -> float:
+    return random.uniform(0, 60)  # noqa: S311 -- no secret
 
 
 def stopping_process(task: "asyncio.Task[None]") -> "asyncio.Task[None]":

@@ -43,6 +43,7 @@ class _Run(msgspec.Struct, frozen=True):
     watched: TimedPlayer
     transport: FaultyTransport
     events: Sequence[Message]
+    retry_after: int
 
     @property
     def late(self) -> int:
@@ -61,11 +62,17 @@ async def check(
     seconds: float = SECONDS,
     patience: float = PATIENCE_SECONDS,
     seed: object = "conformance",
+    retry_after: int = RETRY_AFTER_SECONDS,
 ) -> list[Check]:
-    """Play one game against house bots and return the checks; raises Unavailable if the server is unreachable."""
+    """Play one game against house bots and return the checks; raises Unavailable if the server is unreachable.
+
+    `retry_after` is what the simulated 503 and 429 ask for, in seconds.
+    """
     player = PythonPlayer(bot)
     try:
-        return await check_player(url, game, player, seconds=seconds, patience=patience, seed=seed)
+        return await check_player(
+            url, game, player, seconds=seconds, patience=patience, seed=seed, retry_after=retry_after
+        )
     finally:
         await player.close()
 
@@ -78,9 +85,10 @@ async def check_player(
     seconds: float = SECONDS,
     patience: float = PATIENCE_SECONDS,
     seed: object = "conformance",
+    retry_after: int = RETRY_AFTER_SECONDS,
 ) -> list[Check]:
     """As `check`, for any player; does not close it."""
-    transport = FaultyTransport(httpx.AsyncHTTPTransport())
+    transport = FaultyTransport(httpx.AsyncHTTPTransport(), retry_after=retry_after)
     watched = TimedPlayer(player, seconds)
     async with AsyncClient(url, transport=transport) as client:
         await client.register("conformance")
@@ -100,7 +108,7 @@ async def check_player(
             house.cancel()
             stream.cancel()
             await asyncio.gather(house, stream, return_exceptions=True)
-    run = _Run(ended, watched, transport, events)
+    run = _Run(ended, watched, transport, events, retry_after)
     return [one for one in (judge(run) for judge in _JUDGES) if one is not None]
 
 
@@ -173,8 +181,8 @@ def _repeats(run: _Run, fault: Fault, name: str) -> Check | None:
 def _waits(run: _Run) -> Check | None:
     held = _repeats(run, Fault.RATE_LIMITED, "429")
     incident = run.transport.incidents.get(Fault.RATE_LIMITED)
-    if held and held.verdict == "pass" and incident and (incident.repeated_after or 0.0) < RETRY_AFTER_SECONDS:
-        return Check(held.name, "fail", f"retried before Retry-After ({RETRY_AFTER_SECONDS} s) had passed")
+    if held and held.verdict == "pass" and incident and (incident.repeated_after or 0.0) < run.retry_after:
+        return Check(held.name, "fail", f"retried before Retry-After ({run.retry_after} s) had passed")
     return held
 
 

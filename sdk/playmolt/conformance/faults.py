@@ -34,10 +34,11 @@ class Incident:
 class FaultyTransport(httpx.AsyncBaseTransport):
     """Passes requests on, except for one fault of each kind on actions and one cut stream."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+    def __init__(self, inner: httpx.AsyncBaseTransport, *, retry_after: int = RETRY_AFTER_SECONDS) -> None:
         self.incidents: dict[Fault, Incident] = {}
         self.cuts = 0
         self._inner = inner
+        self._retry_after = retry_after
         self._keys: list[str] = []
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -75,35 +76,24 @@ class FaultyTransport(httpx.AsyncBaseTransport):
         self.incidents[fault] = Incident(key, time.monotonic())
         if fault is Fault.LOST_ANSWER:
             raise httpx.ReadError("the connection broke before the answer came", request=request)
-        return _ANSWERS[fault](request)
+        return _problem(request, fault, self._retry_after)
 
 
-def _unavailable(request: httpx.Request) -> httpx.Response:
-    return _problem(request, Code.UNAVAILABLE, problem_bytes(Code.UNAVAILABLE, "Conformance: try again in a second."))
-
-
-def _rate_limited(request: httpx.Request) -> httpx.Response:
-    limit = RateLimit(key="conformance", limit=1, seconds=RETRY_AFTER_SECONDS)
-    body = problem_bytes(Code.RATE_LIMITED, "Conformance: wait a second, then send again.", ratelimit=limit)
-    return _problem(request, Code.RATE_LIMITED, body)
-
-
-def _already_submitted(request: httpx.Request) -> httpx.Response:
-    body = problem_bytes(Code.ALREADY_SUBMITTED, "Conformance: already submitted. Request your next turn.")
-    return _problem(request, Code.ALREADY_SUBMITTED, body)
-
-
-def _problem(request: httpx.Request, code: Code, body: bytes) -> httpx.Response:
+def _problem(request: httpx.Request, fault: Fault, retry_after: int) -> httpx.Response:
+    code, detail = _ANSWERS[fault]
     headers = {"Content-Type": "application/problem+json"}
-    if code in (Code.UNAVAILABLE, Code.RATE_LIMITED):
-        headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    if fault is not Fault.ALREADY_SUBMITTED:
+        headers["Retry-After"] = str(retry_after)
+    limited = fault is Fault.RATE_LIMITED
+    limit = RateLimit(key="conformance", limit=1, seconds=retry_after) if limited else None
+    body = problem_bytes(code, detail, ratelimit=limit)
     return httpx.Response(code.status, headers=headers, content=body, request=request)
 
 
 _ANSWERS = {
-    Fault.UNAVAILABLE: _unavailable,
-    Fault.RATE_LIMITED: _rate_limited,
-    Fault.ALREADY_SUBMITTED: _already_submitted,
+    Fault.UNAVAILABLE: (Code.UNAVAILABLE, "Conformance: try again in a second."),
+    Fault.RATE_LIMITED: (Code.RATE_LIMITED, "Conformance: wait a second, then send again."),
+    Fault.ALREADY_SUBMITTED: (Code.ALREADY_SUBMITTED, "Conformance: already submitted. Request your next turn."),
 }
 
 
