@@ -12,7 +12,7 @@ DIST := schemas core services/ox-engine services/trial-engine sdk
 RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 export UV_PYTHON := $(BIN)/python
-# Without compiled files every worker of the tests compiles every module anew, at every run.
+# Without compiled files every run of the tests compiles every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test test-fast check bench soak lock docs image release dist typescript pictures
@@ -43,14 +43,8 @@ endef
 demo: $(RUN) ## play every game there is to the end, on real NATS and Postgres
 	$(BIN)/playmolt demo --once
 
-# Else each of the four workers compiles every module and every test, at the same time.
-COMPILED := $(VENV)/.compiled
-$(COMPILED): $(DEV) $(shell find . -path ./$(VENV) -prune -o -path '*/tests/*.py' -print)
-	@$(BIN)/python -m pytest --collect-only -qq $(wildcard $(addsuffix /tests,$(MEMBERS))) >/dev/null & \
-	$(BIN)/python -m pytest --collect-only -qq tests >/dev/null; wait; touch $@
-
 # Four workers also on two cores: tests wait for half of their time.
-test: $(COMPILED) ## run every test
+test: $(DEV) ## run every test
 	$(BIN)/python -m pytest -n 4 --dist loadscope
 
 test-fast: $(DEV) ## run the unit tests that start no process and take no time, within a minute

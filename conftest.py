@@ -2,6 +2,7 @@
 
 import gc
 import logging
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,11 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from tests.order import Shared, in_order, is_fast, piece
-from tests.room import at_end, remove_shared
+from tests.room import RUN, at_end, remove_shared
+
+# Threads for products as small as ours cost more than they save, most of all when workers share the cores. NumPy reads
+# this when it is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # A test is judged by what it finds: a machine that stands still for a second must not fail it.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -73,7 +78,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Watch runs that are shared out; a worker's own errors reach the one that shares out."""
     config.pluginmanager.register(Shared())
     if config.getoption("numprocesses", None):
+        from tests.workers import Workers  # noqa: PLC0415 -- for a run that is shared out
+
+        config.option.testrunuid = RUN
         config.pluginmanager.register(_Broken())
+        config.pluginmanager.register(Workers())
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -81,9 +90,8 @@ def pytest_sessionfinish() -> None:
     at_end.close()
 
 
-def pytest_unconfigure(config: pytest.Config) -> None:
-    if not hasattr(config, "workerinput"):
-        remove_shared()
+def pytest_unconfigure() -> None:
+    remove_shared()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,7 +1,8 @@
 """Whole platforms and commands for tests, real ones, without what every start of one would repeat.
 
-A worker keeps one process that has imported everything: each `up`, its fork server and each command are forked of it. A
-run keeps one cluster that initdb made and the migrations prepared: each platform begins with a copy.
+A worker keeps one process that has imported everything: each `up`, its fork server and each command are forked of it.
+With `-n`, `tests.workers` forks that process, too. A run keeps one cluster that initdb made and the migrations
+prepared: each platform begins with a copy.
 """
 
 import asyncio
@@ -81,13 +82,27 @@ async def _statements(url: str, *statements: str) -> None:
         await connection.close()
 
 
+IMPORTED = (*FORKED, "tests.warm")
+_SERVER = "playmolt_cli.local.forkserver"
+
+
+def environment_of_forks() -> dict[str, str]:
+    """The environment of a fork server of the tests: no settings."""
+    return environment(Settings()) | {"PYTHONPATH": str(ROOT)}
+
+
+def fork_server(forks: ForkServer, channel: socket.socket) -> None:
+    """Fork a fork server from one that has imported everything; it listens to the channel."""
+    arguments, log = [str(channel.fileno()), *IMPORTED], SHARED / "forks.log"
+    forks.start("forkserver", _SERVER, arguments, log=log, environment=environment_of_forks(), fds=[channel.fileno()])
+
+
 class _Forks(ForkServer):
     """One that any thread may use."""
 
     def __init__(self) -> None:
         folder = Path(tempfile.mkdtemp(prefix="playmolt-forks-", dir=SHARED))
-        told = environment(Settings()) | {"PYTHONPATH": str(ROOT)}
-        super().__init__([*FORKED, "tests.warm"], folder / "log", told)
+        super().__init__(IMPORTED, folder / "log", environment_of_forks(), _channel)
         self._lock = threading.RLock()
         self.begin()
 
@@ -95,9 +110,19 @@ class _Forks(ForkServer):
         with self._lock:
             return super().start(*given, **named)
 
-    def hear(self) -> None:
+    def poll(self) -> None:
         with self._lock:
-            super().hear()
+            super().poll()
+
+
+_channel: socket.socket | None = None
+
+
+def use_server(channel: socket.socket) -> None:
+    """Have this process use a fork server that runs already."""
+    global _channel  # noqa: PLW0603 -- a process sets it once, before any test
+    _channel = channel
+    at_end.callback(channel.close)
 
 
 @cache
@@ -126,9 +151,8 @@ class Stack(stack.Stack):
         forks = _forks()
         mine, its = socket.socketpair()
         with mine, its:
-            log = self.folder.log("forkserver")
-            module, served = "playmolt_cli.local.forkserver", [str(its.fileno()), *FORKED]
-            forks.start("forkserver", module, served, log=log, environment=environment, fds=[its.fileno()])
+            log, served = self.folder.log("forkserver"), [str(its.fileno()), *FORKED]
+            forks.start("forkserver", _SERVER, served, log=log, environment=environment, fds=[its.fileno()])
             arguments = [*arguments, "--forks", str(mine.fileno())]
             return forks.start(
                 "up", "playmolt_cli", arguments, log=self.log, environment=environment, fds=[mine.fileno()]

@@ -4,13 +4,15 @@ import fcntl
 import os
 import shutil
 import tempfile
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 -- only folders with names of their own are made there
 _ENOUGH = 6 << 30
-RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID") or f"{os.getpid()}"
+_GIVEN = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+RUN = _GIVEN or uuid.uuid4().hex
 
 
 def _use_memory() -> None:
@@ -53,5 +55,6 @@ def made_once(name: str, make: Callable[[Path], None]) -> Path:
 
 
 def remove_shared() -> None:
-    """Remove it, at the end of a run."""
-    shutil.rmtree(SHARED, ignore_errors=True)
+    """Remove it, in the process that began the run."""
+    if not _GIVEN:
+        shutil.rmtree(SHARED, ignore_errors=True)

@@ -1,14 +1,16 @@
 """A fork server: it imports every service once and forks each service from that image.
 
-Separate interpreters would each import the same libraries, which took most of the platform's start time. A fork has its
-own environment, log and session. It reads its own configuration, secrets included, from a private socket: the server,
-whose memory every fork shares, never sees a secret.
+Separate interpreters would each import the same libraries, which took most of the platform's start time. A service with
+other work that every fork would repeat has a function `preload` in its `__main__`. A fork has its own environment, log
+and session. It reads its own configuration, secrets included, from a private socket: the server, whose memory every
+fork shares, never sees a secret.
 """
 
 import atexit
 import gc
 import os
 import runpy
+import select
 import selectors
 import signal
 import socket
@@ -22,7 +24,7 @@ from importlib import import_module
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 from types import FrameType
-from typing import Final
+from typing import Final, NoReturn
 
 import msgspec
 
@@ -151,7 +153,7 @@ class ForkServer:
 
     def poll(self) -> None:
         """Record which forks have ended, without waiting."""
-        if self._channel is not None:
+        if self._channel is not None and select.select([self._channel], (), (), 0)[0]:
             self._read_reports(self._channel, 0)
 
     def end(self) -> None:
@@ -284,10 +286,7 @@ def _become(orders: int, out: int, *given: int) -> _ForkRequest:
 
 
 def _run(module: str) -> int:
-    """Run a module to its end and return the exit status of the process.
-
-    The interpreter would then also free everything that the server imported, which was most of the cost of ending.
-    """
+    """Run a module to its end and return the exit status of the process."""
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
         status = 0
@@ -298,19 +297,29 @@ def _run(module: str) -> int:
     except BaseException:
         sys.excepthook(*sys.exc_info())
         status = 1
+    return status & 0xFF
+
+
+def leave(status: int) -> NoReturn:
+    """End the process as the interpreter would, but without freeing everything that was imported.
+
+    Freeing was most of the cost of ending.
+    """
     threading._shutdown()  # type: ignore[attr-defined] # noqa: SLF001 -- as multiprocessing ends its forks
     atexit._run_exitfuncs()  # noqa: SLF001
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
-    return status & 0xFF
+    os._exit(status)
 
 
 def _main(fd: int, modules: Sequence[str]) -> None:
     gc.disable()  # imported modules stay; collecting during the imports costs a seventh of the time
     for module in modules:
-        main = import_module(f"{module}.__main__").__name__
-        del sys.modules[main]  # it runs as `__main__` later
+        main = import_module(f"{module}.__main__")
+        if preload := getattr(main, "preload", None):
+            preload()
+        del sys.modules[main.__name__]  # it runs as `__main__` later
     gc.freeze()  # the forks share these pages; a collection would copy them
     gc.enable()
     with socket.socket(fileno=fd) as channel:
@@ -318,7 +327,7 @@ def _main(fd: int, modules: Sequence[str]) -> None:
     if fds:
         order = _become(*fds)
         sys.modules.pop(order.module, None)  # a new interpreter would not have imported it
-        os._exit(_run(order.module))
+        leave(_run(order.module))
 
 
 if __name__ == "__main__":

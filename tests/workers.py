@@ -1,0 +1,155 @@
+"""Workers of pytest-xdist that are forked from one process, which has imported the product and the tests.
+
+Each worker would otherwise import them for itself, at the same time as the others. pytest-xdist starts a worker as a
+process with streams of its own; that process gives its streams to a fork and waits for it to end.
+"""
+
+import ast
+import inspect
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from types import FrameType
+from typing import Any, Final, NoReturn
+
+import pytest
+from playmolt_cli.local.embedded import child
+from playmolt_cli.local.forkserver import ForkServer, leave
+
+from tests import platforms
+from tests.room import RUN, SHARED
+
+_STOP_SECONDS: Final = 10.0
+_PROGRAM: Final = f"""
+import sys
+sys.path.insert(0, {str(platforms.ROOT)!r})
+from tests import workers
+workers.serve(*sys.argv[1:])
+"""
+
+
+def _hand_over() -> None:
+    """The program that pytest-xdist starts: give the streams to a fork, and end when it ends."""
+    import os
+    import signal
+    import socket
+    import sys
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the worker as well
+    channel = socket.socket(socket.AF_UNIX)
+    channel.connect(sys.argv[1])
+    socket.send_fds(channel, [b"1"], [0, 1, 2])
+    os.close(0)
+    os.close(1)  # else the end of the stream would not reach the reader
+    channel.recv(1)
+    os._exit(0)
+
+
+class Workers:
+    """A plugin of the process that shares the tests out."""
+
+    _forks: ForkServer | None = None
+    _origin: subprocess.Popen[bytes] | None = None
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_setupnodes(self, config: pytest.Config, specs: Sequence[Any]) -> None:
+        """Start the process that the workers are forked from, and one that has imported the product alone."""
+        SHARED.mkdir(mode=0o755, exist_ok=True)
+        path = str(SHARED / "workers")
+        self._forks = ForkServer(platforms.IMPORTED, SHARED / "forks.log", platforms.environment_of_forks())
+        self._forks.begin()
+        mine, its = socket.socketpair()
+        with mine, its, socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(path)
+            listener.listen()
+            fds = [listener.fileno(), mine.fileno()]
+            self._origin = subprocess.Popen(
+                [sys.executable, "-c", _PROGRAM, *map(str, fds), *map(str, config.invocation_params.args)],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=fds,
+                env={**os.environ, "PYTEST_XDIST_TESTRUNUID": RUN},
+                preexec_fn=child.die_with(os.getpid(), signal.SIGKILL),  # noqa: PLW1509 -- no thread runs yet
+            )  # fmt: skip
+            platforms.fork_server(self._forks, its)
+        program = f"{inspect.getsource(_hand_over)}\n_hand_over()"
+        for spec in specs:
+            spec.python = shlex.join([sys.executable, "-ISc", program, path])
+
+    def pytest_unconfigure(self) -> None:
+        if self._origin is not None:
+            child.end(self._origin, signal.SIGTERM, _STOP_SECONDS)
+        if self._forks is not None:
+            self._forks.end()
+
+
+class _ImportsOnly:
+    """Imports every test of a run: a worker makes its own items of what is imported."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pycollect_makeitem(self) -> Sequence[pytest.Item]:
+        return []
+
+
+def _import_tests(arguments: Sequence[str]) -> None:
+    """Leave in `sys.modules` what a worker would import to collect; it reports what cannot be imported."""
+    pytest.main([*arguments, "--collect-only", "-qq", "-n0", "-p", "no:cacheprovider"], plugins=[_ImportsOnly()])
+    if "hypothesis" in sys.modules:
+        from hypothesis import find, strategies
+
+        find(strategies.booleans(), bool)  # reads the constants of all that is imported, once
+
+
+def _reap(_: int, __: FrameType | None) -> None:
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _end(_: int, __: FrameType | None) -> None:
+    with suppress(ChildProcessError):
+        while True:
+            os.wait()
+    leave(0)
+
+
+_SIGNALS: Final = {signal.SIGCHLD: _reap, signal.SIGTERM: _end, signal.SIGINT: signal.SIG_IGN}
+
+
+def _fork_workers(listener: socket.socket, forks: ForkServer) -> None:
+    """Fork a worker for each connection; return in each worker."""
+    kept = {number: signal.signal(number, handler) for number, handler in _SIGNALS.items()}
+    arm = child.die_with(os.getpid(), signal.SIGKILL)
+    while True:
+        connection, _ = listener.accept()
+        _, streams, _, _ = socket.recv_fds(connection, 1, 3)
+        mine, its = socket.socketpair()
+        with its:
+            platforms.fork_server(forks, its)
+        if not os.fork():
+            break
+        for fd in (connection.detach(), mine.detach(), *streams):
+            os.close(fd)
+    for number, handler in kept.items():
+        signal.signal(number, handler)
+    arm()
+    connection.detach()  # the kernel closes it at the end of this process
+    for number, fd in enumerate(streams):
+        os.dup2(fd, number)
+        os.close(fd)
+    platforms.use_server(mine)
+
+
+def serve(listener: str, channel: str, *arguments: str) -> NoReturn:
+    """Import the tests that the arguments select, then fork workers; in a worker, be one."""
+    _import_tests(arguments)
+    with socket.socket(fileno=int(listener)) as listening, socket.socket(fileno=int(channel)) as forks:
+        environment = platforms.environment_of_forks()
+        _fork_workers(listening, ForkServer(platforms.IMPORTED, SHARED / "forks.log", environment, forks))
+    with open(0, encoding="utf-8", closefd=False) as stream:
+        source = ast.literal_eval(stream.readline())
+    exec(source, {"__name__": "__main__"})  # noqa: S102 -- as pytest-xdist asks of a new interpreter
+    leave(0)
