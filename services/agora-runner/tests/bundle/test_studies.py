@@ -136,6 +136,14 @@ def test_a_pdf_carries_its_font_and_korean(study: playmolt_agora.Study) -> None:
     assert b"NotoSansKR" in formats.pdf(svg, "행동")
 
 
+def test_a_pdf_in_latin_letters_carries_no_more_than_these_and_equals_the_next(study: playmolt_agora.Study) -> None:
+    figure = study.figures["action-mix"]
+    made = formats.pdf(figure.svg, figure.title)
+    assert b"NotoSansKR" in made
+    assert made == formats.pdf(figure.svg, figure.title)
+    assert len(made) < len(formats.pdf(figure.svg.replace(">speak<", ">발화<"), figure.title))
+
+
 def test_text_is_legible_in_print(study: playmolt_agora.Study) -> None:
     for figure in study.figures.values():
         width = float(figure.svg.split('viewBox="0 0 ')[1].split()[0])

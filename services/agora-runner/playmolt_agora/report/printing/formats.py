@@ -7,14 +7,18 @@ import re
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
+from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 from xml.etree import ElementTree as ET
 
 import msgspec
 import resvg_py
+from fontTools import subset, ttLib
 from fpdf import FPDF
 from pylopdf_fonts_ko import sans_path
 
@@ -31,6 +35,9 @@ _VIEW: Final = re.compile(r' viewBox="0 0 ([\d.]+) ([\d.]+)"')
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
 _PNG_HEAD: Final = 33
 """Signature and first chunk; the resolution follows."""
+
+_LATIN: Final = frozenset(map(chr, (*range(0x20, 0x180), *range(0x2010, 0x2027), *b"\n", 0x2212)))
+_UNUSED_TABLES: Final = ("GSUB", "GPOS", "BASE", "vhea", "vmtx", "VORG")
 
 _BEFORE: Final = {"middle": 0.5, "end": 1.0}
 """The share of a text's width before its anchor."""
@@ -67,7 +74,31 @@ def png(svg: str, dpi: int = 300) -> bytes:
 
 
 def pdf(svg: str, title: str) -> bytes:
-    return _Page(svg, title).written()
+    with _font(svg) as font:
+        return _Page(svg, title, font).written()
+
+
+@contextmanager
+def _font(svg: str) -> Iterator[Path]:
+    """The font's file; for a figure in Latin letters one with these only, which is read in a tenth of the time."""
+    if not _LATIN.issuperset(svg):
+        yield sans_path()
+        return
+    with TemporaryDirectory(prefix="playmolt-font-") as folder:
+        file = Path(folder) / "sans.otf"
+        file.write_bytes(_latin_font())
+        yield file
+
+
+@cache
+def _latin_font() -> bytes:
+    subsetter = subset.Subsetter(subset.Options(notdef_outline=True, drop_tables=_UNUSED_TABLES))
+    subsetter.populate(unicodes=map(ord, _LATIN))
+    out = BytesIO()
+    with ttLib.TTFont(sans_path(), recalcTimestamp=False, lazy=True) as font:
+        subsetter.subset(font)
+        font.save(out)
+    return out.getvalue()
 
 
 def _pixels(svg: str) -> Point:
@@ -78,7 +109,7 @@ def _pixels(svg: str) -> Point:
 
 
 class _Page:
-    def __init__(self, svg: str, title: str) -> None:
+    def __init__(self, svg: str, title: str, font: Path) -> None:
         self._root = ET.fromstring(svg)  # noqa: S314 -- drawn here
         width, height = size(svg)
         self._scale = width / _pixels(svg)[0]
@@ -87,7 +118,7 @@ class _Page:
         self._pdf.set_title(title)
         self._pdf.set_auto_page_break(auto=False)
         self._pdf.set_margin(0)
-        self._pdf.add_font(_FONT, fname=sans_path())
+        self._pdf.add_font(_FONT, fname=font)
         self._pdf.add_page()
 
     def written(self) -> bytes:
