@@ -66,7 +66,7 @@ def test_no_event_type_holds_a_float_or_anything_open(event: type[Event]) -> Non
         assert isinstance(part, closed), part
 
 
-@given(st.sampled_from(ALL_EVENTS).flatmap(lambda event: _values(inspect.type_info(event))))
+@given(st.deferred(lambda: st.one_of([_values(inspect.type_info(event)) for event in ALL_EVENTS])))
 @settings(max_examples=300)
 def test_canonical_json_is_rfc_8785(event: Event) -> None:
     stored = canonical_json(event)

@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import ssl
+import struct
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -83,14 +84,9 @@ def settings(port: int, ca: Path | str, scheme: str = "tls", host: str = "localh
     )  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bus, "CONNECT_SECONDS", 2)
-
-
 @asynccontextmanager
 async def connected(told: Settings) -> AsyncIterator[Client]:
-    client = await bus.open_connection(told, USER, lambda: None)
+    client = await bus.open_connection(told, USER, lambda: None, connect_seconds=1)
     try:
         yield client
     finally:
@@ -190,22 +186,30 @@ def database(folder: Path, ours: Authority) -> Iterator[str]:
 def _database(folder: Path, ours: Authority) -> Iterator[str]:
     server = Postgres(folder / "postgres")
     server.start()
-    server.stop()
-    ours.issue(server.cluster / "tls", ["localhost"])
-    owner = server.cluster.stat()
-    for path in (server.cluster / "tls", *(server.cluster / "tls").iterdir()):
-        os.chown(path, owner.st_uid, owner.st_gid)
-        path.chmod(0o700 if path.is_dir() else 0o600)
-    rules = server.cluster / "pg_hba.conf"
-    told: list[str] = named(render("prod"), "Cluster", "postgres")["spec"]["postgresql"]["pg_hba"]
-    rules.write_text("\n".join([*told, "host all all all scram-sha-256", ""]))
-    with (server.cluster / "postgresql.conf").open("a") as configuration:
-        configuration.write("\nssl = on\nssl_cert_file = 'tls/tls.crt'\nssl_key_file = 'tls/tls.key'\n")
-    server.start()
     try:
+        ours.issue(server.cluster / "tls", ["localhost"])
+        owner = server.cluster.stat()
+        for path in (server.cluster / "tls", *(server.cluster / "tls").iterdir()):
+            os.chown(path, owner.st_uid, owner.st_gid)
+            path.chmod(0o700 if path.is_dir() else 0o600)
+        rules = server.cluster / "pg_hba.conf"
+        told: list[str] = named(render("prod"), "Cluster", "postgres")["spec"]["postgresql"]["pg_hba"]
+        rules.write_text("\n".join([*told, "host all all all scram-sha-256", ""]))
+        with (server.cluster / "postgresql.conf").open("a") as configuration:
+            configuration.write("\nssl = on\nssl_cert_file = 'tls/tls.crt'\nssl_key_file = 'tls/tls.key'\n")
+        assert server.process
+        server.process.send_signal(signal.SIGHUP)
+        until(lambda: _offers_tls(server.port), "TLS")
         yield server.url.replace("127.0.0.1", "localhost")
     finally:
         server.stop()
+
+
+def _offers_tls(port: int) -> bool:
+    """A server reads the rules of entry before it offers TLS."""
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as wire:
+        wire.sendall(struct.pack("!ii", 8, 80877103))
+        return wire.recv(1) == b"S"
 
 
 def of_the_relay() -> dict[str, str]:

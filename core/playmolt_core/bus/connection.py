@@ -16,7 +16,7 @@ from playmolt_core.ops.telemetry import log
 from playmolt_core.settings import Settings
 
 _log = log("bus")
-CONNECT_SECONDS = 30
+_CONNECT_SECONDS: Final = 30.0
 _OLDEST: Final = (2, 12)
 _NEEDS: Final = "PlayMolt needs NATS 2.12 or newer (atomic batches) with JetStream"
 _NOT_ENABLED: Final = (10039, 10076)
@@ -36,8 +36,10 @@ def answers_inbox(connection: Client, service: str) -> str:
     return f"{prefix}.{service}.{unique}"
 
 
-async def open_connection(settings: Settings, name: str, on_change: Callable[[], None]) -> NatsClient:
-    """Connect, waiting at most 30 seconds for a server. Later it reconnects by itself, without a limit.
+async def open_connection(
+    settings: Settings, name: str, on_change: Callable[[], None], *, connect_seconds: float = _CONNECT_SECONDS
+) -> NatsClient:
+    """Connect, waiting at most `connect_seconds` for a server. Later it reconnects by itself, without a limit.
 
     `on_change` is called when the connection is lost or back: messages may have been missed. Each user has its own
     inbox prefix, so that no user can read the replies to another.
@@ -61,7 +63,7 @@ async def open_connection(settings: Settings, name: str, on_change: Callable[[],
 
     user = settings.nats_user
     try:
-        async with asyncio.timeout(CONNECT_SECONDS):
+        async with asyncio.timeout(connect_seconds):
             await client.connect(
                 [url.strip() for url in settings.nats_url.split(",")],
                 name=name,
