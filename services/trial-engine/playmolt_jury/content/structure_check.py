@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final, NamedTuple, get_args
 
 from playmolt_core.game.packs.faults import FaultCode, PackFlaw, Path
@@ -359,7 +360,13 @@ def _best(weights: dict[str, int], topic: str, *, guilty: bool) -> TopicImpact:
 
 
 def _gain(weights: dict[str, int], said: TopicImpact) -> Fraction:
-    return sum((Fraction(part.points) for part in argued(MIDDLE, weights, (said,)).parts), Fraction(0))
+    return _gain_of(weights.get(said.topic, 0), said.impact)
+
+
+@lru_cache(256)
+def _gain_of(weight: int, impact: Impact) -> Fraction:
+    parts = argued(MIDDLE, {"any": weight}, (TopicImpact(topic="any", impact=impact),)).parts
+    return sum((Fraction(part.points) for part in parts), Fraction(0))
 
 
 def _many(path: Path, what: str, count: int, least: int, most: int) -> Iterator[_StructureFlaw]:

@@ -5,7 +5,7 @@ Changes are exact fractions, rounded once, half away from zero.
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from math import floor
+from functools import lru_cache
 from typing import Final, Literal
 
 import msgspec
@@ -27,6 +27,7 @@ WHOLE: Final = "1"
 """The factor of a part that repetition does not reduce."""
 
 _MOST_PLACES: Final = 18
+_NONE: Final = Fraction(0)
 _ONE: Final = Fraction(1)
 _HALF: Final = Fraction(1, 2)
 _ARGUED: Final[Mapping[Impact, Fraction]] = {
@@ -132,13 +133,22 @@ def swayed(
 ) -> Change:
     """Rule 3: a speech to one listener. `listener` and `speaker` are stances of the round's snapshot, the change is
     added to the listener's stance of `now`."""
-    factor = Fraction(power) * (1 - Fraction(abs(listener - speaker), 100))
-    if listener < EXTREMES[0] or listener > EXTREMES[1]:
-        factor *= _HALF
+    factor = _force(power, abs(listener - speaker), half=listener < EXTREMES[0] or listener > EXTREMES[1])
     listed = tuple(topics)
-    points = [weights.get(each.topic, 0) * _SPOKEN[each.impact] * factor for each in listed]
+    points = [_spoken(weights.get(each.topic, 0), each.impact) * factor for each in listed]
     parts = tuple(_part(each, weights, gain) for each, gain in zip(listed, points, strict=True))
-    return Change(before=now, after=moved(now, sum(points, Fraction(0))), parts=parts)
+    return Change(before=now, after=moved(now, sum(points, _NONE)), parts=parts)
+
+
+@lru_cache(4096)
+def _force(power: str, distance: int, *, half: bool) -> Fraction:
+    factor = Fraction(power) * Fraction(GUILTY - distance, GUILTY)
+    return factor * _HALF if half else factor
+
+
+@lru_cache(1024)
+def _spoken(weight: int, impact: Impact) -> Fraction:
+    return weight * _SPOKEN[impact]
 
 
 def leader(order: Sequence[str], stances: Mapping[str, int], led: Mapping[str, int]) -> str:
@@ -159,19 +169,25 @@ def moved(stance: int, points: Fraction) -> int:
 
 def half_away(value: Fraction) -> int:
     """The nearest integer, halves away from zero."""
-    size = floor(abs(value) + _HALF)
-    return size if value > 0 else -size
+    size = (2 * abs(value.numerator) + value.denominator) // (2 * value.denominator)
+    return size if value.numerator > 0 else -size
 
 
 def decimal_text(value: Fraction) -> str:
     """ValueError when the fraction has no finite decimal."""
-    places = next((places for places in range(_MOST_PLACES) if 10**places % value.denominator == 0), None)
+    numerator, denominator = value.numerator, value.denominator
+    if denominator == 1:
+        return str(numerator)
+    places = _places(denominator)
     if places is None:
         raise ValueError(f"{value} has no decimal form of less than {_MOST_PLACES} places")
-    scaled = value * 10**places
-    digits = str(abs(scaled.numerator)).rjust(places + 1, "0")
-    sign = "-" if value < 0 else ""
-    return f"{sign}{digits[:-places]}.{digits[-places:]}" if places else f"{sign}{digits}"
+    digits = str(abs(numerator) * 10**places // denominator).rjust(places + 1, "0")
+    return f"{'-' if numerator < 0 else ''}{digits[:-places]}.{digits[-places:]}"
+
+
+@lru_cache(256)
+def _places(denominator: int) -> int | None:
+    return next((places for places in range(_MOST_PLACES) if 10**places % denominator == 0), None)
 
 
 def _part(each: TopicImpact, weights: Mapping[str, int], points: Fraction, factor: Fraction = _ONE) -> ChangePart:
