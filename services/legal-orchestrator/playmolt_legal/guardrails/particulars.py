@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from decimal import Decimal
+from functools import lru_cache
 from typing import Final, Literal
 
 import msgspec
@@ -111,17 +112,26 @@ _AMOUNTS: Final = (
         rf"(?:{SPELT_KO}{{1,7}})?|[{DIGITS_KO}][천백]{SPELT_KO}{{0,6}})\s?원(?![고심칙])"
     ),
 )
+_REMEMBERED_CHARS: Final = 1000
 _KO_PART: Final = re.compile(rf"({_NUMBER})\s?({_KO_UNIT}|{_ZH_UNIT})?")
 
 
-def particulars(text: str) -> list[Particular]:
+def particulars(text: str) -> tuple[Particular, ...]:
     """What a text names, in the order cases, statutes, dates, amounts."""
+    return _remembered(text) if len(text) <= _REMEMBERED_CHARS else _found(text)
+
+
+def _found(text: str) -> tuple[Particular, ...]:
     found: list[Particular] = []
     for patterns, read in _READERS:
         for pattern in patterns:
             text, some = _take(pattern, text, read)
             found += some
-    return found
+    return tuple(found)
+
+
+_remembered: Final = lru_cache(maxsize=1024)(_found)
+"""Several checks of one answer look at the same sentences."""
 
 
 Read = Callable[[re.Match[str]], Particular | None]
