@@ -239,7 +239,7 @@ class Cluster:
         self._services[name] = self.fork(name, container, variables)
 
     def fork(self, name: str, container: Json, variables: Mapping[str, str]) -> Fork:
-        """Start what a container's command starts. Its imports are shared: tests/test_starts.py starts the programs."""
+        """Start what a container's command starts. Its imports are shared."""
         python, option, module, *arguments = container["command"]
         assert (python, option) == ("python", "-m")
         return start(name, module, arguments, log=self.folder / f"{name}.log", environment=variables)
