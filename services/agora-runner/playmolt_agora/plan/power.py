@@ -203,12 +203,14 @@ def _ritual(agents: tuple[AgentOf, ...], by_model: bool, effect: float, sd: floa
     factor: ritual.Group = "model" if by_model else "persona"
     rng = stream(seed, "power", "ri_star", factor)
     exchange = ritual.exchange_of([ritual.Rate(a.run, a.model, str(a.persona), 0.0) for a in agents], factor)
-    arrangements = exchange.drawn(_ARRANGEMENTS, rng)
+    by_group = exchange.drawn(_ARRANGEMENTS, rng).transpose(1, 2, 0).copy()
 
     def ps(spread: float) -> Floats:
         of_model, of_persona = (spread, 0.0) if by_model else (0.0, spread)
-        values = [populations.rates(rng, agents, of_model, of_persona, sd, turns) for _ in range(DRAWS)]
-        return _reached(np.square(arrangements @ np.array(values).T).sum(axis=1).T)
+        rates = populations.Rates(agents, of_model, of_persona, sd, turns)
+        # (groups, agents, arrangements): each product is two matrices of draws that stay in the processor's cache.
+        blocks = (np.array([rates.draw(rng) for _ in range(_AT_ONCE)]) for _ in range(DRAWS // _AT_ONCE))
+        return np.concatenate([_reached(np.square(values @ by_group).sum(axis=0)) for values in blocks])
 
     return _Drawn(ps(0.0), ps(effect))
 

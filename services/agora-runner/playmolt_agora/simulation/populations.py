@@ -49,15 +49,18 @@ def evenly(groups: Sequence[str], spread: float) -> dict[str, float]:
     return dict(zip(groups, np.linspace(-spread / 2, spread / 2, len(groups)), strict=True)) if groups else {}
 
 
-def rates(
-    rng: np.random.Generator, agents: Sequence[AgentOf], model: float, persona: float, sd: float, turns: int
-) -> Floats:
-    """RI* of each agent, where models and personas differ by so much and agents have a spread of their own."""
-    models, personas = (sorted({str(agent[at]) for agent in agents}) for at in (2, 3))
-    of_model, of_persona = evenly(models, model), evenly(personas, persona)
-    mean = np.array([CENTRE + of_model[agent.model] + of_persona[str(agent.persona)] for agent in agents])
-    rate = np.clip(mean + sd * rng.standard_normal(len(agents)), 0.01, 0.99)
-    return np.asarray(rng.binomial(turns, rate) / turns, dtype=np.float64)
+class Rates:
+    """RI* of agents whose models and personas differ by so much; each agent has a deviation of its own (`sd`)."""
+
+    def __init__(self, agents: Sequence[AgentOf], model: float, persona: float, sd: float, turns: int) -> None:
+        models, personas = (sorted({str(agent[at]) for agent in agents}) for at in (2, 3))
+        of_model, of_persona = evenly(models, model), evenly(personas, persona)
+        self._mean = np.array([CENTRE + of_model[agent.model] + of_persona[str(agent.persona)] for agent in agents])
+        self._sd, self._turns = sd, turns
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        rate = np.clip(self._mean + self._sd * rng.standard_normal(self._mean.size), 0.01, 0.99)
+        return np.asarray(rng.binomial(self._turns, rate) / self._turns, dtype=np.float64)
 
 
 class Drift:

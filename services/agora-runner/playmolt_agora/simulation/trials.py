@@ -63,10 +63,10 @@ def ritual_rejects(factor: ritual.Group, effect: float, other: float, sd: float)
     agents = white_room()
     exchange = ritual.exchange_of([ritual.Rate(a.run, a.model, str(a.persona), 0.0) for a in agents], factor)
     spread = {"model": effect, "persona": effect, ("persona" if factor == "model" else "model"): other}
+    rates = populations.Rates(agents, spread["model"], spread["persona"], sd, PHASE2_TURNS)
 
     def trial(rng: np.random.Generator) -> bool:
-        drawn = populations.rates(rng, agents, spread["model"], spread["persona"], sd, PHASE2_TURNS)
-        return _reaches(exchange.test(drawn, rng)[1].p)
+        return _reaches(exchange.test(rates.draw(rng), rng)[1].p)
 
     return trial
 
