@@ -4,13 +4,14 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from playmolt_cli.jury.chain import node_of
 from playmolt_cli.local.folder import Run
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.browser.chromium import chromium
 from tests.browser.players import SECONDS, Bots
@@ -67,24 +68,26 @@ def ended(bots: Bots) -> Ended:
     return Ended(trial.result(SECONDS), ox.result(SECONDS))
 
 
-@pytest.fixture(scope="module")
-def playwright() -> Iterator[Playwright]:
-    """One for a module: while it lives its event loop counts as running, and no asynchronous test could run."""
-    expect.set_options(timeout=WAIT_MS)
-    with sync_playwright() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def browser(playwright: Playwright) -> Iterator[Browser]:
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """A browser. While it runs, the event loop of its library counts as running, and no asynchronous test can run."""
     program = chromium()
-    started = playwright.chromium.launch(
-        executable_path=str(program.path),
-        args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
-        env={**os.environ, **program.environment},
-    )
-    yield started
-    started.close()
+    expect.set_options(timeout=WAIT_MS)
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=str(program.path),
+            args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+            env={**os.environ, **program.environment},
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One for this folder, whose tests are a piece."""
+    with launched() as started:
+        yield started
 
 
 @pytest.fixture

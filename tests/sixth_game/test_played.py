@@ -3,20 +3,27 @@
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from playmolt_cli.local.stack import Stack
-from playwright.sync_api import expect
+from playmolt_cli.local.stack import Process, Stack
+from playwright.sync_api import Browser, expect
 
-from tests.browser.conftest import Reader
-from tests.browser.conftest import browser as browser  # noqa: PLC0414 -- a fixture
-from tests.browser.conftest import playwright as playwright  # noqa: PLC0414 -- a fixture
+from tests.browser.conftest import Reader, launched
 from tests.browser.conftest import reader as reader  # noqa: PLC0414 -- a fixture
+from tests.platforms import MIGRATED, copied_cluster
 from tests.sixth_game.conftest import Told
+
+
+class _CopiedStack(Stack):
+    """The product's own `up`, for the tests' fork server does not find the game; on a copy of the migrated cluster."""
+
+    def launch(self, arguments: Sequence[str], environment: Mapping[str, str]) -> Process:
+        copied_cluster(self.folder.postgres, MIGRATED)
+        return super().launch(arguments, environment)
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +31,15 @@ def stack(installed: Mapping[str, str]) -> Iterator[Stack]:
     folder = Path(tempfile.mkdtemp(prefix="playmolt-sixth-"))
     folder.chmod(0o755)  # Postgres runs as a user of its own
     own = {"DATABASE_URL": "", "NATS_URL": "", "PYTHONPATH": installed["PYTHONPATH"]}
-    with Stack(folder / "data", (), own) as started:
+    with _CopiedStack(folder / "data", (), own) as started:
         yield started
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
