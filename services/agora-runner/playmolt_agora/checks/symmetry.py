@@ -6,7 +6,7 @@ beside the others. Only declared slots may differ; a difference in tone has to b
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product, zip_longest
 from typing import Any, Final
 
@@ -247,7 +247,12 @@ def _unwanted(scene: Scene, language: Language, prompt: str) -> Iterator[str]:
 
 
 def _notions(text: str, language: Language) -> set[str]:
-    return {notion for notion, pattern in _patterns(language).items() if pattern.search(text)}
+    return set().union(*(_of_line(line, language) for line in text.split("\n")))
+
+
+@lru_cache(maxsize=4096)  # prompts are made of the same lines; no word of a notion goes over the end of one
+def _of_line(line: str, language: Language) -> frozenset[str]:
+    return frozenset(notion for notion, pattern in _patterns(language).items() if pattern.search(line))
 
 
 @cache

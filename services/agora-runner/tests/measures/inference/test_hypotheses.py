@@ -136,9 +136,15 @@ def written_out(records, seed):
         generator = stream(seed, "id_null", run, persona, name)
         null = np.zeros(4)
         shuffled = generator.permuted(np.tile(codes, (500, 1)), axis=1)
-        for order in shuffled:
-            laid = [np.bincount(order[np.array(window) == at], minlength=6) + 0.5 for at in range(4)]
-            null += [distance.jensenshannon(each / each.sum(), laid[0] / laid[0].sum(), base=2) ** 2 for each in laid]
+        laid = [
+            np.array([np.bincount(order, minlength=6) for order in shuffled[:, np.array(window) == at]]) + 0.5
+            for at in range(4)
+        ]
+        first = laid[0] / laid[0].sum(axis=1, keepdims=True)
+        null += [
+            (distance.jensenshannon(each / each.sum(axis=1, keepdims=True), first, base=2, axis=1) ** 2).sum()
+            for each in laid
+        ]
         for at, row in enumerate(counts):
             p, q = (row + 0.5) / (row + 0.5).sum(), (counts[0] + 0.5) / (counts[0] + 0.5).sum()
             raw = distance.jensenshannon(p, q, base=2) ** 2 if row.sum() else math.nan
