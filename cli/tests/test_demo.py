@@ -1,5 +1,7 @@
-"""The demo, as `make demo` runs it: every game there is, played to the end on real servers."""
+"""The demo, as `make demo` runs it: every game there is, played to the end on real servers; and what is left of that
+to try in a second locale."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -8,13 +10,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from playmolt_cli.demo.legal import CASES
+from playmolt_cli.local.stack import Stack
+
+SECONDS = 400
 
 
-def _play(folder: Path, environment: Mapping[str, str], encoding: str = "utf-8") -> subprocess.CompletedProcess[str]:
-    own = {**os.environ, "DATABASE_URL": "", "NATS_URL": "", "TMPDIR": str(folder), **environment}
+def _playmolt(environment: Mapping[str, str], encoding: str, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "playmolt_cli", "demo", "--once"],
-        capture_output=True, encoding=encoding, timeout=400, check=False, env=own,
+        [sys.executable, "-m", "playmolt_cli", *words],
+        capture_output=True, encoding=encoding, timeout=SECONDS, check=False, env={**os.environ, **environment},
     )  # fmt: skip
 
 
@@ -27,8 +32,9 @@ def korean_locale(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {"LOCPATH": str(made.parent), "LC_ALL": made.name, "PYTHONUTF8": "0"}
 
 
-# Files, names and children as in POSIX, and a terminal that is strict besides.
+OWN_SERVERS = {"DATABASE_URL": "", "NATS_URL": ""}
 POSIX = {"LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+"""Files, names and children as in POSIX, and a terminal that is strict besides."""
 
 
 @pytest.mark.timeout(420)
@@ -38,8 +44,12 @@ def test_the_demo_plays_every_game_to_the_end_and_leaves_nothing_behind(
     """In an encoding that is not UTF-8, below a path with Hangul in it."""
     home = folder / "홈 폴더"
     home.mkdir(mode=0o755)
-    played = _play(home, korean_locale, "euc_kr")
-    _ended_well(played)
+    own = {**OWN_SERVERS, "TMPDIR": str(home), **korean_locale}
+    played = _playmolt(own, "euc_kr", "demo", "--once")
+    assert played.returncode == 0, played.stdout[-4000:] + played.stderr[-4000:]
+    assert "Traceback" not in played.stdout + played.stderr
+    assert "ended with" not in played.stdout, "no process had to be started again"
+    assert "0 unverified, 0 diverged, 0 breaks" in played.stdout
     assert "trial  The trial ends: " in played.stdout
     assert "ox     The game ends; " in played.stdout
     assert "Your turn: More facts?" in played.stdout
@@ -51,14 +61,21 @@ def test_the_demo_plays_every_game_to_the_end_and_leaves_nothing_behind(
 
 
 @pytest.mark.timeout(420)
-def test_a_terminal_that_knows_ascii_alone_stops_no_demo(folder: Path) -> None:
-    played = _play(folder, POSIX, "ascii")
-    _ended_well(played)
-    assert "???? ??" in played.stdout, "it shows what it cannot write"
-
-
-def _ended_well(played: subprocess.CompletedProcess[str]) -> None:
-    assert played.returncode == 0, played.stdout[-4000:] + played.stderr[-4000:]
-    assert "Traceback" not in played.stdout + played.stderr
-    assert "ended with" not in played.stdout, "no process had to be started again"
-    assert "0 unverified, 0 diverged, 0 breaks" in played.stdout
+def test_a_terminal_that_knows_ascii_alone_stops_no_platform_and_no_command(folder: Path) -> None:
+    """Every process starts there and writes its files. What differs from the demo above is what a terminal shows."""
+    case, facts, data = CASES[0].opening, folder / "facts.json", folder / "data"
+    facts.write_text(json.dumps(dict(CASES[0].facts), ensure_ascii=False), "utf-8")
+    opening = ("--case-type", case.case_type, "--jurisdiction", case.jurisdiction, "--language", case.language)
+    shown = ""
+    with Stack(data, environment={**OWN_SERVERS, **POSIX}) as stack:
+        for words in (
+            ("legal", "new", *opening, "--title", "A card"), ("legal", "facts", "--file", str(facts)),
+            ("legal", "gate", "--show"), ("log", "verify"),
+        ):  # fmt: skip
+            done = _playmolt({**OWN_SERVERS, **POSIX}, "ascii", *words, "--data", str(data))
+            assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+            shown += done.stdout + done.stderr
+    assert "Traceback" not in shown + stack.log.read_text("utf-8")
+    assert "ended with" not in stack.log.read_text("utf-8"), "no process had to be started again"
+    assert "???? ??" in shown, "it shows what it cannot write"
+    assert "0 DIVERGED" in shown
