@@ -3,11 +3,13 @@
 import gc
 import logging
 import os
+import ssl
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
@@ -120,6 +122,20 @@ def _keys_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
     """Bots of the tests keep their keys there, and not among those of who runs the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PLAYMOLT_CREDENTIALS", str(tmp_path_factory.mktemp("keys") / "credentials.json"))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_tls_context() -> Iterator[None]:
+    """Each client of httpx would read all certificate authorities, for 20 ms, and nearly all of them use no TLS."""
+    context = httpx.create_ssl_context()
+
+    def shared(verify: Any = True, cert: Any = None, trust_env: bool = True) -> ssl.SSLContext:
+        given = context if verify is True and cert is None else verify
+        return httpx.create_ssl_context(given, cert, trust_env)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("httpx._transports.default.create_ssl_context", shared)
         yield
 
 

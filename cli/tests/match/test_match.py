@@ -123,7 +123,7 @@ def test_what_json_cannot_hold_is_refused_and_asked_again(bots: str) -> None:
 
 
 async def test_a_bot_that_does_not_come_back_lets_its_submissions_go(bots: str) -> None:
-    watchdog, seed = Watchdog(seconds=0.3), "s"
+    watchdog, seed = Watchdog(seconds=0.05), "s"
     entrants = [python("slow", f"{bots}:slow", Path()), *(house(f"h{n}", {}, "random", seed) for n in range(4))]
     tournament = Tournament(deciders(), entrants, watchdog)
     with watchdog.on_guard():
