@@ -64,7 +64,7 @@ def archive(out: str, idle_days: int | None, games: Sequence[str], data: Path | 
     if not place:
         raise Failure("Set the place for the files with --out or PLAYMOLT_ARCHIVE_URL.")
     keep_all = idle_days is None and not days
-    done, dropped = _archived(data, place, () if keep_all else games or GAME_TYPES, days, verbose=not as_json)
+    done, dropped = archived(data, place, () if keep_all else games or GAME_TYPES, days, verbose=not as_json)
     if as_json:
         click.echo(msgspec.json.encode({"archives": done, "dropped": dropped}))
         return
@@ -74,15 +74,22 @@ def archive(out: str, idle_days: int | None, games: Sequence[str], data: Path | 
         click.echo(f"dropped {name}")
 
 
-def _archived(
-    data: Path | None, place: str, games: Sequence[str], days: int, *, verbose: bool
+def archived(
+    data: Path | None,
+    place: str,
+    games: Sequence[str],
+    days: int,
+    *,
+    verbose: bool,
+    file_events: int = archiving.EVENTS_A_FILE,
 ) -> tuple[list[Archive], list[str]]:
-    """The archives written, and the tables dropped."""
+    """Archive and drop what the log no longer needs; returns the archives written and the tables dropped."""
     before = datetime.now(UTC) - timedelta(days=days)
     try:
         with database(data) as url, _folder(place) as folder:
             bucket = archive_bucket(place) if place.startswith(SCHEME) else None
-            return asyncio.run(_archive(url, folder, bucket, games, before, verbose=verbose))
+            written = _archive(url, folder, bucket, games, before, verbose=verbose, file_events=file_events)
+            return asyncio.run(written)
     except (NotArchived, PlaceUnavailable) as error:
         raise click.ClickException(str(error)) from error
 
@@ -100,7 +107,14 @@ def _folder(place: str) -> Iterator[Path]:
 
 
 async def _archive(
-    url: str, folder: Path, bucket: Bucket | None, games: Sequence[str], idle_since: datetime, *, verbose: bool
+    url: str,
+    folder: Path,
+    bucket: Bucket | None,
+    games: Sequence[str],
+    idle_since: datetime,
+    *,
+    verbose: bool,
+    file_events: int,
 ) -> tuple[list[Archive], list[str]]:
     connection = await connect(url, session=archiving.SESSION)
     pool = await open_pool(url, writes=True)
@@ -115,7 +129,7 @@ async def _archive(
             async for page in archiving.finished(connection, game, idle_since=idle_since, newest=newest):
                 streams += page
         done = []
-        for batch in archiving.batches(streams):
+        for batch in archiving.batches(streams, file_events):
             done.append(await archiving.archive(connection, log, batch, folder, bucket))
             if verbose:
                 click.echo(_line(done[-1]))

@@ -29,12 +29,17 @@ Progress = Callable[[int], None]
 
 
 async def verified(
-    log: PostgresLog, pool: Pool, data: Path | None = None, progress: Progress = lambda _: None
+    log: PostgresLog,
+    pool: Pool,
+    data: Path | None = None,
+    progress: Progress = lambda _: None,
+    *,
+    worth_processes: int = _WORTH_PROCESSES,
 ) -> Verification:
     """Verify log and projections; `data` may hold the keys of sealed streams. Raises LogUnavailable."""
     ends = await places(log)
     erased = await erased_heads(pool, ends)
-    helped = sum(ends) >= _WORTH_PROCESSES
+    helped = sum(ends) >= worth_processes
     part = partial(_verified_part, pool.url, data, erased.ends)
     found = await verify(
         log, deciders(), register=log.register, erased=erased, progress=progress,

@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -16,6 +17,7 @@ from click.testing import CliRunner, Result
 from playmolt_cli.local.embedded import Postgres
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.log import verifying
+from playmolt_cli.log.reading import with_database
 from playmolt_cli.main import cli
 from playmolt_core.db.migrate import migrate
 from playmolt_core.db.pool import open_pool
@@ -63,12 +65,12 @@ def test_a_whole_log_is_verified_and_checked(data: Path) -> None:
 
 
 def test_several_processes_verify_a_long_log_to_the_same(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    alone = _run("log", "verify", "--json", "--data", data)
-    monkeypatch.setattr(verifying, "_WORTH_PROCESSES", 0)
+    monkeypatch.setenv("DATABASE_URL", "")
+    alone = with_database(data, verifying.verified, opened=True)
     monkeypatch.setattr(verifying, "verified_by", begun := Mock(wraps=verifying.verified_by))
-    helped = _run("log", "verify", "--json", "--data", data)
+    helped = with_database(data, partial(verifying.verified, worth_processes=0), opened=True)
     assert begun.called
-    assert (helped.exit_code, helped.stdout) == (alone.exit_code, alone.stdout)
+    assert helped == alone
 
 
 def test_points_and_ratings_are_made_again_and_verified(data: Path) -> None:

@@ -31,7 +31,7 @@ TYPES: Final = tuple(game.type for game in games().values() if game.archived)
 SESSION: Final = {"statement_timeout": "10min", "lock_timeout": "10s"}
 """To delete the records of one file may take longer than a service's statements may."""
 _SQL = queries("archive")
-_EVENTS_A_FILE = 100_000
+EVENTS_A_FILE = 100_000
 _PAGE = 1_000
 _encode = msgspec.json.Encoder().encode
 
@@ -80,7 +80,7 @@ async def finished(
         stream, created_at = rows[-1]["stream"], rows[-1]["created_at"]
 
 
-def batches(streams: Iterable[FinishedStream], events: int = _EVENTS_A_FILE) -> Iterator[list[FinishedStream]]:
+def batches(streams: Iterable[FinishedStream], events: int = EVENTS_A_FILE) -> Iterator[list[FinishedStream]]:
     """Group streams by file."""
     batch: list[FinishedStream] = []
     size = 0

@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,8 @@ import httpx
 import msgspec
 import pytest
 import rfc8785
-from click.testing import CliRunner
-from playmolt_cli.log import verifying
-from playmolt_cli.main import cli
+from playmolt_cli.log.reading import with_database
+from playmolt_cli.log.verifying import verified
 from playmolt_core.vault.stream_key import from_text, open_record, record_place
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import record_hash
@@ -102,10 +102,11 @@ async def test_a_session_is_open_for_its_owner_and_with_the_keys_alone(
     assert verdict(running, session, "--open") == "EXACT"
     assert verdict(running, session) == "UNVERIFIED"
     with_keys = msgspec.json.decode(playmolt(running, "log", "verify", "--json"))
-    monkeypatch.setattr(verifying, "_WORTH_PROCESSES", 0)  # each process has to open what it reads
-    verify = ["log", "verify", "--json", "--data", str(running.folder.path)]
-    helped = await asyncio.to_thread(CliRunner(env={"DATABASE_URL": "", "NATS_URL": ""}).invoke, cli, verify)
-    assert msgspec.json.decode(helped.stdout) == with_keys
+    monkeypatch.setenv("DATABASE_URL", "")
+    data = running.folder.path
+    in_processes = partial(verified, data=data, worth_processes=0)  # each has to open what it reads
+    helped = await asyncio.to_thread(partial(with_database, data, in_processes, opened=True))
+    assert msgspec.to_builtins(helped) == with_keys
     keyless = {"PLAYMOLT_SEAL_KEYS": str(tmp_path / "none")}
     with pytest.raises(AssertionError, match="--open needs the key file"):
         playmolt(running, "log", "export", "--open", **keyless)

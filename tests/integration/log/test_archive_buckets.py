@@ -4,14 +4,16 @@ import asyncio
 import gzip
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from uuid import uuid4
 
 import pytest
 from click.testing import CliRunner, Result
+from playmolt_cli.log.archive import archived
 from playmolt_cli.main import cli
 from playmolt_core.db.pool import open_pool
-from playmolt_core.log import archive as archiving
 from playmolt_core.log.postgres import PostgresLog
+from playmolt_schemas.identifiers import GAME_TYPES
 
 from tests.integration.log.object_store import ACCESS_KEY, BUCKET, SECRET_KEY, ObjectStore
 from tests.integration.log.test_archive import fill, verified
@@ -74,8 +76,10 @@ async def test_old_games_go_to_the_bucket_and_are_verified_from_there(
 async def test_two_files_below_one_prefix_are_one_copy(
     log: PostgresLog, told: dict[str, str], store: ObjectStore, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archiving.batches, "__defaults__", (7,))
-    assert (await run(told, "log", "archive")).exit_code == 0
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    done, _ = await asyncio.to_thread(partial(archived, None, place, GAME_TYPES, 30, verbose=False, file_events=7))
+    assert len(done) == 2
     assert len(kept(store, place)) == 2
     said = json.loads((await run(told, "log", "verify", "--json", place)).stdout)
     assert (said["streams"], said["events"]) == (2, 14)
