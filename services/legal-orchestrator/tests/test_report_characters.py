@@ -47,7 +47,8 @@ def written(document: Document, monkeypatch: pytest.MonkeyPatch) -> str:
             return _method(*arguments, **options)
 
         monkeypatch.setattr(paper._pdf, name, record)
-    paper.written()
+    paper.lay_out()
+    font.close()
     text = " ".join(said)
     invisible = {"Cc", "Cf", "Zl", "Zp", "Zs"}
     lost = {c for c in text if ord(c) not in font.cmap and unicodedata.category(c) not in invisible}

@@ -43,9 +43,9 @@ def test_headings_stand_on_the_page_of_what_they_title(before: int, monkeypatch:
     monkeypatch.setattr(_Paper, "_head", heading)
     monkeypatch.setattr(_Paper, "_line", sentence)
     first = Section(name="a", title="First", blocks=(ReportLine(text="one"),))
-    paper(
-        first, Section(name="b", title="Second", blocks=filled), Section(name="c", title="Best", blocks=told)
-    ).written()
+    made = paper(first, Section(name="b", title="Second", blocks=filled), Section(name="c", title="Best", blocks=told))
+    made.lay_out()
+    made._pdf.fonts["sans"].close()
     assert pages["Best"] == pages["Claimant"] == pages["what it says"]
 
 

@@ -152,6 +152,11 @@ class _Paper:
         self._marks: dict[int, int] = {}
 
     def written(self) -> bytes:
+        self.lay_out()
+        return bytes(self._pdf.output())
+
+    def lay_out(self) -> None:
+        """Fill the pages. Writing them, with the letters that they use, takes longer."""
         pdf = self._pdf
         pdf.set_y(_COVER)
         self._head(self._laid_out.title, 22, "/Title")
@@ -168,7 +173,6 @@ class _Paper:
             note = _STAND_INS[self._laid_out.language].format(", ".join(self._stand_ins))
             pdf.ln(_LINE)
             self._line(ReportLine(text=note), bullet="")
-        return bytes(pdf.output())
 
     def _shown(self, text: str) -> str:
         return "".join([char if ord(char) in self._drawn else self._stand_in(char) for char in text])
