@@ -148,14 +148,14 @@ _STORABLE = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(st.dictionaries(st.text("abc", max_size=4), _STORABLE, max_size=4), st.booleans())
 def test_every_object_that_can_be_stored_comes_through_unchanged(value: dict[str, Any], fenced: bool) -> None:
     text = canonical_json(value).decode()
     assert parse_object(f"```json\n{text}\n```" if fenced else text) == Parsed(value)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(st.text('{}[]",:`abc\n 0\\u\x00', max_size=60))
 def test_no_text_at_all_makes_the_parser_fail(text: str) -> None:
     parsed = parse_object(text, STATEMENT)

@@ -221,7 +221,7 @@ class TestReading:
         lambda inner: st.lists(inner, max_size=3)
         | st.dictionaries(st.sampled_from([*Plan.__struct_fields__, "runs", "phase2", "x"]), inner, max_size=4),
     ))  # fmt: skip
-    @settings(max_examples=150)
+    @settings(max_examples=50)
     def test_no_value_breaks_the_reader(self, value: Any) -> None:
         base = document()
         found = reading.read_document({**base, **value} if isinstance(value, dict) else value)

@@ -188,7 +188,7 @@ def everybody_starves(world: Any) -> bool:
     return bool(world["energy"]["ledger"] == "real" and world["energy"]["start"] <= 5)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     world=DOCUMENT,
     persona=PERSONAS,
@@ -215,7 +215,7 @@ def test_a_world_is_read_certified_and_planned_or_every_fault_is_reported(
     assert {turn["phase"] for turn in turns} == {"room"}
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(st.dictionaries(st.sampled_from([WORLD, PERSONA, EVENTS, "texts/made.md"]), st.text(max_size=200)))
 def test_any_text_is_read(files: dict[str, str]) -> None:
     _, _, faults = read(plan_of([{"count": 1, "persona": "made"}], ["en"]), files)

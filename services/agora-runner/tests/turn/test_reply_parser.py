@@ -240,7 +240,7 @@ FIELDS = st.dictionaries(
 )
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     text=st.text(max_size=80) | FIELDS.map(json.dumps) | FIELDS.map(lambda fields: f"so: {json.dumps(fields)}"),
     persona=st.sampled_from(("merchant", "architect")),
