@@ -21,7 +21,7 @@ from tests.soak.witness import Witnesses
 
 REPLICAS = ("--engines", "2", "--gateways", "2", "--spectators", "2")
 QUIET_SECONDS = 10.0
-"""How long the feeds may take to tell the last of what has ended."""
+"""How long the feeds may take to tell the last of what has ended. Of a game that waits, no feed ends."""
 
 
 class Soaked(msgspec.Struct):
@@ -74,7 +74,7 @@ async def soak(stack: Stack, hands: Executor, folder: Path, seconds: float, seed
     say("no more trouble")
     async with asyncio.timeout(GAME_SECONDS):
         await playing
-    await asyncio.sleep(QUIET_SECONDS)
+    await witnesses.read(QUIET_SECONDS)
     for task in looking:
         task.cancel()
         with suppress(asyncio.CancelledError):

@@ -10,6 +10,8 @@ import msgspec
 from playmolt.feed import CLOSING, SILENCE_SECONDS, SseReader
 from playmolt_schemas.limits import PAGE_MAX
 
+from core.tests.waiting import wait_until
+
 _LOOK_SECONDS: Final = 1.0
 _PAUSE_SECONDS: Final = 0.3
 _LISTS: Final = ("games", "agora/runs")
@@ -36,6 +38,7 @@ class Witnesses:
         self._gateway = gateway
         self._spectator = spectator
         self._reading: set[asyncio.Task[None]] = set()
+        self._looks = 0
         self.feeds: dict[str, list[bytes]] = {}
         self.faults: list[str] = []
 
@@ -49,11 +52,18 @@ class Witnesses:
                         if game not in self.feeds:
                             self.feeds[game] = []
                             self._reading.add(asyncio.create_task(self._follow(http, game)))
+                    self._looks += 1
                     await asyncio.sleep(_LOOK_SECONDS)
             finally:
                 for task in self._reading:
                     task.cancel()
                 await asyncio.gather(*self._reading, return_exceptions=True)
+
+    async def read(self, seconds: float) -> None:
+        """Wait until all feeds of the games that exist now were read to their end, at most for these seconds."""
+        begun = self._looks + 1  # one look may be under way
+        with suppress(TimeoutError):
+            await wait_until(lambda: self._looks > begun and all(task.done() for task in self._reading), seconds)
 
     async def _games(self, http: httpx.AsyncClient) -> list[str]:
         found: list[str] = []
