@@ -99,13 +99,15 @@ def main(stack: type[Stack] = Stack) -> None:
         columns |= {"beside": other.root.name, "spread": "spread"}
     table = Table(*columns.values(), title=title)
     measured = []
-    for row, more in rows:
-        print(*row, sep=" | ", file=sys.stderr, flush=True)  # a run that is stopped has told what it knew
-        table.add_row(*row)
-        measured.append(dict(zip(columns, row, strict=True)) | more)
-    Console().print(table)
-    if asked.json:
-        asked.json.write_text(json.dumps(measured, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    try:
+        for row, more in rows:
+            print(*row, sep=" | ", file=sys.stderr, flush=True)
+            table.add_row(*row)
+            measured.append(dict(zip(columns, row, strict=True)) | more)
+    finally:  # a run that fails or is stopped has what it measured
+        Console().print(table)
+        if asked.json:
+            asked.json.write_text(json.dumps(measured, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
