@@ -68,22 +68,26 @@ def words_of(command: str) -> Sequence[str]:
 
 
 class ProgramPlayer:
-    """A running program as a player."""
+    """A running program as a player.
 
-    def __init__(self, words: Sequence[str], process: Process) -> None:
+    After the end of its input it has `ending_seconds` to end, and again after SIGTERM.
+    """
+
+    def __init__(self, words: Sequence[str], process: Process, ending_seconds: float) -> None:
         self._words = words
         self._process = process
+        self._ending_seconds = ending_seconds
         self._stderr = bytearray()
         self._stderr_reader = asyncio.create_task(self._read_stderr())
 
     @classmethod
-    async def start(cls, words: Sequence[str]) -> Self:
+    async def start(cls, words: Sequence[str], *, ending_seconds: float = _ENDING_SECONDS) -> Self:
         """Raises InvalidCommand."""
         try:
             process = await create_subprocess_exec(*words, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=_LINE_BYTES)
         except OSError as error:
             raise InvalidCommand(f"{words[0]}: {error.strerror}") from error
-        return cls(words, process)
+        return cls(words, process, ending_seconds)
 
     async def answer(self, turn: Turn) -> Any:
         stdin, stdout = self._process.stdin, self._process.stdout
@@ -116,7 +120,7 @@ class ProgramPlayer:
             process.stdin.close()
         for end in (process.terminate, process.kill):
             with suppress(TimeoutError):
-                async with asyncio.timeout(_ENDING_SECONDS):
+                async with asyncio.timeout(self._ending_seconds):
                     await process.wait()
             if process.returncode is not None:
                 break
@@ -128,7 +132,7 @@ class ProgramPlayer:
 
     async def _ended(self) -> BotFailed:
         with suppress(TimeoutError):
-            async with asyncio.timeout(_ENDING_SECONDS):
+            async with asyncio.timeout(self._ending_seconds):
                 await self._process.wait()
                 await asyncio.shield(self._stderr_reader)
         status = self._process.returncode

@@ -1,5 +1,6 @@
 """`playmolt bots check`: a bot of any language, and one line for each of its faults."""
 
+import asyncio
 import json
 import sys
 from collections.abc import Iterator
@@ -10,14 +11,15 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from playmolt_cli.bots.program import crash_of
+from playmolt import BotFailed, Turn
+from playmolt_cli.bots.program import ProgramPlayer, crash_of
 from playmolt_cli.main import cli
 from playmolt_ox.rules import Ox
 
 from sdk.tests.sdk_arena import Arena, serving
 
 BOT = """
-import json, sys, time
+import json, sys
 
 def answer(turn):
     if turn["actions"][0]["type"] == "switch":
@@ -34,7 +36,8 @@ def bot(turn):
     return answer({"actions": [{"type": turn.actions[0].type}]})
 
 def late(turn):
-    time.sleep(60)
+    sys.stdin.read()
+    sys.exit()
 
 if __name__ == "__main__":
     for number, line in enumerate(sys.stdin):
@@ -117,6 +120,18 @@ def test_what_is_not_an_answer_is_reported(
     status, _, faults = checked(server, "--command", f"{sys.executable} {tmp_path}/bot.py")
     assert (status, list(faults)) == (1, [fault])
     assert expected in faults[fault]
+
+
+@pytest.mark.parametrize("first", ["", "signal.signal(signal.SIGTERM, signal.SIG_IGN);"], ids=["terminated", "killed"])
+async def test_a_program_that_stays_when_its_input_ends_is_ended(first: str) -> None:
+    program = f"import signal, sys, time; {first} sys.stdin.readline(); print('{{}}', flush=True); time.sleep(60)"
+    player = await ProgramPlayer.start([sys.executable, "-c", program], ending_seconds=0.1)
+    turn = Turn("ox-1", "ox", {"version": 1}, [])
+    async with asyncio.timeout(20):
+        assert await player.answer(turn) == {}
+        await player.close()
+        with pytest.raises(BotFailed, match="status -9" if first else "status -15"):
+            await player.answer(turn)
 
 
 class _Turns(BaseHTTPRequestHandler):
