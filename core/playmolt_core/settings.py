@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_network
+from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
 from urllib.parse import urlsplit
 
@@ -533,19 +534,23 @@ def _meta(annotation: object) -> tuple[type, Mapping[str, str], str]:
     return base, meta.extra or {}, str(meta.description)
 
 
-def variables() -> dict[str, tuple[str, type, str]]:
-    """Field → (environment variable, type, help) of every setting."""
-    hints = get_type_hints(Settings, include_extras=True)
-    return {
+_HINTS: Final = get_type_hints(Settings, include_extras=True)
+_VARIABLES: Final = MappingProxyType(
+    {
         field: (extra["env"], base, text)
-        for field, (base, extra, text) in ((f, _meta(hints[f])) for f in Settings.__struct_fields__)
+        for field, (base, extra, text) in ((f, _meta(_HINTS[f])) for f in Settings.__struct_fields__)
     }
+)
+
+
+def variables() -> Mapping[str, tuple[str, type, str]]:
+    """Field → (environment variable, type, help) of every setting."""
+    return _VARIABLES
 
 
 def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
     """Read the settings; raises InvalidSettings naming every variable at fault. An empty value means the default."""
     environment = os.environ if environment is None else environment
-    hints = get_type_hints(Settings, include_extras=True)
     values: dict[str, object] = {}
     errors = []
     for field, (variable, _, _) in variables().items():
@@ -553,7 +558,7 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
         if not raw:
             continue
         try:
-            values[field] = msgspec.convert(raw, type=hints[field], strict=False)
+            values[field] = msgspec.convert(raw, type=_HINTS[field], strict=False)
         except msgspec.ValidationError as error:
             errors.append(f"{variable}={raw!r}: {error}")
     known = {variable for variable, _, _ in variables().values()}
@@ -634,10 +639,10 @@ def _shown(value: Any) -> str:
 
 def page() -> str:
     """Render docs/settings.md."""
-    default, hints = Settings(), get_type_hints(Settings, include_extras=True)
+    default = Settings()
     rows = [
         f"| `{extra['env']}` | {_kind(base)} | {_shown(extra['unset'] or getattr(default, field))} | {text} |"
-        for field, (base, extra, text) in ((field, _meta(hints[field])) for field in Settings.__struct_fields__)
+        for field, (base, extra, text) in ((field, _meta(_HINTS[field])) for field in Settings.__struct_fields__)
     ]
     head = [
         "# Settings",

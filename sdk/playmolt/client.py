@@ -38,9 +38,14 @@ _STREAM_TIMEOUT = httpx.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
 
 
 @functools.cache
-def _tls() -> ssl.SSLContext:
+def _authorities() -> ssl.SSLContext:
     # Loading the certificates takes longer than a request; a hundred house bots share them.
     return httpx.create_ssl_context()
+
+
+def _tls(url: str) -> ssl.SSLContext:
+    # Redirects are not followed, so a client of an http server needs no certificates.
+    return _authorities() if httpx.URL(url).scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _names_a_server(url: str) -> bool:
@@ -159,7 +164,7 @@ class Client(_BaseClient):
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         super().__init__(url, key, retry=retry)
-        self._http = httpx.Client(timeout=_TIMEOUT, verify=_tls(), transport=transport)
+        self._http = httpx.Client(timeout=_TIMEOUT, verify=_tls(self.url), transport=transport)
 
     def __enter__(self) -> "Client":
         return self
@@ -307,7 +312,7 @@ class AsyncClient(_BaseClient):
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         super().__init__(url, key, retry=retry)
-        self._http = httpx.AsyncClient(timeout=_TIMEOUT, verify=_tls(), transport=transport)
+        self._http = httpx.AsyncClient(timeout=_TIMEOUT, verify=_tls(self.url), transport=transport)
 
     async def __aenter__(self) -> "AsyncClient":
         return self

@@ -61,7 +61,10 @@ class LogFile:
         return self.path.with_suffix(".log.1")
 
     def _size(self) -> int:
-        return self.path.stat().st_size if self.path.exists() else 0
+        try:
+            return self.path.stat().st_size
+        except FileNotFoundError:
+            return 0
 
 
 def _error_summary(line: bytes) -> str:

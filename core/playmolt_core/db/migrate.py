@@ -67,7 +67,7 @@ _LOCKS: Final = Locks()
 
 def newest_needed() -> str:
     """The `pre` file that the code of this release requires."""
-    return next(migration.name for migration in reversed(migrations()) if migration.phase == "pre")
+    return next(entry.name for entry, phase in reversed(_files()) if phase == "pre")
 
 
 class Migration(msgspec.Struct, frozen=True):
@@ -91,16 +91,21 @@ class Migration(msgspec.Struct, frozen=True):
 
 def migrations(folder: Traversable | None = None) -> list[Migration]:
     """Read the files in order. Raises MigrationRefused for a name without a phase and for a number used twice."""
+    return [Migration(entry.name, phase, entry.read_text("utf-8")) for entry, phase in _files(folder)]
+
+
+def _files(folder: Traversable | None = None) -> list[tuple[Traversable, str]]:
+    """The files in order, each with its phase."""
     folder = folder or files(__package__).joinpath("sql", "migrations")
     found = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".sql")), key=lambda entry: entry.name)
-    result: dict[str, Migration] = {}
+    result: dict[str, tuple[Traversable, str]] = {}
     for entry in found:
         match = _FILE.fullmatch(entry.name)
         if not match:
             raise MigrationRefused(f"{entry.name}: rename it to NNNN_pre_NAME.sql or NNNN_post_NAME.sql")
         if match[1] in result:
-            raise MigrationRefused(f"{entry.name} and {result[match[1]].name} have the same number: renumber one")
-        result[match[1]] = Migration(entry.name, match[2], entry.read_text("utf-8"))
+            raise MigrationRefused(f"{entry.name} and {result[match[1]][0].name} have the same number: renumber one")
+        result[match[1]] = entry, match[2]
     return list(result.values())
 
 

@@ -88,5 +88,10 @@ def experiment(context: ServiceContext) -> HostedGame:
     return HostedGame(Experiment(), ExperimentApi(context.catalogue), workers, fetches, {OPEN: files.complete})
 
 
+def preload() -> None:
+    """Read the texts and worlds."""
+    Agora()
+
+
 if __name__ == "__main__":
     run("agora-runner", runs, experiment)

@@ -27,11 +27,16 @@ from playmolt_core.ops.telemetry import configure, log
 from playmolt_core.settings import InvalidSettings, Settings, from_environment
 
 from playmolt_gateway.callbacks.seat_scheduler import SeatScheduler
-from playmolt_gateway.server.app import build
+from playmolt_gateway.server.app import api_routes, build
 from playmolt_gateway.server.serving import listening, serve
 
 _log = log("gateway")
 POOL_SIZE: Final = 8
+
+
+def preload() -> None:
+    """Build the table of routes."""
+    api_routes()
 
 
 async def run(settings: Settings, fd: int | None) -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -96,8 +97,12 @@ class Postgres(Server):
         clients even after space is freed (seen with 18.6). Detected on Linux only."""
         if self.process is None or not self.alive():
             return False
-        names = _children(self.process.pid)
-        return bool(names) and not any(name in _WORKING for name in names)
+        any_role = False
+        for role in _children(self.process.pid):
+            if role in _WORKING:
+                return False
+            any_role = True
+        return any_role
 
     def _prepare_folder(self) -> None:
         user = self._ids[0]
@@ -155,15 +160,13 @@ class Postgres(Server):
             pid_file.unlink(missing_ok=True)
 
 
-def _children(parent: int) -> list[str]:
-    """Roles of a server's child processes, from titles like `postgres: walwriter`."""
-    found = []
+def _children(parent: int) -> Iterator[str]:
+    """Roles of a server's child processes, from titles like `postgres: walwriter`; the oldest first."""
     with suppress(OSError):
         for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text("ascii").split():
             with suppress(OSError):
                 title = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0 ").decode(errors="replace")
-                found.append(title.removeprefix("postgres: ").split(" ", 1)[0])
-    return found
+                yield title.removeprefix("postgres: ").split(" ", 1)[0]
 
 
 def _existing(folder: Path) -> Path:

@@ -26,7 +26,8 @@ def free_port(candidates: range = _RANGE) -> int:
     A check alone is not enough: another `up` could pick the same port before the server starts. Raises OSError if no
     port is free.
     """
-    for port in random.sample(candidates, _TRIES):
+    for _ in range(_TRIES):
+        port = random.choice(candidates)  # noqa: S311 -- no secret
         if _claim(port) and _is_free(port):
             return port
     raise OSError(errno.EADDRINUSE, f"no free port between {candidates.start} and {candidates.stop} on 127.0.0.1")

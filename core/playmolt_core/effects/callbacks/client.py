@@ -6,6 +6,7 @@ import hmac
 import json
 import time
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Final
 
 import httpx2
@@ -37,8 +38,13 @@ class CallbackClient:
     def __init__(self, *, private: bool, seconds: float = CALLBACK_SECONDS) -> None:
         self._private = private
         self._seconds = seconds
+
+    @cached_property
+    def _client(self) -> httpx2.AsyncClient:
+        """Made for the first call: its imports and certificates are a third of a gateway's start, and few gateways call
+        a server."""
         # Proxies from the environment are ignored, because they would connect to an unchecked address.
-        self._client = httpx2.AsyncClient(
+        return httpx2.AsyncClient(
             follow_redirects=False,
             trust_env=False,
             timeout=None,  # the whole call is bounded instead
@@ -46,16 +52,18 @@ class CallbackClient:
         )
 
     async def close(self) -> None:
-        await self._client.aclose()
+        if "_client" in vars(self):
+            await self._client.aclose()
 
     async def call(
         self, url: str, secret: str, body: bytes, key: str, seconds: float | None = None
     ) -> CallbackAnswer | CallbackFailure:
         """Post a body and read the answer. Failures of the server and the network are returned, not raised."""
         bound = min(self._seconds, self._seconds if seconds is None else max(seconds, 0.0))
+        client = self._client  # the first time, this takes longer than some calls may
         try:
             async with asyncio.timeout(bound):
-                return await self._post(url, secret, body, key)
+                return await self._post(client, url, secret, body, key)
         except TimeoutError:
             return CallbackFailure("callback_timeout", f"no complete answer within {bound:.1f} s")
         except BadAddress as error:
@@ -63,7 +71,9 @@ class CallbackClient:
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
             return CallbackFailure("callback_unreachable", f"{type(error).__name__}: {error}"[:300])
 
-    async def _post(self, url: str, secret: str, body: bytes, key: str) -> CallbackAnswer | CallbackFailure:
+    async def _post(
+        self, client: httpx2.AsyncClient, url: str, secret: str, body: bytes, key: str
+    ) -> CallbackAnswer | CallbackFailure:
         target = await resolved(url, private=self._private)
         timestamp = str(int(time.time()))
         headers = {
@@ -77,9 +87,7 @@ class CallbackClient:
             "Idempotency-Key": key,
         }
         extensions = {"sni_hostname": target.server_name} if target.server_name else {}
-        async with self._client.stream(
-            "POST", target.url, content=body, headers=headers, extensions=extensions
-        ) as response:
+        async with client.stream("POST", target.url, content=body, headers=headers, extensions=extensions) as response:
             if response.is_redirect or 300 <= response.status_code < 400:
                 return CallbackFailure(
                     "callback_redirect", f"answered {response.status_code}; redirects are not followed"

@@ -122,7 +122,7 @@ def _endpoint(route: Route, handler: Handler) -> Callable[[Request], Awaitable[R
 
 
 @cache
-def _routes() -> tuple[BaseRoute, ...]:
+def api_routes() -> tuple[BaseRoute, ...]:
     """All routes except actions. Cached for all apps of a process: FastAPI is slow to read signatures."""
     router = APIRouter()
     for route in ROUTES:
@@ -195,7 +195,7 @@ def build(
     api.state.services = services
     api.add_exception_handler(HTTPException, _framework_refusal)
     action_route = ActionRoute(services)
-    api.router.routes += [*_routes(), *_actions(action_route)]
+    api.router.routes += [*api_routes(), *_actions(action_route)]
     api.openapi = _openapi  # type: ignore[method-assign]
     return Gateway(services, api, action_route)
 

@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 from typing import Any, Final, Literal, get_args
 
 import msgspec
-from playmolt_core.game.packs.faults import InvalidPack, Lines, PackFault, PackFlaw, located
+from playmolt_core.game.packs.faults import InvalidPack, PackFault, PackFlaw, located
 from playmolt_core.game.packs.frame import PACK, PackFrame, frame_flaws, limit_flaws, text_of
 from playmolt_core.game.packs.shapes import built, misshapen
 from playmolt_core.game.packs.toml_lines import lines_of
@@ -51,8 +51,8 @@ class Pack(msgspec.Struct, frozen=True, kw_only=True):
 
 @cache
 def shipped() -> Pack:
-    """The case that comes with this package; raises InvalidPack."""
-    return read(shipped_files())
+    """The case that comes with this package. The tests check it, not every start of an engine."""
+    return assembled(shipped_files())
 
 
 @cache
@@ -104,7 +104,7 @@ class _PackReader:
     def __init__(self, files: Files) -> None:
         self._files = files
         self._values: dict[str, Any] = {}
-        self._lines: dict[str, Lines] = {}
+        self._texts: dict[str, str] = {}
         self._flaws: list[PackFlaw] = list(limit_flaws(files))
         self._faults: list[PackFault] = []
         for path, content in files.items():
@@ -130,13 +130,14 @@ class _PackReader:
             for language, words in self._words.items():
                 flaws += text_check.flaws(language, self._structure, words)
                 flaws += _lexicon_flaws(f"lexicon.{language}.json", self._files, topics)
-        found = (located(flaw, self._lines.get(flaw.file, {})) for flaw in flaws)
+        lines = {path: lines_of(self._texts[path]) for path in {flaw.file for flaw in flaws} & self._texts.keys()}
+        found = (located(flaw, lines.get(flaw.file, {})) for flaw in flaws)
         return tuple(sorted({*self._faults, *found}))
 
     def taken(self) -> PackFault:
         """The fault that the id belongs to another pack."""
         message = "the id belongs to a case of the platform or its operator: choose another id"
-        return located(PackFlaw(PACK, ("id",), "twice", message), self._lines[PACK])
+        return located(PackFlaw(PACK, ("id",), "twice", message), lines_of(self._texts[PACK]))
 
     def pack(self) -> Pack:
         """Requires a pack without faults."""
@@ -158,7 +159,7 @@ class _PackReader:
         try:
             text = text_of(content)
             self._values[path] = tomllib.loads(text)
-            self._lines[path] = lines_of(text)
+            self._texts[path] = text
         except UnicodeDecodeError as error:
             line = content.count(b"\n", 0, error.start) + 1
             self._faults.append(PackFault(path, line, "syntax", "the file is not UTF-8: save it as UTF-8"))
