@@ -11,7 +11,7 @@ import msgspec
 import nats.errors
 import nats.js.errors
 from nats.aio.msg import Msg
-from nats.js.api import DiscardPolicy, StorageType, StreamConfig
+from nats.js.api import DiscardPolicy, StorageType, StreamConfig, StreamInfo
 from playmolt_schemas import subjects
 from playmolt_schemas.identifiers import type_of
 from playmolt_schemas.shards import of_shard, shard_of, streams
@@ -23,6 +23,7 @@ from playmolt_core.bus.nats_client import NatsClient
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.bus.service import FEEDS, MOVING, SHARDS, STILL, Announcement, announce
 from playmolt_core.ops.metrics import Sample
+from playmolt_core.ops.process import next_tick
 from playmolt_core.ops.telemetry import log
 from playmolt_core.settings import Settings
 
@@ -138,9 +139,11 @@ class JetStream:
 
     async def _poll_leaders(self) -> None:
         while True:
-            if all(await asyncio.gather(*(self._led(stream) for stream in streams(self._shards)))):
+            # With one server there is no other to move to.
+            alone = len(self._connection.server_pool) < 2
+            if alone or all(await asyncio.gather(*(self._led(stream) for stream in streams(self._shards)))):
                 self._led_at = time.monotonic()
-            await asyncio.sleep(_POLL_SECONDS)
+            await next_tick(_POLL_SECONDS)
 
     async def _led(self, stream: str) -> bool:
         """Whether the leader of a stream answers, or, for a missing stream, the servers that would create it."""
@@ -171,7 +174,7 @@ class JetStream:
                 return None
         return StreamState(state.first_seq, state.last_seq)
 
-    async def ensure(self, stream: str, stored: Sequence[str], *, first: int, limit: int) -> None:
+    async def ensure(self, stream: str, stored: Sequence[str], *, first: int, limit: int) -> StreamState:
         """Create a stream that starts at sequence `first`, or set the existing one to keep the newest `limit` messages.
 
         The settings say whether it is stored in memory or on disk, on how many servers, and how many bytes it may have:
@@ -197,19 +200,20 @@ class JetStream:
         ).evolve(**wanted)
         with _unavailable(f"stream {stream}"):
             try:
-                present = (await self._calls.stream_info(stream)).config
+                found = await self._calls.stream_info(stream)
             except nats.js.errors.NotFoundError:
-                await self._create(config)
-                return
-            if any(getattr(present, name) != value for name, value in wanted.items()):
-                await self._calls.update_stream(present.evolve(**wanted))
+                found = await self._created(config)
+            if any(getattr(found.config, name) != value for name, value in wanted.items()):
+                found = await self._calls.update_stream(found.config.evolve(**wanted))
+        return StreamState(found.state.first_seq, found.state.last_seq)
 
-    async def _create(self, config: StreamConfig) -> None:
+    async def _created(self, config: StreamConfig) -> StreamInfo:
         try:
-            await self._calls.add_stream(config)
+            return await self._calls.add_stream(config)
         except nats.js.errors.BadRequestError as error:
-            if error.err_code != _NAME_IN_USE:  # another relay has just created it
+            if error.err_code != _NAME_IN_USE:
                 raise
+        return await self._calls.stream_info(config.name or "")  # another relay has just created it
 
     async def drop(self, stream: str) -> None:
         """Delete a stream with all its messages, if it exists."""

@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from playmolt_core.bus.nats_client import NatsClient
 from playmolt_core.ops.metrics import Sample, label
+from playmolt_core.ops.process import next_tick
 from playmolt_core.ops.telemetry import log
 
 _log = log("moves")
@@ -48,7 +49,7 @@ class ServerSwitcher:
 
     async def _poll_forever(self) -> None:
         while True:
-            await asyncio.sleep(_POLL_SECONDS)
+            await next_tick(_POLL_SECONDS)
             reason = self._cut_off(time.monotonic())
             if reason:
                 await self._move(reason)

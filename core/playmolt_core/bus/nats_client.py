@@ -17,6 +17,8 @@ from nats.errors import (
     StaleConnectionError,
 )
 
+from playmolt_core.ops.process import next_tick
+
 PING_SECONDS: Final = 2
 PINGS_MISSED: Final = 2
 RECONNECT_SECONDS: Final = 0.25
@@ -120,7 +122,7 @@ class NatsClient(Client):
     async def _ping_interval(self) -> None:
         """Ping ahead of buffered data: the library waits for buffer space, which a hung server never frees."""
         while True:
-            await asyncio.sleep(PING_SECONDS)
+            await next_tick(PING_SECONDS)
             if not self.is_connected or self._transport is None:
                 continue
             self._pings_outstanding += 1

@@ -19,6 +19,7 @@ from playmolt_schemas.shards import shard_of
 from playmolt_core.bus.connection import answers_inbox
 from playmolt_core.bus.nats_client import NatsClient
 from playmolt_core.bus.service import ANNOUNCE_SECONDS, CUT, FEEDS, MOVING, RETURN_SECONDS, SHARDS, Presence
+from playmolt_core.ops.process import next_tick
 
 SERVICES: Final = ("gateway", "spectator", *ENGINES, "relay")
 REMEMBERED_SECONDS: Final = 600.0
@@ -77,7 +78,7 @@ class Roster:
 
     async def _poll_forever(self) -> None:
         while True:
-            await asyncio.sleep(ROSTER_POLL_SECONDS)
+            await next_tick(ROSTER_POLL_SECONDS)
             now = time.monotonic()
             asks_all = now >= self._ask_all_at
             for service in [name for name in self._others if asks_all or self._is_quiet(name, now)]:

@@ -152,6 +152,7 @@ class Pool:
         self._migrated = True
         self._dropped = ""
         self._reserved: list[ReservedConnection] = []
+        self._polling = self.reserve()
         self._renewed_at = time.monotonic()
         self.age = 0
         """How often all connections were discarded: one of an earlier age is not reused."""
@@ -274,6 +275,11 @@ class Pool:
         async with self.connection() as connection:
             return await connection.fetchval(query, *arguments)
 
+    async def poll(self, query: str, *arguments: Any) -> Sequence[asyncpg.Record]:
+        """As `fetch`, for a statement that is repeated for ever: all of them use one connection, one after another, so
+        that the shared ones are closed while there is nothing to do."""
+        return await self._polling.fetch(query, *arguments)
+
     async def answers(self) -> bool:
         """Whether the database answers, is migrated and, if required, accepts writes."""
         try:
@@ -330,17 +336,29 @@ class Pool:
 
 
 class ReservedConnection:
-    """A connection for one caller at a time: opened on use, and again after it was lost or discarded."""
+    """A connection that is not shared: opened on use, and again after it was lost or discarded."""
 
     def __init__(self, pool: Pool, settle: str) -> None:
         self._pool = pool
         self._settle = settle
         self._connection: Connection | None = None
         self._age = 0
+        self._turn = asyncio.Lock()
+
+    async def fetch(self, query: str, *arguments: Any) -> Sequence[asyncpg.Record]:
+        """Run a statement; of several callers, one after another."""
+        async with self._turn, self.use() as connection:
+            try:
+                return await connection.fetch(query, *arguments)
+            except asyncpg.PostgresError:
+                raise
+            except BaseException:
+                connection.terminate()  # unread answers may still arrive on it
+                raise
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Connection]:
-        """Raises LogUnavailable, as the pool does."""
+        """The connection, for one caller at a time. Raises LogUnavailable, as the pool does."""
         connection = await self._current()
         try:
             with unavailable():

@@ -3,13 +3,13 @@
 `MemoryOutages` is the in-memory counterpart of `playmolt_core.effects.postgres`; both pass one contract suite.
 """
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Final, Protocol
 
 from playmolt_core.db.errors import LogUnavailable
+from playmolt_core.ops.process import next_tick
 
 BEAT_SECONDS: Final = 1.0
 SILENCE_SECONDS: Final = 3.0
@@ -36,7 +36,7 @@ async def beating(outages: Outages, game: str, able: Callable[[], Awaitable[bool
                 await outages.beat(game)
         except LogUnavailable:  # no actions are accepted now
             pass
-        await asyncio.sleep(BEAT_SECONDS)
+        await next_tick(BEAT_SECONDS)
 
 
 class MemoryOutages:

@@ -39,7 +39,7 @@ class PgOutages:
         self._silence = silence
 
     async def beat(self, game: str) -> None:
-        await self._pool.value(_OUTAGES["beat"], game, self._silence)
+        await self._pool.poll(_OUTAGES["beat"], game, self._silence)
 
     async def lost(self, game: str, since: datetime) -> float | None:
         found = await self._pool.value(_OUTAGES["lost"], game, since, self._silence)

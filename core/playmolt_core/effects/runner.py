@@ -25,6 +25,7 @@ from playmolt_core.game.decider import DeadlinePassed, Decider, Effect, Refused
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.log.port import Archived, EventLog
 from playmolt_core.ops import tracing
+from playmolt_core.ops.process import next_tick
 from playmolt_core.ops.telemetry import log, where
 from playmolt_core.vault.vault import Erased
 
@@ -74,7 +75,7 @@ class EffectRunner:
 
     async def run(self) -> None:
         while True:
-            await asyncio.sleep(POLL_SECONDS)
+            await next_tick(POLL_SECONDS)
             try:
                 await self.poll(datetime.now(UTC))
             except LogUnavailable as error:

@@ -54,7 +54,6 @@ class PostgresLog:
         self._writer = pool.reserve()
         self._appending = asyncio.Lock()
         self._reader = pool.reserve(_SQL["settle_reader"])
-        self._reading = asyncio.Lock()
 
     @property
     def shards(self) -> int:
@@ -197,21 +196,17 @@ class PostgresLog:
     async def _by_position(
         self, query: str, after: int, limit: int, shard: int, *part: int
     ) -> Sequence[asyncpg.Record]:
-        async with self._reading, self._reader.use() as reader:
-            try:
-                return await reader.fetch(_SQL[query], min(after, _MOST_POSITIONS), limit, shard, *part)
-            except BaseException:
-                reader.terminate()  # unread answers may still arrive on it
-                raise
+        return await self._reader.fetch(_SQL[query], min(after, _MOST_POSITIONS), limit, shard, *part)
 
     async def position(self, shard: int = 0) -> int:
-        return int(await self._pool.value(_SQL["position"], shard))
+        ((position,),) = await self._pool.poll(_SQL["position"], shard)
+        return int(position)
 
     async def archived_to(self, shard: int = 0) -> int:
         return int(await self._pool.value(_SQL["archived_to"], shard))
 
     async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:
-        return [stream for (stream,) in await self._pool.fetch(_SQL["due"], game, now, limit)]
+        return [stream for (stream,) in await self._pool.poll(_SQL["due"], game, now, limit)]
 
     async def games(
         self,

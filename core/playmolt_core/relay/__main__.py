@@ -29,7 +29,7 @@ from playmolt_core.log.postgres import PostgresLog, shards_of
 from playmolt_core.log.reading import page, places_behind
 from playmolt_core.ops import health, tracing
 from playmolt_core.ops.metrics import Sample, label, render
-from playmolt_core.ops.process import done_before, settle_garbage
+from playmolt_core.ops.process import done_before, next_tick, settle_garbage
 from playmolt_core.ops.telemetry import configure, log
 from playmolt_core.relay.projector import Projector
 from playmolt_core.relay.relay import Relay
@@ -76,8 +76,10 @@ class Service:
         self._bus = bus
         self._log: EventLog = PostgresLog(pool, shards)
         limit = max(1, settings.stream_events // shards)
-        self._relays = [Relay(self._log, bus, limit, shard) for shard in range(shards)]
         self._projector = Projector(self._log, pool)
+        self._relays = [
+            Relay(self._log, bus, limit, shard, on_poll=self._projector.note_end) for shard in range(shards)
+        ]
         self._limits = PgLimits(pool)
         self._day_figures = DayFigures(self._limits, settings)
         self._game_counts = PgGameCounts(pool)
@@ -122,12 +124,12 @@ class Service:
             except LogUnavailable as error:
                 self._looked = []  # unknown figures are not shown
                 _log.warning("look_waits", detail=str(error)[:300])
-            await asyncio.sleep(LOOK_SECONDS)
+            await next_tick(LOOK_SECONDS)
 
     async def _tell_feeds(self) -> None:
         while True:
             self._bus.set_feeds_moving(self.moving)
-            await asyncio.sleep(TELL_SECONDS)
+            await next_tick(TELL_SECONDS)
 
     async def _synced(self, _: bytes) -> bytes | None:
         if not await self._projector.sync(SYNC_SECONDS):

@@ -21,11 +21,7 @@ _TRACE = re.compile(rb'"trace":"(00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2})"')
 class Streams(Protocol):
     """The part of JetStream that the relay uses. Every method may raise BusUnavailable."""
 
-    async def state(self, stream: str) -> StreamState | None:
-        """The sequences in a stream; None if the stream does not exist."""
-        ...
-
-    async def ensure(self, stream: str, stored: Sequence[str], *, first: int, limit: int) -> None:
+    async def ensure(self, stream: str, stored: Sequence[str], *, first: int, limit: int) -> StreamState:
         """Create a stream that starts at `first` unless it exists; it keeps the newest `limit` messages."""
         ...
 

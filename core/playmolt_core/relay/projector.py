@@ -35,6 +35,8 @@ class Projector:
         self._level = False
         """Whether the last step reached the end of the log: then it pauses, or it would poll for every commit."""
         self._awake = asyncio.Event()
+        self._level_shards: set[int] = set()
+        """Those that end where the projections do, as far as was noted since the last poll."""
         self._moved = asyncio.Condition()
         self.places: Places = (0,) * log.shards
         """The projections include everything up to here."""
@@ -43,6 +45,13 @@ class Projector:
 
     def wake(self) -> None:
         self._awake.set()
+
+    def note_end(self, shard: int, position: int) -> None:
+        """Note that a shard ends here now. A poll is needless when all shards were noted and there is nothing new."""
+        if position > self.places[shard]:
+            self._awake.set()
+        else:
+            self._level_shards.add(shard)
 
     async def run(self) -> None:
         """Apply until cancelled; failures are retried after a pause that grows up to a bound."""
@@ -61,13 +70,18 @@ class Projector:
                 await self._sleep()
 
     async def _sleep(self) -> None:
-        try:
-            async with asyncio.timeout(self._poll_seconds):
-                await self._awake.wait()
-        except TimeoutError:
-            return
-        finally:
-            self._awake.clear()
+        """Wait until there is something new, or until the next poll is needed."""
+        noted = True
+        while noted:
+            self._level_shards.clear()
+            try:
+                async with asyncio.timeout(self._poll_seconds):
+                    await self._awake.wait()
+                noted = False
+            except TimeoutError:
+                noted = len(self._level_shards) == self._log.shards
+            finally:
+                self._awake.clear()
 
     async def step(self) -> bool:
         """Apply the next chunk of each shard; False if there was none. Raises LogUnavailable."""

@@ -7,7 +7,7 @@ a lost acknowledgement cannot duplicate, and a stream that lost messages is fill
 import asyncio
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -52,8 +52,13 @@ class FeedBroken(Exception):
 class Relay:
     """Copies a shard to its two streams. Each keeps the newest `limit` messages."""
 
-    def __init__(self, log: EventLog, streams: Streams, limit: int, shard: int = 0) -> None:
+    def __init__(
+        self, log: EventLog, streams: Streams, limit: int, shard: int = 0,
+        *, on_poll: Callable[[int, int], None] = lambda _shard, _position: None,
+    ) -> None:  # fmt: skip
+        """`on_poll` is called with the shard and the end of the log whenever a poll has read it."""
         self._log = log
+        self._on_poll = on_poll
         self._shard = shard
         self._feeds = feeds(shard, log.shards)
         self._streams = streams
@@ -104,21 +109,23 @@ class Relay:
             self._drop_ahead()
 
     async def _run(self) -> None:
-        pause = FIRST_PAUSE
+        pause, woken = FIRST_PAUSE, True
         while True:
             started = time.monotonic()
             try:
-                moved = await self.step()
+                moved = await self.step(woken=woken)
             except (FeedBroken, BusUnavailable, LogUnavailable) as error:
                 self._failed(error)
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE_BROKEN if isinstance(error, FeedBroken) else LONGEST_PAUSE)
                 continue
-            self.ready, self._stepped_at, pause = True, time.monotonic(), FIRST_PAUSE
+            self.ready, self._stepped_at, pause, woken = True, time.monotonic(), FIRST_PAUSE, True
             if moved < BATCH_MESSAGES // 2:
-                # As long as the batch took: this leaves half of the time to others, and the pause grows with the load.
-                await asyncio.sleep(min(GATHER_SECONDS, self._stepped_at - started) if moved else 0)
-                await self._sleep()
+                if moved:
+                    # As long as the batch took: this leaves half of the time to others, and the pause grows with the
+                    # load.
+                    await asyncio.sleep(min(GATHER_SECONDS, self._stepped_at - started))
+                woken = await self._sleep()
 
     def _failed(self, error: Exception) -> None:
         self.ready = False
@@ -130,25 +137,34 @@ class Relay:
         else:
             _log.warning("relay_waits", detail=str(error)[:300])
 
-    async def _sleep(self) -> None:
+    async def _sleep(self) -> bool:
+        """Wait until the next poll; return whether it was woken before."""
         try:
             async with asyncio.timeout(POLL_SECONDS):
                 await self._awake.wait()
         except TimeoutError:
-            return
+            return False
         finally:
             self._awake.clear()
+        return True
 
-    async def step(self) -> int:
+    async def step(self, *, woken: bool = True) -> int:
         """Copy the next batch and return its size; 0 if there is nothing to copy.
+
+        A poll that nothing has woken expects no batch, so it asks for the end of the log first.
 
         Raises FeedBroken. BusUnavailable and LogUnavailable: it is unknown whether the batch was stored.
         """
         await self._check_streams()
         after = min(self._tails.values())
+        if not woken:
+            end = await self._checked_end()
+            self._on_poll(self._shard, end)
+            if end <= after:
+                return 0
         entries = await self._read(after)
         if not entries:
-            await self._check_end()
+            await self._checked_end()
             return 0
         for position, entry in enumerate(entries, after + 1):
             if entry.position != position:
@@ -219,10 +235,11 @@ class Relay:
             if not trusted or feed.stream not in self._tails:
                 self._tails[feed.stream] = await self._opened(feed)
 
-    async def _check_end(self) -> None:
+    async def _checked_end(self) -> int:
         position, furthest = await self._log.position(self._shard), max(self._tails.values())
         if furthest > position:
             raise FeedBroken(f"the log ends at {position}, its copy at {furthest}: the database was set back")
+        return position
 
     async def _copy(self, feed: Feed, entries: Sequence[OutgoingRecord]) -> None:
         tail = self._tails[feed.stream]
@@ -250,26 +267,23 @@ class Relay:
 
     async def _opened(self, feed: Feed) -> int:
         """The end of a stream, which is created if missing and otherwise compared with the log."""
-        position, state = await self._made(feed)
-        if state.last >= state.first > 0 and not (await self._held(feed, state.last)).fenced:
+        position, state, held = await self._made(feed)
+        if held and not held.fenced:
             await self._rebuild_stream(feed, position, state)
-            position, state = await self._made(feed)
-        if state.last > max(position, await self._log.position(self._shard)):
+            position, state, held = await self._made(feed)
+        if state.last > position and state.last > await self._log.position(self._shard):
             raise FeedBroken(f"{feed.stream} is at {state.last}, the log at {position}: the database was set back")
-        if state.last >= state.first > 0:
-            await self._compare(feed, state.last)
+        if held:
+            await self._compare(feed, state.last, held)
         return state.last
 
-    async def _made(self, feed: Feed) -> tuple[int, StreamState]:
-        """The position of the log, and the state of a stream that exists by then."""
+    async def _made(self, feed: Feed) -> tuple[int, StreamState, StoredMessage | None]:
+        """The position of the log, and the state of a stream that exists by then with its last message."""
         position = await self._log.position(self._shard)
         # After archived positions, too: the stream may keep more messages now than at that time.
         oldest_kept = max(1, position - self._limit + 1, await self._log.archived_to(self._shard) + 1)
-        await self._streams.ensure(feed.stream, feed.subjects, first=oldest_kept, limit=self._limit)
-        state = await self._streams.state(feed.stream)
-        if state is None:
-            raise BusUnavailable(f"stream {feed.stream} was deleted a moment ago")
-        return position, state
+        state = await self._streams.ensure(feed.stream, feed.subjects, first=oldest_kept, limit=self._limit)
+        return position, state, await self._held(feed, state.last) if state.last >= state.first > 0 else None
 
     async def _rebuild_stream(self, feed: Feed, position: int, state: StreamState) -> None:
         """Delete a stream that ends in messages of other clients, to fill it again from the log.
@@ -281,7 +295,7 @@ class Relay:
         if own >= state.first:
             if own > position:
                 raise FeedBroken(f"{feed.stream} is at {own}, the log at {position}: the database was set back")
-            await self._compare(feed, own)
+            await self._compare(feed, own, await self._held(feed, own))
         await self._streams.drop(feed.stream)
         self._published_to = max(self._published_to, own)
         self.rebuilds[feed.stream] += 1
@@ -305,9 +319,8 @@ class Relay:
             raise BusUnavailable(f"{feed.stream} no longer holds sequence {sequence}")
         return held
 
-    async def _compare(self, feed: Feed, sequence: int) -> None:
+    async def _compare(self, feed: Feed, sequence: int, held: StoredMessage) -> None:
         entries = await self._log.outgoing(sequence - 1, 1, self._shard)
-        held = await self._held(feed, sequence)
         if not held.fenced:  # again, so soon
             raise BusUnavailable(f"another client publishes to {feed.stream}")
         if not entries or not same(feed.message(entries[0]), held.message):

@@ -60,9 +60,7 @@ class PgCallbacks:
 
     async def claim(self, most: int) -> Sequence[SeatKey]:
         """Lease free seats of agents with a callback."""
-        return [
-            (agent, game) for agent, game in await self._pool.fetch(_SQL["claim"], self._holder, HELD_SECONDS, most)
-        ]
+        return [(agent, game) for agent, game in await self._pool.poll(_SQL["claim"], self._holder, HELD_SECONDS, most)]
 
     async def hold(self) -> frozenset[SeatKey]:
         """Renew all leases and return their seats; seats of agents without a callback are dropped."""

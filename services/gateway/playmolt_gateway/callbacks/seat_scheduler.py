@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 from playmolt_core.effects.callbacks.seats import HELD_SECONDS, SeatKey
+from playmolt_core.ops.process import next_tick
 from playmolt_core.ops.telemetry import log, where
 
 from playmolt_gateway.callbacks.seat_calls import SeatCalls, ServerClient
@@ -51,7 +52,7 @@ class SeatScheduler:
             except UNAVAILABLE_ERRORS as error:
                 _log.warning("callbacks_away", detail=reason(error))
                 self._cancel_expired()
-            await asyncio.sleep(POLL_SECONDS)
+            await next_tick(POLL_SECONDS)
 
     async def poll(self) -> None:
         """Renew the leases and claim free seats."""
