@@ -2,11 +2,10 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import Final
 
-from deploy.release import image, manifests, provenance, sbom, wheels
 from deploy.release.source import DIST, Unfit, changed_migrations, files, sha256, tag
 
 PARTS: Final = ("wheels", "image", "sbom", "manifests", "provenance")
@@ -34,6 +33,12 @@ def _refuse_changed_migrations() -> None:
         )
 
 
+def _make(part: str, started: datetime, parts: list[str]) -> str:
+    """Its module is imported first here: some import a good deal."""
+    module = import_module(f"deploy.release.{part}")
+    return str(module.make(started, parts) if part == "provenance" else module.make())
+
+
 def _sums() -> None:
     lines = [f"{sha256(path)}  {path.relative_to(DIST)}\n" for path in files()]
     (DIST / "SHA256SUMS").write_text("".join(lines), "utf-8")
@@ -43,17 +48,10 @@ def main() -> None:
     """Make every part that was asked for; the exit status says whether all were."""
     started, parts = datetime.now(UTC), _chosen()
     _refuse_changed_migrations()
-    makers: Mapping[str, Callable[[], str]] = {
-        "wheels": wheels.make,
-        "image": image.make,
-        "sbom": sbom.make,
-        "manifests": manifests.make,
-        "provenance": lambda: provenance.make(started, parts),
-    }
     missing = []
     for part in parts:
         try:
-            print(f"{part}: {makers[part]()}", flush=True)
+            print(f"{part}: {_make(part, started, parts)}", flush=True)
         except Unfit as error:
             missing.append(part)
             print(f"{part}: not made: {error}", file=sys.stderr, flush=True)

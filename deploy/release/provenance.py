@@ -16,8 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
 from deploy.release import image
-from deploy.release.sbom import base_image
-from deploy.release.source import DIST, ROOT, Unfit, commit, files, image_name, sha256, tag
+from deploy.release.source import DIST, ROOT, Unfit, base_image, commit, files, image_name, sha256, tag
 
 FILE: Final = DIST / "provenance.json"
 ENVELOPE: Final = DIST / "provenance.dsse.json"

@@ -19,7 +19,7 @@ from packageurl import PackageURL
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from deploy.release.source import DIST, ROOT, Unfit, committed_at, members, sha256, tag, version
+from deploy.release.source import DIST, ROOT, Unfit, base_image, committed_at, members, sha256, tag, version
 
 FILE: Final = DIST / "sbom.cdx.json"
 LOCK: Final = ROOT / "deploy" / "requirements.lock"
@@ -45,11 +45,6 @@ def make() -> str:
     DIST.mkdir(parents=True, exist_ok=True)
     FILE.write_text(text, "utf-8")
     return f"{len(parts)} components"
-
-
-def base_image() -> str:
-    (asked,) = re.findall(r"^ARG PYTHON=(\S+)$", (ROOT / "deploy" / "Dockerfile").read_text("utf-8"), re.MULTILINE)
-    return str(asked)
 
 
 def _base_image() -> Component:

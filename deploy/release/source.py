@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -63,6 +64,12 @@ def members() -> list[Path]:
 def image_name() -> str:
     registry = os.environ.get("REGISTRY", "")
     return f"{registry}/playmolt" if registry else "playmolt"
+
+
+def base_image() -> str:
+    """The image that ours begins with."""
+    (asked,) = re.findall(r"^ARG PYTHON=(\S+)$", (ROOT / "deploy" / "Dockerfile").read_text("utf-8"), re.MULTILINE)
+    return str(asked)
 
 
 def tool(name: str) -> str:

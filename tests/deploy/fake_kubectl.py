@@ -25,7 +25,7 @@ case " $* " in *" --dry-run=client "*) exec {kubectl} "$@" ;; esac
 exec 3<>/dev/tcp/127.0.0.1/{port}
 printf '%s\\0' "$$" "$#" "$@" >&3
 IFS=' ' read -r status file <&3
-cat "$file"
+[[ ! -s $file ]] || cat "$file"
 exit "$status"
 """
 
