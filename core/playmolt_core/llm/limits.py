@@ -9,7 +9,7 @@ import asyncio
 import math
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from typing import Final, Protocol
 
@@ -210,9 +210,9 @@ class MemoryLimits(ModelLimits):
     @override
     async def admit(self, alias: str, allowance: Allowance, tokens: int) -> Admission | float:
         now = self._clock()
-        self._calls = {
-            key: call for key, call in self._calls.items() if call.until > now or call.at > now - self._window
-        }
+        began = now - self._window
+        for key in [key for key, call in self._calls.items() if call.until <= now and call.at <= began]:
+            del self._calls[key]
         cost = min(tokens, allowance.tokens_per_minute or tokens)
         wait = self._wait(alias, allowance, cost, now)
         if wait > 0:
@@ -223,20 +223,24 @@ class MemoryLimits(ModelLimits):
 
     def _wait(self, alias: str, allowance: Allowance, cost: int, now: float) -> float:
         calls = [call for call in self._calls.values() if call.alias == alias]
-        ends = sorted(call.until for call in calls if call.until > now)
+        ends = [call.until for call in calls if call.until > now]
+        waits = [min(ends) - now] if len(ends) >= allowance.concurrent else []
+        if allowance.requests_per_minute is not None or allowance.tokens_per_minute is not None:
+            waits += self._window_waits(calls, allowance, cost, now)
+        return max([*waits, *self._held_back(allowance.provider, now)], default=0.0)
+
+    def _window_waits(self, calls: list[_Call], allowance: Allowance, cost: int, now: float) -> Iterator[float]:
         recent = sorted((call for call in calls if call.at > now - self._window), key=lambda call: -call.at)
-        waits = [ends[0] - now] if len(ends) >= allowance.concurrent else []
         requests = allowance.requests_per_minute
         if requests is not None and len(recent) >= requests:
-            waits.append(recent[requests - 1].at + self._window - now)
+            yield recent[requests - 1].at + self._window - now
         if allowance.tokens_per_minute is not None:
             spent = cost
             for call in recent:
                 spent += call.tokens
                 if spent > allowance.tokens_per_minute:
-                    waits.append(call.at + self._window - now)
+                    yield call.at + self._window - now
                     break
-        return max([*waits, *self._held_back(allowance.provider, now)], default=0.0)
 
     def _held_back(self, provider: str, now: float) -> list[float]:
         learnt = self._learnt.get(provider)
