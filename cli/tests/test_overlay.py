@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
 import yaml
@@ -43,7 +42,15 @@ def test_an_engines_way_to_the_servers_is_that_of_the_platforms_own() -> None:
 CHESS = EngineModule(service="chess-engine", module="chess", deciders={"chess": Reference("chess.rules:Chess")})
 
 
-def rendered(folder: Path, target: Target) -> list[Json]:
+@pytest.fixture(scope="module", params=TARGETS)
+def target(request: pytest.FixtureRequest) -> Target:
+    chosen: Target = request.param
+    return chosen
+
+
+@pytest.fixture(scope="module")
+def rendered(target: Target, tmp_path_factory: pytest.TempPathFactory) -> list[Json]:
+    folder = tmp_path_factory.mktemp(target)
     for name, content in overlay(CHESS, target, os.path.relpath(K8S / "overlays" / target, folder)).items():
         (folder / name).write_text(content)
     done = subprocess.run([kubectl(), "kustomize", folder], capture_output=True, text=True, timeout=60, check=False)
@@ -51,9 +58,8 @@ def rendered(folder: Path, target: Target) -> list[Json]:
     return list(yaml.load_all(done.stdout, Loader=yaml.CSafeLoader))
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_an_overlay_adds_an_engine_and_takes_nothing_away(tmp_path: Path, target: Target) -> None:
-    found = {name_of(one) for one in rendered(tmp_path, target)}
+def test_an_overlay_adds_an_engine_and_takes_nothing_away(rendered: list[Json], target: Target) -> None:
+    found = {name_of(one) for one in rendered}
     before = {name_of(one) for one in render(target)}
     # What the content of a ConfigMap names is another one by its content.
     gone = {name.rpartition("-")[0] for name in before - found}
@@ -63,10 +69,9 @@ def test_an_overlay_adds_an_engine_and_takes_nothing_away(tmp_path: Path, target
     assert all("chess-engine" in name for name in added)
 
 
-@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("version", [OLDEST, NEWEST])
-def test_every_object_of_an_overlay_is_as_its_schema_says(tmp_path: Path, target: Target, version: str) -> None:
-    found = {name_of(one): fault(one, version) for one in rendered(tmp_path, target)}
+def test_every_object_of_an_overlay_is_as_its_schema_says(rendered: list[Json], version: str) -> None:
+    found = {name_of(one): fault(one, version) for one in rendered}
     assert {name: what for name, what in found.items() if what} == {}
 
 
@@ -82,22 +87,22 @@ def on_tls(deployment: Json) -> tuple[list[Json], list[Json], list[Json]]:
     return variables, mounts, volumes
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_the_servers_let_an_added_engine_in(tmp_path: Path, target: Target) -> None:
-    objects = rendered(tmp_path, target)
+def test_the_servers_let_an_added_engine_in(rendered: list[Json], target: Target) -> None:
     for server in ("nats", "postgres", "otel-collector"):
-        sources = named(objects, "NetworkPolicy", server)["spec"]["ingress"][0]["from"]
+        sources = named(rendered, "NetworkPolicy", server)["spec"]["ingress"][0]["from"]
         assert {"podSelector": {"matchLabels": {"playmolt/component": "chess-engine"}}} in sources
-    server = named(objects, "StatefulSet", "nats")["spec"]["template"]["spec"]["containers"][0]
+    server = named(rendered, "StatefulSet", "nats")["spec"]["template"]["spec"]["containers"][0]
     assert "CHESS_ENGINE_PASSWORD" in {entry["name"] for entry in server["env"]}
     if target == "prod":
-        assert on_tls(named(objects, "Deployment", "chess-engine")) == on_tls(named(objects, "Deployment", "ox-engine"))
-        roles = named(objects, "Cluster", "postgres")["spec"]["managed"]["roles"]
+        assert on_tls(named(rendered, "Deployment", "chess-engine")) == on_tls(
+            named(rendered, "Deployment", "ox-engine")
+        )
+        roles = named(rendered, "Cluster", "postgres")["spec"]["managed"]["roles"]
         added = {role["name"]: role for role in roles}
         assert added["chess-engine"]["inRoles"] == ["playmolt_engine", "playmolt_game_chess"]
         assert added["playmolt_game_chess"]["login"] is False
     else:
-        (scripts,) = [one["data"] for one in objects if one["metadata"]["name"].startswith("postgres-first-start-")]
+        (scripts,) = [one["data"] for one in rendered if one["metadata"]["name"].startswith("postgres-first-start-")]
         assert 'CREATE ROLE "chess-engine"' in scripts["40-chess-engine.sh"]
         assert 'IN ROLE "playmolt_engine", "playmolt_game_chess"' in scripts["40-chess-engine.sh"]
         assert "30-logins.sh" in scripts
