@@ -1,5 +1,6 @@
 """`playmolt agora`: plan, run, analyse, branch and hand on experiments."""
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -56,6 +57,8 @@ def agora() -> None:
 
     Example: playmolt agora plan --example > plan.yaml, then playmolt agora run plan.yaml
     """
+    # Threads for products as small as these cost more than they save. NumPy reads this when a command imports it.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def _plan_arguments(command: F) -> F:

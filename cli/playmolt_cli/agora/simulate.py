@@ -1,6 +1,5 @@
 """`playmolt agora simulate`: checks the promised rates of the estimators on simulated data."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,8 +20,6 @@ def simulate(
     as_json: bool,
 ) -> bool:  # fmt: skip
     """Simulate these tests (default: all), then print, write or compare the rows. True if all rates hold and match."""
-    # Products of this size finish faster than threads start.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from playmolt_agora.simulation import page, rows  # noqa: PLC0415 -- imports numeric libraries
 
     unknown = [test for test in tests if test not in rows.TESTS]

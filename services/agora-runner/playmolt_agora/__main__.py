@@ -1,5 +1,7 @@
 """The Agora runner's process."""
 
+import os
+
 from playmolt_core.db.blobs import PgBlobs, PgInFlight
 from playmolt_core.db.budgets import PgBudgets
 from playmolt_core.effects.leased_effect import LeasedEffect, Worker
@@ -94,4 +96,6 @@ def preload() -> None:
 
 
 if __name__ == "__main__":
+    # Threads for products as small as ours cost more than they save. NumPy reads this when a request first needs it.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     run("agora-runner", runs, experiment)
