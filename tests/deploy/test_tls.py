@@ -178,13 +178,7 @@ def database(folder: Path, ours: Authority) -> Iterator[str]:
     """A Postgres with the overlay's rules of entry before those of its own; gives its URL, by name."""
     built_with_tls = binaries._system()
     assert built_with_tls, "install PostgreSQL from the system's packages: the wheels have none that speaks TLS"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(binaries, "postgres_bin", lambda _=None: built_with_tls)
-        yield from _database(folder, ours)
-
-
-def _database(folder: Path, ours: Authority) -> Iterator[str]:
-    server = Postgres(folder / "postgres")
+    server = Postgres(folder / "postgres", programs=built_with_tls)
     server.start()
     try:
         ours.issue(server.cluster / "tls", ["localhost"])

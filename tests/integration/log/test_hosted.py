@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
-from playmolt_cli.local.embedded import Postgres, binaries
+from playmolt_cli.local.embedded import Postgres
 from playmolt_core.db.errors import LogUnavailable, NotMigrated
 from playmolt_core.db.logins import ROLES
 from playmolt_core.db.migrate import MigrationRefused, migrate
@@ -24,13 +24,12 @@ INSTALLED = ["wheel", *(["system"] if (SYSTEM / "initdb").exists() else [])]
 
 
 @pytest.fixture(params=INSTALLED)
-def server(request: pytest.FixtureRequest, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Postgres]:
+def server(request: pytest.FixtureRequest, folder: Path) -> Iterator[Postgres]:
     """Every Postgres that is installed here."""
-    if request.param == "system":
-        monkeypatch.setattr(binaries, "postgres_bin", lambda _: SYSTEM)
-    else:
+    programs = SYSTEM if request.param == "system" else None
+    if programs is None:
         copied_cluster(folder / "postgres", EMPTY)
-    with Postgres(folder / "postgres") as server:
+    with Postgres(folder / "postgres", programs=programs) as server:
         yield server
 
 

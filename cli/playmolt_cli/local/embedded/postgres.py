@@ -34,14 +34,16 @@ _TUNING = {
 class Postgres(Server):
     """A Postgres server with its cluster in `folder`, created on the first start; fsync and synchronous_commit are on.
 
-    Under root it runs as user `nobody`, because Postgres refuses root.
+    Under root it runs as user `nobody`, because Postgres refuses root. `programs` is their folder; by default the
+    wheel's, else the system's.
     """
 
     name = "postgres"
     stop_signal = signal.SIGINT  # "fast" shutdown: ends open sessions and writes everything
 
-    def __init__(self, folder: Path | str, port: int = 0) -> None:
+    def __init__(self, folder: Path | str, port: int = 0, programs: Path | None = None) -> None:
         super().__init__(folder, port)
+        self._programs = programs
         self._user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
 
     @property
@@ -65,7 +67,7 @@ class Postgres(Server):
 
     def spawn(self) -> subprocess.Popen[bytes]:
         """Start the process; creates the cluster first if there is none."""
-        programs = binaries.postgres_bin(self._ids[0])
+        programs = self._programs or binaries.postgres_bin(self._ids[0])
         self._prepare_folder()
         if not (self.cluster / "PG_VERSION").exists():
             self._initialise(programs)
