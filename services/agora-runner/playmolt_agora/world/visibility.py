@@ -63,7 +63,8 @@ def _remembered(history: tuple[Observation, ...], happening: Observation) -> tup
     after = (*history, happening)
     if len(after) <= HISTORY:
         return after
-    least = min(range(len(after)), key=lambda place: after[place].importance)
+    importance = [each.importance for each in after]
+    least = importance.index(min(importance))
     return after[:least] + after[least + 1 :]
 
 
