@@ -5,6 +5,7 @@ A script calls it several hundred times, so it is a few lines of bash that ask t
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -24,7 +25,7 @@ case " $* " in *" --dry-run=client "*) exec {kubectl} "$@" ;; esac
 [[ "$*" != *"--filename -"* ]] || cat >"$0.$$"
 exec 3<>/dev/tcp/127.0.0.1/{port}
 printf '%s\\0' "$$" "$#" "$@" >&3
-IFS=' ' read -r status file <&3
+IFS=' ' read -r status file <&3 || exit 70
 [[ ! -s $file ]] || cat "$file"
 exit "$status"
 """
@@ -118,6 +119,7 @@ class Kubectl(ThreadingTCPServer):
     def __init__(self, folder: Path) -> None:
         super().__init__(("127.0.0.1", 0), _Call)
         self.cluster = Cluster()
+        self._faults: list[BaseException | None] = []
         self._lock = Lock()
         self._program = folder / "kubectl"
         self._program.write_text(PROGRAM.format(kubectl=kubectl(), port=self.server_address[1]), "utf-8")
@@ -144,13 +146,19 @@ class Kubectl(ThreadingTCPServer):
         file.write_text(text, "utf-8")
         return file
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Keep what went wrong here: a script may be meant to fail, but not of this."""
+        self._faults.append(sys.exception())
+
     def run(self, script: str, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
         """Run a script of `deploy/k8s` to its end."""
         path = f"{self._program.parent}:{os.environ['PATH']}"
-        return subprocess.run(
+        done = subprocess.run(
             [K8S / script, *arguments], cwd=ROOT, env={**os.environ, **variables, "PATH": path},
             capture_output=True, text=True, timeout=SECONDS, check=False,
         )  # fmt: skip
+        assert self._faults == []
+        return done
 
 
 @contextmanager
