@@ -74,7 +74,10 @@ class Workers:
                 env={**os.environ, "PYTEST_XDIST_TESTRUNUID": RUN},
                 preexec_fn=child.die_with(os.getpid(), signal.SIGKILL),  # noqa: PLW1509 -- no thread runs yet
             )  # fmt: skip
-            platforms.fork_server(self._forks, its)
+            try:
+                platforms.fork_server(self._forks, its)
+            except OSError:  # the first run compiles everything, which can take longer than a start may; that is kept
+                platforms.fork_server(self._forks, its)
         program = f"{inspect.getsource(_hand_over)}\n_hand_over()"
         for spec in specs:
             spec.python = shlex.join([sys.executable, "-ISc", program, path])
