@@ -1,13 +1,13 @@
 """What an operator sets: deadlines and their forfeits, rate limits, closed registration."""
 
 import os
-import sys
+import signal
 import time
 from collections.abc import Iterator
 
 import httpx
 import pytest
-from playmolt_cli.local.embedded import child, free_port
+from playmolt_cli.local.embedded import free_port
 from playmolt_core.settings import Settings, to_environment
 
 from tests.integration.gateway.rows import (
@@ -22,6 +22,7 @@ from tests.integration.gateway.rows import (
     started,
     told,
 )
+from tests.platforms import start
 
 DEADLINE_SECONDS = 2
 
@@ -159,11 +160,11 @@ def strict(platform: Platform) -> Iterator[httpx.Client]:
         registration_open=False, rate_limit="5/60", action_rate_limit="3/60",
     )  # fmt: skip
     log = platform.stack.folder.path.parent / f"strict-{port}.log"
-    process = child.spawn([sys.executable, "-m", "playmolt_gateway"], log=log, environment=_environment(settings))
+    process = start("strict", "playmolt_gateway", [], log=log, environment=_environment(settings))
     with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=SECONDS, trust_env=False) as http:
         eventually(lambda: _ready(http), "the further gateway does not start")
         yield http
-    process.terminate()
+    process.send_signal(signal.SIGTERM)
     process.wait(SECONDS)
 
 

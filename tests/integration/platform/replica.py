@@ -2,15 +2,15 @@
 
 import signal
 import subprocess
-import sys
 import time
 from typing import Self
 
 from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import free_port
+from playmolt_cli.local.forkserver import Fork
 
 from tests.integration.processes import environment_of
-from tests.platforms import Stack
+from tests.platforms import Stack, start
 
 SECONDS = 90
 
@@ -25,9 +25,9 @@ class Replica:
         number = free_port()
         self.url = f"http://127.0.0.1:{number}"
         self._environment = {**environment_of(stack, like), port: str(number), **environment}
-        self._command = [sys.executable, "-m", module]
+        self._module = module
         self.log = stack.folder.log(f"{like}-replica")
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Fork | None = None
 
     def __enter__(self) -> Self:
         self._start()
@@ -42,8 +42,7 @@ class Replica:
         self._start()
 
     def _start(self) -> None:
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(self._command, env=self._environment, stdout=log, stderr=log)
+        self.process = start("replica", self._module, [], log=self.log, environment=self._environment)
         end = time.monotonic() + SECONDS
         while not probe.ready(f"{self.url}/readyz?self").ready:
             assert self.process.poll() is None, self.log.read_text()[-2000:]
@@ -57,4 +56,4 @@ class Replica:
             return self.process.wait(SECONDS)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            return self.process.wait()
+            return self.process.wait(SECONDS)

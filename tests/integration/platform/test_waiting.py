@@ -2,15 +2,15 @@
 
 import os
 import signal
-import sys
 from pathlib import Path
 
 import pytest
 from playmolt_cli.local import probe
-from playmolt_cli.local.embedded import child, free_port
+from playmolt_cli.local.embedded import free_port
 from playmolt_core.db.migrate import migrate, migrations, newest_needed
 
 from tests.integration.gateway.rows import eventually
+from tests.platforms import start
 
 
 @pytest.mark.parametrize("module", ["playmolt_ox", "playmolt_core.relay", "playmolt_gateway"])
@@ -30,7 +30,7 @@ async def test_a_service_waits_for_its_migration(
         "PLAYMOLT_PORT": str(port), "PLAYMOLT_OPERATOR_KEY": "operator-of-this-test",
     }  # fmt: skip
     log = tmp_path / "log"
-    process = child.spawn([sys.executable, "-m", module], log=log, environment=variables)
+    process = start("waiting", module, [], log=log, environment=variables)
     try:
         waiting = f"waiting for migration {newest_needed()}"
         eventually(lambda: waiting in probe.get(f"{url}/readyz?self")[1].decode(), "it says what it waits for")
