@@ -15,7 +15,6 @@ from playmolt_core.db.pool import close, connect
 from playmolt_core.llm.catalogue import load
 from playmolt_jury.chain import deployer_key
 
-from playmolt_cli.content.packs import check_folder
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.local.services import Counts
 from playmolt_cli.local.supervisor import Supervisor
@@ -59,6 +58,10 @@ async def _migrated(url: str, shards: int | None) -> tuple[list[str], int]:
 def _checked_packs(named: str, further: tuple[Path, ...]) -> str:
     """Check the packs before engines start; returns their folders."""
     folders = [*map(Path, filter(None, named.split(os.pathsep))), *further]
+    if not folders:
+        return ""
+    from playmolt_cli.content.packs import check_folder  # noqa: PLC0415 -- slow import that only packs need
+
     faults = [f"{folder}/{fault}" for folder in folders for fault in check_folder(folder)]
     if faults:
         raise Failure("\n".join(faults))
