@@ -91,10 +91,11 @@ def environment_of_forks() -> dict[str, str]:
     return environment(Settings()) | {"PYTHONPATH": str(ROOT)}
 
 
-def fork_server(forks: ForkServer, channel: socket.socket) -> None:
+def fork_server(forks: ForkServer, channel: socket.socket) -> Fork:
     """Fork a fork server from one that has imported everything; it listens to the channel."""
     arguments, log = [str(channel.fileno()), *IMPORTED], SHARED / "forks.log"
-    forks.start("forkserver", _SERVER, arguments, log=log, environment=environment_of_forks(), fds=[channel.fileno()])
+    environment = environment_of_forks()
+    return forks.start("forkserver", _SERVER, arguments, log=log, environment=environment, fds=[channel.fileno()])
 
 
 class _Forks(ForkServer):

@@ -19,7 +19,7 @@ from typing import Any, Final, NoReturn
 
 import pytest
 from playmolt_cli.local.embedded import child
-from playmolt_cli.local.forkserver import ForkServer, leave
+from playmolt_cli.local.forkserver import Fork, ForkServer, leave
 
 from tests import platforms
 from tests.room import RUN, SHARED
@@ -54,6 +54,7 @@ class Workers:
     """A plugin of the process that shares the tests out."""
 
     _forks: ForkServer | None = None
+    _server: Fork | None = None
     _origin: subprocess.Popen[bytes] | None = None
 
     @pytest.hookimpl(optionalhook=True)
@@ -75,9 +76,9 @@ class Workers:
                 preexec_fn=child.die_with(os.getpid(), signal.SIGKILL),  # noqa: PLW1509 -- no thread runs yet
             )  # fmt: skip
             try:
-                platforms.fork_server(self._forks, its)
+                self._server = platforms.fork_server(self._forks, its)
             except OSError:  # the first run compiles everything, which can take longer than a start may; that is kept
-                platforms.fork_server(self._forks, its)
+                self._server = platforms.fork_server(self._forks, its)
         program = f"{inspect.getsource(_hand_over)}\n_hand_over()"
         for spec in specs:
             spec.python = shlex.join([sys.executable, "-ISc", program, path])
@@ -85,6 +86,9 @@ class Workers:
     def pytest_unconfigure(self) -> None:
         if self._origin is not None:
             child.end(self._origin, signal.SIGTERM, _STOP_SECONDS)
+        if self._server is not None:
+            with suppress(subprocess.TimeoutExpired):  # waited for, so that `time` counts all platforms
+                self._server.wait(_STOP_SECONDS)
         if self._forks is not None:
             self._forks.end()
 
