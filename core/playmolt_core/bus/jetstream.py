@@ -139,7 +139,7 @@ class JetStream:
 
     async def _poll_leaders(self) -> None:
         while True:
-            # With one server there is no other to move to.
+            # A single server leaves nothing to move to.
             alone = len(self._connection.server_pool) < 2
             if alone or all(await asyncio.gather(*(self._led(stream) for stream in streams(self._shards)))):
                 self._led_at = time.monotonic()

@@ -26,7 +26,7 @@ def queries(file: str) -> MappingProxyType[str, str]:
     return MappingProxyType(dict(zip(parts[::2], (part.strip() for part in parts[1::2]), strict=True)))
 
 
-POOL_SIZE: Final = 4
+POOL_SIZE: Final = 3
 CONNECT_SECONDS = 5.0
 ACQUIRE_SECONDS = 5.0
 COMMAND_SECONDS = 10.0
