@@ -7,7 +7,7 @@ import ssl
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import httpx
 import pytest
@@ -139,12 +139,13 @@ def _one_tls_context() -> Iterator[None]:
         yield
 
 
-RECURSION_LIMIT = sys.getrecursionlimit()
+RECURSION_LIMIT: Final = 1_000
+"""Python's own. It is not asked for here: a worker is forked from a process that has imported those libraries."""
 
 
 @pytest.fixture(autouse=True)
 def _recursion_as_it_was() -> None:
-    """The libraries of the embedded chain raise the limit for their whole process, past what its stack holds.
+    """Undo what the libraries of the embedded chain do: they raise the limit for their process, past what its stack holds.
 
     In the services they live in a process of their own; here a reply nested too deeply would end the tests.
     """
