@@ -145,7 +145,7 @@ RECURSION_LIMIT: Final = 1_000
 
 @pytest.fixture(autouse=True)
 def _recursion_as_it_was() -> None:
-    """Undo what the libraries of the embedded chain do: they raise the limit for their process, past what its stack holds.
+    """The libraries of the embedded chain raise the limit for their whole process, past what its stack holds.
 
     In the services they live in a process of their own; here a reply nested too deeply would end the tests.
     """
