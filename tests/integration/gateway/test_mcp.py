@@ -43,6 +43,7 @@ class Agent:
 
 
 async def test_five_agents_play_a_game_to_its_end(platform: Platform) -> None:
+    platform.clear()
     async with AsyncExitStack() as stack, asyncio.timeout(SECONDS):
         clients = [await stack.enter_async_context(Client(f"{platform.gateway}/mcp")) for _ in range(5)]
         agents = [Agent(client, number) for number, client in enumerate(clients)]
