@@ -54,8 +54,6 @@ def _end(number: int, agents: list[str]) -> Unit:
         schema_version=1,
         data=canonical_json({"results": results}),
         metadata=Metadata(command_id=""),
-        public=None,
-        lobby=None,
         closes=True,
     )
     return Unit(streams=[StreamAppend(stream=stream, expected=0, prev_hash=ZERO_HASH, records=[record])])

@@ -115,7 +115,7 @@ def _records(stream: str, count: int) -> Sequence[Any]:
     for version in range(1, count + 1):
         data = canonical_json(Added(agent_id="agent-1", amount=version % 3))
         record = chain_record(
-            stream, version, previous, datetime.now(UTC), "added", 1, data, Metadata(command_id="c"), b"{}", None, False
+            stream, version, previous, datetime.now(UTC), "added", 1, data, Metadata(command_id="c"), False
         )
         previous = record.hash
         records.append(record)

@@ -7,9 +7,9 @@ from typing import Any
 from playmolt_core.db.content.packs import PgPacks
 from playmolt_core.db.pool import NotPermitted, Pool
 from playmolt_core.game.decider import Decider
+from playmolt_core.game.engine_module import engines
 from playmolt_core.game.erasures import ErasureRules
 from playmolt_core.game.lobby import LobbyRules
-from playmolt_core.service.engine_module import engines
 from playmolt_schemas.registry import games
 
 from playmolt_cli.terminal.options import read_settings

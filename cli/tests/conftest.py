@@ -8,27 +8,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playmolt_core.engine.messages import message
-from playmolt_core.game.decider import PUBLIC, Accepted, Act, Command, Create, EndGame, Join
+from playmolt_core.game.decider import Accepted, Act, Command, Create, EndGame, Join
 from playmolt_core.game.fold import carries_state_hash, state_hash
 from playmolt_core.log.chain import chain_record
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.log.port import EventLog, NewRecord, StreamAppend, Unit
 from playmolt_ox.rules import Ox
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.records import ZERO_HASH, Metadata
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
-Spoil = Callable[[int, bytes], bytes | None]
 Store = Callable[..., Awaitable[None]]
 
 
 class Writer:
     """Decides commands of one game and appends what they lead to."""
 
-    def __init__(self, log: EventLog, stream: str, spoil: Spoil) -> None:
-        self._log, self._stream, self._spoil = log, stream, spoil
+    def __init__(self, log: EventLog, stream: str) -> None:
+        self._log, self._stream = log, stream
         self._rules = Ox()
         self._state: Any = self._rules.initial(stream)
         self._version, self._hash, self._at = 0, ZERO_HASH, BEGAN
@@ -43,7 +40,7 @@ class Writer:
         records = [self._sealed(event) for event in decision.events]
         card = self._rules.summary(self._state)
         append = StreamAppend(stream=self._stream, expected=expected, prev_hash=before, records=records, summary=card)
-        assert await self._log.append([Unit(streams=[append])]) == ["appended"]
+        assert await self._log.append([Unit(streams=[append])]) != [None]
 
     def _sealed(self, event: Any) -> NewRecord:
         self._version += 1
@@ -58,19 +55,14 @@ class Writer:
             event.schema_version,
             canonical_json(event),
             Metadata(command_id=self._command_id, state_hash=state_hash(self._state) if carries else ""),
-            self._spoil(
-                self._version,
-                message(self._rules, self._stream, self._version, rfc3339(self._at), self._state, event, PUBLIC),
-            ),
-            None,
             event.closes,
         )
         self._hash = record.hash
         return record
 
 
-async def _play(log: EventLog, stream: str, *, ended: bool, spoil: Spoil = lambda _, told: told) -> None:
-    writer = Writer(log, stream, spoil)
+async def _play(log: EventLog, stream: str, *, ended: bool) -> None:
+    writer = Writer(log, stream)
     await writer.send(Create(seed="7", config={}))
     for number in range(5):
         await writer.send(Join(agent_id=f"agent-{number}", name=f"Agent {number}"))
@@ -83,7 +75,7 @@ async def _play(log: EventLog, stream: str, *, ended: bool, spoil: Spoil = lambd
 
 @pytest.fixture(scope="session")
 def play() -> Store:
-    """Stores a game of two choices in a log; `ended` by the operator. `spoil` changes a stored public message."""
+    """Stores a game of two choices in a log; `ended` by the operator."""
     return _play
 
 

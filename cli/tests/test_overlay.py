@@ -7,7 +7,7 @@ import pytest
 import yaml
 from playmolt_cli.overlay.manifests import METRICS, SCALING, TLS, base, manifest
 from playmolt_cli.overlay.overlay import TARGETS, Target, overlay
-from playmolt_core.service.engine_module import EngineModule, engines
+from playmolt_core.game.engine_module import EngineModule, engines
 from playmolt_schemas.manifest import Reference
 
 from tests.deploy.manifests import K8S, Json, kubectl, name_of, named, render

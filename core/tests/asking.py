@@ -152,8 +152,8 @@ class Asking(Game[Talk]):
         return Talk(id=game_id)
 
     @override
-    def public(self, state: Talk, event: Event, viewer: Viewer) -> Mapping[str, Any] | None:
-        return {"type": event.type} if viewer.agent_id == state.owner else None
+    def public(self, event: Event, viewer: Viewer, state: Talk | None = None) -> Mapping[str, Any] | None:
+        return {"type": event.type} if state and viewer.agent_id == state.owner else None
 
     @override
     def view(self, state: Talk, viewer: Viewer) -> msgspec.Struct:

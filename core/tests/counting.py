@@ -168,7 +168,7 @@ class Counting(Game[Count]):
         return Ended(results=[{"agent_id": seat, "points": 5} for seat in state.seats])
 
     @override
-    def public(self, state: Count, event: Event, viewer: Viewer) -> Mapping[str, Any] | None:
+    def public(self, event: Event, viewer: Viewer, state: Count | None = None) -> Mapping[str, Any] | None:
         match event:
             case Created():
                 return None

@@ -92,7 +92,7 @@ class Scenario(Generic[S]):
 
     def messages(self, agent: str | None = None) -> list[dict[str, Any]]:
         public, viewer = self.decider.public, _viewer(agent)
-        return [msgspec.json.decode(msgspec.json.encode(public(state, event, viewer))) for event, _, state in self.log]
+        return [msgspec.json.decode(msgspec.json.encode(public(event, viewer, state))) for event, _, state in self.log]
 
     def message(self, kind: str, agent: str | None = None) -> dict[str, Any]:
         """The newest message of a type."""

@@ -190,7 +190,7 @@ class AnyPlay(RuleBasedStateMachine):
             self.folded = self.decider.evolve(self.folded, read, self.now)
             self.version += 1
             for viewer in (PUBLIC, Viewer("agent-0"), Viewer("stranger")):
-                message = msgspec.json.encode(self.decider.public(self.state, event, viewer))
+                message = msgspec.json.encode(self.decider.public(event, viewer, self.state))
                 assert message.startswith(b'{"type":"' + event.type.encode() + b'"')
         return decision
 

@@ -14,9 +14,9 @@ from jsonschema import Draft202012Validator
 from nats.micro.service import ServicePing
 from playmolt_cli.games import deciders
 from playmolt_cli.local.embedded import nats as server
-from playmolt_core.bus import jetstream
+from playmolt_core.bus import batches
 from playmolt_core.bus.service import Presence
-from playmolt_core.relay.feeds import feeds
+from playmolt_core.relay.feeds import feeds, public_form
 from playmolt_gateway.access.auth import hash_of
 from playmolt_schemas import subjects
 from playmolt_schemas.export.asyncapi import document
@@ -135,7 +135,7 @@ def test_an_address_and_its_parameters_agree() -> None:
 
 
 def test_channels_say_which_stream_keeps_them() -> None:
-    for feed in feeds(0, 1):
+    for feed in feeds(0, 1, public_form):
         kept = {channel.address for channel in CHANNELS if channel.stream == feed.stream}
         assert kept == {a for a in ADDRESSES.values() if a and any(a.startswith(s[:-1]) for s in feed.subjects)}
 
@@ -200,12 +200,12 @@ def test_headers_are_those_that_the_relay_sends() -> None:
             subjects.TRACE_HEADER: f"00-{'a' * 32}-{'b' * 16}-01",
         }
         own = named if channel == "spectate" else {}
-        wire = jetstream._commands([jetstream.StreamMessage("s", b"", own)] * 2, "batch", 7, "inbox").decode()
+        wire = batches._commands([batches.StreamMessage("s", b"", own)] * 2, 7, "inbox", "batch").decode()
         sent = dict(line.split(": ") for line in wire.split("\r\n") if ": " in line)
         headers = found(DOCUMENT["channels"][channel]["messages"][name]["headers"]["$ref"])
         assert sent.keys() == headers["properties"].keys()
         assert Draft202012Validator(headers).is_valid(sent)
-        assert not Draft202012Validator(headers).is_valid(sent | {jetstream._BATCH_COMMIT: "0"})
+        assert not Draft202012Validator(headers).is_valid(sent | {batches._BATCH_COMMIT: "0"})
 
 
 def test_a_record_of_each_stored_type_is_tied_to_the_schema_of_its_data() -> None:

@@ -175,7 +175,7 @@ def test_every_public_message_fits_the_schema_of_its_type(game: str, decider: De
     play = plays(game).to_the_end()
     for viewer in (PUBLIC, *map(Viewer, decider.participants(play.state))):
         for version, (event, at, state) in enumerate(play.log, 1):
-            said = json.loads(message(decider, f"{game}-1", version, rfc3339(at), state, event, viewer))
+            said = json.loads(message(decider, f"{game}-1", version, rfc3339(at), event, viewer, state))
             kinds[said["type"]].validate(said)
             assert not kinds[said["type"]].is_valid({key: said[key] for key in said if key != "version"})
 

@@ -194,7 +194,7 @@ def test_who_comes_and_goes_is_told_to_everybody_alike(play: Any) -> None:
     assert [event.type for event, _ in told] == ["seat_away", "seat_back", "seat_resigned"]
     for event, state in told:
         messages = [
-            play.decider.public(state, event, viewer) for viewer in (PUBLIC, Viewer("agent-0"), Viewer("agent-1"))
+            play.decider.public(event, viewer, state) for viewer in (PUBLIC, Viewer("agent-0"), Viewer("agent-1"))
         ]
         assert messages[0] == messages[1] == messages[2]
 

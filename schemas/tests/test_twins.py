@@ -21,7 +21,7 @@ def _seen(decider: Decider[Any], log: list[tuple[Any, Any]], viewer: Viewer) -> 
     for event, at in log:
         state = decider.evolve(state, event, at)
         seen += [
-            msgspec.json.encode(decider.public(state, event, viewer)),
+            msgspec.json.encode(decider.public(event, viewer, state)),
             msgspec.json.encode(decider.view(state, viewer)),
             msgspec.json.encode([offer.type for offer in decider.allowed_actions(state, viewer.agent_id or "")]),
             msgspec.json.encode(decider.summary(state)),

@@ -78,9 +78,9 @@ def test_traces_reach_the_collector(cluster: Cluster) -> None:
 
     def spans_of_all() -> bool:
         spans = b"".join(body for path, body in cluster.collector.taken if path == "/v1/traces")
-        return all(name in spans for name in (b"gateway", b"ox-engine", b"relay"))
+        return all(name in spans for name in (b"gateway", b"ox-engine", b"publish"))
 
-    until(spans_of_all, "spans of gateway, engine and relay", 20)
+    until(spans_of_all, "spans of gateway and engine", 20)
 
 
 def test_the_log_verifies_with_the_readers_login(cluster: Cluster) -> None:
@@ -157,7 +157,7 @@ async def nats_as(cluster: Cluster, user: str, password: str) -> tuple[Client, l
     [
         ("gateway", "actions.ox.x", "events.ox.x.y"),
         ("spectator", "public.ox.x", "actions.ox.x"),
-        ("ox-engine", "committed", "spectate.ox.x"),
+        ("ox-engine", "committed", "spectate.trial.x"),
         ("relay", "spectate.ox.x", "actions.ox.x"),
     ],
 )

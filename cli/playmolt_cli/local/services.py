@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec.structs import replace
 from playmolt_core.db.logins import group_role, seals
-from playmolt_core.service.engine_module import engines
+from playmolt_core.game.engine_module import engines
 from playmolt_core.settings import Settings, to_environment, variables
 from playmolt_schemas.identifiers import ENGINES
 

@@ -1,11 +1,10 @@
 """Checks whether the current rules fold every stored game to the same states and messages."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
-from playmolt_core.engine.messages import message
-from playmolt_core.game.decider import PUBLIC, Decider, read_event
+from playmolt_core.game.decider import Decider, read_event
 from playmolt_core.game.erasures import SessionErased
 from playmolt_core.game.fold import time_of
 from playmolt_core.log.opened_log import is_sealed
@@ -14,7 +13,6 @@ from playmolt_core.log.reading import chunks
 from playmolt_core.log.verify import closes
 from playmolt_core.vault.stream_key import StreamKey, hash_of_state
 from playmolt_schemas.records import Metadata, OpenedRecord, Record
-from playmolt_schemas.shards import shard_of
 
 _read_metadata = msgspec.json.Decoder(Metadata).decode
 
@@ -38,21 +36,16 @@ class FoldReport(msgspec.Struct, frozen=True):
 
 
 class Folds:
-    """The states of unfinished streams. A stream is skipped after its first difference.
-
-    `messages`: whether public messages come with the records and are compared.
-    """
+    """The states of unfinished streams. A stream is skipped after its first difference."""
 
     def __init__(
         self,
         deciders: Mapping[str, Decider[Any]],
         *,
-        messages: bool = True,
         key_of: Callable[[str], StreamKey | None] = lambda _: None,
     ) -> None:
         self._deciders = deciders
         self._key_of = key_of
-        self._messages = messages
         self._states: dict[str, Any] = {}
         self._seen: set[str] = set()
         self.differences: dict[str, FoldDifference] = {}
@@ -62,11 +55,8 @@ class Folds:
     def streams(self) -> int:
         return len(self._seen)
 
-    def take(self, entry: LogEntry, public: bytes | None = None) -> None:
-        """Fold the next record of its stream and compare; remains of an archived stream are skipped.
-
-        `public` is its stored public message.
-        """
+    def take(self, entry: LogEntry) -> None:
+        """Fold the next record of its stream and compare; remains of an archived stream are skipped."""
         record = entry.record
         if record.version > 1 and record.stream not in self._seen:
             return
@@ -75,7 +65,7 @@ class Folds:
         if record.stream in self.differences or is_sealed(record):
             return
         try:
-            problem = self._folded(record, public)
+            problem = self._folded(record)
         except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
             problem = f"the rules cannot read it: {type(error).__name__}: {error}"
         if problem:
@@ -83,7 +73,7 @@ class Folds:
         if problem or entry.closes:
             self._states.pop(record.stream, None)
 
-    def _folded(self, record: Record, public: bytes | None) -> str:
+    def _folded(self, record: Record) -> str:
         decider = self._deciders[record.stream.split("-", 1)[0]]
         before = self._states[record.stream] if record.version > 1 else decider.initial(record.stream)
         event = read_event(decider, record.type, record.schema_version, record.data)
@@ -94,10 +84,6 @@ class Folds:
         known = key is not None or not (isinstance(record, OpenedRecord) and record.sealed)
         if expected and known and hash_of_state(state, key) != expected:
             return "the state differs from the stored state hash"
-        if self._messages and decider.game not in ("lobby", "erasure"):
-            shown = message(decider, record.stream, record.version, record.at, state, event, PUBLIC)
-            if shown != public:
-                return "the public message differs"
         return ""
 
 
@@ -108,24 +94,16 @@ async def check(log: EventLog, deciders: Mapping[str, Decider[Any]], progress: C
     """
     folds, events = Folds(deciders, key_of=log.key_of), 0
     async for chunk in chunks(log):
-        shown = await _shown(log, chunk)
         for entry in chunk:
-            folds.take(entry, shown.get(entry.record.position))
+            folds.take(entry)
         events += len(chunk)
         progress(events)
     return FoldReport(folds.streams, events, list(folds.differences.values()), folds.erased)
 
 
-async def _shown(log: EventLog, chunk: Sequence[LogEntry]) -> dict[int, bytes | None]:
-    """Public messages of a chunk of one shard, by position."""
-    first = chunk[0].record
-    outgoing = await log.outgoing(first.position - 1, len(chunk), shard_of(first.stream, log.shards))
-    return {out.position: out.public for out in outgoing}
-
-
 def fold_records(records: Iterable[Record], deciders: Mapping[str, Decider[Any]]) -> FoldReport:
-    """Fold the streams of a file; files have no public messages to compare."""
-    folds, events = Folds(deciders, messages=False), 0
+    """Fold the streams of a file."""
+    folds, events = Folds(deciders), 0
     for record in records:
         folds.take(LogEntry(record=record, closes=closes(deciders, record)))
         events += 1

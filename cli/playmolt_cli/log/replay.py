@@ -82,7 +82,7 @@ def moments(
     for record in records:
         state = step(decider, state, record)
         event = read_event(decider, record.type, record.schema_version, record.data)
-        shown = message(decider, game_id, record.version, record.at, state, event, viewer)
+        shown = message(decider, game_id, record.version, record.at, event, viewer, state)
         expected = msgspec.json.decode(record.metadata, type=Metadata).state_hash
         known = key is not None or not (isinstance(record, OpenedRecord) and record.sealed)
         agrees = hash_of_state(state, key) == expected if expected and known else None

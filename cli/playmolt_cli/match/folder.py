@@ -131,7 +131,7 @@ class GameFile:
         new = chain_record(
             stream=self._game_id, version=state.version, prev_hash=self._prev_hash, at=AT, event_type=event.type,
             schema_version=event.schema_version, data=canonical_json(event), metadata=metadata,
-            public=None, lobby=None, closes=event.closes,
+            closes=event.closes,
         )  # fmt: skip
         self._prev_hash = new.hash
         record = Record(

@@ -6,7 +6,7 @@ from string import Template
 from typing import Final
 
 from playmolt_core.db.logins import seals
-from playmolt_core.service.engine_module import EngineModule
+from playmolt_core.game.engine_module import EngineModule
 
 OWN: Final = ("deployment.yaml", "networkpolicy.yaml", "poddisruptionbudget.yaml")
 """Files in an engine's folder of `deploy/k8s/base`, besides its kustomization."""

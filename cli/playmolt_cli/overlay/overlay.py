@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import click
 from playmolt_core.db.logins import ENGINE_ROLE, game_role
-from playmolt_core.service.engine_module import EngineModule, engines
+from playmolt_core.game.engine_module import EngineModule, engines
 from playmolt_schemas.registry import games
 
 from playmolt_cli.local.embedded.nats import users

@@ -80,6 +80,10 @@ MAY_PUBLISH = {
     },
     "ox-engine": {
         subjects.COMMITTED,
+        subjects.event("ox", ID, "game_end"),
+        subjects.spectate("ox", ID),
+        subjects.sealed("ox", ID),
+        subjects.lobby("ox"),
         "$SRV.PING.relay",
         "$SRV.PING.relay.ID",
         subjects.announced("ox-engine"),
@@ -91,7 +95,6 @@ MAY_PUBLISH = {
         subjects.event("ox", ID, "game_end"),
         subjects.spectate("ox", ID),
         subjects.sealed("ox", ID),
-        subjects.lobby("ox"),
         "$JS.API.STREAM.CREATE.EVENTS",
         "$JS.API.STREAM.DELETE.EVENTS",
         "$JS.API.STREAM.INFO.SPECTATE",

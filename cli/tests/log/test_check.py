@@ -38,20 +38,6 @@ async def test_rules_that_fold_otherwise_are_reported_with_the_place(log: Memory
     assert checked.differences == [FoldDifference(ENDED, last, "the state differs from the stored state hash")]
 
 
-async def test_a_message_that_would_be_told_otherwise_is_found(log: MemoryLog, store: Store) -> None:
-    await store(
-        ENDED, ended=True, spoil=lambda version, told: told.replace(b"Agent", b"agent") if version == 3 else told
-    )
-    checked = await check(log, deciders(), lambda _: None)
-    assert checked.differences == [FoldDifference(ENDED, 3, "the public message differs")]
-
-
-async def test_a_message_that_is_gone_is_found(log: MemoryLog, store: Store) -> None:
-    await store(ENDED, ended=True, spoil=lambda version, told: None if version == 3 else told)
-    checked = await check(log, deciders(), lambda _: None)
-    assert checked.differences == [FoldDifference(ENDED, 3, "the public message differs")]
-
-
 async def test_an_event_that_nobody_reads_any_more_is_found(log: MemoryLog, store: Store) -> None:
     await store(RUNNING, ended=False)
     rules = Ox()

@@ -24,7 +24,7 @@ Spoil = Callable[[bytes], bytes]
 async def play(log: MemoryLog, number: int) -> None:
     """A game in which seats choose at random, and in every second one somebody resigns."""
     chance = random.Random(number)
-    writer = Writer(log, f"ox-00000000-0000-7000-8000-{number:012}", lambda _, told: told)
+    writer = Writer(log, f"ox-00000000-0000-7000-8000-{number:012}")
     await writer.send(Create(seed=str(10**30 + number), config={}))
     agents = [f"agent-{place}" for place in range(5)]
     for agent in agents:

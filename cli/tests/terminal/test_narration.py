@@ -142,7 +142,7 @@ def _golden(game: str) -> list[Any]:
     for path in sorted((GOLDEN / game).glob("*.json")):
         kind, version = path.name.split(".")[:2]
         event = read_event(rules, kind, int(version), path.read_bytes())
-        found.append(rules.public(rules.initial(f"{game}-1"), event, PUBLIC) or {"type": "progress"})
+        found.append(rules.public(event, PUBLIC, rules.initial(f"{game}-1")) or {"type": "progress"})
     return found
 
 

@@ -1,15 +1,18 @@
 """An engine's connection to the bus."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
+from typing import Final, NamedTuple
 
 import nats.errors
 from playmolt_schemas import subjects
 
+from playmolt_core.bus.batches import BatchPublisher, Fenced, StreamMessage, cut
 from playmolt_core.bus.connection import open_connection, responds
 from playmolt_core.bus.moves import SERVICE_SECONDS, ServerSwitcher
 from playmolt_core.bus.nats_client import NatsClient
+from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.bus.roster import Roster
 from playmolt_core.bus.service import CUT, Announcement, Receive, Replies, Respond, serve_engine
 from playmolt_core.ops.metrics import Sample
@@ -18,12 +21,22 @@ from playmolt_core.settings import Settings
 __all__ = ["EngineBus", "Receive", "Respond"]
 
 
+_PAUSES: Final = (0.001, 0.002, 0.004)
 _SPEECH = 256
 """Queued speech messages; further ones are dropped."""
 
 
+class _Part(NamedTuple):
+    """A batch of a commit for one stream."""
+
+    shard: int
+    messages: Sequence[StreamMessage]
+    after: int
+    stored: Callable[[], None] | None
+
+
 class EngineBus:
-    """Serves the game types of one service and notifies the relay of commits."""
+    """Serves the game types of one service and publishes their commits."""
 
     def __init__(self, settings: Settings, service: str) -> None:
         self._settings = settings
@@ -39,6 +52,8 @@ class EngineBus:
         self._shards = shards
         self._connection = await open_connection(self._settings, self._service, self._changed)
         self._replies = Replies(self._connection)
+        self._batches = BatchPublisher(self._connection)
+        await self._batches.start()
         self._roster = Roster(self._connection, self._service)
         await self._roster.start()
         self._moves = ServerSwitcher(self._connection, {"alone": self._roster.another_seen_at}, SERVICE_SECONDS)
@@ -66,10 +81,44 @@ class EngineBus:
         for announced in self._announced:
             announced.change(CUT, " ".join(sorted(models)))
 
-    def notify_committed(self, shards: Iterable[int]) -> None:
-        """Notify the relay of the shards with commits, at most once a loop turn. A hint: it may be lost."""
-        for shard in shards:
-            self._replies.hint(subjects.committed(shard, self._shards))
+    def publish(
+        self, shard: int, after: int, events: Sequence[StreamMessage], public: Sequence[StreamMessage],
+        stored: Callable[[], None],
+    ) -> None:  # fmt: skip
+        """See `engine.feed.Publish`.
+
+        A batch that does not fit is tried again after a few milliseconds, because another engine's commit before it may
+        be on its way, and then left to the relay.
+        """
+        for messages in (events, public):
+            behind = after
+            for batch in cut(messages):
+                last = messages is public and behind + len(batch) == after + len(public)
+                self._publish(_Part(shard, batch, behind, stored if last else None))
+                behind += len(batch)
+
+    def _publish(self, part: _Part, tries: int = 0) -> None:
+        def settle(failure: Fenced | BusUnavailable | None) -> None:
+            if failure is None or (isinstance(failure, Fenced) and failure.last >= part.after + len(part.messages)):
+                if part.stored:
+                    part.stored()  # by this engine, or by the relay
+            elif isinstance(failure, Fenced) and failure.last < part.after and tries < len(_PAUSES):
+                asyncio.get_running_loop().call_later(_PAUSES[tries], self._publish, part, tries + 1)
+            else:
+                self._leave_to_relay(part.shard)
+
+        try:
+            self._batches.send(part.messages, part.after, settle)
+        except (BusUnavailable, nats.errors.Error):
+            self._leave_to_relay(part.shard)
+
+    def _leave_to_relay(self, shard: int) -> None:
+        self._replies.hint(subjects.committed(shard, self._shards))
+
+    def send(self, subject: str, body: bytes) -> None:
+        """Publish on a plain subject; the message may be lost."""
+        with suppress(nats.errors.Error):
+            self._connection.send(subject, body)
 
     def speak(self, game: str, identifier: str, message: bytes) -> None:
         """Send a session's readers a message that is stored nowhere. It may be lost, as when the queue is full."""

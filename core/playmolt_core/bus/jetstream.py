@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-import uuid
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Annotated, Any
@@ -17,6 +16,7 @@ from playmolt_schemas.identifiers import type_of
 from playmolt_schemas.shards import of_shard, shard_of, streams
 
 from playmolt_core.bus import consumers
+from playmolt_core.bus.batches import FENCES, BatchPublisher, StreamMessage
 from playmolt_core.bus.connection import UnsuitableServer, check_jetstream, open_connection, responds
 from playmolt_core.bus.moves import CALLER_SECONDS, ServerSwitcher
 from playmolt_core.bus.nats_client import NatsClient
@@ -30,27 +30,11 @@ from playmolt_core.settings import Settings
 _log = log("jetstream")
 _SECONDS = 5.0
 _POLL_SECONDS = 2.0
-_WRONG_LAST_SEQUENCE = 10071
 _NAME_IN_USE = 10058
 _MESSAGE_NOT_FOUND = 10037
 _QUESTIONS = 256
-_EXPECTED = "Nats-Expected-Last-Sequence"
-_BATCH_ID = "Nats-Batch-Id"
-_BATCH_SEQUENCE = "Nats-Batch-Sequence"
-_BATCH_COMMIT = "Nats-Batch-Commit"
-_FENCES = (_EXPECTED, _BATCH_ID)
-"""The headers that `publish` sets, one or the other on each message; the server stores them."""
-
 Respond = Callable[[bytes], Awaitable[bytes | None]]
 """Takes the body of a request and returns the reply, or None for no reply."""
-
-
-class StreamMessage(msgspec.Struct, frozen=True):
-    """A message of a stream with its own headers, without those of the server."""
-
-    subject: str
-    body: bytes
-    headers: dict[str, str] = {}
 
 
 class StoredMessage(msgspec.Struct, frozen=True):
@@ -67,10 +51,6 @@ class StreamState(msgspec.Struct, frozen=True):
     last: int
 
 
-class Fenced(Exception):
-    """The stream does not end at the expected sequence; nothing of the batch was stored."""
-
-
 class _History(msgspec.Struct):
     game: str
     game_id: str
@@ -78,18 +58,7 @@ class _History(msgspec.Struct):
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)]
 
 
-class _Refusal(msgspec.Struct):
-    err_code: int = 0
-    description: str = ""
-
-
-class _Ack(msgspec.Struct):
-    seq: int = 0
-    error: _Refusal | None = None
-
-
 _read_history = msgspec.json.Decoder(_History).decode
-_read_ack = msgspec.json.Decoder(_Ack).decode
 
 
 @contextmanager
@@ -120,8 +89,7 @@ class JetStream:
         self._replicas = replicas
         self._changed = changed
         self._calls = connection.jetstream(timeout=_SECONDS)
-        self._inbox = connection.new_inbox()
-        self._published: dict[str, asyncio.Future[Msg]] = {}
+        self._batches = BatchPublisher(connection)
         self._answering: set[asyncio.Task[None]] = set()
         self._announced: Announcement | None = None
         self._led_at = time.monotonic()
@@ -130,8 +98,7 @@ class JetStream:
 
     async def start(self) -> None:
         with _unavailable("inbox"):
-            subscription = await self._connection.subscribe(f"{self._inbox}.*", cb=self._receive)
-        self._connection.receive_inline(subscription, self._receive)
+            await self._batches.start()
 
     def samples(self) -> Iterator[Sample]:
         """How often the connection moved to another server, by reason."""
@@ -230,7 +197,7 @@ class JetStream:
                 return None
         headers = found.headers or {}
         own = {name: value for name, value in headers.items() if not name.startswith("Nats-")}
-        fenced = any(name in headers for name in _FENCES)
+        fenced = any(name in headers for name in FENCES)
         return StoredMessage(StreamMessage(found.subject or "", found.data or b"", own), fenced)
 
     async def publish(self, messages: Sequence[StreamMessage], *, after: int) -> None:
@@ -238,38 +205,8 @@ class JetStream:
 
         At most 1,000 messages, all for one stream.
         """
-        if not self.connected():  # otherwise the client would buffer them and send them later
-            raise BusUnavailable("NATS is unavailable")
-        batch = uuid.uuid4().hex[:16]
-        reply = f"{self._inbox}.{batch}"
         with _unavailable("publish"):
-            if len(messages[-1].body) > self._connection.max_payload:
-                raise nats.errors.MaxPayloadError
-            published = self._published[reply] = asyncio.get_running_loop().create_future()
-            try:
-                # One buffer for all: publish() for each message would be half of the relay's cost, and request() for
-                # the last one costs as much as thirty messages of the buffer.
-                self._connection.put(_commands(messages, batch, after, reply))
-                async with asyncio.timeout(_SECONDS):
-                    answer = await published
-            finally:
-                del self._published[reply]
-            if answer.headers and answer.headers.get("Status") == "503":
-                raise nats.errors.NoRespondersError
-        self._check(_read_ack(answer.data), after + len(messages))
-
-    async def _receive(self, answer: Msg) -> None:
-        published = self._published.get(answer.subject)
-        if published and not published.done():
-            published.set_result(answer)
-
-    def _check(self, ack: _Ack, expected: int) -> None:
-        if ack.error is not None:
-            if ack.error.err_code == _WRONG_LAST_SEQUENCE:
-                raise Fenced(ack.error.description)
-            raise BusUnavailable(f"publish refused: {ack.error.err_code} {ack.error.description}")
-        if ack.seq != expected:
-            raise BusUnavailable(f"publish ended at sequence {ack.seq} instead of {expected}")
+            await self._batches.publish(messages, after)
 
     async def send(self, subject: str, body: bytes) -> None:
         """Publish on a plain subject; the message may be lost."""
@@ -367,23 +304,6 @@ class JetStream:
         with suppress(nats.errors.Error, TimeoutError, OSError):
             async with asyncio.timeout(3):
                 await self._connection.close()
-
-
-def _commands(messages: Sequence[StreamMessage], batch: str, after: int, reply: str) -> bytes:
-    """The HPUB commands of a batch; its acknowledgement arrives on `reply`."""
-    parts: list[bytes] = []
-    count = len(messages)
-    to, first = "", f"{_EXPECTED}: {after}\r\n"
-    for number, message in enumerate(messages, 1):
-        own = "".join([f"{name}: {value}\r\n" for name, value in message.headers.items()]) if message.headers else ""
-        place = f"{_BATCH_ID}: {batch}\r\n{_BATCH_SEQUENCE}: {number}\r\n" if count > 1 else ""
-        if number == count:
-            to, place = reply, f"{place}{_BATCH_COMMIT}: 1\r\n" if count > 1 else ""
-        head, body = f"NATS/1.0\r\n{own}{first}{place}\r\n", message.body
-        size = len(head)  # also in bytes: it is ASCII
-        parts += (f"HPUB {message.subject} {to} {size} {size + len(body)}\r\n{head}".encode(), body, b"\r\n")
-        first = ""
-    return b"".join(parts)
 
 
 async def open_jetstream(settings: Settings, name: str, shards: int = 1) -> JetStream:

@@ -71,9 +71,7 @@ class CommittedReads:
                 return entry.committed if entry.committed.version else None
             if entry is None or not entry.uncommitted:
                 break
-            settled = asyncio.Event()
-            self._committer.when_settled(stream, settled.set)
-            await settled.wait()
+            await self._committer.settled(stream)
         if not version:
             return None
         read = await self._streams.read(stream)

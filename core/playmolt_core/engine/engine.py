@@ -19,9 +19,9 @@ from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.engine.reads.reads import Reads
 from playmolt_core.engine.session_erasure import Eraser, SessionErasure
 from playmolt_core.engine.stream_cache import Prepare, StreamCache
-from playmolt_core.engine.writes.body_completer import BodyCompleter, Complete
-from playmolt_core.engine.writes.group_committer import OnCommit
-from playmolt_core.engine.writes.writes import Writes, utc_now
+from playmolt_core.engine.writes.command_handler import CommandHandler, Complete, utc_now
+from playmolt_core.engine.writes.group_committer import GroupCommitter, OnCommit
+from playmolt_core.engine.writes.planner import Planner
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Accepted, Command, Decider, Refused
 from playmolt_core.log.port import EventLog
@@ -54,9 +54,20 @@ class Engine:
     ) -> None:
         self.decider = decider
         self.streams = StreamCache(decider, event_log, settings.hot_games, prepare)
-        self.writes = Writes(decider, event_log, self.streams, settings, on_commit, api, self._erased_refusal, now)
-        self._completer = BodyCompleter(completes or {}, self.writes.take, settings.effects_at_once)
-        self.committed = CommittedReads(event_log, self.streams, self.writes.committer)
+        self._committer = GroupCommitter(event_log, self.streams, settings.batch_commands, on_commit)
+        config = {"phase_deadline_seconds": settings.phase_deadline_seconds}
+        self.writes = CommandHandler(
+            decider,
+            event_log,
+            Planner(decider, self.streams.get, self.streams.fresh, now, config, api=api),
+            self.streams,
+            self._committer,
+            most=settings.queue_commands,
+            erased=self._erased_refusal,
+            completes=completes or {},
+            completes_at_once=settings.effects_at_once,
+        )
+        self.committed = CommittedReads(event_log, self.streams, self._committer)
         self._erasure = SessionErasure(eraser, self.committed, api) if eraser else None
         self.reads = Reads(decider, event_log, self.committed, api, fetches, self._erasure)
         self.effects = EffectRunner(
@@ -64,7 +75,7 @@ class Engine:
             event_log,
             self.committed,
             self.writes.submit,
-            on_due=self.writes.committer.on_effects_due,
+            on_due=self._committer.on_effects_due,
             workers=workers,
             leases=leases,
             outages=outages,
@@ -77,7 +88,7 @@ class Engine:
         return await self._erasure.refusal_for(call) if self._erasure else None
 
     def start(self) -> None:
-        runs = (self.writes.committer.run(), self.committed.run(), self.effects.run())
+        runs = (self._committer.run(), self.committed.run(), self.effects.run())
         self.tasks = [asyncio.create_task(run) for run in runs]
 
     async def stop(self) -> None:
@@ -95,7 +106,7 @@ class Engine:
         """Accept a call of a trusted service."""
         pending = PendingCall(call, respond)
         if call.op in WRITES:
-            self._completer.take(pending)
+            self.writes.take(pending)
         else:
             self.reads.take(pending)
 
@@ -111,7 +122,7 @@ class Engine:
 
     def samples(self) -> list[Sample]:
         """The engine's current metrics."""
-        labels, committer = label("game", self.decider.game), self.writes.committer
+        labels, committer = label("game", self.decider.game), self._committer
         figures: dict[str, int | Histogram] = {
             "playmolt_commits_total": committer.commits,
             "playmolt_commands_total": committer.committed_commands,

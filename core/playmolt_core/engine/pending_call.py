@@ -12,7 +12,6 @@ from msgspec import UNSET
 from playmolt_schemas import codes
 from playmolt_schemas.codes import Code, problem_bytes
 from playmolt_schemas.envelopes import Answer, Call
-from playmolt_schemas.game_messages import Fault
 from typing_extensions import override
 
 from playmolt_core.game.api import ApiReply, ApiRequest
@@ -51,17 +50,7 @@ class PendingCall(msgspec.Struct, eq=False):
     respond: Respond
     command: Command | None = None
     """The command of a worker in this process; the call then has no body."""
-    tries: int = 0
-    afresh: bool = False
-    """Decide it again although its outcome is stored, because the outcome had no result."""
-    archived: frozenset[str] = frozenset()
-    """Requested streams that are archived."""
     counted: CallCounter | None = None
-    gathered: tuple[Fault, ...] = ()
-    """Faults counted in a game that this call closes, as of the try `gathered_at`."""
-    gathered_at: int = -1
-    recalled: tuple[int, int] | None = None
-    """The try and the version of the lobby for which the log had no outcome of this command."""
     read: Any = UNSET
     """The decoded body, or the error."""
     received_at: float = msgspec.field(default_factory=time.monotonic)

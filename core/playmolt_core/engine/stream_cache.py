@@ -8,16 +8,24 @@ from typing import Any
 
 from playmolt_schemas.identifiers import is_lobby
 
+from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, read_stream
 from playmolt_core.engine.lobbies import outgrown, read_lobby
 from playmolt_core.game.decider import Decider
-from playmolt_core.log.port import EventLog, StoredFacts
+from playmolt_core.log.port import Archived, EventLog, StoredFacts
+from playmolt_core.ops.telemetry import log, where
+from playmolt_core.vault.vault import Erased
 
+_log = log("loading")
 _READING = 32
 Prepare = Callable[[Any], Awaitable[None]]
 """Loads what the rules need in memory for a state. Raises LogUnavailable."""
 RETRY_SECONDS = 0.2
 """The pause before a retry if the log is unavailable."""
+
+
+class StreamUnreadable(Exception):
+    """A stored event of the stream does not fold. It was logged."""
 
 
 class StreamCache:
@@ -30,6 +38,7 @@ class StreamCache:
         self._prepare = prepare
         self._entries: OrderedDict[str, CachedStream] = OrderedDict()
         self._reads = asyncio.Semaphore(_READING)
+        self._loading: dict[str, asyncio.Task[CachedStream | None]] = {}
         self._read_last: tuple[str, StoredFacts] | None = None
 
     def __len__(self) -> int:
@@ -67,6 +76,29 @@ class StreamCache:
     def read_last(self, stream: str) -> StoredFacts | None:
         """The facts of a stream, if it was the last stream read."""
         return self._read_last[1] if self._read_last and self._read_last[0] == stream else None
+
+    async def load(self, stream: str) -> CachedStream | None:
+        """Read a stream once for all who wait for it, and keep it; None if it does not exist.
+
+        Raises Archived, Erased, LogUnavailable and StreamUnreadable.
+        """
+        reading = self._loading.get(stream)
+        if reading is None:
+            reading = self._loading[stream] = asyncio.create_task(self._load(stream))
+            reading.add_done_callback(lambda _: self._loading.pop(stream, None))
+        return await asyncio.shield(reading)
+
+    async def _load(self, stream: str) -> CachedStream | None:
+        try:
+            entry = await self.read(stream)
+        except (Archived, Erased, LogUnavailable):
+            raise
+        except Exception as error:
+            _log.error("stream_unreadable", stream=stream, error=type(error).__name__, traceback=where(error))
+            raise StreamUnreadable(stream) from error
+        if entry is not None and self.get(stream) is None:
+            self.put(entry)
+        return entry
 
     async def read(self, stream: str) -> CachedStream | None:
         """Read a stream from the log; None if it does not exist. A lobby always exists.

@@ -180,11 +180,12 @@ class Decider(Protocol[S]):
         """Fold an event, stored at `at`, into the state. Never fails for a stored event."""
         ...
 
-    def public(self, state: S, event: Event, viewer: Viewer) -> Mapping[str, Any] | msgspec.Struct | None:
+    def public(self, event: Event, viewer: Viewer, state: S | None = None) -> Mapping[str, Any] | msgspec.Struct | None:
         """The flat message of an event for a viewer, without game_id, version and at; None if it has no content.
 
-        `state` is the state after the event. This and `view` are the only sources of public data: every field that
-        they do not include is secret.
+        It follows from the event alone: a relay that fills a gap has nothing else. Only sessions, which have no
+        feed, also need `state`, the state after the event. This and `view` are the only sources of public data: every
+        field that they do not include is secret.
         """
         ...
 

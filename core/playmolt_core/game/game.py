@@ -84,7 +84,7 @@ class Game(Decider[S]):
         return after
 
     @override
-    def public(self, state: S, event: Event, viewer: Viewer) -> Mapping[str, Any] | msgspec.Struct | None:
+    def public(self, event: Event, viewer: Viewer, state: S | None = None) -> Mapping[str, Any] | msgspec.Struct | None:
         return None
 
     @override

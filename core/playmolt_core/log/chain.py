@@ -23,9 +23,8 @@ def chain_record(
     schema_version: int,
     data: bytes,
     metadata: Metadata,
-    public: bytes | None,
-    lobby: bytes | None,
     closes: bool,
+    public: bytes | None = None,
     written: str = "",
     command: str = "",
 ) -> NewRecord:
@@ -57,7 +56,6 @@ def chain_record(
             prev_hash=prev_hash,
         ),
         public=public,
-        lobby=lobby,
         closes=closes,
         command=command,
     )

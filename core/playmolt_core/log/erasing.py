@@ -131,8 +131,6 @@ def _record(session: StoredSession, by: ErasedBy, version: int, followed: str) -
             causation=name,
             state_hash=state_hash(Erasures(version=version, last=session.stream)),
         ),
-        public=None,
-        lobby=None,
         closes=False,
     )
 

@@ -17,9 +17,10 @@ from playmolt_schemas.shards import shard_of
 
 from playmolt_core.log.batch import check, follows
 from playmolt_core.log.port import (
+    ALL,
     ARCHIVED,
     GAME_END,
-    AppendStatus,
+    Appended,
     Archived,
     Decided,
     Head,
@@ -41,8 +42,6 @@ from playmolt_core.vault.stream_key import StreamKey
 
 class _Stored(NamedTuple):
     record: Record
-    public: bytes | None
-    lobby: bytes | None
     closes: bool
 
 
@@ -100,17 +99,16 @@ class MemoryLog:
         self._outcomes = {key: outcome for key, outcome in self._outcomes.items() if outcome.stream != stream}
         self._decided = {key: decided for key, decided in self._decided.items() if key[0] != stream}
 
-    async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
+    async def append(self, units: Sequence[Unit]) -> Sequence[Appended | None]:
         check(units)
-        statuses: list[AppendStatus] = []
+        statuses: list[Appended | None] = []
         refused: set[str] = set()
         for unit in units:
             if self._fits(unit, refused):
-                self._store(unit)
-                statuses.append("appended")
+                statuses.append(self._store(unit))
             else:
                 refused.update(part.stream for part in unit.streams)
-                statuses.append("conflict")
+                statuses.append(None)
         return statuses
 
     def _fits(self, unit: Unit, refused: set[str]) -> bool:
@@ -141,8 +139,10 @@ class MemoryLog:
         known = self._streams.get(stream)
         return (len(known.records), known.hash) if known else (0, ZERO_HASH)
 
-    def _store(self, unit: Unit) -> None:
+    def _store(self, unit: Unit) -> Appended:
+        firsts = []
         for part in unit.streams:
+            firsts.append(len(self._logs[shard_of(part.stream, self.shards)]) + 1)
             if not part.records:
                 continue
             stream = self._streams.setdefault(part.stream, _Stream(part.stream, part.records[0].at))
@@ -164,6 +164,7 @@ class MemoryLog:
         for outcome in unit.outcomes:
             if not outcome.follows:
                 self._outcomes[outcome.stream, outcome.command_id] = outcome
+        return tuple(firsts)
 
     def _decide(self, stream: str, new: NewRecord) -> None:
         first = self._decided.get((stream, new.command))
@@ -195,11 +196,13 @@ class MemoryLog:
             return None
         return StoredStream(head=known.head(), records=[stored.record for stored in known.records[after:]])
 
-    async def facts(self, stream: str, after: int = 0, *, commands: bool = False) -> StoredFacts | None:
+    async def facts(
+        self, stream: str, after: int = 0, *, most: int = ALL, commands: bool = False
+    ) -> StoredFacts | None:
         known = self._whole(stream)
         if known is None:
             return None
-        records = [stored.record for stored in known.records[after:]]
+        records = [stored.record for stored in known.records[after : after + most]]
         events = ",".join(f'["{one.type}:{one.schema_version}",{bytes(one.data).decode()}]' for one in records)
         times = ",".join(str(datetime.fromisoformat(one.at).timestamp()) for one in records)
         known_ids = (*self._outcomes, *self._decided) if commands else ()
@@ -229,11 +232,6 @@ class MemoryLog:
     async def versions(self, streams: Iterable[str]) -> dict[str, int]:
         known = {name: self._streams[name] for name in streams if name in self._streams}
         return {name: ARCHIVED if stream.archived else len(stream.records) for name, stream in known.items()}
-
-    async def public(self, stream: str, after: int, limit: int) -> Sequence[bytes]:
-        known = self._streams.get(stream)
-        stored = self._left(known.records[after:], shard_of(stream, self.shards)) if known else ()
-        return [entry.public for entry in stored if entry.public is not None][:limit]
 
     async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
         return [_entry(stored) for stored in self._forward(after, limit, shard)]
@@ -343,7 +341,7 @@ def _stored(stream: str, new: NewRecord, position: int) -> _Stored:
         prev_hash=new.prev_hash,
         hash=new.hash,
     )
-    return _Stored(record, new.public, new.lobby, new.closes)
+    return _Stored(record, new.closes)
 
 
 def _entry(stored: _Stored, *, private: bool = False) -> LogEntry:
@@ -354,6 +352,6 @@ def _outgoing(entry: _Stored, invite: str) -> OutgoingRecord:
     record = entry.record
     encoded = msgspec.json.encode(record)
     return OutgoingRecord(
-        record.position, record.stream, record.type, encoded, entry.public, entry.lobby, entry.closes,
+        record.position, record.stream, record.type, encoded, entry.closes,
         "" if entry.closes else invite,
     )  # fmt: skip

@@ -5,7 +5,7 @@ Both pass the same contract suite (core/tests/log/log_contract.py).
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 from playmolt_schemas.game_messages import Fault, GameSummary
@@ -21,15 +21,16 @@ ARCHIVED: Final = -1
 """The result of `versions` for an archived stream."""
 
 
+ALL: Final = 2**31 - 1
+"""More events than a stream has."""
+
+
 ERASED: Final = -2
 """The result of `versions` for an erased session."""
 
 
 class NewRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """A record in its chain, without a position yet, and its outgoing messages.
-
-    `public` is the message for spectators (None: the record has no public form), `lobby` its lobby message.
-    """
+    """A record in its chain, without a position yet. `public` is its message for spectators, which is not stored."""
 
     version: int
     type: str
@@ -41,7 +42,6 @@ class NewRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     prev_hash: str
     hash: str
     public: bytes | None = None
-    lobby: bytes | None = None
     closes: bool = False
     command: str = ""
     """The command that is answered from this record and its other ones; "" for none."""
@@ -93,6 +93,15 @@ class StreamAppend(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Stored together with the first record; if the stream has a key already, the unit is in conflict."""
 
 
+class Committed(NamedTuple):
+    """Stored records of a stream: the position of the first, and the invite hash of a private game."""
+
+    stream: str
+    first: int
+    records: Sequence[NewRecord]
+    invite: str
+
+
 class Unit(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """Commands on one or more streams that commit or fail together."""
 
@@ -100,9 +109,11 @@ class Unit(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     outcomes: Sequence[Outcome] = ()
 
 
-AppendStatus = Literal["appended", "conflict"]
-"""`conflict`: a stream was not at the expected version and hash, a command id exists already, or a game would end with
-unreported faults. Nothing of the unit is stored. Read the stream and decide again."""
+Appended = tuple[int, ...]
+"""The position of the first record of each stream of a unit, in order.
+
+None in its place means a conflict: a stream was not at the expected version and hash, a command id exists already, or a
+game would end with unreported faults. Nothing of the unit is stored. Read the stream and decide again."""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,14 +152,12 @@ class StoredSnapshot(msgspec.Struct, frozen=True, gc=False):
 
 
 class OutgoingRecord(msgspec.Struct, frozen=True, gc=False):
-    """A record with its outgoing messages, for the relay. `record` is the JSON of the `Record`, in field order."""
+    """A record for the relay, as the JSON of the `Record` in field order."""
 
     position: int
     stream: str
     type: str
     record: bytes
-    public: bytes | None
-    lobby: bytes | None
     closes: bool
     invite: str = ""
     """The invite hash of a private game while it runs."""
@@ -216,7 +225,7 @@ class EventLog(Protocol):
         """The number of shards of the log; `shards.shard_of` gives the shard of a stream."""
         ...
 
-    async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
+    async def append(self, units: Sequence[Unit]) -> Sequence[Appended | None]:
         """Store the units in one transaction, each completely or not at all, and return their statuses.
 
         Positions are gapless and in commit order in each shard. Durable on return. RecordTooLarge refuses the whole
@@ -239,8 +248,11 @@ class EventLog(Protocol):
         """
         ...
 
-    async def facts(self, stream: str, after: int = 0, *, commands: bool = False) -> StoredFacts | None:
-        """Read the events of a stream for a fold, several times as fast as `load`; optionally all its command ids.
+    async def facts(
+        self, stream: str, after: int = 0, *, most: int = ALL, commands: bool = False
+    ) -> StoredFacts | None:
+        """Read the events of a stream with version > after, several times as fast as `load`: at most `most` of them,
+        and optionally all its command ids.
 
         Raises Archived, and Erased for a session that was erased.
         """
@@ -268,10 +280,6 @@ class EventLog(Protocol):
 
     async def versions(self, streams: Iterable[str]) -> dict[str, int]:
         """The committed version of each existing stream; ARCHIVED or ERASED for such ones."""
-        ...
-
-    async def public(self, stream: str, after: int, limit: int) -> Sequence[bytes]:
-        """The stored public messages with version > after, in order."""
         ...
 
     async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:

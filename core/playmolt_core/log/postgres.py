@@ -13,10 +13,11 @@ from playmolt_schemas.records import Record
 from playmolt_schemas.shards import Places, shard_of
 
 from playmolt_core.db.migrate import counted_shards
-from playmolt_core.db.pool import Pool, UniqueViolation, queries
-from playmolt_core.log.batch import arguments, check, extends, rounds
+from playmolt_core.db.pool import Connection, Pool, UniqueViolation, queries
+from playmolt_core.log.batch import Batch, batch_of, check, extends, positions, rounds
 from playmolt_core.log.port import (
-    AppendStatus,
+    ALL,
+    Appended,
     Archived,
     Decided,
     Head,
@@ -35,11 +36,16 @@ from playmolt_core.vault.stream_key import StreamKey
 from playmolt_core.vault.vault import Erased
 
 _SQL = queries("log")
-APPEND: Final = _SQL["append"]
-_OUTCOME_KEY = "outcome_pkey"
+_OUTCOME_KEY: Final = "outcome_pkey"
 _MOST_VERSIONS = 2**31 - 1
 _MOST_POSITIONS = 2**63 - 1
 _LATEST = (datetime.max.replace(tzinfo=UTC), "")
+
+
+async def append_on(connection: Connection, batch: Batch) -> tuple[Sequence[int], Sequence[int]]:
+    """Call `log.append`: the numbers of the units in conflict; without any, the positions before the batch by shard."""
+    ((refused, bases),) = await connection.fetch(_SQL["append"], *batch)
+    return refused, bases
 
 
 class PostgresLog:
@@ -59,45 +65,48 @@ class PostgresLog:
     def shards(self) -> int:
         return self._shards
 
-    async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
+    async def append(self, units: Sequence[Unit]) -> Sequence[Appended | None]:
         check(units)
         spoilt: set[str] = set()
-        refused: set[int] = set()
+        appended: dict[int, Appended] = {}
         async with self._appending:
             for batch in rounds(units):
                 sound = batch
                 if spoilt:
                     sound = [each for each in batch if spoilt.isdisjoint(part.stream for part in units[each].streams)]
-                refused |= {*batch} - await self._store(units, sound)
+                appended |= await self._store(units, sound)
                 # A unit that depends on one that is not stored must not be stored either.
-                spoilt |= {part.stream for number in batch if number in refused for part in units[number].streams}
-        return ["conflict" if number in refused else "appended" for number in range(len(units))]
+                spoilt |= {part.stream for each in batch if each not in appended for part in units[each].streams}
+        return [appended.get(number) for number in range(len(units))]
 
     def _shard_of(self, stream: str) -> int:
         return shard_of(stream, self._shards)
 
-    async def _store(self, units: Sequence[Unit], numbers: Sequence[int]) -> set[int]:
-        """Store units without a common stream, except those in conflict; return the numbers of the stored ones."""
+    async def _store(self, units: Sequence[Unit], numbers: Sequence[int]) -> dict[int, Appended]:
+        """Store units without a common stream, except those in conflict; return the positions of the stored ones."""
         waiting = [number for number in numbers if extends(units[number])]
         while stored := [number for number in waiting if units[number].streams]:
+            sound = [units[number] for number in stored]
+            batch = batch_of(sound, self._shards)
             try:
-                found = await self._call([units[number] for number in stored])
+                refused, bases = await self._call(batch, sound)
             except UniqueViolation as error:
                 if error.constraint_name != _OUTCOME_KEY:
                     raise  # an event beyond the end of the stream: it must be seen
-                if len(stored) == 1:
-                    return {*waiting} - {*stored}
-                return {*waiting} - {*stored} | {each for one in stored for each in await self._store(units, [one])}
-            if not found:
-                break
-            waiting = [number for number in waiting if number not in {stored[place] for place in found}]
-        return {*waiting}
+                found: dict[int, Appended] = dict.fromkeys((each for each in waiting if each not in stored), ())
+                for one in stored if len(stored) > 1 else ():
+                    found |= await self._store(units, [one])
+                return found
+            if not refused:
+                firsts = positions(sound, batch, bases, self._shards)
+                return dict.fromkeys(waiting, ()) | dict(zip(stored, firsts, strict=True))
+            waiting = [number for number in waiting if number not in {stored[place] for place in refused}]
+        return dict.fromkeys(waiting, ())
 
-    async def _call(self, units: Sequence[Unit]) -> Sequence[int]:
-        """Store units without a common stream, all or none; return the places of those in conflict."""
+    async def _call(self, batch: Batch, _: Sequence[Unit]) -> tuple[Sequence[int], Sequence[int]]:
+        """Store a batch, all or none; see `append_on`."""
         async with self._writer.use() as writer:
-            found: Sequence[int] = await writer.fetchval(APPEND, *arguments(units))
-        return found
+            return await append_on(writer, batch)
 
     def new_key(self, _: str, /) -> StreamKey | None:
         return None
@@ -124,8 +133,11 @@ class PostgresLog:
         head = Head(version=version, hash=last.hex(), at=at)
         return StoredStream(head=head, records=[_record(*row) for row in rows])
 
-    async def facts(self, stream: str, after: int = 0, *, commands: bool = False) -> StoredFacts | None:
-        found = await self._pool.row(_SQL["facts"], stream, after, commands, self._shard_of(stream))
+    async def facts(
+        self, stream: str, after: int = 0, *, most: int = ALL, commands: bool = False
+    ) -> StoredFacts | None:
+        last = min(after + most, ALL)
+        found = await self._pool.row(_SQL["facts"], stream, after, commands, self._shard_of(stream), last)
         if found is None:
             return None
         version, last, at, archived, erased_at, events, times, command_ids = found
@@ -165,11 +177,6 @@ class PostgresLog:
     async def versions(self, streams: Iterable[str]) -> dict[str, int]:
         rows = await self._pool.fetch(_SQL["versions"], list(streams))
         return {row["stream"]: row["version"] for row in rows}
-
-    async def public(self, stream: str, after: int, limit: int) -> Sequence[bytes]:
-        behind = min(after, _MOST_VERSIONS)
-        rows = await self._pool.fetch(_SQL["public"], stream, behind, limit, self._shard_of(stream))
-        return [message for (message,) in rows]
 
     async def forward(self, after: int, limit: int, shard: int = 0) -> Sequence[LogEntry]:
         return await self._entries("forward", after, limit, shard)

@@ -9,9 +9,9 @@ from playmolt_schemas.records import OpenedRecord, Record
 from typing_extensions import override
 
 from playmolt_core.db.pool import Pool
-from playmolt_core.log.batch import arguments
-from playmolt_core.log.port import Decided, NewKey, Outcome, StoredFacts, StoredStream, Unit
-from playmolt_core.log.postgres import APPEND, PostgresLog
+from playmolt_core.log.batch import Batch
+from playmolt_core.log.port import ALL, Decided, NewKey, Outcome, StoredFacts, StoredStream, Unit
+from playmolt_core.log.postgres import PostgresLog, append_on
 from playmolt_core.vault import rows
 from playmolt_core.vault.stream_key import StreamKey, sealed_text, to_text
 from playmolt_core.vault.vault import Erased, Vault
@@ -28,26 +28,28 @@ class SealedLog(PostgresLog):
         self.vault = vault
 
     @override
-    async def _call(self, units: Sequence[Unit]) -> Sequence[int]:
+    async def _call(self, batch: Batch, units: Sequence[Unit]) -> tuple[Sequence[int], Sequence[int]]:
         new = [(place, part.key) for place, unit in enumerate(units) for part in unit.streams if part.key]
         if not new:
-            return await super()._call(units)
+            return await super()._call(batch, units)
         try:
-            await self._call_with_keys(units, new)
+            return (), await self._call_with_keys(batch, new)
         except _InConflict as conflict:
-            return conflict.places
-        return ()
+            return conflict.places, ()
 
-    async def _call_with_keys(self, units: Sequence[Unit], new: Sequence[tuple[int, NewKey]]) -> None:
+    async def _call_with_keys(self, batch: Batch, new: Sequence[tuple[int, NewKey]]) -> Sequence[int]:
         """In one transaction: a session has a key exactly when it has a record."""
         made = [self.vault.row(one.key, one.owner) for _, one in new]
         async with self._writer.use() as writer, writer.transaction():
             await rows.enter(writer, self._role)
             kept = await rows.make(writer, made)
             await rows.leave(writer, self._role)
-            places = [place for place, one in new if one.key.stream not in kept]
-            if places := places or await writer.fetchval(APPEND, *arguments(units)):
+            if places := [place for place, one in new if one.key.stream not in kept]:
                 raise _InConflict(places)
+            refused, bases = await append_on(writer, batch)
+            if refused:
+                raise _InConflict(refused)
+            return bases
 
     @override
     def new_key(self, stream: str, /) -> StreamKey | None:
@@ -72,9 +74,11 @@ class SealedLog(PostgresLog):
         return replace(stored, records=[opened(record, key) for record in stored.records])
 
     @override
-    async def facts(self, stream: str, after: int = 0, *, commands: bool = False) -> StoredFacts | None:
+    async def facts(
+        self, stream: str, after: int = 0, *, most: int = ALL, commands: bool = False
+    ) -> StoredFacts | None:
         with self._forgetting(stream):
-            stored = await super().facts(stream, after, commands=commands)
+            stored = await super().facts(stream, after, most=most, commands=commands)
         key = await self.vault.key(stream) if stored else None
         if stored is None or key is None:
             return stored

@@ -91,7 +91,7 @@ METRICS: Final[dict[str, Metric]] = {
         "relay", "counter", "stream", "Streams rebuilt because another client had published to them."
     ),
     "playmolt_log_chain_faults_total": Metric(
-        "relay", "counter", "game", "Records whose hash does not match their content."
+        "relay", "counter", "game", "Records that the relay published whose hash does not match their content."
     ),
     "playmolt_relay_log_position": Metric("relay", "gauge", "shard", "Position of the log, read every 5 s."),
     "playmolt_relay_events_sequence": Metric("relay", "gauge", "shard", "Last sequence of the stream EVENTS."),
@@ -106,9 +106,9 @@ METRICS: Final[dict[str, Metric]] = {
         "relay",
         "histogram",
         "shard",
-        "Time from an event's `at` until both streams have it, for the oldest event of each batch.",
+        "Time from an event's `at` until both streams have it, for the oldest event of each batch of the relay.",
     ),
-    "playmolt_relay_batch_events": Metric("relay", "histogram", "shard", "Events published in one batch."),
+    "playmolt_relay_batch_events": Metric("relay", "histogram", "shard", "Events in a batch of the relay."),
     "playmolt_games": Metric("relay", "gauge", "game, phase", "Games and sessions that are not over."),
     "playmolt_effects_pending": Metric(
         "relay",

@@ -1,25 +1,38 @@
 """The two streams of a shard of the log, and the message that each holds for a record."""
 
-import re
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Protocol
+from functools import cache
+from typing import Any, Final, Protocol
 
 import msgspec
 from playmolt_schemas import subjects
+from playmolt_schemas.identifiers import SESSION_TYPES
+from playmolt_schemas.records import Record
+from playmolt_schemas.registry import games
 from playmolt_schemas.shards import of_shard
 
-from playmolt_core.bus.jetstream import StoredMessage, StreamMessage, StreamState
+from playmolt_core.bus.batches import StreamMessage
+from playmolt_core.bus.jetstream import StoredMessage, StreamState
+from playmolt_core.engine.feed import event_message, game_of, public_message
+from playmolt_core.engine.messages import message, progress
+from playmolt_core.game.decider import PUBLIC, Decider, read_event
+from playmolt_core.game.engine_module import engines
 from playmolt_core.log.port import OutgoingRecord
-from playmolt_core.ops import tracing
 
-_CLOSES = {subjects.CLOSES_HEADER: "1"}
-_METADATA = b',"metadata":'
-_TRACE = re.compile(rb'"trace":"(00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2})"')
+_UNPUBLISHED: Final = frozenset({"lobby", "erasure"})
+_read = msgspec.json.Decoder(Record).decode
+
+
+class FeedBroken(Exception):
+    """A stream and the log disagree about the past. Nothing is published until an operator has decided."""
 
 
 class Streams(Protocol):
     """The part of JetStream that the relay uses. Every method may raise BusUnavailable."""
+
+    async def state(self, stream: str) -> StreamState | None:
+        """The sequences in a stream; None if the stream does not exist."""
+        ...
 
     async def ensure(self, stream: str, stored: Sequence[str], *, first: int, limit: int) -> StreamState:
         """Create a stream that starts at `first` unless it exists; it keeps the newest `limit` messages."""
@@ -35,26 +48,13 @@ class Streams(Protocol):
         """Store messages after sequence `after`: all of them, or raise Fenced."""
         ...
 
-    async def send(self, subject: str, body: bytes) -> None:
-        """Publish on a plain subject; the message may be lost."""
-        ...
-
 
 class Feed(msgspec.Struct, frozen=True):
-    """A stream: its name, its subjects, and the message at sequence k for the record at position k.
-
-    `public`: anyone may see its messages.
-    """
+    """A stream: its name, its subjects, and the message at sequence k for the record at position k."""
 
     stream: str
     subjects: tuple[str, ...]
     message: Callable[[OutgoingRecord], StreamMessage]
-    public: bool
-
-
-def game_of(stream: str) -> str:
-    """The type of a stream: its name up to the first dash."""
-    return stream.partition("-")[0]
 
 
 def type_of_stream(stream: str) -> str:
@@ -63,27 +63,36 @@ def type_of_stream(stream: str) -> str:
     return game_of(rest) if kind == "lobby" else kind
 
 
-def event_message(entry: OutgoingRecord, shards: int = 1) -> StreamMessage:
-    """The full record, for services."""
-    return StreamMessage(subjects.event(game_of(entry.stream), entry.stream, entry.type, shards), entry.record)
+class PublicForms:
+    """The public messages of records, made by the rules of their games as the engines make them."""
+
+    def __init__(self, rules_of: Callable[[str], Decider[Any]]) -> None:
+        self._rules_of = cache(rules_of)
+
+    def of(self, record: Record) -> bytes | None:
+        """None for a record without a public form, or of a game that is not installed here. Raises FeedBroken."""
+        game = game_of(record.stream)
+        if game in _UNPUBLISHED or game not in games():
+            return None
+        if game in SESSION_TYPES:
+            return progress(game, record.stream, record.version, record.at)
+        rules = self._rules_of(game)
+        try:
+            event = read_event(rules, record.type, record.schema_version, record.data)
+        except (LookupError, ValueError) as error:
+            raise FeedBroken(f"position {record.position}: is this relay older than the engine? {error}") from error
+        return message(rules, record.stream, record.version, record.at, event, PUBLIC)
 
 
-def public_message(entry: OutgoingRecord, shards: int = 1) -> StreamMessage:
-    """The stored public bytes; for a record without, an empty body on a sealed subject."""
-    stream = entry.stream
-    if entry.public is None:
-        return StreamMessage(subjects.sealed(game_of(stream), stream, shards), b"")
-    headers = _CLOSES if entry.closes else {subjects.INVITE_HEADER: entry.invite} if entry.invite else {}
-    if tracing.on() and (carried := trace_of(entry)):
-        headers = {**headers, subjects.TRACE_HEADER: carried}
-    return StreamMessage(subjects.spectate(game_of(stream), stream, shards), entry.public, headers)
+def rules_of(game: str) -> Decider[Any]:
+    """The rules of a game, by its entry point."""
+    rules: Decider[Any] = engines()[games()[game].service].deciders[game].load()()
+    return rules
 
 
-def trace_of(entry: OutgoingRecord) -> str:
-    """The trace context of the command that caused an event (W3C traceparent); "" unless it is sampled."""
-    found = _TRACE.search(entry.record, entry.record.rfind(_METADATA))
-    carried = found[1].decode() if found else ""
-    return carried if tracing.sampled(carried) else ""
+PublicForm = Callable[[Record], bytes | None]
+"""The public message of a record; None if it has none."""
+public_form: Final[PublicForm] = PublicForms(rules_of).of
 
 
 def same(one: StreamMessage, other: StreamMessage) -> bool:
@@ -95,16 +104,18 @@ def _own(message: StreamMessage) -> dict[str, str]:
     return {name: value for name, value in message.headers.items() if name != subjects.TRACE_HEADER}
 
 
-def feeds(shard: int, shards: int) -> tuple[Feed, Feed]:
+def feeds(shard: int, shards: int, form_of: PublicForm) -> tuple[Feed, Feed]:
     """The streams of a shard: complete records, and their public messages."""
+
+    def event(entry: OutgoingRecord) -> StreamMessage:
+        return event_message(entry.stream, entry.type, entry.record, shards)
+
+    def public(entry: OutgoingRecord) -> StreamMessage:
+        record = _read(entry.record)
+        return public_message(entry.stream, form_of(record), entry.invite, bytes(record.metadata), entry.closes, shards)
+
     token = f"{shard}." if shards > 1 else ""
     return (
-        Feed(
-            of_shard(subjects.EVENTS_STREAM, shard, shards), (f"events.{token}>",),
-            partial(event_message, shards=shards), public=False,
-        ),
-        Feed(
-            of_shard(subjects.SPECTATE_STREAM, shard, shards), (f"spectate.{token}>", f"sealed.{token}>"),
-            partial(public_message, shards=shards), public=True,
-        ),
-    )  # fmt: skip
+        Feed(of_shard(subjects.EVENTS_STREAM, shard, shards), (f"events.{token}>",), event),
+        Feed(of_shard(subjects.SPECTATE_STREAM, shard, shards), (f"spectate.{token}>", f"sealed.{token}>"), public),
+    )

@@ -1,38 +1,37 @@
-"""Copies a shard of the log to JetStream: sequence k is position k, in order, each exactly once, despite any crash.
+"""Fills the gaps between a shard of the log and its streams: sequence k is position k, in order, each exactly once.
 
-The end of the stream is the cursor, and a batch is stored only directly after it. So a second relay cannot interleave,
-a lost acknowledgement cannot duplicate, and a stream that lost messages is filled again from the log.
+Engines publish what they commit. The relay publishes what they could not: after a crash, a lost race of two engines, a
+lost server. The end of the stream is the cursor, and a batch is stored only directly after it. So publishers cannot
+interleave, a lost acknowledgement cannot duplicate, and a stream that lost messages is filled again from the log.
 """
 
 import asyncio
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 
 import msgspec
 from opentelemetry.trace import SpanKind
-from playmolt_schemas import subjects
 from playmolt_schemas.identifiers import ENGINES
 from playmolt_schemas.records import Record
 
-from playmolt_core.bus.jetstream import Fenced, StoredMessage, StreamMessage, StreamState
+from playmolt_core.bus.batches import MOST_MESSAGES, Fenced, cut
+from playmolt_core.bus.jetstream import StoredMessage, StreamState
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.db.errors import LogUnavailable
+from playmolt_core.engine.feed import trace_of
 from playmolt_core.log.chain import recomputed
 from playmolt_core.log.port import EventLog, OutgoingRecord
 from playmolt_core.ops import tracing
 from playmolt_core.ops.metrics import SIZES, Histogram
 from playmolt_core.ops.telemetry import log as logger
-from playmolt_core.relay.feeds import Feed, Streams, feeds, game_of, same, trace_of, type_of_stream
+from playmolt_core.relay.feeds import Feed, FeedBroken, PublicForm, Streams, feeds, public_form, same, type_of_stream
 
-BATCH_MESSAGES: Final = 500
-BATCH_BYTES: Final = 2 * 1024 * 1024
 POLL_SECONDS: Final = 0.25
-GATHER_SECONDS: Final = 0.005
-"""The longest pause after a small batch: events that arrive meanwhile form one batch, which costs NATS less. Batches
-after a longer pause would be bursts that delay every action. The first event after a silence never waits."""
+PATIENCE_SECONDS: Final = 0.1
+"""How long a stream may be behind the log before the relay fills it: the engine's batch is usually on its way."""
 CHECK_SECONDS: Final = 5.0
 """How long the known end of a stream is trusted: a stream that loses its tail does not report it."""
 FIRST_PAUSE: Final = 0.1
@@ -45,32 +44,29 @@ _read = msgspec.json.Decoder(Record).decode
 _log = logger("relay")
 
 
-class FeedBroken(Exception):
-    """A stream and the log disagree about the past. Nothing is published until an operator has decided."""
-
-
 class Relay:
-    """Copies a shard to its two streams. Each keeps the newest `limit` messages."""
+    """Keeps the two streams of a shard complete. Each keeps the newest `limit` messages."""
 
     def __init__(
-        self, log: EventLog, streams: Streams, limit: int, shard: int = 0,
+        self, log: EventLog, streams: Streams, limit: int, shard: int = 0, form_of: PublicForm = public_form,
         *, on_poll: Callable[[int, int], None] = lambda _shard, _position: None,
     ) -> None:  # fmt: skip
-        """`on_poll` is called with the shard and the end of the log whenever a poll has read it."""
+        """`on_poll` is called with the shard and the end of the log whenever it was read."""
         self._log = log
         self._on_poll = on_poll
         self._shard = shard
-        self._feeds = feeds(shard, log.shards)
+        self._feeds = feeds(shard, log.shards, form_of)
         self._streams = streams
         self._limit = limit
         self._tails: dict[str, int] = {}
         self._checked_at = -math.inf
-        self._unpublished: list[OutgoingRecord] = []
+        self._urgent = False
+        """An engine reported that it could not publish."""
+        self._filling = False
+        """The ends of the streams are known because the last step filled them."""
         self._ahead: tuple[int, asyncio.Task[Sequence[OutgoingRecord]]] | None = None
         """The read after a position, while the events before it are published: this fills a stream in three quarters of
         the time."""
-        self._published_to = 0
-        """The last position published to the lobby: a stream that is filled again publishes nothing twice."""
         self._stepped_at = -math.inf
         self._awake = asyncio.Event()
         self.ready = False
@@ -89,6 +85,8 @@ class Relay:
         return self.ready and time.monotonic() < self._stepped_at + STILL_SECONDS
 
     def wake(self) -> None:
+        """Fill now: an engine could not publish its commit."""
+        self._urgent = True
         self._awake.set()
 
     def recheck(self) -> None:
@@ -109,62 +107,51 @@ class Relay:
             self._drop_ahead()
 
     async def _run(self) -> None:
-        pause, woken = FIRST_PAUSE, True
+        pause = FIRST_PAUSE
         while True:
-            started = time.monotonic()
             try:
-                moved = await self.step(woken=woken)
+                moved = await self.step()
             except (FeedBroken, BusUnavailable, LogUnavailable) as error:
                 self._failed(error)
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE_BROKEN if isinstance(error, FeedBroken) else LONGEST_PAUSE)
                 continue
-            self.ready, self._stepped_at, pause, woken = True, time.monotonic(), FIRST_PAUSE, True
-            if moved < BATCH_MESSAGES // 2:
-                if moved:
-                    # As long as the batch took: this leaves half of the time to others, and the pause grows with the
-                    # load.
-                    await asyncio.sleep(min(GATHER_SECONDS, self._stepped_at - started))
-                woken = await self._sleep()
+            self.ready, self._stepped_at, pause = True, time.monotonic(), FIRST_PAUSE
+            if not moved:
+                await self._sleep()
 
     def _failed(self, error: Exception) -> None:
         self.ready = False
         self._tails.clear()
-        self._unpublished.clear()
+        self._filling = False
         self._drop_ahead()
         if isinstance(error, FeedBroken):
             _log.error("feed_broken", detail=str(error))
         else:
             _log.warning("relay_waits", detail=str(error)[:300])
 
-    async def _sleep(self) -> bool:
-        """Wait until the next poll; return whether it was woken before."""
+    async def _sleep(self) -> None:
+        """Wait until the next poll, or until it is woken."""
         try:
             async with asyncio.timeout(POLL_SECONDS):
                 await self._awake.wait()
         except TimeoutError:
-            return False
+            return
         finally:
             self._awake.clear()
-        return True
 
-    async def step(self, *, woken: bool = True) -> int:
-        """Copy the next batch and return its size; 0 if there is nothing to copy.
+    async def step(self) -> int:
+        """Fill the next part of a gap and return its size; 0 without a gap.
 
-        A poll that nothing has woken expects no batch, so it asks for the end of the log first.
-
-        Raises FeedBroken. BusUnavailable and LogUnavailable: it is unknown whether the batch was stored.
+        Raises FeedBroken. BusUnavailable and LogUnavailable: it is unknown whether the part was stored.
         """
         await self._check_streams()
+        if not self._filling and not await self._behind():
+            return 0
         after = min(self._tails.values())
-        if not woken:
-            end = await self._checked_end()
-            self._on_poll(self._shard, end)
-            if end <= after:
-                return 0
         entries = await self._read(after)
+        self._filling = len(entries) == MOST_MESSAGES
         if not entries:
-            await self._checked_end()
             return 0
         for position, entry in enumerate(entries, after + 1):
             if entry.position != position:
@@ -175,9 +162,31 @@ class Relay:
         for failure in copied:
             if failure is not None:
                 raise failure
-        await self._publish_lobby()
         self._measure(entries, started)
         return len(entries)
+
+    async def _behind(self) -> bool:
+        """Whether a stream has been behind the log for a while."""
+        urgent, self._urgent = self._urgent, False
+        position, furthest = await self._log.position(self._shard), max(self._tails.values())
+        self._on_poll(self._shard, position)
+        if furthest > position:
+            raise FeedBroken(f"the log ends at {position}, its copy at {furthest}: the database was set back")
+        if min(self._tails.values()) == position:
+            return False
+        if not urgent:
+            await asyncio.sleep(PATIENCE_SECONDS)
+        await self._read_tails()
+        if min(self._tails.values()) >= position:
+            return False
+        for feed in self._feeds:
+            self._tails[feed.stream] = await self._opened(feed)
+        return min(self._tails.values()) < position
+
+    async def _read_tails(self) -> None:
+        for feed in self._feeds:
+            state = await self._streams.state(feed.stream)
+            self._tails[feed.stream] = state.last if state else 0
 
     async def _read(self, after: int) -> Sequence[OutgoingRecord]:
         """The next batch; after a full batch, start to read the following one."""
@@ -186,10 +195,10 @@ class Relay:
             entries = await reading
         else:
             self._drop_ahead()
-            entries = await self._log.outgoing(after, BATCH_MESSAGES, self._shard)
-        if len(entries) == BATCH_MESSAGES:
+            entries = await self._log.outgoing(after, MOST_MESSAGES, self._shard)
+        if len(entries) == MOST_MESSAGES:
             behind = entries[-1].position
-            reading = asyncio.ensure_future(self._log.outgoing(behind, BATCH_MESSAGES, self._shard))
+            reading = asyncio.ensure_future(self._log.outgoing(behind, MOST_MESSAGES, self._shard))
             self._ahead = behind, reading
         return entries
 
@@ -218,10 +227,11 @@ class Relay:
         if not tracing.on():
             return
         for entry in entries:
-            if carried := trace_of(entry):
+            record = _read(entry.record)
+            if carried := trace_of(bytes(record.metadata)):
                 facts: tracing.Attributes = {
                     "playmolt.target": entry.stream,
-                    "playmolt.version": _read(entry.record).version,
+                    "playmolt.version": record.version,
                     "messaging.batch.message_count": len(entries),
                 }
                 tracing.record(carried, "publish", started, facts, SpanKind.PRODUCER)
@@ -235,35 +245,19 @@ class Relay:
             if not trusted or feed.stream not in self._tails:
                 self._tails[feed.stream] = await self._opened(feed)
 
-    async def _checked_end(self) -> int:
-        position, furthest = await self._log.position(self._shard), max(self._tails.values())
-        if furthest > position:
-            raise FeedBroken(f"the log ends at {position}, its copy at {furthest}: the database was set back")
-        return position
-
     async def _copy(self, feed: Feed, entries: Sequence[OutgoingRecord]) -> None:
         tail = self._tails[feed.stream]
         waiting = entries[tail + 1 - entries[0].position :]
-        for messages in _batches([feed.message(entry) for entry in waiting]):
+        for messages in cut([feed.message(entry) for entry in waiting]):
             try:
                 await self._streams.publish(messages, after=tail)
             except Fenced:  # another relay was faster, or an acknowledgement was lost
                 self._tails[feed.stream] = await self._opened(feed)
+                self._filling = False
                 self._awake.set()
                 return
             stored, waiting = waiting[: len(messages)], waiting[len(messages) :]
             tail = self._tails[feed.stream] = stored[-1].position
-            if feed.public:
-                self._unpublished += [entry for entry in stored if entry.lobby is not None]
-
-    async def _publish_lobby(self) -> None:
-        """Publish lobby messages that are in both streams. Of two relays, the one that stored it publishes."""
-        stored = min(self._tails.values())
-        while self._unpublished and self._unpublished[0].position <= stored:
-            entry = self._unpublished.pop(0)
-            if entry.position > self._published_to:
-                await self._streams.send(subjects.lobby(game_of(entry.stream)), entry.lobby or b"")
-                self._published_to = entry.position
 
     async def _opened(self, feed: Feed) -> int:
         """The end of a stream, which is created if missing and otherwise compared with the log."""
@@ -297,7 +291,6 @@ class Relay:
                 raise FeedBroken(f"{feed.stream} is at {own}, the log at {position}: the database was set back")
             await self._compare(feed, own, await self._held(feed, own))
         await self._streams.drop(feed.stream)
-        self._published_to = max(self._published_to, own)
         self.rebuilds[feed.stream] += 1
         _log.error("feed_mended", stream=feed.stream, foreign_from=own + 1, foreign_to=state.last)
 
@@ -331,15 +324,3 @@ def _discard_result(reading: "asyncio.Task[Sequence[OutgoingRecord]]") -> None:
     """Retrieve the result of an abandoned read: asyncio reports errors that are never retrieved."""
     if not reading.cancelled():
         reading.exception()
-
-
-def _batches(messages: Sequence[StreamMessage]) -> Iterator[Sequence[StreamMessage]]:
-    """Cut messages into batches that the server accepts."""
-    first = size = 0
-    for number, message in enumerate(messages):
-        size += len(message.body)
-        if size > BATCH_BYTES and number > first:
-            yield messages[first:number]
-            first, size = number, len(message.body)
-    if messages:
-        yield messages[first:]

@@ -11,10 +11,10 @@ from playmolt_schemas.game_messages import Place
 from playmolt_schemas.identity import Identity
 from playmolt_schemas.registry import bot_games
 
+from playmolt_core.engine.feed import game_of
 from playmolt_core.game.fold import time_of
 from playmolt_core.log.port import LogEntry
 from playmolt_core.ops.telemetry import log as logger
-from playmolt_core.relay.feeds import game_of
 
 _log = logger("projector")
 _FEWEST_TO_RATE: Final = 2

@@ -21,9 +21,10 @@ from playmolt_core.effects.leased_effect import Worker
 from playmolt_core.effects.outages import Outages, beating
 from playmolt_core.effects.postgres import PgLeases, PgOutages
 from playmolt_core.engine.engine import Engine
+from playmolt_core.engine.feed import Feed
 from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.engine.stream_cache import Prepare
-from playmolt_core.engine.writes.body_completer import Complete
+from playmolt_core.engine.writes.command_handler import Complete
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Decider
 from playmolt_core.llm.catalogue import Catalogue, load
@@ -104,8 +105,9 @@ Build = Callable[[ServiceContext], HostedGame]
 def _engine(hosted: HostedGame, context: ServiceContext, bus: EngineBus) -> Engine:
     decider: Decider[Any] = hosted.decider
     api: GameApi[Any] | None = hosted.api
+    feed = Feed(bus.publish, bus.send, context.log.shards)
     return Engine(
-        decider, context.log, context.settings, bus.notify_committed,
+        decider, context.log, context.settings, feed.committed,
         api=api, workers=hosted.workers, leases=PgLeases(context.pool), outages=context.outages(decider.game),
         fetches=hosted.fetches, completes=hosted.completes, prepare=hosted.prepare,
         eraser=SessionEraser(context.pool) if decider.game in SEALED_TYPES else None,

@@ -11,9 +11,10 @@ import msgspec
 import pytest
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.engine import Engine
+from playmolt_core.engine.feed import Committed
 from playmolt_core.engine.pending_call import PendingCall
 from playmolt_core.log.memory import MemoryLog
-from playmolt_core.log.port import AppendStatus, Unit
+from playmolt_core.log.port import Appended, Unit
 from playmolt_core.service.process import until_stopped
 from playmolt_core.settings import Settings
 from playmolt_schemas.envelopes import Answer, Call, Op
@@ -36,7 +37,7 @@ class ScriptedLog(MemoryLog):
         self.commands: list[int] = []
         self.units: list[Sequence[Unit]] = []
 
-    async def append(self, units: Sequence[Unit]) -> Sequence[AppendStatus]:
+    async def append(self, units: Sequence[Unit]) -> Sequence[Appended | None]:
         self.asked.set()
         await self.gate.wait()
         fault = self.faults.pop(0) if self.faults else ""
@@ -244,7 +245,11 @@ async def test_a_commit_holds_so_many_commands_at_most_also_of_one_game(
 async def test_a_batch_lies_in_the_shards_of_its_oldest_command(limit: int, fault: str) -> None:
     log = ScriptedLog(shards=3)
     committed: list[frozenset[int]] = []
-    engine = Engine(Counting(), log, Settings(batch_commands=limit), lambda shards: committed.append(frozenset(shards)))
+
+    def note(commits: Sequence[Committed]) -> None:
+        committed.append(frozenset(shard_of(commit.stream, 3) for commit in commits))
+
+    engine = Engine(Counting(), log, Settings(batch_commands=limit), note)
     engine.start()
     player = Player(engine)
     games: list[str] = []

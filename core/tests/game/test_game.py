@@ -72,7 +72,7 @@ def test_each_event_counts_whatever_it_changes(talk: Scenario[Any]) -> None:
 def test_what_a_game_does_not_say_is_said_for_it(talk: Scenario[Any]) -> None:
     decider, state = talk.decider, talk.state
     assert (decider.operator_view(state), decider.allowed_actions(state, "ann"), decider.effects(state)) == ({}, (), ())
-    assert decider.public(state, Opened(owner="ann", topic="rain"), PUBLIC) is None
+    assert decider.public(Opened(owner="ann", topic="rain"), PUBLIC, state) is None
 
 
 def test_an_effect_of_nothing_pending_is_none(talk: Scenario[Any]) -> None:

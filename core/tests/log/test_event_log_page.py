@@ -10,7 +10,7 @@ import rfc8785
 from cryptography.exceptions import InvalidTag
 from playmolt_core.log.copies.export import json_lines
 from playmolt_core.log.memory import MemoryLog
-from playmolt_core.relay.feeds import feeds
+from playmolt_core.relay.feeds import feeds, public_form
 from playmolt_core.vault.stream_key import from_text, open_record, record_place
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import Record, record_hash
@@ -59,7 +59,7 @@ async def test_the_function_on_the_page_checks_a_real_export(record: dict[str, A
 
 def test_the_page_names_fields_and_subjects_as_they_are() -> None:
     assert f"`{', '.join(Record.__struct_fields__)}`" in PAGE
-    for feed in feeds(0, 1):
+    for feed in feeds(0, 1, public_form):
         for subject in feed.subjects:
             assert f"| `{feed.stream}` | `{subject.removesuffix('>')}<game>" in PAGE
 

@@ -159,7 +159,7 @@ CHANNELS: Final = (
     ),
     Channel(
         name="committed", address=subjects.COMMITTED, messages=(_empty("committed", "Something was committed."),),
-        summary="Hint that there are records to relay; with several shards `committed.<shard>`."
+        summary="Hint that an engine could not publish records; with several shards `committed.<shard>`."
         " It may be lost; the relay also polls.",
     ),
     Channel(

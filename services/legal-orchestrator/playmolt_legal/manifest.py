@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from playmolt_core.service.engine_module import Deployment, EngineModule
+from playmolt_core.game.engine_module import Deployment, EngineModule
 from playmolt_schemas.manifest import Reference
 
 ENGINE: Final = EngineModule(

@@ -111,8 +111,8 @@ class Legal(Game[State]):
         return TurnStarted(phase=following) if following else gates.round_gate(state, state.turns[-1])
 
     @override
-    def public(self, state: State, event: Event, viewer: Viewer) -> LegalMessage | None:
-        return views.public(state, event) if _owns(state, viewer.agent_id) else None
+    def public(self, event: Event, viewer: Viewer, state: State | None = None) -> LegalMessage | None:
+        return views.public(state, event) if state and _owns(state, viewer.agent_id) else None
 
     @override
     def view(self, state: State, viewer: Viewer) -> Session | Unseen:

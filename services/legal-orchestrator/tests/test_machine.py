@@ -105,7 +105,7 @@ class Sessions(RuleBasedStateMachine):
             data = canonical_json(event)
             assert len(data) <= RECORD_BYTES
             self.log.append((event.type, event.schema_version, data, self.now))
-            canonical_json(RULES.public(self.state, event, OWNER))
+            canonical_json(RULES.public(event, OWNER, self.state))
         return True
 
     @initialize(

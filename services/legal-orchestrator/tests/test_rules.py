@@ -471,7 +471,7 @@ def test_a_replayed_answer_keeps_the_order_of_its_schema(session: Any) -> None:
     for event, _, state in session.log:
         if event.type == "turn_recorded":
             stored = msgspec.json.decode(msgspec.json.encode(event, order="sorted"), type=type(event))
-            live, replayed = (session.decider.public(state, each, Viewer("agent-1")) for each in (event, stored))
+            live, replayed = (session.decider.public(each, Viewer("agent-1"), state) for each in (event, stored))
             assert msgspec.json.encode(live) == msgspec.json.encode(replayed)
             assert list(replayed.output)[-1] == "SteeringComplianceCheck"
 

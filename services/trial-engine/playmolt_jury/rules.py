@@ -164,9 +164,9 @@ class Jury(Game[State]):
         return super().decide(state, command, at)
 
     @override
-    def public(self, state: State, event: Event, viewer: Viewer) -> JuryMessage | None:
+    def public(self, event: Event, viewer: Viewer, state: State | None = None) -> JuryMessage | None:
         """A message for the session's owner; None for anyone else."""
-        if not owns(state, viewer.agent_id):
+        if state is None or not owns(state, viewer.agent_id):
             return None
         message = views.public(event, self.material(state), show_stances=self.shows_stances(state))
         return replace(message, explorer=self.explorer) if isinstance(message, VerdictReadMessage) else message

@@ -94,7 +94,7 @@ class Trial(SeatedGame[State, Seat]):
         return State(game_id=game_id)
 
     @override
-    def public(self, state: State, event: Event, viewer: Viewer) -> PublicMessage:
+    def public(self, event: Event, viewer: Viewer, state: State | None = None) -> PublicMessage:
         return views.public(event, viewer)
 
     @override

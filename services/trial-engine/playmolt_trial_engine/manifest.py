@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from playmolt_core.service.engine_module import Deployment, EngineModule, FromSecret
+from playmolt_core.game.engine_module import Deployment, EngineModule, FromSecret
 from playmolt_schemas.manifest import Reference
 
 _CHAIN: Final = "trial-engine-chain"

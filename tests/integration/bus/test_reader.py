@@ -12,10 +12,11 @@ from nats.aio.client import Client
 from nats.js.api import ConsumerConfig
 from playmolt_cli.local.embedded import Nats
 from playmolt_cli.local.embedded.nats import USERS
+from playmolt_core.bus.batches import StreamMessage
 from playmolt_core.bus.connection import delivered
 from playmolt_core.bus.consumers import MOST
-from playmolt_core.bus.jetstream import JetStream, StreamMessage, open_jetstream
-from playmolt_core.relay.feeds import feeds
+from playmolt_core.bus.jetstream import JetStream, open_jetstream
+from playmolt_core.relay.feeds import feeds, public_form
 from playmolt_core.settings import Settings
 
 STORED = [f"{kind}.ox.ox-1{rest}" for kind, rest in (("events", ".moved"), ("spectate", ""), ("sealed", ""))]
@@ -41,7 +42,7 @@ async def relay(tmp_path: Path) -> AsyncIterator[tuple[Nats, JetStream]]:
     with Nats(tmp_path / "nats", passwords={user: f"{user} secret" for user in USERS}) as server:
         settings = Settings(nats_url=server.url, nats_user="relay", nats_password="relay secret")
         streams = await open_jetstream(settings, "relay")
-        for feed in feeds(0, 1):
+        for feed in feeds(0, 1, public_form):
             await streams.ensure(feed.stream, feed.subjects, first=1, limit=1000)
         await streams.serve_consumers("relay")
         yield server, streams

@@ -14,6 +14,8 @@ from playmolt_core.log.postgres import PostgresLog, log_of
 from playmolt_core.relay.relay import Relay
 from playmolt_core.settings import OtherShards, Settings
 from playmolt_schemas import subjects
+from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.records import Record
 from playmolt_schemas.shards import of_shard, shard_of, streams
 
 from core.tests.log.log_contract import Game, Stored, all_stored, unit
@@ -44,7 +46,7 @@ async def bus(nats_url: str) -> AsyncIterator[JetStream]:
 
 
 def relays(log: PostgresLog, bus: JetStream) -> list[Relay]:
-    return [Relay(log, bus, LIMIT, shard) for shard in range(SHARDS)]
+    return [Relay(log, bus, LIMIT, shard, form_of) for shard in range(SHARDS)]
 
 
 async def entries(log: PostgresLog, shard: int) -> list[Stored]:
@@ -65,6 +67,11 @@ async def copies(which: list[bool], relays: list[Relay]) -> bool:
     return [relay.ready for relay in relays] == which
 
 
+def form_of(record: Record) -> bytes | None:
+    """The public message of a record, in place of a game's rules."""
+    return None if record.type == "hidden" else canonical_json({"type": record.type, "version": record.version})
+
+
 async def assert_same(log: PostgresLog, bus: JetStream) -> None:
     """Sequence is position within the shard, in both streams, and subjects say which it is."""
     for shard in range(SHARDS):
@@ -76,15 +83,15 @@ async def assert_same(log: PostgresLog, bus: JetStream) -> None:
             assert shown is not None
             assert event.message.subject == f"events.{shard}.ox.{record.stream}.{record.type}"
             assert event.message.body == msgspec.json.encode(record)
-            kind = "sealed" if entry.public is None else "spectate"
+            form = form_of(record)
+            kind = "sealed" if form is None else "spectate"
             assert shown.message.subject == f"{kind}.{shard}.ox.{record.stream}"
-            assert shown.message.body == (entry.public or b"")
+            assert shown.message.body == (form or b"")
 
 
 async def write(log: PostgresLog, games: list[Game], turns: int = 3) -> None:
     for turn in range(turns):
-        parts = {"public": None} if turn == 1 else {}
-        await log.append([unit(game.adds(1, **parts)) for game in games])
+        await log.append([unit(game.adds(1, kind="hidden" if turn == 1 else "moved")) for game in games])
 
 
 async def test_each_shard_is_copied_to_streams_of_its_own(log: PostgresLog, bus: JetStream) -> None:

@@ -10,7 +10,7 @@ from typing import Literal, Self
 
 import msgspec
 
-_PARSED = re.compile(rb"([\w]+)\x00SELECT log\.append\(")
+_PARSED = re.compile(rb"(__asyncpg_\w+)\x00SELECT \* FROM log\.append\(")
 """A prepared statement that appends, and its name."""
 Moment = Literal["before", "after"]
 """Before: the append does not reach Postgres. After: it is committed, and nobody is told."""

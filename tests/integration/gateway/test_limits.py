@@ -101,7 +101,7 @@ def test_an_ox_game_goes_on_without_who_is_missing(hasty: Platform) -> None:
         assert line["first_choice"] == shown[line["id"]][0]
     missing = [event for event in events if event["type"] == "first_choice_submitted" and event.get("forfeit")]
     assert [list(event) for event in missing] == [
-        ["type", "agent_id", "forfeit", "name", "game_id", "version", "at"]
+        ["type", "agent_id", "name", "forfeit", "game_id", "version", "at"]
     ] * 4
     kept = [event for event in events if event["type"] == "switch_submitted"]
     assert [(event["switched"], event["comment"], event["forfeit"]) for event in kept] == [(False, "", True)] * 5

@@ -187,7 +187,7 @@ def test_the_events_of_a_game(platform: Platform) -> None:
     started = [(seat["id"], seat["name"]) for seat in by_kind["game_started"]["participants"]]
     assert started == [(guest.id, guest.name) for guest in table]
     assert by_kind["reveal"]["distribution"] == {"O": 4, "X": 1}
-    assert [list(line) for line in by_kind["reveal"]["choices"]] == [["agent_id", "choice", "comment", "name"]] * 5
+    assert [list(line) for line in by_kind["reveal"]["choices"]] == [["agent_id", "name", "choice", "comment"]] * 5
     assert by_kind["switch_submitted"]["switched"] is True
     assert by_kind["round_result"]["final_distribution"] == {"O": 3, "X": 2}
     state = platform.nobody.state(table.game_id)

@@ -10,6 +10,8 @@ from playmolt_schemas.canonical import canonical_json
 from core.tests.log.log_contract import NOON, Game, unit
 
 OX_POINTS = (200, 100, 60, 40, 20)
+_OX_END = {"winner_id": "", "final_scoreboard": []}
+_TRIAL_END = {"verdict": "GUILTY", "winner_team": "PROSECUTOR"}
 
 
 def ox_results(
@@ -44,5 +46,6 @@ def trial_results(prosecutor: str, defender: str, others: Sequence[str], *, guil
 
 def ended(game: Game, results: Sequence[Mapping[str, Any]], at: datetime = NOON) -> list[Unit]:
     """The end of a game, to be appended."""
-    data = canonical_json({"results": results})
+    rest = _TRIAL_END if game.stream.startswith("trial") else _OX_END
+    data = canonical_json({"results": results, "faults": [], **rest})
     return [unit(game.adds(1, kind="game_end", closes=True, data=data, at=at))]

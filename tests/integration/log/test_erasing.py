@@ -16,7 +16,7 @@ from playmolt_core.log.verify import verify
 from playmolt_core.vault.vault import Erased
 from playmolt_schemas.game_messages import GameSummary
 
-from core.tests.log.log_contract import Game
+from core.tests.log.log_contract import Game, statuses
 from tests.integration.log.sessions import store_key
 
 RUNNING = GameSummary(phase="FACTS_INTAKE", round=0, seated=1, needed=1)
@@ -35,7 +35,7 @@ async def opened(pool: Pool, stream: str, *, records: int = 3) -> Game:
     await store_key(pool, stream)
     outcome = Outcome(stream=stream, command_id="c1", fingerprint="", body=b'{"text":"marker"}')
     unit = Unit(streams=[game.adds(records, summary=RUNNING)], outcomes=[outcome])
-    assert await PostgresLog(pool).append([unit]) == ["appended"]
+    assert statuses(await PostgresLog(pool).append([unit])) == ["appended"]
     return game
 
 
@@ -60,7 +60,7 @@ async def test_a_sealed_session_loses_its_key_and_keeps_its_records(pool: Pool) 
     assert await log.versions(["legal-1"]) == {"legal-1": ERASED}
     with pytest.raises(Erased):
         await log.facts("legal-1")
-    assert await log.append([Unit(streams=[game.adds(1, summary=RUNNING)])]) == ["conflict"]
+    assert statuses(await log.append([Unit(streams=[game.adds(1, summary=RUNNING)])])) == ["conflict"]
 
 
 async def test_the_record_of_it_is_chained_and_names_nobody(pool: Pool) -> None:
@@ -92,7 +92,7 @@ async def test_an_erased_session_is_still_listed_for_its_owner(pool: Pool) -> No
 
 async def test_an_archived_session_is_erased_under_the_hash_of_its_last_record(pool: Pool) -> None:
     game, log, eraser = await opened(pool, "legal-1"), PostgresLog(pool), SessionEraser(pool)
-    assert await log.append([Unit(streams=[game.ends()])]) == ["appended"]
+    assert statuses(await log.append([Unit(streams=[game.ends()])])) == ["appended"]
     ended = json.dumps([{"stream": game.stream, "version": game.version, "hash": game.hash}])
     await pool.value("SELECT log.prune($1, 'a file', $2)", ended, bytes(32))
     erased = await eraser.erase("legal-1", "owner")
@@ -116,9 +116,9 @@ async def test_an_append_and_an_erasure_at_once_leave_one_of_two_whole_histories
     for number in range(8):
         game = await opened(pool, f"legal-{number}")
         unit = Unit(streams=[game.adds(1, summary=RUNNING)])
-        erased, status = await asyncio.gather(eraser.erase(game.stream, "owner"), log.append([unit]))
+        erased, [appended] = await asyncio.gather(eraser.erase(game.stream, "owner"), log.append([unit]))
         assert erased is not None
-        assert erased.version == (4 if status == ["appended"] else 3)
+        assert erased.version == (4 if appended else 3)
         assert (
             await counted(pool, "SELECT max(version) FROM log.event WHERE stream = $1", game.stream) == erased.version
         )

@@ -25,7 +25,7 @@ from playmolt_core.db.migrate import migrate
 from playmolt_core.db.pool import Pool, open_pool
 from playmolt_core.log.postgres import PostgresLog
 
-from core.tests.log.log_contract import Game, unit
+from core.tests.log.log_contract import Game, statuses, unit
 from tests.integration.log.address import Address
 from tests.integration.log.test_backup import base_backup, playmolt
 from tests.platforms import EMPTY, Stack, copied_cluster
@@ -105,7 +105,7 @@ async def pool(pair: Pair, address: Address) -> AsyncIterator[Pool]:
 async def test_a_connection_that_met_a_standby_is_not_used_again(pair: Pair, address: Address, pool: Pool) -> None:
     log = PostgresLog(pool)
     game = Game("ox-1")
-    assert await log.append([unit(game.adds(1))]) == ["appended"]
+    assert statuses(await log.append([unit(game.adds(1))])) == ["appended"]
     assert await pool.parts() == {"postgres": True}
 
     await pair.fail_over()  # the address leads to the standby still
@@ -116,7 +116,7 @@ async def test_a_connection_that_met_a_standby_is_not_used_again(pair: Pair, add
     assert await pool.parts() == {"postgres": False, "reason": "read_only"}
 
     address.target = pair.primary.port
-    assert await log.append([unit(game.adds(1))]) == ["appended"]
+    assert statuses(await log.append([unit(game.adds(1))])) == ["appended"]
     assert [each.position for each in await log.outgoing(0, 10)] == [1, 2]
     assert await pool.parts() == {"postgres": True}
 
@@ -146,7 +146,7 @@ async def test_a_server_that_turns_read_only_is_left_by_every_connection(pair: P
     until = time.monotonic() + BOUND_SECONDS
     while not await pool.answers():
         assert time.monotonic() < until
-    assert await log.append([unit(game.adds(1))]) == ["appended"]
+    assert statuses(await log.append([unit(game.adds(1))])) == ["appended"]
     assert not pool.read_only
 
 

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 from playmolt_core.db.logins import LOGINS, Login, login_url, roles_of, settle_logins
 from playmolt_core.db.pool import Pool, open_pool, queries
-from playmolt_core.log.batch import arguments
+from playmolt_core.log.batch import batch_of
 from playmolt_core.log.port import Unit
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_schemas.identifiers import ENGINES, SEALED_TYPES
@@ -70,7 +70,7 @@ async def log_out(database_url: str, logins: Sequence[Login]) -> None:
 
 async def tried(connection: asyncpg.Connection, added: Unit) -> str:
     try:
-        await connection.fetchval(APPEND, *arguments([added]))
+        await connection.fetchval(APPEND, *batch_of([added]))
     except asyncpg.InsufficientPrivilegeError:
         return "refused"
     return "stored"

@@ -21,7 +21,7 @@ from playmolt_core.db.pool import open_pool
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import verify
 
-from core.tests.log.log_contract import Game, unit
+from core.tests.log.log_contract import Game, statuses, unit
 from tests.integration.log.later_release import POST, PRE, later_release
 
 ALL = [migration.name for migration in migrations()]
@@ -81,9 +81,9 @@ async def test_a_later_release_is_rolled_out_and_back(empty_database_url: str, t
     pool = await open_pool(empty_database_url, needs=newest_needed())
     await pool.migrated()
     log, game = PostgresLog(pool), Game("ox-1")
-    assert await log.append([unit(game.adds(2))]) == ["appended"]
+    assert statuses(await log.append([unit(game.adds(2))])) == ["appended"]
     assert await migrate(empty_database_url, "pre") == [], "the way back finds nothing to apply"
-    assert await log.append([unit(game.adds(1))]) == ["appended"]
+    assert statuses(await log.append([unit(game.adds(1))])) == ["appended"]
     (later / "0904_pre_more.sql").write_text("SELECT 1")
     with pytest.raises(MigrationRefused, match="is not applied: finish the rollout"):
         await migrate(empty_database_url, "pre", folder=later)

@@ -2,7 +2,6 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
 from typing import Any
 
 import asyncpg
@@ -10,14 +9,13 @@ import msgspec
 import pytest
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.pool import Pool, open_pool, queries
-from playmolt_core.log.batch import arguments
+from playmolt_core.log.batch import batch_of
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.postgres import PostgresLog
 
-from core.tests.log.log_contract import OVER, Game, LogContract, outcome, unit
+from core.tests.log.log_contract import OVER, Game, LogContract, outcome, statuses, unit
 
 APPEND = queries("log")["append"]
-FIRST, OWNER = 4, 12
 """Places of p_first and r_part among its arguments."""
 THERE = "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE $1"
 WAITING = f"{THERE} AND wait_event_type = 'Lock'"
@@ -100,10 +98,12 @@ async def test_a_transaction_rolled_back_leaves_no_gap(pool: Pool) -> None:
                 async with pool.connection() as connection:
                     doomed = connection.transaction()
                     await doomed.start()
-                    assert await connection.fetchval(APPEND, *arguments([unit(lost.adds(2))])) == []
+                    assert not await connection.fetchval(APPEND, *batch_of([unit(lost.adds(2))]))
                     await asyncio.sleep(0.002)
                     await doomed.rollback()
-            assert await log.append([unit(game.adds(1), outcomes=[outcome(game.stream, turn)])]) == ["appended"]
+            assert statuses(await log.append([unit(game.adds(1), outcomes=[outcome(game.stream, turn)])])) == [
+                "appended"
+            ]
             kept += 1
         return kept
 
@@ -130,7 +130,7 @@ async def test_a_commit_that_hangs_holds_back_later_positions(pool: Pool) -> Non
     async with pool.connection() as slow:
         transaction = slow.transaction()
         await transaction.start()
-        await slow.fetchval(APPEND, *arguments([unit(Game("ox-1").adds(1))]))
+        await slow.fetchval(APPEND, *batch_of([unit(Game("ox-1").adds(1))]))
         later = asyncio.create_task(log.append([unit(Game("ox-2").adds(1))]))
         await asyncio.sleep(0.2)
         assert await log.forward(0, 10) == []
@@ -149,7 +149,7 @@ async def test_a_stuck_lock_ends_as_unavailable_and_the_log_goes_on(pool: Pool) 
         with pytest.raises(LogUnavailable, match="did not answer"):
             await log.append([unit(game.twin().adds(1))])
         await transaction.rollback()
-    assert await log.append([unit(game.adds(1))]) == ["appended"]
+    assert statuses(await log.append([unit(game.adds(1))])) == ["appended"]
 
 
 async def test_a_connection_lost_in_an_append_is_unavailable_and_the_next_append_gets_a_new_one(pool: Pool) -> None:
@@ -165,7 +165,7 @@ async def test_a_connection_lost_in_an_append_is_unavailable_and_the_next_append
         )
         with pytest.raises(LogUnavailable):
             await appending
-    assert await log.append([unit(game.adds(1))]) == ["appended"]
+    assert statuses(await log.append([unit(game.adds(1))])) == ["appended"]
 
 
 async def test_connections_lost_while_nothing_goes_out_or_in_the_middle_of_it_are_replaced(pool: Pool) -> None:
@@ -210,16 +210,13 @@ async def test_the_function_refuses_what_a_client_could_make_up(pool: Pool) -> N
     await log.append([unit(game.adds(1))])
     forged = Game("ox-1")
     forged.version, forged.hash = 1, "ee" * 32
-    assert await pool.value(APPEND, *arguments([unit(forged.adds(1))])) == [0]
-    part, other = game.twin().adds(2), Game("ox-2").adds(1)
-    columns = [*arguments([unit(part), unit(other)])]
-    assert (columns[FIRST], columns[OWNER]) == ("{1,3}", "{1,1,2}")
-    places = ("{2,3}", "{3,1}", "{1,1}", "{1,9}", "{1,null}", "{null,3}")
-    owners = ("{1,2,2}", "{1,1,3}", "{1,1,null}", "{2,1,1}")
-    for first, owner in [*((first, "{1,1,2}") for first in places), *(("{1,3}", owner) for owner in owners)]:
-        columns[FIRST], columns[OWNER] = first, owner
-        with suppress(asyncpg.NotNullViolationError):
-            assert await pool.value(APPEND, *columns), "neither stored nor refused"
+    assert await pool.value(APPEND, *batch_of([unit(forged.adds(1))])) == [0]
+    batch = batch_of([unit(game.twin().adds(2)), unit(Game("ox-2").adds(1))])
+    assert (batch.shards, batch.amounts) == ([0], [3])
+    for shards, amounts in (([], []), ([0], [2]), ([0], [4]), ([0, 0], [3, 3]), ([1], [3]), ([0], [None])):
+        with pytest.raises(asyncpg.PostgresError):
+            await pool.value(APPEND, *batch._replace(shards=shards, amounts=amounts))  # type: ignore[arg-type]
+    assert await pool.value(APPEND, *batch._replace(rows=[])) == [1], "a new stream without a row"
     assert await log.versions(["ox-1", "ox-2"]) == {"ox-1": 1}
 
 
@@ -238,16 +235,16 @@ async def test_a_row_that_stands_behind_its_records_harms_nothing(pool: Pool) ->
     log, game = PostgresLog(pool), Game("ox-1")
     await log.append([unit(game.adds(1))])
     before = game.twin()
-    assert await log.append([unit(msgspec.structs.replace(game.adds(2), moves=False))]) == ["appended"]
+    assert statuses(await log.append([unit(msgspec.structs.replace(game.adds(2), moves=False))])) == ["appended"]
     assert await pool.value("SELECT version FROM log.stream") == 1
-    assert await log.append([unit(before.twin().adds(1))]) == ["conflict"]
-    assert await log.append([unit(before.adds(0))]) == ["conflict"]
+    assert statuses(await log.append([unit(before.twin().adds(1))])) == ["conflict"]
+    assert statuses(await log.append([unit(before.adds(0))])) == ["conflict"]
     found = await log.facts("ox-1")
     assert found is not None
     assert (found.head.version, found.head.hash) == (3, game.hash)
     assert await log.versions(["ox-1"]) == {"ox-1": 3}
     assert [line.version for line in await log.games("ox", phase=None, before=None, limit=9)] == [3]
-    assert await log.append([unit(game.adds(1, summary=OVER))]) == ["appended"]
+    assert statuses(await log.append([unit(game.adds(1, summary=OVER))])) == ["appended"]
     assert await pool.value("SELECT version FROM log.stream") == 4
 
 
@@ -262,8 +259,7 @@ async def test_of_two_who_extend_a_stream_at_once_one_is_in_conflict(pool: Pool)
         await waits(watcher, "%log.append%")
         second = asyncio.create_task(other.append([unit(lean[1]), unit(Game("ox-2").adds(1))]))
         await waits(watcher, "%log.append%", 2)
-    statuses = [await first, await second]
-    assert statuses == [["appended"], ["conflict", "appended"]]
+    assert [statuses(await first), statuses(await second)] == [["appended"], ["conflict", "appended"]]
     assert await log.versions(["ox-1", "ox-2"]) == {"ox-1": 2, "ox-2": 1}
 
 

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 from playmolt_core.db.pool import open_pool
-from playmolt_core.log.batch import arguments
 from playmolt_core.log.postgres import PostgresLog
 
 from core.tests.log.log_contract import Game, outcome, unit
@@ -69,7 +68,7 @@ OPERATIONS = {
     "DROP": "DROP TABLE {table}",
 }
 FUNCTIONS = {
-    "log.append": "SELECT log.append('{}')".format("', '".join(arguments([]))),
+    "log.append": "SELECT log.append('{}', '{}', '{}', '{}', '{}', '{}')",
     "log.prune": "SELECT log.prune('[]', 'a file', '')",
     "log.joined_by": "SELECT log.joined_by('agent-a')",
     "log.opened_by": "SELECT log.opened_by('agent-a')",

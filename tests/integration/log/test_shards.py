@@ -29,7 +29,7 @@ from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import shard_of
 
-from core.tests.log.log_contract import Game, Stored, all_stored, outcome, unit
+from core.tests.log.log_contract import Game, Stored, all_stored, outcome, statuses, unit
 from tests.integration.log.finished import ox_results
 from tests.integration.log.sessions import store_key
 from tests.integration.log.test_postgres import waits
@@ -73,7 +73,7 @@ async def filled(log: PostgresLog, games: int = 9) -> list[Game]:
     playing = [Game(f"ox-{number}") for number in range(games)]
     lobby = Game("lobby-ox")
     for game in playing:
-        assert await log.append([unit(lobby.adds(1, summary=None), game.adds(1))]) == ["appended"]
+        assert statuses(await log.append([unit(lobby.adds(1, summary=None), game.adds(1))])) == ["appended"]
     await log.append([unit(game.adds(2), outcomes=[outcome(game.stream, 1)]) for game in playing])
     for number, game in enumerate(playing[::3]):
         results = ox_results([f"agent-{number % 2}", "agent-9"])
@@ -152,10 +152,10 @@ async def test_a_game_is_read_in_one_partition(log: PostgresLog, pool: Pool) -> 
 async def test_a_command_in_two_shards_is_stored_whole_or_not_at_all(log: PostgresLog) -> None:
     game, other = Game("ox-1"), Game("ox-3")
     assert shard_of(game.stream, SHARDS) != shard_of(other.stream, SHARDS)
-    assert await log.append([unit(game.adds(2), other.adds(1))]) == ["appended"]
+    assert statuses(await log.append([unit(game.adds(2), other.adds(1))])) == ["appended"]
     late = other.twin()
     await log.append([unit(other.adds(1))])
-    assert await log.append([unit(game.twin().adds(1), late.adds(1))]) == ["conflict"]
+    assert statuses(await log.append([unit(game.twin().adds(1), late.adds(1))])) == ["conflict"]
     assert await log.versions(["ox-1", "ox-3"]) == {"ox-1": 2, "ox-3": 2}
     assert (await checked(log)).breaks == []
 
@@ -177,7 +177,7 @@ async def test_a_join_that_is_killed_between_the_counters_of_two_shards_leaves_n
             await doomed
     assert await log.versions([lobby.stream, game.stream]) == {}
     assert await places(log) == (0,) * SHARDS
-    assert await (await log_of(pool)).append([unit(lobby.adds(1), game.adds(1))]) == ["appended"]
+    assert statuses(await (await log_of(pool)).append([unit(lobby.adds(1), game.adds(1))])) == ["appended"]
     assert sorted(await places(log)) == [0, 1, 1]
     assert (await checked(log)).breaks == []
 
@@ -188,7 +188,7 @@ async def test_writers_of_two_shards_each_in_any_order_do_not_lock_each_other_ou
         for turn in range(20):
             pair = [Game(f"ox-{number}{turn}{place}") for place in "abc"]
             units = [unit(*(each.adds(1) for each in (pair if turn % 2 else reversed(pair))))]
-            assert await mine.append(units) == ["appended"]
+            assert statuses(await mine.append(units)) == ["appended"]
 
     await asyncio.gather(*map(write, range(5)))
     assert len(await everything(log)) == 300
@@ -201,12 +201,9 @@ async def test_the_same_commands_make_the_same_log_but_for_positions(log: Postgr
     for each in (log, plain):
         await each.append(units)
 
-    def known(entries: list[Stored]) -> dict[tuple[str, int], tuple[Record, bytes | None]]:
+    def known(entries: list[Stored]) -> dict[tuple[str, int], Record]:
         return {
-            (entry.record.stream, entry.record.version): (
-                msgspec.structs.replace(entry.record, position=0),
-                entry.public,
-            )
+            (entry.record.stream, entry.record.version): msgspec.structs.replace(entry.record, position=0)
             for entry in entries
         }
 

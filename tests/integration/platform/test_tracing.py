@@ -95,7 +95,7 @@ def test_an_action_is_followed_from_http_to_the_watchers(traced: Traced, collect
     with traced.game() as game:
         game.act_and_watch(0, traceparent=f"00-{TRACE}-{CALLER}-01")
     wanted = {
-        ("gateway", "act"), ("ox-engine", "decide ox"), ("ox-engine", "commit"), ("relay", "publish"),
+        ("gateway", "act"), ("ox-engine", "decide ox"), ("ox-engine", "commit"), ("ox-engine", "publish"),
         ("spectator", "fan out"),
     }  # fmt: skip
     collector.until(lambda: {(span.service, span.name) for span in collector.of(TRACE)} == wanted)

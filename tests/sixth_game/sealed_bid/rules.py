@@ -38,7 +38,7 @@ class Auction(SeatedGame[State, Seat]):
         return State(game_id=game_id)
 
     @override
-    def public(self, state: State, event: Event, viewer: Viewer) -> PublicMessage:
+    def public(self, event: Event, viewer: Viewer, state: State | None = None) -> PublicMessage:
         return views.public(event, viewer)
 
     @override

@@ -6,13 +6,13 @@ import secrets
 import signal
 import socket
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from string import Template
 from typing import Any, Final
 
 from playmolt_schemas import subjects
-from playmolt_schemas.identifiers import ENGINES
+from playmolt_schemas.identifiers import ENGINES, lobby_of
 from playmolt_schemas.shards import streams
 
 from playmolt_cli.local.embedded import binaries, child
@@ -140,7 +140,7 @@ def _permissions(user: str, shards: int) -> tuple[list[str], list[str]]:
             [
                 "$JS.API.INFO", *(call for stream in streams(shards) for call in _stream_calls(stream)),
                 _all(subjects.event("*", "*", "*")), _all(subjects.spectate("*", "*")), _all(subjects.sealed("*", "*")),
-                _all(subjects.lobby("*")), _ACROSS,
+                _ACROSS,
             ],
             [
                 committed, subjects.PROJECTED, subjects.LAG, subjects.LOG, subjects.HISTORY,
@@ -148,9 +148,20 @@ def _permissions(user: str, shards: int) -> tuple[list[str], list[str]]:
             ],
         )  # fmt: skip
     return (
-        [committed, *(subjects.speaking(game, ">") for game in ENGINES[user])],
+        [committed, *_fed(ENGINES[user], shards), *(subjects.speaking(game, ">") for game in ENGINES[user])],
         [subject(game, ">") for game in ENGINES[user] for subject in (subjects.action, subjects.public)],
     )
+
+
+def _fed(types: Iterable[str], shards: int) -> Iterator[str]:
+    """What an engine publishes of its types after a commit."""
+    token = "" if shards == 1 else "*."
+    for kind in types:
+        yield subjects.lobby(kind)
+        for stream in (f"{kind}.*", f"lobby.{lobby_of(kind)}"):
+            yield f"events.{token}{stream}.*"
+            yield f"spectate.{token}{stream}"
+            yield f"sealed.{token}{stream}"
 
 
 def users(password_of: Callable[[str], str], shards: int = 1) -> list[dict[str, Any]]:

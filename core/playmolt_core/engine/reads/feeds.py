@@ -16,6 +16,7 @@ from playmolt_core.engine.pending_call import NO_GAME, PendingCall
 from playmolt_core.engine.reads.sources import NO_SESSION, Page, Reply, Sources, fitting, refusal
 from playmolt_core.game.decider import PUBLIC, Refused, Viewer
 from playmolt_core.game.fold import Snapshot
+from playmolt_core.log.folding import facts_of
 from playmolt_core.log.port import ListedGame
 
 _encode = msgspec.json.encode
@@ -48,7 +49,7 @@ class FeedReads:
         page, stream = msgspec.json.decode(pending.call.body, type=Page), pending.call.target
         if await self._sources.shown(pending.call) is None:
             return refusal(NO_GAME)
-        messages = fitting(map(escape_line_ends, await self._log.public(stream, page.after, page.most)))
+        messages = await self._public(stream, page)
         return 200, b'{"events":[%b],"next_after":%d}' % (b",".join(messages), page.after + len(messages))
 
     async def feed(self, pending: PendingCall) -> Reply:
@@ -67,12 +68,21 @@ class FeedReads:
         if page.after >= snapshot.version:
             return []
         if viewer == PUBLIC:
-            return fitting(map(escape_line_ends, await self._log.public(stream, page.after, page.most)))
+            return await self._public(stream, page)
         moments = await self._sources.histories.of(stream, snapshot.version)
         last = min(len(moments), page.after + page.most)
         return fitting(
-            message(self._decider, stream, version, rfc3339(moment.at), moment.state, moment.event, viewer)
+            message(self._decider, stream, version, rfc3339(moment.at), moment.event, viewer, moment.state)
             for version, moment in enumerate(moments[page.after : last], page.after + 1)
+        )
+
+    async def _public(self, stream: str, page: Page) -> list[bytes]:
+        """The public messages of a page, from the events alone. Raises Archived."""
+        stored = await self._log.facts(stream, page.after, most=page.most)
+        facts = facts_of(self._decider, stored) if stored else ()
+        return fitting(
+            message(self._decider, stream, version, rfc3339(at), event, PUBLIC)
+            for version, (event, at) in enumerate(facts, page.after + 1)
         )
 
     async def games(self, pending: PendingCall) -> Reply:

@@ -8,7 +8,7 @@ from playmolt_schemas.codes import Code, problem_bytes
 
 from playmolt_core.engine.cached_stream import CachedStream
 from playmolt_core.engine.pending_call import NO_GAME, BadBody, PendingCall, api_request, body_of
-from playmolt_core.engine.writes.plans import Change, Plan, refusal
+from playmolt_core.engine.writes.plans import Change, Known, Plan, refusal
 from playmolt_core.engine.writes.record_chain import append
 from playmolt_core.game.api import ApiReply, ApiRequest, GameApi
 from playmolt_core.game.decider import Accepted, Command, Decider, Decision, Refused
@@ -33,7 +33,7 @@ class ApiCommands:
         self._now = now
         self._draw_seed = draw_seed
 
-    def plan(self, pending: PendingCall, entry: CachedStream) -> Plan:
+    def plan(self, pending: PendingCall, entry: CachedStream, known: Known) -> Plan:
         """Raises BadBody."""
         api, change = self._api, Change(entry)
         request = api_request(pending, self._draw_seed())
@@ -52,7 +52,7 @@ class ApiCommands:
             reply = ApiReply(problem_bytes(reply.code, reply.detail, reply.errors), reply.code.status)
         changes = [each for each in (change, other) if each is not None and each.head.version]
         worth = change.records or (pending.call.fingerprint and changes)
-        remember = entry if worth and not pending.afresh else None
+        remember = entry if worth and not known.afresh else None
         return Plan(changes, reply.status, body_of(reply), remember_on=remember)
 
     def opens(self, pending: PendingCall) -> bool:

@@ -1,12 +1,13 @@
 """The queue of the next commit, filled while the current one is in progress (group commit without a timer)."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, NamedTuple
 
 import msgspec
+from playmolt_schemas.envelopes import Call
 from playmolt_schemas.shards import shard_of
 
 from playmolt_core.engine.cached_stream import CachedStream
-from playmolt_core.engine.pending_call import PendingCall
 from playmolt_core.engine.writes.plans import Change, Plan
 from playmolt_core.log.port import Outcome, Unit
 from playmolt_core.vault.stream_key import fingerprint_under
@@ -15,11 +16,18 @@ _REMEMBERED = (200, 201)
 """Statuses of answers with a stored body; other repeats are answered from the current state of the stream."""
 
 
+class QueuedCommand(NamedTuple):
+    """A command, and what is called with the status of its commit."""
+
+    call: Call
+    settle: Callable[[Any], None]
+
+
 class Group(msgspec.Struct, eq=False):
-    """Commands that commit or fail together because they share a stream."""
+    """Commands that commit or fail together because they share a stream, in the order of their decisions."""
 
     changes: dict[str, Change] = {}
-    answers: list[tuple[PendingCall, Plan]] = []
+    commands: list[QueuedCommand] = []
     outcomes: list[Outcome] = []
     full: bool = False
     """Another group depends on it, so it accepts no more commands."""
@@ -27,7 +35,7 @@ class Group(msgspec.Struct, eq=False):
     def absorb(self, other: "Group") -> None:
         """Merge another group, which has no stream in common."""
         self.changes |= other.changes
-        self.answers += other.answers
+        self.commands += other.commands
         self.outcomes += other.outcomes
 
     def unit(self) -> Unit:
@@ -36,10 +44,6 @@ class Group(msgspec.Struct, eq=False):
     def shards(self, count: int) -> frozenset[int]:
         """The shards of its streams, given the number of shards."""
         return frozenset(shard_of(stream, count) for stream in self.changes)
-
-    def calls(self) -> Iterable[PendingCall]:
-        """The calls of this group in the order of their decisions."""
-        return (pending for pending, _ in self.answers)
 
 
 class CommitQueue:
@@ -58,7 +62,7 @@ class CommitQueue:
     def __bool__(self) -> bool:
         return bool(self._groups)
 
-    def add(self, pending: PendingCall, plan: Plan) -> None:
+    def add(self, call: Call, plan: Plan, settle: Callable[[Any], None]) -> None:
         """Add a plan, decided on the current heads, and advance the heads. Groups that share a stream with it merge."""
         group = self._group_for(plan)
         for change in plan.changes:
@@ -73,9 +77,9 @@ class CommitQueue:
             entry.head = change.head
             if change.records:
                 entry.due = change.due
-        group.answers.append((pending, plan))
+        group.commands.append(QueuedCommand(call, settle))
         if plan.remember_on is not None:
-            group.outcomes.append(_outcome(pending, plan, plan.remember_on))
+            group.outcomes.append(_outcome(call, plan, plan.remember_on))
 
     def _group_for(self, plan: Plan) -> Group:
         newest = (self._newest.get(change.entry.stream) for change in plan.changes)
@@ -151,16 +155,16 @@ class CommitQueue:
 
 
 def _commands(group: Group) -> int:
-    return len(group.answers)
+    return len(group.commands)
 
 
-def _outcome(pending: PendingCall, plan: Plan, entry: CachedStream) -> Outcome:
-    key, name = entry.key, pending.call.command_id
+def _outcome(call: Call, plan: Plan, entry: CachedStream) -> Outcome:
+    key, name = entry.key, call.command_id
     body = plan.body if plan.status in _REMEMBERED else b""
     return Outcome(
         stream=entry.stream,
         command_id=name,
-        fingerprint=fingerprint_under(key, pending.call.fingerprint),
+        fingerprint=fingerprint_under(key, call.fingerprint),
         body=key.seal_text(f"outcome|{name}", body) if key is not None and body else body,
         follows=plan.follows,
     )

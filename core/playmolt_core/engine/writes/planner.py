@@ -18,7 +18,7 @@ from playmolt_core.effects.callbacks.faults import CallbackFault
 from playmolt_core.engine.cached_stream import CachedStream, number_of
 from playmolt_core.engine.pending_call import BadBody, PendingCall, closed_to
 from playmolt_core.engine.writes.api_commands import ApiCommands
-from playmolt_core.engine.writes.plans import Change, Need, NeedFaults, Plan, Planned, Repeat, answer, refusal
+from playmolt_core.engine.writes.plans import Change, Known, Need, NeedFaults, Plan, Planned, Repeat, answer, refusal
 from playmolt_core.engine.writes.record_chain import append
 from playmolt_core.engine.writes.seat_planner import SeatPlanner
 from playmolt_core.game.api import GameApi
@@ -58,19 +58,21 @@ class Planner:
         self._seats = SeatPlanner(decider, streams, now, config, draw_seed)
         self.api_commands = ApiCommands(decider, api, streams, fresh, now, draw_seed)
 
-    def plan(self, pending: PendingCall) -> Planned:
+    def plan(self, pending: PendingCall, known: Known) -> Planned:
         """Raises BadBody, and any exception of a bug in the rules."""
         call = pending.call
         if call.op in ("open", "join"):
-            return self._seats.seat(pending)
+            return self._seats.seat(pending, known)
         entry = self._streams(call.target)
         if entry is None:
             return Need(call.target)
-        if number_of(call.command_id) in entry.seen and not pending.afresh:
+        if number_of(call.command_id) in entry.seen and not known.afresh:
             return Repeat(entry.stream)
-        return self.api_commands.plan(pending, entry) if call.op == "command" else self._of_a_seat(pending, entry)
+        if call.op == "command":
+            return self.api_commands.plan(pending, entry, known)
+        return self._of_a_seat(pending, entry, known)
 
-    def _of_a_seat(self, pending: PendingCall, entry: CachedStream) -> Planned:
+    def _of_a_seat(self, pending: PendingCall, entry: CachedStream, known: Known) -> Planned:
         """Plan a call about a game that may be private; commands of workers are not checked."""
         if pending.command is None and closed_to(self._decider, entry.head, pending.call):
             return refusal(entry, self.api_commands.unknown(pending))
@@ -78,7 +80,7 @@ class Planner:
             return self._seats.leave(pending, entry)
         if pending.call.op == "fault":
             return self._count(pending, entry)
-        return self._decide(pending, entry)
+        return self._decide(pending, entry, known)
 
     def _count(self, pending: PendingCall, entry: CachedStream) -> Plan:
         """Plan to count a fault of a bot that sent no action, like that of a refusal."""
@@ -90,15 +92,15 @@ class Planner:
         fault = Fault(agent_id=agent, kind="bot", what=_counted(pending))
         return Plan((Change(entry),), 200, b"{}", fault=fault)
 
-    def _decide(self, pending: PendingCall, entry: CachedStream) -> Plan | NeedFaults:
+    def _decide(self, pending: PendingCall, entry: CachedStream, known: Known) -> Plan | NeedFaults:
         at = max(self._now(), entry.head.at)
         command = _command(pending)
         decision = self._decider.decide(entry.head.state, command, at)
         if decision.events and decision.events[-1].closes:
-            if pending.gathered_at != pending.tries:
+            if known.faults is None:
                 return NeedFaults(entry.stream)
-            if pending.gathered:
-                command = replace(command, gathered=pending.gathered)
+            if known.faults:
+                command = replace(command, gathered=known.faults)
                 decision = self._decider.decide(entry.head.state, command, at)
         if isinstance(decision, Refused):
             return self._refused(pending, entry, decision, at)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Final
 
 import msgspec
 from playmolt_schemas.api import ActionAccepted, Ended, Forfeited, Resigned
@@ -13,6 +14,22 @@ from playmolt_core.engine.pending_call import PendingCall
 from playmolt_core.game.decider import Refused
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.log.port import NewKey, NewRecord, StreamAppend
+
+
+class Known(msgspec.Struct, frozen=True):
+    """What a call has loaded, apart from streams, while it waits to be planned."""
+
+    archived: frozenset[str] = frozenset()
+    """Requested streams that are archived."""
+    faults: tuple[Fault, ...] | None = None
+    """Faults counted in a game that this call closes; None if not loaded."""
+    not_in_log: int | None = None
+    """The version of the lobby's snapshot before which the log has no outcome of this command."""
+    afresh: bool = False
+    """Decide it again although its outcome is stored, because the outcome had no result."""
+
+
+NOTHING: Final = Known()
 
 
 class Need(msgspec.Struct, frozen=True, gc=False):

@@ -1,4 +1,4 @@
-"""Turns decided events into records: folded, encoded, chained by hash, with their public messages."""
+"""Turns decided events into records: folded, encoded, chained by hash."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -7,12 +7,11 @@ from typing import Any
 import msgspec
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.envelopes import Call
-from playmolt_schemas.game_messages import GameSummary
 from playmolt_schemas.identifiers import SESSION_TYPES, rfc3339
 from playmolt_schemas.records import Metadata
 
 from playmolt_core.engine.cached_stream import CachedStream
-from playmolt_core.engine.messages import lobby_message, message
+from playmolt_core.engine.messages import message
 from playmolt_core.engine.writes.plans import Change
 from playmolt_core.game.decider import PUBLIC, Accepted, Decider, Event
 from playmolt_core.game.fold import Snapshot, carries_state_hash
@@ -21,10 +20,8 @@ from playmolt_core.log.port import NewRecord
 from playmolt_core.vault.stream_key import hash_of_state, short_fingerprint
 
 
-def append(
-    change: Change, decided: Accepted, at: datetime, call: Call, *, announce: bool = True, follows: bool = False
-) -> None:
-    """Append events to a change and advance its head. `announce`: also send a lobby message.
+def append(change: Change, decided: Accepted, at: datetime, call: Call, *, follows: bool = False) -> None:
+    """Append events to a change and advance its head.
 
     `follows`: the answer of the call can be derived from its records.
     """
@@ -34,14 +31,12 @@ def append(
     decider, version, prev_hash = entry.decider, head.version, head.hash
     states = decided.states or _states(decider, head.state, decided.events, at)
     summary, written = decider.summary(states[-1]), rfc3339(at)
-    last = version + len(decided.events)
     for event, state in zip(decided.events, states, strict=True):
         version += 1
-        lobby = _lobby(entry, head, summary, written) if announce and version == last else None
         actor = _actor(decider.game, version, call)
         if entry.key is not None and actor:
             change.owner, actor = actor, ""  # it is stored only in the vault
-        record = _record(entry, version, prev_hash, at, written, state, event, call, actor, lobby, follows)
+        record = _record(entry, version, prev_hash, at, written, state, event, call, actor, follows)
         change.records.append(record)
         prev_hash = record.hash
     change.head = Snapshot(states[-1], version, prev_hash, at, summary)
@@ -58,21 +53,14 @@ def _states(decider: Decider[Any], state: Any, events: Sequence[Event], at: date
     return states
 
 
-def _lobby(entry: CachedStream, head: Snapshot, summary: GameSummary, written: str) -> bytes | None:
-    game, before = entry.decider.game, head.summary if head.version else None
-    if game == "lobby" or summary == before:
-        return None
-    return lobby_message(game, entry.stream, before, summary, written)
-
-
 def _record(
     entry: CachedStream, version: int, prev_hash: str, at: datetime, written: str, state: Any, event: Event, call: Call,
-    actor: str, lobby: bytes | None, follows: bool,
+    actor: str, follows: bool,
 ) -> NewRecord:  # fmt: skip
     decider = entry.decider
     public = None
     if decider.game != "lobby":
-        public = message(decider, entry.stream, version, written, state, event, PUBLIC)
+        public = message(decider, entry.stream, version, written, event, PUBLIC)
     hashed = carries_state_hash(decider.game, version, closes=event.closes)
     data, key = canonical_json(event), entry.key
     asked = short_fingerprint(key, call.fingerprint) if follows and call.fingerprint else msgspec.UNSET
@@ -88,7 +76,6 @@ def _record(
         data=data,
         metadata=_metadata(call, actor, hash_of_state(state, key) if hashed else msgspec.UNSET, asked),
         public=public,
-        lobby=lobby,
         closes=event.closes,
         written=written,
         command=call.command_id if follows else "",

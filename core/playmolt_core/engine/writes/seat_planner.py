@@ -12,7 +12,7 @@ from playmolt_schemas.identifiers import lobby_of, time_ordered_id
 
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, number_of
 from playmolt_core.engine.pending_call import NO_GAME, PendingCall, closed_to
-from playmolt_core.engine.writes.plans import Change, Need, Plan, Planned, Recall, Repeat, refusal
+from playmolt_core.engine.writes.plans import Change, Known, Need, Plan, Planned, Recall, Repeat, refusal
 from playmolt_core.engine.writes.record_chain import append
 from playmolt_core.game.decider import Accepted, Command, Create, Decider, Event, Join, Leave, Refused
 from playmolt_core.game.lobby import GameClosed, GameOpened, Lobby, SeatLeft, SeatTaken
@@ -67,21 +67,21 @@ class SeatPlanner:
         append(seat, Accepted((SeatLeft(agent_id=agent, game_id=entry.stream),)), at, pending.call)
         return Plan((change, seat), 200, _encode(Left()), remember_on=entry)
 
-    def seat(self, pending: PendingCall) -> Planned:
+    def seat(self, pending: PendingCall, known: Known) -> Planned:
         """Seat the caller: in a new private game (`open`), in the private game of its invite, or in a public one."""
         lobby = self._streams(self._lobby)
         if lobby is None:
             return Need(self._lobby)
-        if known := _decided_before(pending, lobby):
-            return known
-        seated = self._sits(pending, lobby)
+        if decided := _decided_before(pending, lobby, known):
+            return decided
+        seated = self._sits(pending, lobby, known)
         if isinstance(seated, Need):
             return seated
         if pending.call.op == "open":
             return self._open(pending, lobby) if seated is None else _already_seated(seated)
         if pending.call.target:
             return self._enter(pending, lobby, seated)
-        return self._seat(pending, lobby) if seated is None else self._seated_already(pending, lobby, seated)
+        return self._seat(pending, lobby, known) if seated is None else self._seated_already(pending, lobby, seated)
 
     def _open(self, pending: PendingCall, lobby: CachedStream) -> Plan:
         """Open a private game with the id in the call."""
@@ -106,11 +106,11 @@ class SeatPlanner:
             return self._seated_already(pending, lobby, game)
         return self._take_seat(pending, lobby, game, []) if seated is None else _already_seated(seated)
 
-    def _sits(self, pending: PendingCall, lobby: CachedStream) -> CachedStream | Need | None:
+    def _sits(self, pending: PendingCall, lobby: CachedStream, known: Known) -> CachedStream | Need | None:
         """The unfinished game of this type in which the caller has a seat."""
         state: Lobby = lobby.head.state
         seated = state.seat_of(pending.call.agent)
-        if seated is None or seated in pending.archived:
+        if seated is None or seated in known.archived:
             return None
         entry = self._streams(seated)
         if entry is None:
@@ -123,10 +123,10 @@ class SeatPlanner:
         remember = lobby if pending.call.fingerprint else None
         return Plan((Change(lobby), Change(entry)), 200, body, remember_on=remember)
 
-    def _seat(self, pending: PendingCall, lobby: CachedStream) -> Planned:
+    def _seat(self, pending: PendingCall, lobby: CachedStream, known: Known) -> Planned:
         """Seat the caller in the first waiting game, or in a new one."""
         happened: list[Event] = []
-        found = self._waiting(pending, lobby, happened)
+        found = self._waiting(pending, lobby, known, happened)
         if isinstance(found, Need):
             return found
         at = max(self._now(), lobby.head.at)
@@ -156,11 +156,13 @@ class SeatPlanner:
         append(seat, Accepted(tuple(happened)), at, pending.call)
         return Plan((seat, change), 200, self._joined(game.stream, change.head.summary), remember_on=lobby)
 
-    def _waiting(self, pending: PendingCall, lobby: CachedStream, happened: list[Event]) -> CachedStream | Need | None:
+    def _waiting(
+        self, pending: PendingCall, lobby: CachedStream, known: Known, happened: list[Event]
+    ) -> CachedStream | Need | None:
         """Find the first waiting game in the language; the lobby has not closed games before it that no longer wait."""
         language = _wanted(pending).language or DEFAULT_LANGUAGE
         for game_id in lobby.head.state.open:
-            if game_id not in pending.archived:
+            if game_id not in known.archived:
                 entry = self._streams(game_id)
                 if entry is None:
                     return Need(game_id)
@@ -186,17 +188,17 @@ class SeatPlanner:
             decision = self._decider.decide(change.head.state, command, at)
             if isinstance(decision, Refused):
                 return decision
-            append(change, decision, at, pending.call, announce=isinstance(command, Join))
+            append(change, decision, at, pending.call)
         return None
 
     def _joined(self, stream: str, summary: GameSummary) -> bytes:
         return _encode(Joined(stream, self._decider.game, summary.phase, summary.seated, summary.needed))
 
 
-def _decided_before(pending: PendingCall, lobby: CachedStream) -> Repeat | Recall | None:
+def _decided_before(pending: PendingCall, lobby: CachedStream, known: Known) -> Repeat | Recall | None:
     if number_of(pending.call.command_id) in lobby.seen:
         return Repeat(lobby.stream)
-    asked = not lobby.since or pending.recalled == (pending.tries, lobby.since)
+    asked = not lobby.since or known.not_in_log == lobby.since
     return None if asked else Recall(lobby.stream, lobby.since)
 
 

@@ -93,7 +93,7 @@ class Agora(Game[RunState]):
         return evolve(state, event, at)
 
     @override
-    def public(self, state: RunState, event: Event, viewer: Viewer) -> PublicMessage:
+    def public(self, event: Event, viewer: Viewer, state: RunState | None = None) -> PublicMessage:
         return views.public(event)
 
     @override

@@ -73,7 +73,7 @@ class Log:
             self.position += 1
             new = chain_record(
                 stream, len(kept) + 1, kept[-1].hash if kept else ZERO_HASH, self.now, event.type, event.schema_version,
-                canonical_json(event), Metadata(command_id=f"{self.position:032x}"), None, None, event.closes,
+                canonical_json(event), Metadata(command_id=f"{self.position:032x}"), event.closes,
             )  # fmt: skip
             kept.append(
                 Record(

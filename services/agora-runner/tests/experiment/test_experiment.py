@@ -662,7 +662,7 @@ class TestSecrecy:
     def test_nobody_but_the_operator_sees_anything(self, bench: Bench) -> None:
         for viewer in (PUBLIC, Viewer("agent-1"), Viewer("operator")):
             assert RULES.view(bench.state, viewer) == Hidden()
-            assert [RULES.public(bench.state, event, viewer) for event, _, _ in bench.log] == [None]
+            assert [RULES.public(event, viewer, bench.state) for event, _, _ in bench.log] == [None]
         assert RULES.participants(bench.state) == {}
         assert RULES.allowed_actions(bench.state, "agent-1") == ()
 

@@ -167,9 +167,9 @@ class Run(Scenario[RunState]):
         return [each.values for each in self.scene(agent).events if each.kind == kind]
 
     def public(self, event: Event) -> dict[str, Any]:
-        return msgspec.to_builtins(self.decider.public(self.state, event, PUBLIC))
+        return msgspec.to_builtins(self.decider.public(event, PUBLIC))
 
-        return msgspec.to_builtins(self.decider.public(self.state, event, PUBLIC))
+        return msgspec.to_builtins(self.decider.public(event, PUBLIC))
 
     @property
     def effects(self) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ def public(run: Any) -> list[bytes]:
     """Every public byte of a run: all messages, and after each event the state and what each agent had seen."""
     told = []
     for event, _, state in run.log:
-        told.append(canonical_json(run.decider.public(state, event, PUBLIC)))
+        told.append(canonical_json(run.decider.public(event, PUBLIC)))
         viewers = (PUBLIC, *map(Viewer, run.decider.participants(state)))
         told += [canonical_json(run.decider.view(state, viewer)) for viewer in viewers]
     return told

@@ -202,7 +202,7 @@ def test_nothing_stored_holds_a_float_and_every_view_can_be_sent(runs: Any, seed
     run = played(runs, phase, seed, turns=4, leak=0.5 if phase != "phase2" else 0.0)
     for event, _, state in run.log:
         assert not floats(msgspec.to_builtins(event))
-        canonical_json(run.decider.public(state, event, PUBLIC))
+        canonical_json(run.decider.public(event, PUBLIC))
         canonical_json(run.decider.view(state, PUBLIC))
         canonical_json(run.decider.operator_view(state))
         assert run.decider.summary(state).over == state.over

@@ -51,8 +51,8 @@ def records(session: Any, owner: str = "agent-1") -> list[Record]:
     for version, (event, at, _) in enumerate(session.log, 1):
         metadata = Metadata(command_id="c", actor=owner if version == 1 else "")
         sealed = chain_record(
-            "jury-1", version, before, at, event.type, event.schema_version, canonical_json(event), metadata, None,
-            None, event.closes,
+            "jury-1", version, before, at, event.type, event.schema_version, canonical_json(event), metadata,
+            event.closes,
         )  # fmt: skip
         before = sealed.hash
         fields = {name: getattr(sealed, name) for name in ("version", "type", "schema_version", "salt", "prev_hash")}
@@ -103,7 +103,7 @@ def test_an_explorer_is_linked_for_each_transaction_and_address_and_named_in_ans
     assert set(re.findall(r'href="([^"]+)"', formats.body_html(text))) == pages
     assert set(re.findall(r"\]\(<([^>]+)>\)", formats.render_md(text))) == pages
     read = next(event for event in events_of(played) if isinstance(event, VerdictRead))
-    told = jury.public(state, read, Viewer(agent_id=state.owner))
+    told = jury.public(read, Viewer(agent_id=state.owner), state)
     assert msgspec.to_builtins(told)["explorer"] == explorer
 
 

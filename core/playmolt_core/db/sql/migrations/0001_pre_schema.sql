@@ -116,9 +116,6 @@ CREATE TRIGGER name_game BEFORE INSERT ON log.stream FOR EACH ROW EXECUTE FUNCTI
 --   metadata   null: {"actor", "causation", "command_id" and "correlation": the command, "request", "trace"}, null values
 --              as "", but a null request is left out; "HEX": the same with this "state_hash"; otherwise as it was hashed
 --   decides    whether the command is answered from this record and its other ones: it has no outcome
---   public     null: none; {…: the complete message; otherwise the part between its type and `game_id`, '=' for all
---              members of `data`, '#HEX' for those with a set bit, the first in the lowest
---   lobby      null: none; ,…: its type, phase, seated, needed and language, each after a comma; otherwise complete
 --
 -- Columns of 8 bytes come first, so that no padding is needed.
 CREATE TABLE log.record (
@@ -136,18 +133,16 @@ CREATE TABLE log.record (
   salt           bytea       NOT NULL CHECK (octet_length(salt) = 16),
   type           text        NOT NULL,
   data           json        NOT NULL,  -- json, not jsonb: the exact bytes that were hashed
-  public         text        CHECK (octet_length(public) <= 524288),
   request        bytea       CHECK (octet_length(request) = 16),
   trace          text,
   metadata       json,
-  lobby          bytea       CHECK (octet_length(lobby) <= 524288),
   prev_hash      bytea       CHECK (octet_length(prev_hash) = 32),
   PRIMARY KEY (number, version, shard),
   CHECK (octet_length(data::text) + coalesce(octet_length(metadata::text), 0) <= 524288),
   CHECK (metadata IS NOT NULL OR command IS NOT NULL)
 ) PARTITION BY LIST (shard);
 ALTER TABLE log.record
-  ALTER COLUMN data SET STORAGE MAIN, ALTER COLUMN public SET STORAGE MAIN, ALTER COLUMN metadata SET STORAGE MAIN;
+  ALTER COLUMN data SET STORAGE MAIN, ALTER COLUMN metadata SET STORAGE MAIN;
 -- The results of games, for leaderboards.
 CREATE INDEX record_results ON log.record (position) WHERE type = 'game_end';
 -- Seats taken in a stream, for the list of an agent's games.
@@ -286,34 +281,7 @@ CREATE VIEW log.event WITH (security_invoker = true) AS
       decode(repeat('00', 32), 'hex')
     ) AS prev_hash,
     r.hash,
-    convert_to(CASE
-      WHEN r.public IS NULL OR starts_with(r.public, '{') THEN r.public
-      ELSE concat(
-        '{"type":"', r.type, '"',
-        CASE
-          WHEN r.public = '=' THEN ',' || substr(r.data::text, 2, length(r.data::text) - 2)
-          WHEN starts_with(r.public, '#') THEN (
-            SELECT string_agg(concat(',"', m.name, '":', m.value), '' ORDER BY m.nth)
-            FROM json_each(r.data) WITH ORDINALITY AS m (name, value, nth)
-            WHERE ('x' || lpad(substr(r.public, 2), 8, '0'))::bit(32)::integer >> m.nth::integer - 1 & 1 = 1
-          )
-          ELSE r.public
-        END,
-        ',"game_id":"', s.stream, '","version":', r.version,
-        ',"at":"', to_char(r.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), '"}'
-      )
-    END, 'UTF8') AS public,
-    CASE
-      WHEN get_byte(r.lobby, 0) <> ascii(',') THEN r.lobby
-      WHEN r.lobby IS NOT NULL THEN (
-        SELECT convert_to(concat(
-          '{"type":"', l.of[2], '","game_id":"', s.stream, '","gameType":"', s.game, '","phase":"', l.of[3], '","seated":', l.of[4],
-          ',"needed":', l.of[5], ',"at":"', to_char(r.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
-          '","language":"', l.of[6], '"}'
-        ), 'UTF8')
-        FROM string_to_array(convert_from(r.lobby, 'UTF8'), ',') AS l (of)
-      )
-    END AS lobby, r.closes, CASE WHEN r.decides THEN r.command END AS command, r.shard
+    r.closes, CASE WHEN r.decides THEN r.command END AS command, r.shard
   FROM log.record AS r JOIN log.stream AS s ON s.number = r.number AND s.shard = r.shard;
 
 -- Streams as listed, with their ends from their records.
@@ -331,30 +299,53 @@ CREATE VIEW log.listed WITH (security_invoker = true) AS
 CREATE TRIGGER append_only INSTEAD OF INSERT OR UPDATE OR DELETE ON log.event
 FOR EACH ROW EXECUTE FUNCTION log.refuse();
 
--- Appends units, all or none, and returns the numbers of those in conflict, for which nothing was stored: a stream does
--- not end at the expected version and hash. An existing command id raises unique_violation.
+-- The arguments of `log.append`. The log itself sets positions, versions and previous hashes, so that none can be wrong.
 --
--- One array a column, as text (an array of JSON for JSON). p_*: for each stream, which occurs once, its expected end, the
--- place of its first record among the r_* (its records end where those of the next stream begin; none: it is only checked)
--- and, with `p_moves`, the new values of its row. a_*: outcomes. Versions and previous hashes are no arguments but are
--- taken from the log, so that a wrong one cannot be stored.
+--   new_record   a record; `metadata` as in `log.record`
+--   new_part     the records that extend a stream, which ends at `expected` with the hash `followed` (zeros at 0). `unit` is
+--                the number of the unit that it belongs to; without records the end is only checked
+--   new_row      the new values of the row of a stream that is extended in the same call; required for a new stream
+--   new_outcome  an answer to a command
+CREATE TYPE log.new_record AS (
+  type text, schema_version smallint, data text, at timestamptz, salt bytea, hash bytea, closes boolean, decides boolean,
+  command uuid, actor uuid, request bytea, trace text, metadata text
+);
+CREATE TYPE log.new_part AS (unit integer, stream text, expected integer, followed bytea, records log.new_record[]);
+CREATE TYPE log.new_row AS (
+  unit integer, stream text, expected integer, version integer, hash bytea, at timestamptz,
+  phase text, round integer, seated integer, needed integer, over boolean, due timestamptz
+);
+CREATE TYPE log.new_outcome AS (stream text, command_id text, fingerprint text, body bytea);
+
+-- The units with a part that does not follow the end of its stream. The login sees its own types only.
+CREATE FUNCTION log.conflicts(p_parts log.new_part[]) RETURNS integer[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT coalesce(array_agg(DISTINCT p.unit), '{}') FROM unnest(p_parts) AS p LEFT JOIN log.stream AS s ON s.stream = p.stream
+  WHERE s.archived OR s.erased_at IS NOT NULL
+    OR p.expected = 0 AND p.followed <> decode(repeat('00', 32), 'hex')
+    OR CASE WHEN p.expected > 0 THEN p.followed END IS DISTINCT FROM (
+      SELECT e.hash FROM log.record AS e WHERE e.number = s.number AND e.version = p.expected AND e.shard = s.shard
+    )
+    OR EXISTS (SELECT FROM log.record AS n WHERE n.number = s.number AND n.version = p.expected + 1 AND n.shard = s.shard)
+$$;
+
+-- Appends units, all or none. Returns the numbers of those in conflict, for which nothing was stored, and otherwise the
+-- position before the first new record of each of `p_shards`: the shards of the streams with records, in ascending order.
+-- `p_amounts` is how many records each gets. Positions follow the order of the parts. No stream occurs twice. An outcome
+-- that exists raises unique_violation.
 --
--- Only the rows that move are locked and, last, the counter of positions. Of two appends to one stream both find its end
--- as expected; one waits for the counter, and then (stream, version) rejects the second.
+-- Of two appends to one stream both find its end as expected; one waits for the counter, and then (stream, version) rejects
+-- the second. A conflict is a result and no error, which would be in Postgres' log.
+--
+-- Only the rows that move are locked and, last, the counter of positions.
 --
 -- The settings: a generic plan made while the tables are empty would scan them for ever, and a hash join would lock streams
--- in another order than by name: then two batches could wait for each other.
---
--- The limit in the update of the streams removes nothing. It promises few rows, so that Postgres looks the streams up
--- instead of reading them all.
+-- in another order than by name: then two batches could wait for each other. The limits remove nothing. They promise few
+-- rows, so that Postgres looks the streams up instead of reading them all.
 CREATE FUNCTION log.append(
-  p_unit text, p_stream text, p_expected text, p_prev_hash text, p_first text, p_moves text,
-  p_phase text, p_round text, p_seated text, p_needed text, p_over text, p_due text,
-  r_part text, r_type text, r_schema_version text, r_data json, r_metadata json, r_at text,
-  r_salt text, r_hash text, r_public json, r_lobby json, r_closes text, r_command text, r_decides text, r_actor text,
-  r_request text, r_trace text,
-  a_stream text, a_command_id text, a_fingerprint text, a_body json
-) RETURNS integer[]
+  p_parts log.new_part[], p_checked log.new_part[], p_rows log.new_row[], p_outcomes log.new_outcome[],
+  p_shards smallint[], p_amounts integer[], OUT refused integer[], OUT bases bigint[]
+)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan
@@ -365,155 +356,117 @@ SET enable_mergejoin = off
 SET jit = off
 AS $$
 DECLARE
-  units    CONSTANT integer[]     := p_unit;
-  names    CONSTANT text[]        := p_stream;
-  expected CONSTANT integer[]     := p_expected;
-  followed CONSTANT bytea[]       := p_prev_hash;
-  firsts   CONSTANT integer[]     := p_first;
-  moves    CONSTANT boolean[]     := p_moves;
-  owners   CONSTANT integer[]     := r_part;
-  hashes   CONSTANT bytea[]       := r_hash;
-  times    CONSTANT timestamptz[] := r_at;
-  stored   CONSTANT integer       := cardinality(hashes);
-  ends     CONSTANT integer[]     := firsts[2:] || stored + 1;
-  fresh    CONSTANT boolean       := 0 = ANY (expected);
-  mine     CONSTANT text[]        := log.own_types();
-  numbers  bigint[];
-  shards   smallint[];
-  place    smallint;
-  amount   bigint;
-  base     bigint;
-  moved    bigint;
-  placed   bigint := 0;
-  refused  integer[];
-  broken   text;
+  mine   CONSTANT text[] := log.own_types();
+  base   bigint;
+  stored bigint;
+  placed bigint := 0;
+  broken text;
 BEGIN
+  bases := '{}';
   -- Only of its own types a login may write, outcomes included.
   IF mine IS NOT NULL AND EXISTS (
-    SELECT FROM unnest(names || a_stream::text[]) AS p (stream) WHERE log.type_of(p.stream) <> ALL (mine)
+    SELECT FROM unnest(p_parts) AS p WHERE log.type_of(p.stream) <> ALL (mine)
+    UNION ALL SELECT FROM unnest(p_checked) AS p WHERE log.type_of(p.stream) <> ALL (mine)
+    UNION ALL SELECT FROM unnest(p_rows) AS p WHERE log.type_of(p.stream) <> ALL (mine)
+    UNION ALL SELECT FROM unnest(p_outcomes) AS p WHERE log.type_of(p.stream) <> ALL (mine)
   ) THEN
     RAISE EXCEPTION '% may not append to these streams', session_user USING ERRCODE = 'insufficient_privilege';
   END IF;
 
-  SELECT
-    array_agg(s.number ORDER BY p.part), array_agg(s.shard ORDER BY p.part),
-    array_agg(p.unit ORDER BY p.part) FILTER (
-      WHERE s.archived OR s.erased_at IS NOT NULL
-        OR p.expected = 0 AND p.followed <> decode(repeat('00', 32), 'hex')
-        OR CASE WHEN p.expected > 0 THEN p.followed END IS DISTINCT FROM (
-          SELECT e.hash FROM log.record AS e
-          WHERE e.number = s.number AND e.version = p.expected AND e.shard = s.shard
-        )
-        OR p.first = p.next AND EXISTS (
-          SELECT FROM log.record AS n WHERE n.number = s.number AND n.version = p.expected + 1 AND n.shard = s.shard
-        )
-    )
-  INTO numbers, shards, refused
-  FROM unnest(units, names, expected, followed, firsts, ends) WITH ORDINALITY
-    AS p (unit, stream, expected, followed, first, next, part)
-  LEFT JOIN log.stream AS s ON s.stream = p.stream;
-  IF refused IS NOT NULL THEN
-    RETURN refused;
+  IF cardinality(p_checked) > 0 THEN
+    refused := log.conflicts(p_checked);
+    IF refused <> '{}' THEN
+      RETURN;
+    END IF;
   END IF;
 
   BEGIN
-    IF fresh THEN
-      -- A row to lock, so that of two that make the same stream one waits for the other.
+    IF cardinality(p_rows) > 0 THEN
+      -- A row to lock, so that of two that create the same stream one waits for the other.
       INSERT INTO log.stream (stream, version, hash, created_at, updated_at)
-      SELECT p.stream, 0, decode(repeat('00', 32), 'hex'), times[p.first], times[p.first]
-      FROM unnest(names, expected, firsts, ends) AS p (stream, expected, first, next)
-      WHERE p.expected = 0 AND p.first < p.next
-      ORDER BY p.stream
+      SELECT p.stream, 0, decode(repeat('00', 32), 'hex'), f.at, f.at
+      FROM unnest(p_rows) AS p
+      CROSS JOIN LATERAL (SELECT r.at FROM unnest(p_parts) AS q, unnest(q.records) AS r WHERE q.stream = p.stream LIMIT 1) AS f
+      WHERE p.expected = 0 ORDER BY p.stream
       ON CONFLICT DO NOTHING;
+      PERFORM log.open_part(s.shard, s.number) FROM unnest(p_rows) AS p JOIN log.stream AS s ON s.stream = p.stream
+      WHERE p.expected = 0;
 
-      SELECT array_agg(s.number ORDER BY p.part), array_agg(s.shard ORDER BY p.part) INTO numbers, shards
-      FROM unnest(names) WITH ORDINALITY AS p (stream, part) LEFT JOIN log.stream AS s ON s.stream = p.stream;
-      PERFORM log.open_part(p.shard, p.number) FROM unnest(shards, numbers, expected) AS p (shard, number, expected)
-      WHERE p.expected = 0 AND p.number IS NOT NULL;
-    END IF;
-
-    IF fresh OR true = ANY (moves) THEN
       UPDATE log.stream AS s
-      SET version = p.expected + p.next - p.first, hash = hashes[p.next - 1], updated_at = times[p.next - 1],
-          phase = p.phase, round = p.round, seated = p.seated, needed = p.needed, over = p.over, due = p.due
-      FROM (
-        SELECT * FROM unnest(
-          names, expected, firsts, ends, moves, p_phase::text[], p_round::integer[], p_seated::integer[],
-          p_needed::integer[], p_over::boolean[], p_due::timestamptz[]
-        ) AS a (stream, expected, first, next, moves, phase, round, seated, needed, over, due)
-        WHERE (a.moves OR a.expected = 0) AND a.first < a.next ORDER BY a.stream LIMIT cardinality(names)
-      ) AS p
+      SET version = p.version, hash = p.hash, updated_at = p.at, phase = p.phase, round = p.round, seated = p.seated,
+          needed = p.needed, over = p.over, due = p.due
+      FROM (SELECT * FROM unnest(p_rows) AS a ORDER BY a.stream LIMIT cardinality(p_rows)) AS p
       WHERE s.stream = p.stream AND s.version <= p.expected AND NOT s.archived AND s.erased_at IS NULL;
-      GET DIAGNOSTICS moved = ROW_COUNT;
-      IF moved < (
-        SELECT count(*) FROM unnest(moves, expected, firsts, ends) AS p (moves, expected, first, next)
-        WHERE (p.moves OR p.expected = 0) AND p.first < p.next
-      ) THEN
-        -- Erased, archived, held for its faults, or made by another meanwhile.
-        SELECT array_agg(p.unit) INTO refused
-        FROM unnest(units, names, expected, firsts, ends, moves) AS p (unit, stream, expected, first, next, moves)
-        LEFT JOIN log.stream AS s ON s.stream = p.stream
-        WHERE (p.moves OR p.expected = 0) AND p.first < p.next AND s.hash IS DISTINCT FROM hashes[p.next - 1];
+      GET DIAGNOSTICS stored = ROW_COUNT;
+      IF stored < cardinality(p_rows) THEN
+        -- Erased, archived, held for its faults, or created by another meanwhile.
+        SELECT array_agg(DISTINCT p.unit) INTO refused FROM unnest(p_rows) AS p LEFT JOIN log.stream AS s ON s.stream = p.stream
+        WHERE s.hash IS DISTINCT FROM p.hash;
         RAISE SQLSTATE 'PM409';
       END IF;
     END IF;
 
-    IF a_stream <> '{}' THEN
+    IF cardinality(p_outcomes) > 0 THEN
       INSERT INTO log.outcome (stream, command_id, fingerprint, body, shard)
-      SELECT a.stream, a.command_id, a.fingerprint, convert_to(a.body, 'UTF8'), log.shard_of(a.stream)
-      FROM ROWS FROM (
-        unnest(a_stream::text[]), unnest(a_command_id::text[]), unnest(a_fingerprint::text[]), json_array_elements_text(a_body)
-      ) AS a (stream, command_id, fingerprint, body);
+      SELECT a.stream, a.command_id, a.fingerprint, a.body, log.shard_of(a.stream) FROM unnest(p_outcomes) AS a;
     END IF;
 
-    FOR place, amount IN
-      SELECT p.shard, sum(p.next - p.first) FROM unnest(shards, firsts, ends) AS p (shard, first, next)
-      WHERE p.first < p.next GROUP BY p.shard ORDER BY p.shard
-    LOOP
-      UPDATE log.head AS h SET position = h.position + amount WHERE h.shard = place
-      RETURNING h.position - amount INTO STRICT base;
+    FOR i IN 1 .. cardinality(p_shards) LOOP
+      UPDATE log.head AS h SET position = h.position + p_amounts[i] WHERE h.shard = p_shards[i]
+      RETURNING h.position - p_amounts[i] INTO STRICT base;
+      bases := bases || base;
       INSERT INTO log.record (
         position, number, at, version, shard, schema_version, command, actor, closes, decides, hash, salt, type, data,
-        public, request, trace, metadata, lobby
+        request, trace, metadata
       )
       SELECT
-        base + row_number() OVER (), numbers[r.part], r.at,
-        CASE WHEN r.nth >= firsts[r.part] AND r.nth < ends[r.part] THEN expected[r.part] + r.nth - firsts[r.part] + 1 END,
-        place, r.schema_version, r.command, r.actor, r.closes, r.decides, r.hash, r.salt, r.type, r.data,
-        r.public, r.request, r.trace, r.metadata::json, convert_to(r.lobby, 'UTF8')
-      FROM ROWS FROM (
-        unnest(
-          owners, r_type::text[], r_schema_version::smallint[], times, r_salt::bytea[], hashes, r_closes::boolean[],
-          r_command::uuid[], r_decides::boolean[], r_actor::uuid[], r_request::bytea[], r_trace::text[]
-        ),
-        json_array_elements(r_data), json_array_elements_text(r_metadata),
-        json_array_elements_text(r_public), json_array_elements_text(r_lobby)
-      ) WITH ORDINALITY AS r (
-        part, type, schema_version, at, salt, hash, closes, command, decides, actor, request, trace, data, metadata,
-        public, lobby, nth
+        base + row_number() OVER (ORDER BY p.nth, r.nth), s.number, r.at, p.expected + r.nth, s.shard, r.schema_version, r.command, r.actor, r.closes,
+        r.decides, r.hash, r.salt, r.type, r.data::json, r.request, r.trace, r.metadata::json
+      FROM unnest(p_parts) WITH ORDINALITY AS p (unit, stream, expected, followed, records, nth)
+      CROSS JOIN LATERAL (
+        SELECT f.number, f.shard FROM log.stream AS f
+        WHERE f.stream = p.stream AND f.shard = p_shards[i] AND NOT f.archived AND f.erased_at IS NULL LIMIT 1
+      ) AS s
+      CROSS JOIN LATERAL unnest(p.records) WITH ORDINALITY AS r (
+        type, schema_version, data, at, salt, hash, closes, decides, command, actor, request, trace, metadata, nth
       )
-      WHERE shards[r.part] = place;
-      GET DIAGNOSTICS moved = ROW_COUNT;
-      placed := placed + moved;
+      WHERE CASE
+        WHEN p.expected = 0 THEN p.followed = decode(repeat('00', 32), 'hex')
+        ELSE EXISTS (
+          SELECT FROM log.record AS e
+          WHERE e.number = s.number AND e.version = p.expected AND e.shard = s.shard AND e.hash = p.followed
+        )
+      END;
+      GET DIAGNOSTICS stored = ROW_COUNT;
+      IF stored <> p_amounts[i] THEN
+        SELECT array_agg(DISTINCT p.unit) INTO refused
+        FROM unnest(p_parts) AS p LEFT JOIN log.stream AS s ON s.stream = p.stream
+        WHERE (s.archived OR s.erased_at IS NOT NULL) IS NOT FALSE
+          OR p.expected = 0 AND p.followed <> decode(repeat('00', 32), 'hex')
+          OR p.expected > 0 AND NOT EXISTS (
+            SELECT FROM log.record AS e
+            WHERE e.number = s.number AND e.version = p.expected AND e.shard = s.shard AND e.hash = p.followed
+          );
+        IF refused IS NULL THEN
+          RAISE EXCEPTION 'records of no stream' USING ERRCODE = 'not_null_violation';
+        END IF;
+        RAISE SQLSTATE 'PM409';
+      END IF;
+      placed := placed + stored;
     END LOOP;
-    IF placed < stored THEN
-      RAISE EXCEPTION 'records of no stream' USING ERRCODE = 'not_null_violation';
+    IF placed < (SELECT coalesce(sum(cardinality(p.records)), 0) FROM unnest(p_parts) AS p) THEN
+      RAISE EXCEPTION 'records of no shard' USING ERRCODE = 'not_null_violation';
     END IF;
-    RETURN '{}';
+    refused := '{}';
   EXCEPTION
     WHEN SQLSTATE 'PM409' THEN
-      RETURN refused;
+      RETURN;
     WHEN unique_violation THEN
       GET STACKED DIAGNOSTICS broken = CONSTRAINT_NAME;
-      SELECT array_agg(p.unit) INTO refused FROM unnest(units, names, expected) AS p (unit, stream, expected)
-      WHERE EXISTS (
-        SELECT FROM log.stream AS s JOIN log.record AS n ON n.number = s.number AND n.shard = s.shard
-        WHERE s.stream = p.stream AND n.version > p.expected
-      );
-      IF broken NOT LIKE 'record%pkey' OR refused IS NULL THEN
+      refused := log.conflicts(p_parts);
+      IF broken NOT LIKE 'record%pkey' OR refused = '{}' THEN
         RAISE;
       END IF;
-      RETURN refused;
   END;
 END $$;
 
@@ -561,11 +514,11 @@ BEGIN
   PERFORM log.open_part(s.shard, a.number)
   FROM unnest(names, latter) AS a (stream, number) JOIN log.stream AS s ON s.stream = a.stream;
   INSERT INTO log.record (
-    position, number, at, version, shard, schema_version, command, actor, closes, decides, hash, salt, type, data, public,
-    request, trace, metadata, lobby, prev_hash
+    position, number, at, version, shard, schema_version, command, actor, closes, decides, hash, salt, type, data,
+    request, trace, metadata, prev_hash
   )
   SELECT e.position, a.latter, e.at, e.version, e.shard, e.schema_version, e.command, e.actor, e.closes, e.decides, e.hash,
-    e.salt, e.type, e.data, e.public, e.request, e.trace, e.metadata, e.lobby, b.hash
+    e.salt, e.type, e.data, e.request, e.trace, e.metadata, b.hash
   FROM unnest(names, former, latter) AS a (stream, number, latter)
   JOIN log.stream AS s ON s.stream = a.stream
   JOIN log.record AS e ON e.number = a.number AND e.shard = s.shard

@@ -1,8 +1,5 @@
 -- name: append
-SELECT log.append(
-  $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
-  $27, $28, $29, $30, $31, $32
-)
+SELECT * FROM log.append($1, $2, $3, $4, $5, $6)
 
 -- name: head
 SELECT version, hash, updated_at, archived, erased_at FROM log.listed WHERE stream = $1 AND shard = $2
@@ -30,7 +27,7 @@ CROSS JOIN (
     array_agg(replace(e.command::text, '-', '')) FILTER (WHERE $3 AND e.command IS NOT NULL) AS command_ids
   FROM (
     SELECT type, schema_version, data, at, command FROM log.event
-    WHERE stream = $1 AND shard = $4 AND version > $2 ORDER BY version
+    WHERE stream = $1 AND shard = $4 AND version > $2 AND version <= $5 ORDER BY version
   ) AS e
 ) AS f
 WHERE s.stream = $1 AND s.shard = $4
@@ -56,14 +53,6 @@ FROM log.event AS e WHERE e.stream = $1 AND e.shard = $3 AND e.command = $2::tex
 -- name: versions
 SELECT stream, CASE WHEN erased_at IS NOT NULL THEN -2 WHEN archived THEN -1 ELSE version END AS version
 FROM log.listed WHERE stream = ANY ($1)
-
--- name: public
--- Whether there is a message is asked of what was found: asked with the rest, its price for each record of the lobbies,
--- one of which the stream might be, makes a plan that reads the whole log look cheaper.
-SELECT public FROM (
-  SELECT public FROM log.event WHERE stream = $1 AND shard = $4 AND version > $2 ORDER BY version OFFSET 0
-) AS found
-WHERE public IS NOT NULL LIMIT $3
 
 -- name: forward
 SELECT stream, version, position, type, schema_version, data, metadata, at, salt, prev_hash, hash, closes, false
@@ -99,7 +88,7 @@ SELECT
     ',"at":"', to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), '","salt":"', encode(salt, 'hex'),
     '","prev_hash":"', encode(prev_hash, 'hex'), '","hash":"', encode(e.hash, 'hex'), '"}'
   ), 'UTF8'),
-  public, lobby, closes, CASE WHEN closes THEN '' ELSE coalesce(s.invite, '') END
+  closes, CASE WHEN closes THEN '' ELSE coalesce(s.invite, '') END
 FROM log.event AS e JOIN log.stream AS s ON s.stream = e.stream AND s.shard = e.shard
 WHERE e.shard = $3 AND position > $1 ORDER BY position LIMIT $2
 

@@ -1,0 +1,85 @@
+"""Answers repeated commands with their stored outcome."""
+
+from typing import Any, Literal
+
+from playmolt_schemas.codes import MISMATCH, Code
+from playmolt_schemas.envelopes import Call
+
+from playmolt_core.engine.pending_call import PendingCall, api_request, body_of
+from playmolt_core.engine.stream_cache import StreamCache
+from playmolt_core.engine.writes.api_commands import ApiCommands
+from playmolt_core.engine.writes.plans import answer
+from playmolt_core.game.decider import Decider, Refused
+from playmolt_core.log.folding import fold
+from playmolt_core.log.port import Archived, Decided, EventLog, Outcome
+from playmolt_core.vault.stream_key import StreamKey, fingerprint_under, short_fingerprint
+from playmolt_core.vault.vault import Erased
+
+Answered = Literal["answered", "missing", "afresh"]
+"""`missing`: the log has no outcome. `afresh`: decide it again, because the outcome had no result for lack of data."""
+
+
+class Outcomes:
+    """Looks up outcomes. Every method raises LogUnavailable."""
+
+    def __init__(
+        self, decider: Decider[Any], event_log: EventLog, api_commands: ApiCommands, streams: StreamCache
+    ) -> None:
+        self._decider = decider
+        self._log = event_log
+        self._api_commands = api_commands
+        self._streams = streams
+
+    async def answer_recalled(self, pending: PendingCall, stream: str) -> bool:
+        """Answer a command that may have been decided before the snapshot of the stream; False if it was not."""
+        outcome = await self._log.outcome(stream, pending.call.command_id)
+        return isinstance(outcome, Outcome) and self._answer(pending, stream, outcome, None) == "answered"
+
+    async def answer(self, pending: PendingCall, stream: str) -> Answered:
+        """Answer a command that was decided in a stream."""
+        entry = self._streams.get(stream)
+        key = entry.key if entry else None
+        try:
+            outcome = await self._log.outcome(stream, pending.call.command_id)
+            if isinstance(outcome, Decided):
+                outcome = await self._derived(pending.call, stream, outcome, key)
+        except (Archived, Erased):
+            outcome = None
+        return "missing" if outcome is None else self._answer(pending, stream, outcome, key)
+
+    def _answer(self, pending: PendingCall, stream: str, outcome: Outcome, key: StreamKey | None) -> Answered:
+        if outcome.fingerprint != fingerprint_under(key, pending.call.fingerprint):
+            pending.refuse(Refused(Code.IDEMPOTENCY_MISMATCH, MISMATCH))
+        elif pending.call.op == "command":
+            return self._answer_command(pending, stream, outcome.body)
+        else:
+            pending.answer(200, outcome.body)
+        return "answered"
+
+    async def _derived(self, call: Call, stream: str, found: Decided, key: StreamKey | None) -> Outcome | None:
+        """The outcome of a command, derived from its records."""
+        stored = await self._log.facts(stream)
+        if stored is None:
+            return None
+        state = fold(self._decider, stream, stored, until=found.version)
+        body = answer(call.op, stream, self._decider.summary(state).phase, found.version, found.receipt)
+        same = found.fingerprint == short_fingerprint(key, call.fingerprint)
+        asked = fingerprint_under(key, call.fingerprint) if same else found.fingerprint
+        return Outcome(stream=stream, command_id=call.command_id, fingerprint=asked, body=body)
+
+    def _answer_command(self, pending: PendingCall, stream: str, body: bytes) -> Answered:
+        """Answer a game's own route with the stored body, or from the current state."""
+        entry, request = self._streams.get(stream), api_request(pending)
+        if body:
+            pending.answer(self._api_commands.status(request), body)
+            return "answered"
+        if entry is None:
+            return "missing"
+        reply = self._api_commands.answer(entry.committed.state, request)
+        if not isinstance(reply, Refused):
+            pending.answer(reply.status, body_of(reply))
+        elif reply.code is Code.UNAVAILABLE:
+            return "afresh"  # refusals are not stored
+        else:
+            pending.refuse(reply)
+        return "answered"
