@@ -30,7 +30,7 @@ TRACE_HEADER: Final = "traceparent"
 
 
 def committed(shard: int, shards: int = 1) -> str:
-    """Hint after a commit that a shard has new records. It may be lost; the relay also polls."""
+    """Hint that an engine could not publish records of a shard. It may be lost; the relay also polls."""
     return f"{COMMITTED}.{shard}" if shards > 1 else COMMITTED
 
 

@@ -102,7 +102,7 @@ class NatsBus:
         return self._roster.cut_prompts()
 
     def feeds_move(self) -> bool:
-        """Whether a relay reports that it copies the log."""
+        """Whether a relay reports that it keeps the feeds complete."""
         return self._roster.feeds_move()
 
     def connected(self) -> bool:

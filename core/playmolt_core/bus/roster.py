@@ -179,7 +179,7 @@ class Roster:
         return frozenset(presence.name for presence, _ in self._seen.values())
 
     def feeds_move(self) -> bool:
-        """Whether a relay reports that it copies the log."""
+        """Whether a relay reports that it keeps the feeds complete."""
         return any(
             presence.name == "relay" and presence.metadata.get(FEEDS) == MOVING for presence, _ in self._seen.values()
         )

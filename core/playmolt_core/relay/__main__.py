@@ -1,4 +1,4 @@
-"""The relay service: copies the log to NATS, maintains the projections, and reports the lag of both."""
+"""The relay service: fills gaps in NATS from the log, maintains the projections, and reports the lag of both."""
 
 import asyncio
 import signal
