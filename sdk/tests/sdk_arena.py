@@ -147,8 +147,8 @@ class Arena:
 
     def message(self, game_id: str, version: int, viewer: Viewer) -> dict[str, Any]:
         event, state, at = self.games[game_id].messages[version - 1]
-        told = self.decider.public(event, viewer, state)
-        flat = {"type": "progress"} if told is None else msgspec.to_builtins(told)
+        shown = self.decider.public(event, viewer, state)
+        flat = {"type": "progress"} if shown is None else msgspec.to_builtins(shown)
         return {**flat, "game_id": game_id, "version": version, "at": at}
 
     def version(self, game_id: str) -> int:

@@ -91,14 +91,14 @@ def test_the_log_verifies_with_the_readers_login(cluster: Cluster) -> None:
 def test_the_doctor_finds_nothing_wrong(cluster: Cluster) -> None:
     until(lambda: probe.ready(f"{cluster.url('gateway')}/readyz").ready, "the whole platform")
     password = cluster.secrets["migrations-credentials"]["password"]
-    told = {
+    variables = {
         "DATABASE_URL": f"postgresql://migrations:{password}@postgres-rw:5432/playmolt",
         "NATS_URL": cluster.nats.url,
         "PLAYMOLT_NATS_USER": "admin",
         "PLAYMOLT_NATS_PASSWORD": cluster.secrets["admin-credentials"]["nats-password"],
         "PLAYMOLT_PORT": str(cluster.ports["gateway"]),
     }
-    findings = json.loads(cluster.command("doctor", "--json", variables=told))["findings"]
+    findings = json.loads(cluster.command("doctor", "--json", variables=variables))["findings"]
     assert {one["name"] for one in findings} >= {"migrations", "roles", "log", "stream EVENTS", "gateway"}
 
 

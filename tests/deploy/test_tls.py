@@ -85,8 +85,8 @@ def settings(port: int, ca: Path | str, scheme: str = "tls", host: str = "localh
 
 
 @asynccontextmanager
-async def connected(told: Settings) -> AsyncIterator[Client]:
-    client = await bus.open_connection(told, USER, lambda: None, connect_seconds=1)
+async def connected(settings: Settings) -> AsyncIterator[Client]:
+    client = await bus.open_connection(settings, USER, lambda: None, connect_seconds=1)
     try:
         yield client
     finally:
@@ -96,8 +96,8 @@ async def connected(told: Settings) -> AsyncIterator[Client]:
 async def test_a_service_with_the_ca_is_served(servers: Nats, ours: Authority) -> None:
     async with connected(settings(servers.clients[0], ours.file)) as client:
         assert await bus.responds(client)
-        told = client._transport._io_writer.get_extra_info("ssl_object")  # type: ignore[union-attr]
-        assert told.version() == "TLSv1.3"
+        session = client._transport._io_writer.get_extra_info("ssl_object")  # type: ignore[union-attr]
+        assert session.version() == "TLSv1.3"
 
 
 @pytest.mark.parametrize(
@@ -187,8 +187,8 @@ def database(folder: Path, ours: Authority) -> Iterator[str]:
             os.chown(path, owner.st_uid, owner.st_gid)
             path.chmod(0o700 if path.is_dir() else 0o600)
         rules = server.cluster / "pg_hba.conf"
-        told: list[str] = named(render("prod"), "Cluster", "postgres")["spec"]["postgresql"]["pg_hba"]
-        rules.write_text("\n".join([*told, "host all all all scram-sha-256", ""]))
+        usual: list[str] = named(render("prod"), "Cluster", "postgres")["spec"]["postgresql"]["pg_hba"]
+        rules.write_text("\n".join([*usual, "host all all all scram-sha-256", ""]))
         with (server.cluster / "postgresql.conf").open("a") as configuration:
             configuration.write("\nssl = on\nssl_cert_file = 'tls/tls.crt'\nssl_key_file = 'tls/tls.key'\n")
         assert server.process

@@ -120,12 +120,12 @@ class Played:
         self.version += 1
         self.state = self.rules.evolve(self.state, event, self.at)
         carries = carries_state_hash("auction", self.version, closes=event.closes)
-        told = message(self.rules, GAME, self.version, rfc3339(self.at), event, PUBLIC)
+        public = message(self.rules, GAME, self.version, rfc3339(self.at), event, PUBLIC)
         metadata = Metadata(command_id="0" * 32, state_hash=state_hash(self.state) if carries else "")
         content = canonical_json(event)
         record = chain_record(
             GAME, self.version, self.hash, self.at, event.type, event.schema_version, content, metadata,
-            event.closes, told,
+            event.closes, public,
         )  # fmt: skip
         self.hash = record.hash
         return record

@@ -161,7 +161,7 @@ async def test_an_answer_is_one_event_for_who_takes_nothing_else(port: int) -> N
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "reason"),
     [
         ([LIST], "one message per request"),
         ([], "one message per request"),
@@ -180,12 +180,12 @@ async def test_an_answer_is_one_event_for_who_takes_nothing_else(port: int) -> N
         (LIST | {"extra": 1}, "Unknown member"),
     ],
 )
-async def test_what_is_not_a_message_is_reported_in_one_line(port: int, body: Any, told: str) -> None:
+async def test_what_is_not_a_message_is_reported_in_one_line(port: int, body: Any, reason: str) -> None:
     """Seen: four paragraphs of the validation errors of a Python library, with links."""
     answer = await sent(port, body=body)
     error = answer.json()["error"]
     assert answer.status_code == 400
-    assert told in error["message"]
+    assert reason in error["message"]
     assert len(error["message"]) < 100
 
 

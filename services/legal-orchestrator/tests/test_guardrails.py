@@ -16,13 +16,13 @@ from core.tests.scenario import like
 
 
 @pytest.fixture
-def told(sessions: Any) -> Any:
+def confirmed(sessions: Any) -> Any:
     """Korean facts, confirmed, before any focus is set."""
     return sessions().to("JUDGE_R1").state
 
 
 @pytest.fixture
-def told_en(sessions: Any) -> Any:
+def confirmed_en(sessions: Any) -> Any:
     return sessions(language="en").to("JUDGE_R1").state
 
 
@@ -50,8 +50,8 @@ def checks(state: Any, output: dict[str, Any]) -> set[str]:
         (["F1", "E9"], True), (["f1"], True), (["Unknown"], True),
     ],
 )  # fmt: skip
-def test_a_statement_rests_on_ids_there_are(told: Any, basis: Any, hit: bool) -> None:
-    assert checks(told, said("물품이 인도되었다.", basis)) == ({"unsupported_fact"} if hit else set())
+def test_a_statement_rests_on_ids_there_are(confirmed: Any, basis: Any, hit: bool) -> None:
+    assert checks(confirmed, said("물품이 인도되었다.", basis)) == ({"unsupported_fact"} if hit else set())
 
 
 MADE_UP_KO = [
@@ -96,13 +96,13 @@ NEAR_KO = [
 
 
 @pytest.mark.parametrize("sentence", MADE_UP_KO)
-def test_what_nobody_supplied_is_made_up(told: Any, sentence: str) -> None:
-    assert checks(told, said(sentence)) == {"unsupported_fact"}
+def test_what_nobody_supplied_is_made_up(confirmed: Any, sentence: str) -> None:
+    assert checks(confirmed, said(sentence)) == {"unsupported_fact"}
 
 
 @pytest.mark.parametrize("sentence", SUPPLIED_KO + NEAR_KO)
-def test_what_was_supplied_and_what_only_looks_alike_is_not(told: Any, sentence: str) -> None:
-    assert checks(told, said(sentence)) == set()
+def test_what_was_supplied_and_what_only_looks_alike_is_not(confirmed: Any, sentence: str) -> None:
+    assert checks(confirmed, said(sentence)) == set()
 
 
 MADE_UP_EN = [
@@ -143,57 +143,57 @@ NOT_MADE_UP_EN = [
 
 
 @pytest.mark.parametrize("sentence", MADE_UP_EN)
-def test_what_nobody_supplied_is_made_up_in_english(told_en: Any, sentence: str) -> None:
-    assert checks(told_en, said(sentence)) == {"unsupported_fact"}
+def test_what_nobody_supplied_is_made_up_in_english(confirmed_en: Any, sentence: str) -> None:
+    assert checks(confirmed_en, said(sentence)) == {"unsupported_fact"}
 
 
 @pytest.mark.parametrize("sentence", NOT_MADE_UP_EN)
-def test_what_was_supplied_and_what_only_looks_alike_is_not_in_english(told_en: Any, sentence: str) -> None:
-    assert checks(told_en, said(sentence)) == set()
+def test_what_was_supplied_and_what_only_looks_alike_is_not_in_english(confirmed_en: Any, sentence: str) -> None:
+    assert checks(confirmed_en, said(sentence)) == set()
 
 
-def test_a_made_up_fact_is_reported_with_its_sentence(told: Any) -> None:
-    (hit,) = guardrails.inspect(told, said("물품이 왔다. 대금은 600만원이다. 끝.", ["F1"])).hits
+def test_a_made_up_fact_is_reported_with_its_sentence(confirmed: Any) -> None:
+    (hit,) = guardrails.inspect(confirmed, said("물품이 왔다. 대금은 600만원이다. 끝.", ["F1"])).hits
     assert (hit.check, hit.field, hit.text) == ("unsupported_fact", "Claims", "대금은 600만원이다.")
 
 
-def test_a_plan_of_proof_names_evidence_there_is(told: Any) -> None:
+def test_a_plan_of_proof_names_evidence_there_is(confirmed: Any) -> None:
     def plan(evidence: str) -> dict[str, Any]:
         return {"EvidencePlan": [{"evidence": evidence, "purpose": "인도를 보인다"}]}
 
-    assert checks(told, plan("E1")) == set()
-    assert checks(told, plan("E9")) == checks(told, plan("F1")) == {"unsupported_fact"}
+    assert checks(confirmed, plan("E1")) == set()
+    assert checks(confirmed, plan("E9")) == checks(confirmed, plan("F1")) == {"unsupported_fact"}
 
 
-def test_a_plan_of_proof_tells_no_fact_of_its_own(told: Any) -> None:
+def test_a_plan_of_proof_tells_no_fact_of_its_own(confirmed: Any) -> None:
     def hits(purpose: str) -> list[str]:
         output = {"EvidencePlan": [{"evidence": "E1", "purpose": purpose}]}
-        return [hit.text for hit in guardrails.inspect(told, output).hits]
+        return [hit.text for hit in guardrails.inspect(confirmed, output).hits]
 
     assert hits("인도를 보인다. 박영희 씨가 600만원을 받았다.") == ["박영희 씨가 600만원을 받았다."]
     assert hits("박영희 씨가 받았는지를 보일 수 있는가?") == hits("500만원이라는 대금을 보인다.") == []
 
 
-def test_a_range_and_next_steps_lean_on_no_made_up_law(told: Any) -> None:
-    assert checks(told, {"DecisionRange": "민법 제750조에 따라 달라진다."}) == {"unsupported_fact"}
-    assert checks(told, {"DecisionRange": "300만원에서 400만원 사이일 수 있다."}) == set()
-    assert checks(told, {"RecommendedNextSteps": ["2019다12345 판결을 찾아본다."]}) == {"unsupported_fact"}
-    assert checks(told, {"RecommendedNextSteps": ["2030년 1월 1일까지 자료를 모은다."]}) == set()
+def test_a_range_and_next_steps_lean_on_no_made_up_law(confirmed: Any) -> None:
+    assert checks(confirmed, {"DecisionRange": "민법 제750조에 따라 달라진다."}) == {"unsupported_fact"}
+    assert checks(confirmed, {"DecisionRange": "300만원에서 400만원 사이일 수 있다."}) == set()
+    assert checks(confirmed, {"RecommendedNextSteps": ["2019다12345 판결을 찾아본다."]}) == {"unsupported_fact"}
+    assert checks(confirmed, {"RecommendedNextSteps": ["2030년 1월 1일까지 자료를 모은다."]}) == set()
 
 
-def test_what_a_verifier_lists_as_unsupported_is_not_a_claim_of_its_own(told: Any) -> None:
+def test_what_a_verifier_lists_as_unsupported_is_not_a_claim_of_its_own(confirmed: Any) -> None:
     listed = {
         "UnsupportedClaims": ["2019다12345 판결로 반드시 승소한다는 주장"],
         "MissingEvidence": ["2023년 1월 2일의 기록"],
     }
-    assert checks(told, listed) == set()
+    assert checks(confirmed, listed) == set()
 
 
 def test_lists_that_the_person_typed_count_as_supplied(session: Any) -> None:
     session.to("round1").form("round1", focus_issues=["민법 제750조의 책임"])
     session.to("round2").form("round2", obtainable_evidence=["박영희 씨의 진술"], constraints=["600만원까지"])
-    told = said("민법 제750조에 따라 박영희 씨가 600만원을 냈다.", ["E1"], "민법 제750조의 책임")
-    found = guardrails.inspect(session.state, told)
+    claim = said("민법 제750조에 따라 박영희 씨가 600만원을 냈다.", ["E1"], "민법 제750조의 책임")
+    found = guardrails.inspect(session.state, claim)
     assert (found.hits, found.unverified) == ((), ())
 
 
@@ -216,9 +216,9 @@ def test_hangul_in_parts_is_the_same_hangul(session: Any) -> None:
 
     session.facts(overview=parts("박영희 씨가 2023년 1월 2일 육백만 원을 냈다.")).to("round1")
     session.form("round1", focus_issues=[parts("대금 지급 의무")])
-    told = {"text": "박영희 씨가 2023년 1월 2일 600만원을 냈다.", "basis": ["E1"], "issue": "대금 지급 의무"}
+    claim = {"text": "박영희 씨가 2023년 1월 2일 600만원을 냈다.", "basis": ["E1"], "issue": "대금 지급 의무"}
     promised = {"text": parts("반드시 승소한다."), "basis": ["E1"], "issue": parts("대금 지급 의무")}
-    session.spoken(CounterArguments=[told, promised]).then(like(GuardrailHit), like(DraftSetAside))
+    session.spoken(CounterArguments=[claim, promised]).then(like(GuardrailHit), like(DraftSetAside))
     (hit,) = session.state.draft_hits
     assert (hit.check, hit.text) == ("certain_advice", "반드시 승소한다.")
 
@@ -260,25 +260,25 @@ NO_PROMISES = [
 
 
 @pytest.mark.parametrize("sentence", PROMISES)
-def test_an_outcome_promised_is_a_hit(told: Any, sentence: str) -> None:
-    assert checks(told, said(sentence)) == {"certain_advice"}
+def test_an_outcome_promised_is_a_hit(confirmed: Any, sentence: str) -> None:
+    assert checks(confirmed, said(sentence)) == {"certain_advice"}
 
 
 @pytest.mark.parametrize("sentence", WORDS)
-def test_certainty_alone_is_a_warning(told: Any, sentence: str) -> None:
-    found = guardrails.inspect(told, said(sentence))
+def test_certainty_alone_is_a_warning(confirmed: Any, sentence: str) -> None:
+    found = guardrails.inspect(confirmed, said(sentence))
     assert found.hits == ()
     assert [(hit.check, hit.text) for hit in found.warnings] == [("certain_advice", sentence)]
 
 
 @pytest.mark.parametrize("sentence", NO_PROMISES)
-def test_quoted_negated_or_merely_possible_is_neither(told: Any, sentence: str) -> None:
-    found = guardrails.inspect(told, said(sentence))
+def test_quoted_negated_or_merely_possible_is_neither(confirmed: Any, sentence: str) -> None:
+    found = guardrails.inspect(confirmed, said(sentence))
     assert (found.hits, found.warnings) == ((), ())
 
 
-def test_certainty_and_outcome_meet_in_one_sentence_only(told: Any) -> None:
-    found = guardrails.inspect(told, said("원본을 반드시 확인한다. 승소할 수도 있다."))
+def test_certainty_and_outcome_meet_in_one_sentence_only(confirmed: Any) -> None:
+    found = guardrails.inspect(confirmed, said("원본을 반드시 확인한다. 승소할 수도 있다."))
     assert found.hits == ()
     assert len(found.warnings) == 1
 
@@ -286,8 +286,8 @@ def test_certainty_and_outcome_meet_in_one_sentence_only(told: Any) -> None:
 # 3. Focus
 
 
-def test_before_the_first_gate_nothing_is_out_of_focus(told: Any) -> None:
-    assert checks(told, {**said("다르다.", issue="아무 쟁점"), "Issues": ["아무 쟁점"]}) == set()
+def test_before_the_first_gate_nothing_is_out_of_focus(confirmed: Any) -> None:
+    assert checks(confirmed, {**said("다르다.", issue="아무 쟁점"), "Issues": ["아무 쟁점"]}) == set()
 
 
 @pytest.mark.parametrize(
@@ -340,13 +340,13 @@ NOT_OFFENSIVE = [
 
 
 @pytest.mark.parametrize("sentence", PERSONAL + OFFENSIVE)
-def test_personal_data_and_offensive_words_are_excluded(told: Any, sentence: str) -> None:
-    assert "exclusion" in checks(told, {"MissingEvidence": [sentence]})
+def test_personal_data_and_offensive_words_are_excluded(confirmed: Any, sentence: str) -> None:
+    assert "exclusion" in checks(confirmed, {"MissingEvidence": [sentence]})
 
 
 @pytest.mark.parametrize("sentence", [*NOT_PERSONAL, *(text for text in NOT_OFFENSIVE if "retarded" not in text)])
-def test_what_only_looks_like_it_is_not(told: Any, sentence: str) -> None:
-    assert checks(told, {"MissingEvidence": [sentence]}) == set()
+def test_what_only_looks_like_it_is_not(confirmed: Any, sentence: str) -> None:
+    assert checks(confirmed, {"MissingEvidence": [sentence]}) == set()
 
 
 COUNSEL = [
@@ -368,9 +368,9 @@ def alone(session: Any) -> Any:
 
 
 @pytest.mark.parametrize("sentence", COUNSEL)
-def test_under_no_outside_counsel_none_is_recommended(alone: Any, told: Any, sentence: str) -> None:
+def test_under_no_outside_counsel_none_is_recommended(alone: Any, confirmed: Any, sentence: str) -> None:
     assert checks(alone, {"RecommendedNextSteps": [sentence]}) == {"exclusion"}
-    assert checks(told, {"RecommendedNextSteps": [sentence]}) == set()
+    assert checks(confirmed, {"RecommendedNextSteps": [sentence]}) == set()
 
 
 @pytest.mark.parametrize("sentence", NO_COUNSEL)
@@ -406,24 +406,24 @@ def test_what_the_person_excluded_is_left_out(sessions: Any, exclusion: str, sen
         ("민법 제750조", True), ("대법원 2019다12345", True), ("E1, 민법 제750조", True), ("사내 보안 규정", True),
     ],
 )  # fmt: skip
-def test_a_citation_nobody_supplied_is_unverified(told: Any, text: str, unverified: bool) -> None:
-    found = guardrails.inspect(told, {"Citations": [text]})
+def test_a_citation_nobody_supplied_is_unverified(confirmed: Any, text: str, unverified: bool) -> None:
+    found = guardrails.inspect(confirmed, {"Citations": [text]})
     assert found.citations == (Citation(text=text, unverified=unverified),)
     assert found.hits == ()
 
 
-def test_no_citation_is_none(told: Any) -> None:
-    assert guardrails.inspect(told, {"Citations": "No citation"}).citations == ()
-    assert guardrails.inspect(told, said("그렇다.")).citations is None
+def test_no_citation_is_none(confirmed: Any) -> None:
+    assert guardrails.inspect(confirmed, {"Citations": "No citation"}).citations == ()
+    assert guardrails.inspect(confirmed, said("그렇다.")).citations is None
 
 
-def test_unverified_law_is_named_wherever_it_stands(told: Any) -> None:
+def test_unverified_law_is_named_wherever_it_stands(confirmed: Any) -> None:
     output = {
         **said("민법 제750조와 제563조가 문제된다."),
         "Issues": ["2019다12345 판결의 적용"],
         "Citations": ["민법 제750조"],
     }
-    assert guardrails.inspect(told, output).unverified == ("민법 제750조", "2019다12345")
+    assert guardrails.inspect(confirmed, output).unverified == ("민법 제750조", "2019다12345")
 
 
 def test_law_that_only_the_model_words_into_a_fact_is_nobodys(session: Any) -> None:
@@ -445,9 +445,9 @@ def test_the_order_of_the_checks_is_the_pages(focused: Any) -> None:
     ]  # fmt: skip
 
 
-def test_one_fault_a_thousand_times_is_bounded(told: Any) -> None:
+def test_one_fault_a_thousand_times_is_bounded(confirmed: Any) -> None:
     output = {"Claims": [{"text": f"대금은 {n},000,000원이다.", "basis": [], "issue": None} for n in range(10, 1000)]}
-    found = guardrails.inspect(told, output)
+    found = guardrails.inspect(confirmed, output)
     assert len(found.hits) == guardrails.MOST_HITS
 
 
@@ -455,9 +455,9 @@ def test_one_fault_a_thousand_times_is_bounded(told: Any) -> None:
     "unit",
     ["1", "1,", "1/", "이천", "이만 ", "가", "제1조 ", "1억", "A ", "A", "1-", "1. ", "a@", "1년", "“", "반드시 "],
 )
-def test_no_text_makes_a_check_slow(told: Any, unit: str) -> None:
+def test_no_text_makes_a_check_slow(confirmed: Any, unit: str) -> None:
     started = time.process_time()
-    guardrails.inspect(told, said(unit * (16_000 // len(unit)), ["F1"]))
+    guardrails.inspect(confirmed, said(unit * (16_000 // len(unit)), ["F1"]))
     assert time.process_time() - started < 3
 
 
@@ -493,8 +493,8 @@ def test_spelling_does_not_matter(one: str, other: str) -> None:
     assert [found.key for found in particulars(one)] == [found.key for found in particulars(other)] != []
 
 
-def test_a_surname_is_known_by_the_name_it_belongs_to(told: Any) -> None:
-    known = corpus.of(told)
+def test_a_surname_is_known_by_the_name_it_belongs_to(confirmed: Any) -> None:
+    known = corpus.of(confirmed)
     assert known.names("김")
     assert not known.names("박")
     assert list(names("홍길동 씨와 이민준 과장이 왔다.")) == ["홍길동", "이민준"]

@@ -28,7 +28,7 @@ def paper(*sections: Section) -> _Paper:
 @pytest.mark.parametrize("before", range(34, 46))
 def test_headings_stand_on_the_page_of_what_they_title(before: int, monkeypatch: pytest.MonkeyPatch) -> None:
     filled = tuple(ReportLine(text=f"line {number}") for number in range(before))
-    told = (Heading("Claimant"), ReportLine(text="what it says"))
+    blocks = (Heading("Claimant"), ReportLine(text="what it says"))
     pages: dict[str, int] = {}
     head, line = _Paper._head, _Paper._line
 
@@ -36,14 +36,16 @@ def test_headings_stand_on_the_page_of_what_they_title(before: int, monkeypatch:
         head(paper, text, *rest)
         pages[text] = paper._pdf.page
 
-    def sentence(paper: Any, told: ReportLine, *rest: Any, **options: Any) -> None:
-        pages[told.text] = paper._pdf.page
-        line(paper, told, *rest, **options)
+    def sentence(paper: Any, shown: ReportLine, *rest: Any, **options: Any) -> None:
+        pages[shown.text] = paper._pdf.page
+        line(paper, shown, *rest, **options)
 
     monkeypatch.setattr(_Paper, "_head", heading)
     monkeypatch.setattr(_Paper, "_line", sentence)
     first = Section(name="a", title="First", blocks=(ReportLine(text="one"),))
-    made = paper(first, Section(name="b", title="Second", blocks=filled), Section(name="c", title="Best", blocks=told))
+    made = paper(
+        first, Section(name="b", title="Second", blocks=filled), Section(name="c", title="Best", blocks=blocks)
+    )
     made.lay_out()
     made._pdf.fonts["sans"].close()
     assert pages["Best"] == pages["Claimant"] == pages["what it says"]

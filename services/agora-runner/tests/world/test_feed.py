@@ -22,12 +22,12 @@ ALLEY = {"jester_02": "alley_a", "citizen_01": "alley_a"}
 
 def public(run: Any) -> list[bytes]:
     """Every public byte of a run: all messages, and after each event the state and what each agent had seen."""
-    told = []
+    messages = []
     for event, _, state in run.log:
-        told.append(canonical_json(run.decider.public(event, PUBLIC)))
+        messages.append(canonical_json(run.decider.public(event, PUBLIC)))
         viewers = (PUBLIC, *map(Viewer, run.decider.participants(state)))
-        told += [canonical_json(run.decider.view(state, viewer)) for viewer in viewers]
-    return told
+        messages += [canonical_json(run.decider.view(state, viewer)) for viewer in viewers]
+    return messages
 
 
 def test_an_act_is_public_with_these_fields_and_no_others(runs: Any) -> None:

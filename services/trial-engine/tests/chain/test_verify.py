@@ -258,7 +258,7 @@ def the_ending_of_more_found_out(session: Session) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bend", "told"),
+    ("bend", "fault"),
     [
         (swap_two_voters, "place 2 is radical at .*02 by event 1 and the chain, and philosopher at .*02 in the verd"),
         (swap_two_seats_in_the_verdict, "place 4 is opportunist at"),
@@ -286,10 +286,10 @@ def the_ending_of_more_found_out(session: Session) -> None:
         (another_chain, "on 1"),
     ],
 )
-def test_every_difference_is_reported(session: Session, bend: Callable[[Session], None], told: str) -> None:
+def test_every_difference_is_reported(session: Session, bend: Callable[[Session], None], fault: str) -> None:
     bend(session)
 
-    assert any(re.search(told, fault) for fault in session.faults())
+    assert any(re.search(fault, found) for found in session.faults())
 
 
 @pytest.mark.parametrize("version", [1, 7, 11])

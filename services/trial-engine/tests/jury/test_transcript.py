@@ -103,8 +103,8 @@ def test_an_explorer_is_linked_for_each_transaction_and_address_and_named_in_ans
     assert set(re.findall(r'href="([^"]+)"', formats.body_html(text))) == pages
     assert set(re.findall(r"\]\(<([^>]+)>\)", formats.render_md(text))) == pages
     read = next(event for event in events_of(played) if isinstance(event, VerdictRead))
-    told = jury.public(read, Viewer(agent_id=state.owner), state)
-    assert msgspec.to_builtins(told)["explorer"] == explorer
+    message = jury.public(read, Viewer(agent_id=state.owner), state)
+    assert msgspec.to_builtins(message)["explorer"] == explorer
 
 
 def test_without_an_explorer_nothing_is_linked(played: Any) -> None:
