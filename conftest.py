@@ -21,6 +21,11 @@ from tests.room import RUN, at_end, remove_shared
 # this when it is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Rich ignores the width it is given in a dumb terminal, and CI is one.
+os.environ["TERM"] = "xterm"
+for setting in ("COLUMNS", "LINES"):
+    os.environ.pop(setting, None)
+
 # A test is judged by what it finds: a machine that stands still for a second must not fail it.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")

@@ -17,7 +17,7 @@ from playmolt_schemas.routes import jury as routes
 from playwright.sync_api import Page, Route, expect
 from rich.console import Console
 
-from tests.browser.conftest import OPERATOR_KEY, PHONE, Reader
+from tests.browser.conftest import OPERATOR_KEY, PHONE, WAIT_MS, Reader
 
 ROUNDS = 4
 IN_VIEW = """(line) => {
@@ -324,6 +324,54 @@ def test_a_vote_that_a_juror_failed_in_can_be_called_again(reader: Reader) -> No
     page.locator("#panel-verdict button.first:visible").first.click()
     expect(page.locator("#panel-verdict button.first:visible")).not_to_have_attribute("aria-busy", "true")
     assert len(called) == 1
+
+
+def test_an_answer_that_was_overtaken_is_dropped(reader: Reader) -> None:
+    page, held = reader("/game"), dict[str, Route]()
+    line = {"speaker": "Narrator", "text": "It begins."}
+    before = {"id": "jury-1", "language": "en", "phase": "prologue", "prologue": [line], "round": 0, "notes_left": 3}
+    before |= {"version": 2, "jurors": []}
+    after = before | {"version": 3, "phase": "investigation"}
+    ready, versions = [before], iter(range(3, 100))
+
+    def answer(route: Route) -> None:
+        match route.request.url.partition("/jury-1")[2].partition("?")[0]:
+            case "/stream":  # each connection brings one message, after which the page asks for the session
+                message = {"type": "phase_changed", "phase": "investigation", "version": next(versions)}
+                route.fulfill(body=f"data: {json.dumps(message)}\n\n", content_type="text/event-stream")
+            case "" if ready:
+                route.fulfill(json=ready.pop())
+            case ("" | "/phase") as path:
+                held[path] = route
+            case "/dossier":
+                route.fulfill(json={"title": "A case", "text": "It is short."})
+            case ("/witnesses" | "/evidence") as path:
+                route.fulfill(json={path[1:]: []})
+            case _:
+                route.fulfill(status=404, json={"code": "not_found", "detail": "There is none."})
+
+    def answered(path: str, session: dict[str, Any]) -> None:
+        """Answer the request of this path once it is made, and let the page take the answer."""
+        for _ in range(WAIT_MS // 10):
+            if path in held:
+                break
+            page.wait_for_timeout(10)
+        with page.expect_response(f"**/jury-1{path}"):
+            held.pop(path).fulfill(json=session)
+        page.evaluate("new Promise((done) => setTimeout(done))")
+
+    page.route("**/api/jury/sessions/jury-1**", answer)
+    page.route("**/api/jury/sessions/jury-1/**", answer)
+    page.goto("/game?session=jury-1")
+    with page.expect_request("**/phase"):
+        go_on(page)
+    drawn = page.locator("#panel-dossier")
+    answered("", after)
+    drawn.evaluate("(panel) => { panel.dataset.first = 'yes'; }")
+    answered("/phase", after)
+    expect(drawn).to_have_attribute("data-first", "yes")
+    answered("", before)
+    expect(drawn).to_have_attribute("data-first", "yes")
 
 
 def test_another_case_is_chosen_heard_and_checked(reader: Reader, platform: str, chain: str, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 /** `/agora`: public runs and, with the operator key, their experiments. */
 
-import { download, get, operatorKey, post, setOperatorKey } from "./parts/api.js";
+import { download, get, inOrder, operatorKey, post, setOperatorKey } from "./parts/api.js";
 import { el, field, fill, filler, focusOn, table } from "./parts/dom.js";
 import { actionButton, page, trouble } from "./parts/frame.js";
 import { clock, t, word } from "./parts/language.js";
@@ -139,11 +139,14 @@ async function experiment(main, id) {
   const save = (kind, ending) => actionButton(t(`agora.${kind}`), () => download(`${path}/${kind}`, `${id}.${ending}`, "operator"), { place });
   const back = el("p", { class: "small" }, el("a", { href: "/agora" }, `‹ ${t("agora.experiments")}`));
   const tools = el("section", { class: "card" }, el("div", { class: "row" }, save("report", "html"), save("bundle", "zip"), look, stop, resume), field(`${t("agora.reason")} (${t("optional")})`, reason), place);
+  const begin = inOrder();
   const [showBody, showRuns] = [body, runs].map(filler);
 
   async function refresh() {
+    const newest = begin();
     const [state, { runs: found }] = await Promise.all([get(path, operator), get(`${path}/runs`, operator)]);
     const over = ["finished", "aborted"].includes(state.status);
+    if (!newest()) return over;
     head.textContent = state.name;
     stop.disabled = state.status !== "running";
     look.hidden = over || state.pcs_cells.length === 0;

@@ -1,6 +1,6 @@
 /** `/`: a featured game, open and finished games, and the leaderboard. */
 
-import { get } from "./parts/api.js";
+import { get, inOrder } from "./parts/api.js";
 import { announce, el, fill, filler, named, select, table } from "./parts/dom.js";
 import { watchLobby } from "./parts/feed.js";
 import { page, trouble } from "./parts/frame.js";
@@ -57,24 +57,28 @@ async function draw(main) {
     const games = [...open.values()].sort((a, b) => (a.game_id < b.game_id ? 1 : -1)).map((game) => openRow(game, rowsById.get(game.game_id)));
     fillNow(games, () => (games.length ? games.map(gameRow) : el("li", { class: "quiet" }, t("lobby.quiet"))));
   };
+  const begin = inOrder();
   const refresh = async () => {
+    const newest = begin();
     // Request everything at once and show each part as it arrives.
     const asked = leaders(kind.value, who.value);
     const running = get("/games/rows?runs=true&limit=5", { as: "anonymous", patient: false }).catch(() => ({ rows: [] }));
     asked.catch(() => {});
     try {
       const { rows } = await get(`/games/rows?limit=${LISTED}`, { as: "anonymous" });
+      if (!newest()) return;
       for (const row of rows) rowsById.set(row.game_id, withDue(row));
       const over = rows.filter((row) => row.over).slice(0, SHOWN);
       fillEnded(over, () => (over.length ? over.map(gameRow) : el("li", { class: "quiet" }, t("lobby.none"))));
       drawNow();
       const [ranks, held] = await Promise.all([asked, running]);
+      if (!newest()) return;
       fillBoard(ranks, () => [ranks.lent && el("p", { class: "quiet" }, t("leaderboard.lent")), standings(ranks.leaderboard)]);
       runsCard.hidden = held.rows.length === 0;
       fillRuns(held, () => held.rows.map(runRow));
       await featured.show(rows.find((row) => !row.over && row.phase !== "waiting") ?? over[0] ?? rows[0]);
     } catch (error) {
-      fillBoard(error.message, () => trouble(error));
+      if (newest()) fillBoard(error.message, () => trouble(error));
     }
   };
 

@@ -129,9 +129,15 @@ class Game {
   }
 
   async refresh() {
-    this.session = await get(this.path);
-    if (this.session.phase !== this.drawn) this.draw();
+    this.set(await get(this.path));
     for (const listener of this.listeners) listener(null);
+  }
+
+  /** Answers can overtake each other: an older one is dropped, and a phase is drawn once. */
+  set(session) {
+    if (session.version < this.session.version) return;
+    this.session = session;
+    if (session.phase !== this.drawn) this.draw();
   }
 
   juror(id) {
@@ -139,8 +145,7 @@ class Game {
   }
 
   async goTo(phase) {
-    this.session = await post(`${this.path}/phase`, { to: phase });
-    this.draw();
+    this.set(await post(`${this.path}/phase`, { to: phase }));
   }
 
   draw() {

@@ -96,6 +96,20 @@ async function send(method, path, body, as, patient) {
 export const get = (path, options) => call("GET", path, undefined, options);
 export const post = (path, body, options) => call("POST", path, body, options);
 
+/** Answers can overtake each other. Call this before each request; the result is false once a later one was shown. */
+export function inOrder() {
+  let begun = 0;
+  let shown = 0;
+  return () => {
+    begun += 1;
+    const own = begun;
+    return () => {
+      shown = Math.max(shown, own);
+      return own === shown;
+    };
+  };
+}
+
 /** All lines of an NDJSON answer. */
 export async function lines(path, as = "anonymous") {
   const answer = await send("GET", path, undefined, as, true);
