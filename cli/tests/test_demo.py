@@ -13,6 +13,8 @@ import pytest
 from playmolt_cli.demo.legal import CASES
 from playmolt_cli.local.stack import Stack
 
+from core.tests.counting_proxy import CountingProxy
+
 SECONDS = 400
 
 
@@ -41,11 +43,13 @@ POSIX = {"LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTH
 def test_the_demo_plays_every_game_to_the_end_and_leaves_nothing_behind(
     korean_locale: dict[str, str], folder: Path
 ) -> None:
-    """In an encoding that is not UTF-8, below a path with Hangul in it."""
+    """In an encoding that is not UTF-8, below a path with Hangul in it, where the environment names a proxy."""
     home = folder / "홈 폴더"
     home.mkdir(mode=0o755)
-    own = {**OWN_SERVERS, "TMPDIR": str(home), **korean_locale}
-    played = _playmolt(own, "euc_kr", "demo", "--once")
+    with CountingProxy() as proxy:
+        own = {**OWN_SERVERS, "TMPDIR": str(home), **korean_locale, **proxy.variables(), "no_proxy": "", "NO_PROXY": ""}
+        played = _playmolt(own, "euc_kr", "demo", "--once")
+    assert proxy.hosts == [], "nothing on this machine is asked through a proxy"
     assert played.returncode == 0, played.stdout[-4000:] + played.stderr[-4000:]
     assert "Traceback" not in played.stdout + played.stderr
     assert "ended with" not in played.stdout, "no process had to be started again"
@@ -67,14 +71,16 @@ def test_a_terminal_that_knows_ascii_alone_stops_no_platform_and_no_command(fold
     facts.write_text(json.dumps(dict(CASES[0].facts), ensure_ascii=False), "utf-8")
     opening = ("--case-type", case.case_type, "--jurisdiction", case.jurisdiction, "--language", case.language)
     shown = ""
-    with Stack(data, environment={**OWN_SERVERS, **POSIX}) as stack:
+    with CountingProxy() as proxy, Stack(data, environment={**OWN_SERVERS, **POSIX, **proxy.variables()}) as stack:
         for words in (
             ("legal", "new", *opening, "--title", "A card"), ("legal", "facts", "--file", str(facts)),
-            ("legal", "gate", "--show"), ("log", "verify"),
+            ("legal", "gate", "--show"), ("log", "verify"), ("doctor",),
         ):  # fmt: skip
-            done = _playmolt({**OWN_SERVERS, **POSIX}, "ascii", *words, "--data", str(data))
+            own = {**OWN_SERVERS, **POSIX, **proxy.variables()}
+            done = _playmolt(own, "ascii", *words, "--data", str(data))
             assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
             shown += done.stdout + done.stderr
+    assert proxy.hosts == [], "nothing on this machine is asked through a proxy"
     assert "Traceback" not in shown + stack.log.read_text("utf-8")
     assert "ended with" not in stack.log.read_text("utf-8"), "no process had to be started again"
     assert "???? ??" in shown, "it shows what it cannot write"

@@ -637,6 +637,18 @@ def _shown(value: Any) -> str:
     return "empty" if value in ("", None) else f"`{value}`"
 
 
+_PROXIES: Final = (
+    "## Proxies",
+    "",
+    "`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, in upper or lower case, apply to model servers, object"
+    " stores, trace collectors and PlayMolt servers on other machines. A request to this machine never goes through a"
+    " proxy: loopback in every spelling, the addresses of its interfaces, its host name, and names that its hosts file"
+    " gives to one of these. Neither do requests to NATS, Postgres, the chain's node and agents' callbacks, wherever"
+    " they are. SOCKS proxies are not supported. Other programs, such as `curl`, the printed bots and Node with"
+    " `NODE_USE_ENV_PROXY=1`, know only the variables: set `NO_PROXY=localhost,127.0.0.1,::1` for them.",
+)
+
+
 def page() -> str:
     """Render docs/settings.md."""
     default = Settings()
@@ -654,7 +666,7 @@ def page() -> str:
     ]
     bots = [f"| `{variable}` | {text} |" for variable, text in OF_BOTS.items()]
     of_bots = ["", "Read by bots that play with the SDK:", "", "| variable | what it does |", "|---|---|", *bots]
-    return "\n".join([*head, *rows, *of_bots, ""])
+    return "\n".join([*head, *rows, *of_bots, "", *_PROXIES, ""])
 
 
 if __name__ == "__main__":

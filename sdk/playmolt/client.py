@@ -7,6 +7,7 @@ import os
 import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -16,6 +17,7 @@ from playmolt_schemas.api import GameType, NewKey, Registered
 from playmolt_schemas.codes import Code
 from playmolt_schemas.routes import platform
 from playmolt_schemas.routes.route import Route
+from playmolt_schemas.this_machine import names_this_machine
 
 from playmolt import calls
 from playmolt.calls import Query, Request
@@ -56,6 +58,17 @@ def _names_a_server(url: str) -> bool:
     return parsed.scheme in ("http", "https") and bool(parsed.host)
 
 
+@contextmanager
+def _usable_proxy() -> Iterator[None]:
+    try:
+        yield
+    except (ImportError, ValueError) as error:  # httpx: SOCKS without its package, or an unknown scheme
+        raise ValueError(
+            f"cannot use the proxy of the environment ({error}); set HTTP_PROXY, HTTPS_PROXY and ALL_PROXY to a URL"
+            " such as http://proxy.example:3128, or except the server in NO_PROXY"
+        ) from error
+
+
 class _BaseClient:
     """Shared by both clients: server URL, API key, and building HTTP requests."""
 
@@ -90,6 +103,10 @@ class _BaseClient:
             "headers": headers,
             "timeout": httpx.Timeout(ANSWER_SECONDS + request.wait, connect=self._connecting()),
         }
+
+    def _connection(self) -> dict[str, Any]:
+        # `trust_env` adds the proxies of the environment.
+        return {"timeout": _TIMEOUT, "verify": _tls(self.url), "trust_env": not names_this_machine(self.url)}
 
     def _connecting(self) -> float:
         return FIRST_CONNECT_SECONDS if self._trying is FIRST_CONTACT else CONNECT_SECONDS
@@ -164,7 +181,8 @@ class Client(_BaseClient):
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         super().__init__(url, key, retry=retry)
-        self._http = httpx.Client(timeout=_TIMEOUT, verify=_tls(self.url), transport=transport)
+        with _usable_proxy():
+            self._http = httpx.Client(transport=transport, **self._connection())
 
     def __enter__(self) -> "Client":
         return self
@@ -312,7 +330,8 @@ class AsyncClient(_BaseClient):
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         super().__init__(url, key, retry=retry)
-        self._http = httpx.AsyncClient(timeout=_TIMEOUT, verify=_tls(self.url), transport=transport)
+        with _usable_proxy():
+            self._http = httpx.AsyncClient(transport=transport, **self._connection())
 
     async def __aenter__(self) -> "AsyncClient":
         return self

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from opentelemetry import context, trace
 from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, SpanKind, Status, StatusCode, TraceFlags, Tracer
+from playmolt_schemas.this_machine import names_this_machine
 
 from playmolt_core.ops import telemetry
 from playmolt_core.settings import InvalidSettings
@@ -67,16 +68,23 @@ def configure(service: str, environment: Mapping[str, str] = os.environ, *, all_
     OTEL_SDK_DISABLED, OTEL_RESOURCE_ATTRIBUTES and the OTEL_EXPORTER_OTLP_* and OTEL_BSP_* variables mean what
     OpenTelemetry says.
     """
-    if not any(environment.get(name) for name in ENDPOINTS) or environment.get("OTEL_SDK_DISABLED", "") == "true":
+    if not _endpoint(environment) or environment.get("OTEL_SDK_DISABLED", "") == "true":
         return
     # Costs a third of a second and 20 MB, only with a collector; the same holds for the imports of `install`.
+    import requests  # noqa: PLC0415
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
     from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
 
     share = _share(environment.get(SHARE_VARIABLE, "") or "1")
-    install(service, BatchSpanProcessor(OTLPSpanExporter(timeout=_EXPORT_SECONDS)), share)
+    session = requests.Session()
+    session.trust_env = not names_this_machine(_endpoint(environment))
+    install(service, BatchSpanProcessor(OTLPSpanExporter(timeout=_EXPORT_SECONDS, session=session)), share)
     if all_tracers and _exporting is not None:
         trace.set_tracer_provider(_exporting.provider)
+
+
+def _endpoint(environment: Mapping[str, str]) -> str:
+    return next((environment[name] for name in reversed(ENDPOINTS) if environment.get(name)), "")
 
 
 def _share(text: str) -> float:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import httpx2
 import msgspec
 import openai
+from playmolt_schemas.this_machine import names_this_machine
 
 from playmolt_core.llm.catalogue import ModelEntry
 from playmolt_core.llm.openai.speech import Speech
@@ -139,7 +140,7 @@ class ModelConnection:
 
 
 def opened(entry: ModelEntry, key: str, hooks: Mapping[str, list[Any]] | None = None) -> openai.AsyncOpenAI:
-    """A client for one model's server that ignores the environment."""
+    """A client for one model's server. Of the environment only proxies count, and only for a server elsewhere."""
     # organization and project would otherwise be read from the environment and sent to any server
     return openai.AsyncOpenAI(
         api_key=key or "none",
@@ -149,7 +150,9 @@ def opened(entry: ModelEntry, key: str, hooks: Mapping[str, list[Any]] | None = 
         default_headers={"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()},  # type: ignore[dict-item]  # the client takes Omit, its types do not say so
         http_client=openai.DefaultAsyncHttpxClient(
             event_hooks=hooks or {},
-            verify=entry.base_url.startswith("https:"),  # plain HTTP needs no certificates, which are slow to load
+            # plain HTTP needs no certificates, which are slow to load
+            verify=httpx2.create_ssl_context() if entry.base_url.startswith("https:") else False,
+            trust_env=not names_this_machine(entry.base_url),
         ),
     )
 

@@ -11,10 +11,15 @@ import msgspec
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import S3Store
+from playmolt_schemas.this_machine import names_this_machine
 
 SCHEME: Final = "s3://"
 _SECONDS: Final = timedelta(seconds=10)
 _TRIED_FOR: Final = timedelta(seconds=30)
+
+
+_NO_PROXY: Final = {"proxy_url": "http://127.0.0.1:9", "proxy_excludes": "*"}
+"""The library reads the environment's proxies unless it has a proxy of its own; this one is used for no host."""
 
 
 class PlaceUnavailable(OSError):
@@ -55,6 +60,7 @@ class Bucket:
                 "allow_http": access.endpoint.startswith("http://"),
                 "connect_timeout": _SECONDS,
                 "timeout": access.seconds,
+                **(_NO_PROXY if names_this_machine(access.endpoint) else {}),
             },
             retry_config={"max_retries": 3, "retry_timeout": max(_TRIED_FOR, access.seconds)},
             **options,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from playmolt_schemas.this_machine import names_this_machine
 
 from playmolt_agora.report import STUDY
 from playmolt_agora.studies.study import Study
@@ -69,11 +70,13 @@ def _unpacked(archive: Path) -> Study:
 
 def _fetched(address: str, key: str | None) -> Study:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
+    proxies = {} if names_this_machine(address) else None  # None: those of the environment
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler(proxies))
     request = urllib.request.Request(f"{address.rstrip('/')}/bundle", headers=headers)  # noqa: S310 -- http alone
     with tempfile.TemporaryDirectory(prefix="playmolt-agora-") as folder:
         archive = Path(folder, "bundle.zip")
         try:
-            with urllib.request.urlopen(request) as answer, archive.open("wb") as file:  # noqa: S310 -- as above
+            with opener.open(request) as answer, archive.open("wb") as file:
                 shutil.copyfileobj(answer, file)
         except urllib.error.HTTPError as error:
             if error.code in _NO_ACCESS:

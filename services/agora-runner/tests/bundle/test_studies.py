@@ -22,6 +22,8 @@ from playmolt_agora.studies.table import label_of
 from playmolt_schemas.agora.plan import CostRow
 from playmolt_schemas.agora.turn import TurnRecord
 
+from core.tests.counting_proxy import CountingProxy
+
 
 @pytest.fixture(scope="module")
 def study(sealed: Path) -> playmolt_agora.Study:
@@ -191,3 +193,15 @@ def test_a_bundle_and_its_turns_are_measured_again(sealed: Path, tmp_path: Path,
     (tmp_path / "none.jsonl").write_text("{}\n")
     with pytest.raises(StudyFault, match="not turn records"):
         study_in(tmp_path / "none.jsonl")
+
+
+def test_a_platform_on_this_machine_is_asked_directly_and_one_elsewhere_through_the_proxy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with CountingProxy() as proxy, CountingProxy() as platform:
+        for name, url in proxy.variables().items():
+            monkeypatch.setenv(name, url)
+        for address, hosts in ((platform.url, []), ("http://play.example", ["play.example"])):
+            with pytest.raises(PermissionError):
+                playmolt_agora.open(f"{address}/api/agora/experiments/e-1")
+            assert proxy.hosts == hosts
