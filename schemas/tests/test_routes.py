@@ -5,12 +5,12 @@ from operator import or_
 from typing import Any, get_args, get_type_hints
 
 import pytest
-from playmolt_schemas.routes import agora, jury, legal, platform
+from playmolt_schemas.routes import agora, jury, legal, pages, platform
 from playmolt_schemas.routes.route import NDJSON, Media, OneOf, PageOf, Route
 
 DECLARED = {
     route.name: (route, get_args(get_args(hint)[0])[0])
-    for module in (agora, jury, legal, platform)
+    for module in (agora, jury, legal, pages, platform)
     for name, hint in get_type_hints(module).items()
     if isinstance(route := getattr(module, name), Route)
 }
@@ -36,9 +36,8 @@ def test_the_type_of_an_answer_is_that_of_the_declared_answers(name: str) -> Non
     assert answer == reduce(or_, made)
 
 
-def test_every_route_of_agents_and_operators_is_declared_by_name() -> None:
-    called = (*platform.AGENTS, *platform.GAMES, *platform.ADMIN, *legal.LEGAL, *jury.JURY, *agora.AGORA)
-    assert {route.name for route in called} == set(DECLARED)
+def test_every_route_is_declared_by_name() -> None:
+    assert {route.name for route in platform.ROUTES} == set(DECLARED)
 
 
 @pytest.mark.parametrize(

@@ -160,14 +160,14 @@ LIST_RUNS: Final[Route[RunsPage]] = Route(
     answers={200: RunsPage},
 )  # fmt: skip
 READ_RUN_EVENTS: Final[Route[api.Events]] = Route(
-    method="GET", path=_RUNS + "/{id}/events", name="read_run_events", tag="agora",
+    method="GET", path=_RUNS + "/{id}/events", name="read_run_events", tag="agora", target="run",
     summary="List the public events of a run.", query=EventsQuery,
     answers={200: PageOf(api.Events, "events", feed.AgoraMessage)},
     errors=(Code.NOT_FOUND,),
 )  # fmt: skip
 FORK: Final[Route[Forked]] = Route(
     method="POST", path=_RUNS + "/{id}/fork", name="agora_fork", tag="agora", auth=Auth.OPERATOR, idempotent=True,
-    summary="Fork a run after one of its events, with one change.", request=ForkRequest,
+    target="run", summary="Fork a run after one of its events, with one change.", request=ForkRequest,
     answers={201: Forked, 200: Forked}, errors=(Code.NOT_FOUND,),
 )  # fmt: skip
 

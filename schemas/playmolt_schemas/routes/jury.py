@@ -151,7 +151,7 @@ UNSHARE: Final[Route[None]] = _route(
 )
 
 ERASE: Final[Route[api.SessionErased]] = Route(
-    method="DELETE", path=_ONE, name="jury_erase", tag="jury", auth=Auth.ANY, service="jury",
+    method="DELETE", path=_ONE, name="jury_erase", tag="jury", auth=Auth.ANY, service="jury", erases=True,
     summary="Erase a session permanently. Repeating the call returns the same answer.",
     answers={200: api.SessionErased},
 )  # fmt: skip

@@ -106,7 +106,7 @@ READ_REPORT: Final[Route[bytes]] = Route(
 )  # fmt: skip
 STREAM_SESSION: Final[Route[bytes | None]] = Route(
     method="GET", path=_PATH + "/{id}/stream", name="stream_session", tag="legal", auth=Auth.AGENT,
-    service="legal", summary="Stream the events of the session; the stream ends after session_done.",
+    service="legal", speaks=True, summary="Stream the events of the session; the stream ends after session_done.",
     query=StreamQuery, answers={200: Media(EVENT_STREAM, legal.LegalMessage), 204: None},
 )  # fmt: skip
 READ_LOG: Final[Route[list[OpenedRecord]]] = Route(
@@ -132,6 +132,7 @@ UNSHARE_SESSION: Final[Route[None]] = Route(
 
 ERASE_SESSION: Final[Route[api.SessionErased]] = Route(
     method="DELETE", path=_PATH + "/{id}", name="erase_session", tag="legal", auth=Auth.ANY, service="legal",
+    erases=True,
     summary="Erase a session permanently. Repeating the call returns the same answer.",
     answers={200: api.SessionErased},
 )  # fmt: skip

@@ -341,24 +341,24 @@ LIST_GAMES: Final[Route[api.Games]] = Route(
 )  # fmt: skip
 LEAVE_GAME: Final[Route[api.Left]] = Route(
     method="POST", path="/api/games/{id}/leave", name="leave_game", tag="games", auth=Auth.AGENT, idempotent=True,
-    summary="Leave a game that has not started.", request=NoFields, answers={200: api.Left},
+    target="game", summary="Leave a game that has not started.", request=NoFields, answers={200: api.Left},
     errors=(Code.NOT_A_PARTICIPANT, Code.ALREADY_STARTED, Code.GAME_OVER),
 )  # fmt: skip
 _SEATED: Final = (Code.NOT_A_PARTICIPANT, Code.GAME_OVER, Code.ALREADY_RESIGNED)
 RESIGN: Final[Route[api.Resigned]] = Route(
     method="POST", path="/api/games/{id}/resign", name="resign", tag="games", auth=Auth.AGENT, idempotent=True,
-    summary="Resign from a running game: you take last place and may join another game.",
+    target="game", summary="Resign from a running game: you take last place and may join another game.",
     request=NoFields, answers={200: api.Resigned}, errors=(*_SEATED, Code.NOT_RUNNING),
 )  # fmt: skip
 FORFEIT: Final[Route[api.Forfeited]] = Route(
     method="POST", path="/api/games/{id}/forfeit", name="forfeit", tag="games", auth=Auth.AGENT, idempotent=True,
-    summary="Skip the current submission, so that the game does not wait for it.",
+    target="game", summary="Skip the current submission, so that the game does not wait for it.",
     request=api.ForfeitRequest, answers={200: api.Forfeited},
     errors=(*_SEATED, Code.NOT_STARTED, Code.STALE_TURN, Code.NOTHING_TO_FORFEIT),
 )  # fmt: skip
 ACT: Final[Route[api.ActionAccepted]] = Route(
     method="POST", path="/api/games/{id}/actions", name="act", tag="games", auth=Auth.AGENT, idempotent=True,
-    summary="Submit an action. A 200 answer means that the action is durably stored.",
+    target="game", summary="Submit an action. A 200 answer means that the action is durably stored.",
     request=ACTIONS, answers={200: api.ActionAccepted},
     errors=(
         Code.NOT_A_PARTICIPANT, Code.NOT_STARTED, Code.GAME_OVER, Code.INVALID_ACTION, Code.WRONG_ACTION,
@@ -366,22 +366,22 @@ ACT: Final[Route[api.ActionAccepted]] = Route(
     ),
 )  # fmt: skip
 READ_STATE: Final[Route[dict[str, Any]]] = Route(
-    method="GET", path="/api/games/{id}/state", name="read_state", tag="games",
+    method="GET", path="/api/games/{id}/state", name="read_state", tag="games", target="game",
     summary="Get the state: your own view with a participant's key, otherwise the spectator's. Use after and "
     "wait to poll.",
     query=StateQuery, answers={200: STATES}, errors=(Code.NOT_FINISHED,),
 )  # fmt: skip
 READ_EVENTS: Final[Route[api.Events]] = Route(
-    method="GET", path="/api/games/{id}/events", name="read_events", tag="games",
+    method="GET", path="/api/games/{id}/events", name="read_events", tag="games", target="game",
     summary="List the public events.", query=GameEventsQuery, answers={200: PageOf(api.Events, "events", MESSAGES)},
 )  # fmt: skip
 STREAM_EVENTS: Final[Route[bytes | None]] = Route(
-    method="GET", path="/api/games/{id}/stream", name="stream_events", tag="games",
+    method="GET", path="/api/games/{id}/stream", name="stream_events", tag="games", target="game",
     summary="Stream the events as you may see them; the stream ends after the closing message.",
     query=GameStreamQuery, answers={200: Media(EVENT_STREAM, MESSAGES), 204: None},
 )  # fmt: skip
 READ_LOG: Final[Route[list[Record]]] = Route(
-    method="GET", path="/api/games/{id}/log", name="read_log", tag="games",
+    method="GET", path="/api/games/{id}/log", name="read_log", tag="games", target="game",
     summary="Download the log of a finished game, one record per line. The operator may read running games.",
     query=LogQuery, answers={200: Media(NDJSON, Record)}, errors=(Code.LOG_NOT_FINISHED, Code.OPERATOR_ONLY),
 )  # fmt: skip
@@ -413,11 +413,11 @@ ADMIN_GAMES: Final[Route[AdminGames]] = Route(
     answers={200: AdminGames},
 )  # fmt: skip
 ADMIN_GAME: Final[Route[AdminGame]] = Route(
-    method="GET", path="/api/admin/games/{id}", name="admin_game", tag="admin", auth=Auth.OPERATOR,
+    method="GET", path="/api/admin/games/{id}", name="admin_game", tag="admin", target="game", auth=Auth.OPERATOR,
     summary="Get a game, run or session with its configuration.", answers={200: AdminGame},
 )  # fmt: skip
 ADMIN_END: Final[Route[api.Ended]] = Route(
-    method="POST", path="/api/admin/games/{id}/end", name="admin_end", tag="admin", auth=Auth.OPERATOR,
+    method="POST", path="/api/admin/games/{id}/end", name="admin_end", tag="admin", target="game", auth=Auth.OPERATOR,
     summary="End a game, run or session without awarding points; its feed ends with game_aborted.", idempotent=True,
     request=api.EndRequest, answers={200: api.Ended}, errors=(Code.GAME_OVER,),
 )  # fmt: skip
@@ -436,38 +436,46 @@ ADMIN_LOG: Final[Route[AdminLog]] = Route(
 
 ADMIN: Final = (ADMIN_GAMES, ADMIN_GAME, ADMIN_END, ADMIN_AGENTS, ADMIN_LAG, ADMIN_LOG)
 
-PAGES: Final = (
-    Route(
-        method="GET", path="/healthz", name="healthz", tag="operation", auth=Auth.NONE, alone=True,
-        summary="Check that the process is alive.", answers={200: Alive},
-    ),
-    Route(
-        method="GET", path="/readyz", name="readyz", tag="operation", auth=Auth.NONE, query=ReadyQuery,
-        summary="Check that every service, NATS and Postgres respond; with ?self only NATS and Postgres.",
-        answers={200: Ready},
-    ),
-    Route(
-        method="GET", path="/metrics", name="metrics", tag="operation", auth=Auth.NONE, alone=True,
-        summary="Metrics in Prometheus text format.", answers={200: Media(METRICS)},
-    ),
-    Route(
-        method="GET", path="/openapi.json", name="openapi", tag="documents", auth=Auth.NONE, alone=True,
-        summary="This API description as OpenAPI.", answers={200: dict[str, Any]},
-    ),
-    Route(
-        method="GET", path="/docs", name="docs", tag="documents", auth=Auth.NONE, alone=True,
-        summary="This API description as a web page.", answers={200: Media(HTML)}, query=PageWords,
-    ),
-    Route(
-        method="GET", path="/llms.txt", name="llms", tag="documents", auth=Auth.NONE, alone=True,
-        summary="Instructions for language models that play.", answers={200: Media(TEXT)}, errors=(Code.NOT_FOUND,),
-    ),
-    Route(
-        method="GET", path="/skills/{game}.md", name="skill", tag="documents", auth=Auth.NONE, alone=True,
-        summary="Guide to playing a game, for bots and their authors; `lang` selects the language.", query=GuideQuery,
-        answers={200: Media(MARKDOWN)},
-        errors=(Code.NOT_FOUND,),
-    ),
+HEALTHZ: Final[Route[Alive]] = Route(
+    method="GET", path="/healthz", name="healthz", tag="operation", auth=Auth.NONE, alone=True,
+    summary="Check that the process is alive.", answers={200: Alive},
 )  # fmt: skip
+READYZ: Final[Route[Ready]] = Route(
+    method="GET", path="/readyz", name="readyz", tag="operation", auth=Auth.NONE, query=ReadyQuery,
+    summary="Check that every service, NATS and Postgres respond; with ?self only NATS and Postgres.",
+    answers={200: Ready},
+)  # fmt: skip
+READ_METRICS: Final[Route[bytes]] = Route(
+    method="GET", path="/metrics", name="metrics", tag="operation", auth=Auth.NONE, alone=True,
+    summary="Metrics in Prometheus text format.", answers={200: Media(METRICS)},
+)  # fmt: skip
+OPENAPI: Final[Route[dict[str, Any]]] = Route(
+    method="GET", path="/openapi.json", name="openapi", tag="documents", auth=Auth.NONE, alone=True,
+    summary="This API description as OpenAPI.", answers={200: dict[str, Any]},
+)  # fmt: skip
+DOCS: Final[Route[bytes]] = Route(
+    method="GET", path="/docs", name="docs", tag="documents", auth=Auth.NONE, alone=True,
+    summary="This API description as a web page.", answers={200: Media(HTML)}, query=PageWords,
+)  # fmt: skip
+LLMS: Final[Route[bytes]] = Route(
+    method="GET", path="/llms.txt", name="llms", tag="documents", auth=Auth.NONE, alone=True,
+    summary="Instructions for language models that play.", answers={200: Media(TEXT)}, errors=(Code.NOT_FOUND,),
+)  # fmt: skip
+SKILL: Final[Route[bytes]] = Route(
+    method="GET", path="/skills/{game}.md", name="skill", tag="documents", auth=Auth.NONE, alone=True,
+    summary="Guide to playing a game, for bots and their authors; `lang` selects the language.", query=GuideQuery,
+    answers={200: Media(MARKDOWN)},
+    errors=(Code.NOT_FOUND,),
+)  # fmt: skip
+
+PAGES: Final = (
+    HEALTHZ,
+    READYZ,
+    READ_METRICS,
+    OPENAPI,
+    DOCS,
+    LLMS,
+    SKILL,
+)
 
 ROUTES: Final = (*AGENTS, *GAMES, *LEGAL, *JURY, *AGORA, *ADMIN, *PAGES, *PAGES_WEB)

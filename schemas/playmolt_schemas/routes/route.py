@@ -162,46 +162,13 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
     """Whether a GET appends an event, for example that something was read. Such a route has no HEAD."""
     service: str = ""
     """The session or run type whose engine answers and validates the body; "" for routes that the gateway answers."""
-
-    @property
-    def game(self) -> bool:
-        """Whether the path identifies a game or run."""
-        return "/games/{id}" in self.path or self.run
-
-    @property
-    def erases(self) -> bool:
-        """Whether it erases a session."""
-        return bool(self.service) and self.method == "DELETE" and self.path.endswith("/{id}")
-
-    @property
-    def shares(self) -> bool:
-        """Whether it creates or revokes a share link."""
-        return self.path.endswith("/share")
-
-    @property
-    def draws(self) -> bool:
-        """Whether it returns a picture of a session to its owner."""
-        return bool(self.service) and self.path.endswith("/picture.svg")
-
-    @property
-    def speaks(self) -> bool:
-        """Whether its feed includes text while a model generates it."""
-        return self.streams and self.service == "legal"
-
-    @property
-    def uploads(self) -> bool:
-        """Whether its body contains a file."""
-        return self.method == "POST" and self.service == "legal" and self.path.endswith("/evidence")
-
-    @property
-    def brings(self) -> bool:
-        """Whether its body contains the files of a case."""
-        return self.method == "POST" and self.path.endswith("/cases")
-
-    @property
-    def run(self) -> bool:
-        """Whether the path identifies a run of an experiment."""
-        return "/runs/{id}" in self.path
+    target: Literal["", "game", "run"] = ""
+    """The id in the path: of a game or a run ("game"), of a run alone ("run"), or "" for neither. Routes of a service
+    have ids of their service's type."""
+    erases: bool = False
+    """Whether it erases a session; it works on erased sessions, too."""
+    speaks: bool = False
+    """Whether its feed includes text while a model generates it."""
 
     @property
     def streams(self) -> bool:
@@ -209,6 +176,16 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
         return any(
             isinstance(answer, Media) and answer.content_type == EVENT_STREAM for answer in self.answers.values()
         )
+
+    @property
+    def raw_body(self) -> bool:
+        """Whether the gateway forwards the body as it is: a text, or JSON that the service's rules read."""
+        return isinstance(self.request, Media) or (bool(self.service) and self.request not in (None, NoFields))
+
+    @property
+    def names_one(self) -> bool:
+        """Whether the path has an `{id}`."""
+        return "{id}" in self.path
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -229,9 +206,9 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
             codes.add(Code.OPERATOR_ONLY)
         if self.request is not None:
             codes |= {Code.BODY_TOO_LARGE, Code.UNSUPPORTED_ENCODING}
-        if self.game or self.service:
+        if self.target or self.service:
             codes.add(Code.NOT_FOUND)
-        if self.service in SEALED_TYPES and "{id}" in self.path and not self.erases:
+        if self.service in SEALED_TYPES and self.names_one and not self.erases:
             codes.add(Code.ERASED)
         if self.idempotent:
             codes.add(Code.IDEMPOTENCY_MISMATCH)

@@ -7,23 +7,20 @@ import hashlib
 import re
 import secrets
 import uuid
-from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, Generic
 
 import msgspec
 from opentelemetry.trace import Span
-from playmolt_core.db.cursors import BadCursor
 from playmolt_core.ops import tracing
 from playmolt_core.ops.json_values import whole_numbers
-from playmolt_core.ops.telemetry import about, log, trace_id, where
+from playmolt_core.ops.telemetry import log, trace_id, where
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.identifiers import RUN_TYPES, SESSION_TYPES, WATCHED_TYPES, type_of
 from playmolt_schemas.limits import IDEMPOTENCY_KEY_CHARS
-from playmolt_schemas.routes.route import Auth, Media, NoFields, Route
+from playmolt_schemas.routes.route import Auth, Media, NoFields, Query, Route
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.types import Receive, Scope
+from typing_extensions import TypeVar
 
 from playmolt_gateway.access.auth import Caller
 from playmolt_gateway.http.bodies import parse
@@ -31,13 +28,10 @@ from playmolt_gateway.http.conversion import convert, parse_query
 from playmolt_gateway.http.problems import (
     Headers,
     HttpProblem,
-    away,
     bad_request,
     no_such_game,
     no_such_session,
 )
-from playmolt_gateway.http.responses import bug_response, reconnect_response, refusal_response
-from playmolt_gateway.ports import UNAVAILABLE_ERRORS
 from playmolt_gateway.request.services import Services
 from playmolt_gateway.request.waits import LongPoll, Waits
 
@@ -80,17 +74,22 @@ def command_id(
     return CommandId(hashlib.sha256(scope).hexdigest()[:32], fingerprint(body, value))
 
 
-class CheckedRequest(msgspec.Struct, frozen=True):
+Query_co = TypeVar("Query_co", bound=Query, covariant=True, default=Query)
+Body_co = TypeVar("Body_co", covariant=True, default=object)
+
+
+class CheckedRequest(msgspec.Struct, Generic[Query_co, Body_co], frozen=True):
     """A request that passed the shared checks. `game` is "" on routes without a game.
 
-    On a service's routes `body` is raw JSON, which the service's rules check.
+    `query` is of the route's query type. `body` is None on routes without one, and raw JSON on a service's routes: the
+    service's rules check it.
     """
 
     route: Route
     caller: Caller
     game: str
-    query: Any
-    body: Any
+    query: Query_co
+    body: Body_co
     command: CommandId
     params: dict[str, str]
     last_event_id: str | None
@@ -101,9 +100,6 @@ class CheckedRequest(msgspec.Struct, frozen=True):
     def poll(self, waits: Waits, *, stream: bool = False) -> LongPoll | HttpProblem:
         """Count this request among those that wait; see `Waits.poll`."""
         return waits.poll(self.caller, self.scope, self.receive, stream=stream)
-
-
-Reply = Response | HttpProblem
 
 
 class RequestHead(msgspec.Struct):
@@ -173,11 +169,11 @@ def game_of(game_id: str, *, sessions: bool = False) -> str | None:
 def _game(route: Route, identifier: str) -> str | None:
     """The game type of a request, "" for none; None when the id cannot be of the route's type."""
     if route.service:
-        return route.service if "{id}" not in route.path or type_of(identifier) == route.service else None
-    if not route.game:
+        return route.service if not route.names_one or type_of(identifier) == route.service else None
+    if not route.target:
         return ""
     game = game_of(identifier, sessions=route.auth is Auth.OPERATOR)
-    return game if not route.run or game in RUN_TYPES else None
+    return game if route.target == "game" or game in RUN_TYPES else None
 
 
 def _text(body: bytes) -> Any | HttpProblem:
@@ -207,8 +203,7 @@ async def _checked_body(
     value = parse(body)
     if isinstance(value, HttpProblem):
         return value
-    rules_read_it = route.service and route.request is not NoFields
-    typed = msgspec.Raw(body) if rules_read_it else convert(value, route.request)
+    typed = msgspec.Raw(body) if route.raw_body else convert(value, route.request)
     if isinstance(typed, HttpProblem):
         return typed
     key = head.idempotency_key if route.idempotent else None
@@ -242,36 +237,3 @@ async def check(services: Services, route: Route, head: RequestHead, request: Re
         params=request.path_params,
         last_event_id=last, trace=head.trace, receive=request.receive, scope=request.scope,
     )  # fmt: skip
-
-
-async def reply_to(services: Services, route: Route, handler: Any, request: Request) -> Response:
-    """Serve one request. Never raises: refusals, unavailable dependencies and bugs become problem documents."""
-    started = perf_counter()
-    services.metrics.in_flight += 1
-    head = read_head(request.scope["headers"])
-    span = traced(head, route.name)
-    try:
-        with about(head.trace):
-            response = await _response(services, route, handler, head, request)
-    finally:
-        services.metrics.in_flight -= 1
-    if span:
-        tracing.answered(span, response.status_code)
-    services.metrics.observe(route.name, response.status_code, perf_counter() - started)
-    return response
-
-
-async def _response(services: Services, route: Route, handler: Any, head: RequestHead, request: Request) -> Response:
-    try:
-        checked = await check(services, route, head, request)
-        reply = checked if isinstance(checked, HttpProblem) else await handler(services, checked)
-        response = refusal_response(reply) if isinstance(reply, HttpProblem) else reply
-    except BadCursor as error:
-        response = refusal_response(bad_request(f"cursor {error}.", FieldFault("cursor", str(error))))
-    except UNAVAILABLE_ERRORS as error:
-        _log.warning("unavailable", route=route.name, detail=reason(error))
-        response = reconnect_response() if route.streams else refusal_response(away(error))
-    except Exception as error:
-        log_bug(route.name, error)
-        response = bug_response()
-    return response

@@ -14,6 +14,7 @@ from opentelemetry.trace import Span
 from playmolt_core.ops import tracing
 from playmolt_core.ops.telemetry import log, trace_id
 from playmolt_schemas.envelopes import Answer
+from playmolt_schemas.routes.platform import ACT
 from playmolt_schemas.routes.route import Auth, Query
 from starlette.types import Receive, Scope, Send
 
@@ -36,9 +37,7 @@ from playmolt_gateway.request.checked_request import (
 from playmolt_gateway.request.services import Services
 
 _log = log("gateway")
-NAME: Final = "act"
-_BEFORE: Final = "/api/games/"
-_AFTER: Final = "/actions"
+_BEFORE, _AFTER = ACT.path.split("{id}")
 _RETRY: Final = [(b"retry-after", b"%d" % RETRY_SECONDS)]
 
 
@@ -55,9 +54,9 @@ def rendered(reply: Answer | HttpProblem) -> Rendered:
 def failed(error: BaseException, trace: str = "") -> Rendered:
     """The reply to an unavailable dependency or a bug, which is logged with the request's trace."""
     if isinstance(error, UNAVAILABLE_ERRORS):
-        _log.warning("unavailable", route=NAME, detail=reason(error), trace_id=trace_id(trace))
+        _log.warning("unavailable", route=ACT.name, detail=reason(error), trace_id=trace_id(trace))
         return rendered(away(error))
-    log_bug(NAME, error, trace)
+    log_bug(ACT.name, error, trace)
     return BUG_STATUS, bug_body(), _RETRY
 
 
@@ -74,11 +73,11 @@ class ActionObservation:
         self._metrics = metrics
         self._started = perf_counter()
         metrics.in_flight += 1
-        self._span: Span | None = traced(head, NAME)
+        self._span: Span | None = traced(head, ACT.name)
 
     def end(self, status: int) -> None:
         self._metrics.in_flight -= 1
-        self._metrics.observe(NAME, status, perf_counter() - self._started)
+        self._metrics.observe(ACT.name, status, perf_counter() - self._started)
         if self._span:
             tracing.answered(self._span, status)
 

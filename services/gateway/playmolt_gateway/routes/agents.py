@@ -17,14 +17,29 @@ from playmolt_core.ops.telemetry import log
 from playmolt_schemas import api, subjects
 from playmolt_schemas.codes import Code, FieldFault, faults
 from playmolt_schemas.identifiers import GAME_TYPES, rfc3339
-from playmolt_schemas.routes.platform import AgentsQuery, LeaderboardQuery
+from playmolt_schemas.routes.platform import (
+    END_CALLBACK,
+    LIST_AGENTS,
+    PUT_CALLBACK,
+    READ_AGENT,
+    READ_CALLBACK,
+    READ_LEADERBOARD,
+    READ_ME,
+    REGISTER_AGENT,
+    ROTATE_KEY,
+    UPDATE_ME,
+    AgentsQuery,
+    LeaderboardQuery,
+)
+from playmolt_schemas.routes.route import Query
 from playmolt_schemas.text import has_line_breaks_or_controls, has_visible_character, unstorable
 from starlette.responses import Response
 
 from playmolt_gateway.access.auth import UNKNOWN_KEY, Caller, hash_of, new_key
 from playmolt_gateway.http.problems import HttpProblem, bad_request
 from playmolt_gateway.http.responses import json_response
-from playmolt_gateway.request.checked_request import CheckedRequest, Reply
+from playmolt_gateway.request.checked_request import CheckedRequest
+from playmolt_gateway.request.handlers import Reply, serves
 from playmolt_gateway.request.services import Services
 
 _log = log("gateway")
@@ -75,12 +90,13 @@ def _refused_kind(body: api.RegisterRequest, caller: Caller) -> HttpProblem | No
     return None
 
 
-async def register_agent(services: Services, request: CheckedRequest) -> Reply:
+@serves(REGISTER_AGENT)
+async def register_agent(services: Services, request: CheckedRequest[Query, api.RegisterRequest]) -> Reply:
     if not services.settings.registration_open and not request.caller.house:
         return HttpProblem(
             Code.REGISTRATION_CLOSED, "Registration is closed on this server. Ask the operator for a key."
         )
-    body: api.RegisterRequest = request.body
+    body = request.body
     if refused := _refused_texts(body):
         return refused
     if refused := _refused_kind(body, request.caller):
@@ -97,9 +113,10 @@ async def register_agent(services: Services, request: CheckedRequest) -> Reply:
     return json_response(201, msgspec.json.encode(made))
 
 
-async def update_me(services: Services, request: CheckedRequest) -> Reply:
+@serves(UPDATE_ME)
+async def update_me(services: Services, request: CheckedRequest[Query, api.UpdateMeRequest]) -> Reply:
     """Change the caller's profile. Every gateway drops the cached agent before the answer is sent."""
-    body: api.UpdateMeRequest = request.body
+    body = request.body
     if refused := _refused_texts(body):
         return refused
     if body.version is not UNSET and not services.bus.connected():
@@ -115,6 +132,7 @@ async def update_me(services: Services, request: CheckedRequest) -> Reply:
     return json_response(200, msgspec.json.encode(await _me(services, profile)))
 
 
+@serves(ROTATE_KEY)
 async def rotate_key(services: Services, request: CheckedRequest) -> Reply:
     """Replace the caller's key. Every gateway drops the old key before the new one is sent."""
     if not services.bus.connected():
@@ -179,11 +197,13 @@ async def _me(services: Services, profile: Profile) -> api.Me:
     return api.Me(**shown, points_by_type={game: row.points_by_type.get(game, 0) for game in GAME_TYPES})
 
 
+@serves(READ_ME)
 async def read_me(services: Services, request: CheckedRequest) -> Reply:
     profile = await services.within_deadline(services.accounts.profile(request.caller.id))
     return UNKNOWN_KEY if profile is None else json_response(200, msgspec.json.encode(await _me(services, profile)))
 
 
+@serves(READ_AGENT)
 async def read_agent(services: Services, request: CheckedRequest) -> Reply:
     wanted = request.params["id"]
     profile = None if unstorable(wanted) else await services.within_deadline(services.accounts.profile(wanted))
@@ -197,8 +217,9 @@ async def read_agent(services: Services, request: CheckedRequest) -> Reply:
     return json_response(200, msgspec.json.encode(api.Agent(**shown, recent=recent)))
 
 
-async def list_agents(services: Services, request: CheckedRequest) -> Reply:
-    query: AgentsQuery = request.query
+@serves(LIST_AGENTS)
+async def list_agents(services: Services, request: CheckedRequest[AgentsQuery, None]) -> Reply:
+    query = request.query
     if unstorable(query.q or ""):
         return json_response(200, msgspec.json.encode(api.Agents([], None)))
     await _synced(services)
@@ -213,8 +234,9 @@ async def list_agents(services: Services, request: CheckedRequest) -> Reply:
     return json_response(200, msgspec.json.encode(api.Agents(lines, cursor)))
 
 
-async def read_leaderboard(services: Services, request: CheckedRequest) -> Reply:
-    query: LeaderboardQuery = request.query
+@serves(READ_LEADERBOARD)
+async def read_leaderboard(services: Services, request: CheckedRequest[LeaderboardQuery, None]) -> Reply:
+    query = request.query
     if query.by == "rating" and query.gameType is None:
         return bad_request(
             "Ratings are per game type: add gameType.", FieldFault("gameType", "is required with by=rating")
@@ -236,8 +258,9 @@ _LOOKUP_SECONDS: Final = 5.0
 _SECRET_BYTES: Final = 32
 
 
-async def put_callback(services: Services, request: CheckedRequest) -> Reply:
-    body: api.CallbackRequest = request.body
+@serves(PUT_CALLBACK)
+async def put_callback(services: Services, request: CheckedRequest[Query, api.CallbackRequest]) -> Reply:
+    body = request.body
     if fault := await _fault(body.url, private=bool(services.settings.callback_private)):
         return bad_request(f"url {fault}. Use a publicly reachable address.", FieldFault("url", fault))
     secret = secrets.token_urlsafe(_SECRET_BYTES)
@@ -257,6 +280,7 @@ async def _fault(url: str, *, private: bool) -> str | None:
     return None
 
 
+@serves(READ_CALLBACK)
 async def read_callback(services: Services, request: CheckedRequest) -> Reply:
     found = await services.within_deadline(services.callbacks.callback(request.caller.id))
     if found is None:
@@ -264,6 +288,7 @@ async def read_callback(services: Services, request: CheckedRequest) -> Reply:
     return json_response(200, msgspec.json.encode(api.Callback(found.url, rfc3339(found.created_at))))
 
 
+@serves(END_CALLBACK)
 async def end_callback(services: Services, request: CheckedRequest) -> Reply:
     await services.within_deadline(services.callbacks.end(request.caller.id))
     return Response(status_code=204)

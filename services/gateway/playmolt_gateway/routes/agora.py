@@ -6,13 +6,15 @@ import msgspec
 from playmolt_schemas.api import GameRow
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.envelopes import Answer
-from playmolt_schemas.routes.agora import ForkRequest, RunsPage
+from playmolt_schemas.routes.agora import FORK, LIST_RUNS, ForkRequest, RunsPage, RunsQuery
+from playmolt_schemas.routes.route import Query
 
 from playmolt_gateway.http.problems import bad_request
 from playmolt_gateway.http.responses import answer_response, json_response
-from playmolt_gateway.request.checked_request import CheckedRequest, Reply
+from playmolt_gateway.request.checked_request import CheckedRequest
+from playmolt_gateway.request.handlers import Reply, serves
 from playmolt_gateway.request.services import Services
-from playmolt_gateway.routes.games import ask_engine, list_rows, read_events
+from playmolt_gateway.routes.games import ask_engine, list_rows
 
 _encode = msgspec.json.encode
 _RUNS = "agora"
@@ -26,7 +28,8 @@ class _Run(msgspec.Struct):
 _run_of = msgspec.json.Decoder(_Run).decode
 
 
-async def list_runs(services: Services, request: CheckedRequest) -> Reply:
+@serves(LIST_RUNS)
+async def list_runs(services: Services, request: CheckedRequest[RunsQuery, None]) -> Reply:
     found = await list_rows(services, _RUNS, {}, request.query.limit, request.query.cursor)
     if isinstance(found, Answer):
         return answer_response(found)
@@ -37,11 +40,8 @@ async def list_runs(services: Services, request: CheckedRequest) -> Reply:
     return json_response(200, _encode(RunsPage(lines, cursor)))
 
 
-async def read_run_events(services: Services, request: CheckedRequest) -> Reply:
-    return await read_events(services, request)
-
-
-async def agora_fork(services: Services, request: CheckedRequest) -> Reply:
+@serves(FORK)
+async def agora_fork(services: Services, request: CheckedRequest[Query, ForkRequest]) -> Reply:
     """Fork a run; its experiment makes the fork."""
     found = await ask_engine(services, request, "state", {}, agent="")
     if found.status != 200:

@@ -9,14 +9,15 @@ from playmolt_schemas import api
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import rfc3339
-from playmolt_schemas.routes.pages import GameListRow, RowsPage, RowsQuery
-from playmolt_schemas.routes.platform import AdminGameRow
+from playmolt_schemas.routes.pages import PAGE_ROWS, GameListRow, RowsPage, RowsQuery
+from playmolt_schemas.routes.platform import LIST_GAMES, AdminGameRow
 from playmolt_schemas.routes.route import GamesQuery
 
 from playmolt_gateway.http.problems import HttpProblem, bad_request
 from playmolt_gateway.http.responses import answer_response, json_response
 from playmolt_gateway.pages.rows import RowFilter
-from playmolt_gateway.request.checked_request import CheckedRequest, Reply
+from playmolt_gateway.request.checked_request import CheckedRequest
+from playmolt_gateway.request.handlers import Reply, serves
 from playmolt_gateway.request.services import Services
 from playmolt_gateway.routes.games import cursor_behind, list_rows
 
@@ -27,8 +28,9 @@ _Found = tuple[Sequence[tuple[AdminGameRow, GameListRow | None]], str | None] | 
 _PAGE: Final = 100
 
 
-async def list_games(services: Services, request: CheckedRequest) -> Reply:
-    query: GamesQuery = request.query
+@serves(LIST_GAMES)
+async def list_games(services: Services, request: CheckedRequest[GamesQuery, None]) -> Reply:
+    query = request.query
     found = await _found(services, query, over=False)
     if isinstance(found, HttpProblem):
         return found
@@ -51,9 +53,10 @@ async def list_games(services: Services, request: CheckedRequest) -> Reply:
     return json_response(200, msgspec.json.encode(api.Games(lines, found[1])))
 
 
-async def page_rows(services: Services, request: CheckedRequest) -> Reply:
+@serves(PAGE_ROWS)
+async def page_rows(services: Services, request: CheckedRequest[RowsQuery, None]) -> Reply:
     """Games as rows of the web pages."""
-    query: RowsQuery = request.query
+    query = request.query
     found = await (_runs(services, query) if query.runs else _found(services, query, over=query.over))
     if isinstance(found, HttpProblem):
         return found

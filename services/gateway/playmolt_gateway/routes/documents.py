@@ -6,7 +6,7 @@ import msgspec
 from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import GAME_TYPES
 from playmolt_schemas.registry import games
-from playmolt_schemas.routes.platform import ROUTES
+from playmolt_schemas.routes.platform import LLMS, OPENAPI, ROUTES, SKILL, GuideQuery
 from playmolt_schemas.routes.route import MARKDOWN, TEXT
 from playmolt_schemas.skill import Addresses, guide, render
 from starlette.responses import Response
@@ -15,7 +15,8 @@ from playmolt_gateway.http.openapi import document
 from playmolt_gateway.http.problems import HttpProblem
 from playmolt_gateway.http.responses import json_response
 from playmolt_gateway.pages.privacy import text_of
-from playmolt_gateway.request.checked_request import CheckedRequest, Reply
+from playmolt_gateway.request.checked_request import CheckedRequest
+from playmolt_gateway.request.handlers import Reply, serves
 from playmolt_gateway.request.services import Services
 
 
@@ -25,6 +26,7 @@ def openapi_bytes() -> bytes:
     return msgspec.json.encode(document(ROUTES))
 
 
+@serves(OPENAPI)
 async def openapi(services: Services, request: CheckedRequest) -> Reply:
     del services, request
     return json_response(200, openapi_bytes())
@@ -34,6 +36,7 @@ def _addresses(services: Services, request: CheckedRequest) -> Addresses:
     return Addresses(services.address.gateway(request.scope), services.address.spectator(request.scope))
 
 
+@serves(LLMS)
 async def llms(services: Services, request: CheckedRequest) -> Reply:
     """Send llms.txt, with the addresses of this server."""
     text = text_of("llms.txt")
@@ -50,7 +53,8 @@ def _further_guides(text: str) -> str:
     return f"\n## Further games\n\n{''.join(lines)}" if lines else ""
 
 
-async def skill(services: Services, request: CheckedRequest) -> Reply:
+@serves(SKILL)
+async def skill(services: Services, request: CheckedRequest[GuideQuery, None]) -> Reply:
     """Send the guide to a game."""
     module = games().get(request.params["game"])
     language = request.query.lang

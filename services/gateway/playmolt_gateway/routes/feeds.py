@@ -2,26 +2,26 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, aclosing, suppress
+from contextlib import AsyncExitStack, suppress
 from typing import Final
 
 import msgspec
 from playmolt_core.bus.port import BusUnavailable, Watch
-from playmolt_core.ops.http_protocol import BREAK_OFF
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import GAME_TYPES, SESSION_TYPES
 from playmolt_schemas.limits import PAGE_MAX
-from playmolt_schemas.routes.route import EVENT_STREAM, LARGEST, NDJSON
+from playmolt_schemas.routes import jury, legal
+from playmolt_schemas.routes.platform import READ_LOG, STREAM_EVENTS, WAIT_FOR_TURN, WaitQuery
+from playmolt_schemas.routes.route import EVENT_STREAM, LARGEST, NDJSON, StreamQuery
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
 from playmolt_gateway.http.problems import HttpProblem, bad_request
 from playmolt_gateway.http.responses import answer_response, json_response
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS
-from playmolt_gateway.request.checked_request import CheckedRequest, Reply, reason
+from playmolt_gateway.request.checked_request import CheckedRequest
+from playmolt_gateway.request.handlers import Chunks, Reply, StreamedResponse, serves
 from playmolt_gateway.request.services import Services
 from playmolt_gateway.request.waits import LongPoll, SeatedGame, turns_of, version_of, wait_for_newer
 from playmolt_gateway.routes.games import ask_engine
@@ -54,45 +54,9 @@ _state_of = msgspec.json.Decoder(_Phase).decode
 _feed_of = msgspec.json.Decoder(_FeedPage).decode
 _log_of = msgspec.json.Decoder(_LogPage).decode
 
-Chunks = AsyncIterator[bytes]
 
-
-class StreamedResponse(Response):
-    """A response sent in chunks as they are produced.
-
-    It ends when the client disconnects or the gateway stops. A client that reads nothing for `stall` seconds is
-    disconnected. If the source fails, the connection is aborted, so that a truncated body never looks complete.
-    """
-
-    def __init__(self, media_type: str, poll: LongPoll, stall: float, chunks: Callable[[LongPoll], Chunks]) -> None:
-        super().__init__(media_type=media_type, headers={"cache-control": "no-store", "x-accel-buffering": "no"})
-        del self.headers["content-length"]
-        self._poll = poll
-        self._stall = stall
-        self._chunks = chunks
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send all chunks, or abort the connection."""
-        del receive  # the poll reads it
-        try:
-            async with self._poll as poll:
-                await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-                if scope["method"] != "HEAD":
-                    await self._write(poll, send)
-        except UNAVAILABLE_ERRORS as error:
-            _log.warning("stream_broken", detail=reason(error))
-            scope["extensions"][BREAK_OFF]["now"]()
-            return
-        await send({"type": "http.response.body", "body": b""})
-
-    async def _write(self, poll: LongPoll, send: Send) -> None:
-        async with aclosing(self._chunks(poll)) as chunks:  # type: ignore[type-var]
-            async for chunk in chunks:
-                async with asyncio.timeout(self._stall):
-                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
-
-
-async def wait_for_turn(services: Services, request: CheckedRequest) -> Reply:
+@serves(WAIT_FOR_TURN)
+async def wait_for_turn(services: Services, request: CheckedRequest[WaitQuery, None]) -> Reply:
     """Answer as soon as the caller has a turn; 204 on timeout."""
     poll = request.poll(services.waits)
     if isinstance(poll, HttpProblem):
@@ -191,18 +155,19 @@ async def _turn(services: Services, request: CheckedRequest) -> Response | list[
     return games
 
 
-def _after(request: CheckedRequest) -> int | None:
+def _after(request: CheckedRequest[StreamQuery]) -> int | None:
     """The version to resume from: Last-Event-ID header, then query id, then `after`; None when it is not a version."""
     query = request.query
     given = request.last_event_id or query.last_event_id or query.spelt_as_the_header
     if not given:
-        return int(query.after)
+        return query.after
     if not _VERSION.fullmatch(given) or int(given) > LARGEST:
         return None
     return int(given)
 
 
-async def stream_events(services: Services, request: CheckedRequest) -> Reply:
+@serves(STREAM_EVENTS, legal.STREAM_SESSION, jury.STREAM)
+async def stream_events(services: Services, request: CheckedRequest[StreamQuery, None]) -> StreamedResponse | Reply:
     """Stream a game's events as the caller may see them. Refusals are sent before the stream starts."""
     after = _after(request)
     if after is None:
@@ -293,7 +258,8 @@ def _event(message: msgspec.Raw) -> bytes:
     return b"id: %d\ndata: %b\n\n" % (version_of(message).version, bytes(message))
 
 
-async def read_log(services: Services, request: CheckedRequest) -> Reply:
+@serves(READ_LOG, legal.READ_LOG, jury.LOG)
+async def read_log(services: Services, request: CheckedRequest) -> StreamedResponse | Reply:
     """Stream a game's log as NDJSON. Refusals are sent before the stream starts."""
     first = await _log_page(services, request, 0)
     if first.status != 200:

@@ -14,13 +14,27 @@ from playmolt_schemas.envelopes import Answer, Op
 from playmolt_schemas.identifiers import GAME_TYPES, id_of_command
 from playmolt_schemas.identity import Identity, identity_of
 from playmolt_schemas.limits import PAGE_MAX
-from playmolt_schemas.routes.platform import AdminGameRow, StateQuery
+from playmolt_schemas.routes.agora import READ_RUN_EVENTS
+from playmolt_schemas.routes.platform import (
+    FORFEIT,
+    JOIN_GAME,
+    LEAVE_GAME,
+    LIST_GAMES_TO_FILL,
+    OPEN_GAME,
+    READ_EVENTS,
+    READ_STATE,
+    RESIGN,
+    AdminGameRow,
+    StateQuery,
+)
+from playmolt_schemas.routes.route import EventsQuery, Query
 
 from playmolt_gateway.access.invites import invite_hash
 from playmolt_gateway.http.problems import HttpProblem, bad_request
 from playmolt_gateway.http.responses import answer_response, json_response
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS
-from playmolt_gateway.request.checked_request import CheckedRequest, Reply, game_of
+from playmolt_gateway.request.checked_request import CheckedRequest, game_of
+from playmolt_gateway.request.handlers import Reply, serves
 from playmolt_gateway.request.services import Services
 from playmolt_gateway.request.waits import version_of, wait_for_newer
 
@@ -68,9 +82,10 @@ def ask_engine(
     )  # fmt: skip
 
 
-async def open_game(services: Services, request: CheckedRequest) -> Reply:
+@serves(OPEN_GAME)
+async def open_game(services: Services, request: CheckedRequest[Query, api.OpenRequest]) -> Reply:
     """Open a private game. Its id is derived from the command, its invite from the id."""
-    body: api.OpenRequest = request.body
+    body = request.body
     if found := _faults(body):
         return bad_request("; ".join(f"{fault.field} {fault.message}" for fault in found) + ".", *found)
     game_id = id_of_command(body.gameType, request.command.id)
@@ -98,8 +113,9 @@ def _faults(body: api.OpenRequest) -> list[FieldFault]:
     return faults
 
 
-async def join_game(services: Services, request: CheckedRequest) -> Reply:
-    body: api.JoinRequest = request.body
+@serves(JOIN_GAME)
+async def join_game(services: Services, request: CheckedRequest[Query, api.JoinRequest]) -> Reply:
+    body = request.body
     game_id = ""
     if body.invite is not None:
         found = await _invited(services, request, body)
@@ -120,7 +136,12 @@ async def _invited(services: Services, request: CheckedRequest, body: api.JoinRe
 
 
 async def _seated(
-    services: Services, request: CheckedRequest, op: Op, game_id: str, wanted: dict[str, Any], invite: str | None
+    services: Services,
+    request: CheckedRequest[Query, api.OpenRequest | api.JoinRequest],
+    op: Op,
+    game_id: str,
+    wanted: dict[str, Any],
+    invite: str | None,
 ) -> Answer:
     """Seat the caller; the answer may be the engine's refusal."""
     agent, command = request.caller.agent, request.command
@@ -150,6 +171,7 @@ def _seat(answer: Answer) -> str | None:
     return named.game_id if named.code == Code.ALREADY_SEATED.wire else None
 
 
+@serves(LEAVE_GAME)
 async def leave_game(services: Services, request: CheckedRequest) -> Reply:
     left = await _of_a_seat(services, request, "leave")
     with suppress(*UNAVAILABLE_ERRORS):
@@ -157,11 +179,13 @@ async def leave_game(services: Services, request: CheckedRequest) -> Reply:
     return left
 
 
+@serves(RESIGN)
 async def resign(services: Services, request: CheckedRequest) -> Reply:
     return await _of_a_seat(services, request, "resign")
 
 
-async def forfeit(services: Services, request: CheckedRequest) -> Reply:
+@serves(FORFEIT)
+async def forfeit(services: Services, request: CheckedRequest[Query, api.ForfeitRequest]) -> Reply:
     return await _of_a_seat(services, request, "forfeit", _encode(request.body))
 
 
@@ -218,6 +242,7 @@ def cursor_behind(line: AdminGameRow) -> str:
     return write_cursor(_CursorKey(line.created_at, line.game_id))
 
 
+@serves(LIST_GAMES_TO_FILL)
 async def list_games_to_fill(services: Services, request: CheckedRequest) -> Reply:
     """List private games waiting for house bots, with their invites."""
     if not (request.caller.operator or request.caller.house):
@@ -235,9 +260,10 @@ async def list_games_to_fill(services: Services, request: CheckedRequest) -> Rep
     return json_response(200, _encode(api.GamesToFill(games)))
 
 
-async def read_state(services: Services, request: CheckedRequest) -> Reply:
+@serves(READ_STATE)
+async def read_state(services: Services, request: CheckedRequest[StateQuery, None]) -> Reply:
     """The current state, the next state newer than `after`, or a past state."""
-    query: StateQuery = request.query
+    query = request.query
     looks_back = query.at is not None or query.seat is not None
     if looks_back and (query.after is not None or query.wait is not None):
         faults = [
@@ -287,7 +313,8 @@ async def _state(services: Services, request: CheckedRequest, answer: Answer) ->
     return json_response(200, _encode(state | {"invite": invite}))
 
 
-async def read_events(services: Services, request: CheckedRequest) -> Reply:
+@serves(READ_EVENTS, READ_RUN_EVENTS)
+async def read_events(services: Services, request: CheckedRequest[EventsQuery, None]) -> Reply:
     """A page of the public events, byte for byte as stored."""
     body = {"after": request.query.after, "limit": request.query.limit}
     return answer_response(await ask_engine(services, request, "events", body))

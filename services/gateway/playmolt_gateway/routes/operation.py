@@ -10,7 +10,7 @@ from playmolt_core.ops.metrics import Sample
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code, problem
 from playmolt_schemas.identifiers import ENGINES
-from playmolt_schemas.routes.platform import Alive, Ready
+from playmolt_schemas.routes.platform import HEALTHZ, READ_METRICS, READYZ, Alive, Ready, ReadyQuery
 from playmolt_schemas.routes.route import METRICS
 from starlette.responses import Response
 
@@ -18,7 +18,8 @@ from playmolt_gateway.http.metrics import CALLBACK_METRICS
 from playmolt_gateway.http.problems import RETRY_SECONDS
 from playmolt_gateway.http.responses import json_response
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS
-from playmolt_gateway.request.checked_request import CheckedRequest, Reply
+from playmolt_gateway.request.checked_request import CheckedRequest
+from playmolt_gateway.request.handlers import Reply, serves
 from playmolt_gateway.request.services import Services
 
 _log = log("gateway")
@@ -27,6 +28,7 @@ SERVICES: Final = ("relay", "spectator")
 _PING_SECONDS: Final = 2.0
 
 
+@serves(HEALTHZ)
 async def healthz(services: Services, request: CheckedRequest) -> Reply:
     del services, request
     return json_response(200, msgspec.json.encode(Alive()))
@@ -40,7 +42,8 @@ async def _postgres(services: Services) -> bool:
         return False
 
 
-async def readyz(services: Services, request: CheckedRequest) -> Reply:
+@serves(READYZ)
+async def readyz(services: Services, request: CheckedRequest[ReadyQuery, None]) -> Reply:
     """Check every part; a 503 lists the missing ones."""
     parts = {"nats": await services.bus.responds(), "postgres": await _postgres(services)}
     if request.query.own is None:
@@ -61,6 +64,7 @@ async def readyz(services: Services, request: CheckedRequest) -> Reply:
     return json_response(Code.UNAVAILABLE.status, body, [(b"retry-after", b"%d" % RETRY_SECONDS)])
 
 
+@serves(READ_METRICS)
 async def metrics(services: Services, request: CheckedRequest) -> Reply:
     del request
     gauges = {"open_waits": len(services.waits), "cached_keys": len(services.keys)}

@@ -9,6 +9,20 @@ from typing import Final
 from urllib.parse import parse_qs
 
 from playmolt_schemas.codes import Code
+from playmolt_schemas.routes.pages import (
+    PAGE_AGENT,
+    PAGE_AGORA,
+    PAGE_ASSET,
+    PAGE_FOLDER_ASSET,
+    PAGE_GAME,
+    PAGE_GAME_ASSET,
+    PAGE_GAMES,
+    PAGE_ICON,
+    PAGE_LEGAL,
+    PAGE_LOBBY,
+    PAGE_PRIVACY,
+)
+from playmolt_schemas.routes.platform import DOCS
 from playmolt_schemas.skill import PageLanguage
 from playmolt_schemas.text import unstorable
 from starlette.requests import Request
@@ -22,7 +36,8 @@ from playmolt_gateway.pages.privacy import privacy_response
 from playmolt_gateway.pages.reference import reference_response
 from playmolt_gateway.pages.shell import PageHead, head_of, page_response
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS
-from playmolt_gateway.request.checked_request import CheckedRequest, Reply
+from playmolt_gateway.request.checked_request import CheckedRequest
+from playmolt_gateway.request.handlers import Reply, serves
 from playmolt_gateway.request.services import Services
 
 _MODULES: Final[Mapping[str, str]] = {
@@ -61,26 +76,32 @@ def _send(services: Services, asked: PageRequest, page: str, head: PageHead | No
     return page_response(_MODULES[page], head, asked.language, services.settings, asked.encodings)
 
 
+@serves(PAGE_LOBBY)
 async def page_lobby(services: Services, request: CheckedRequest) -> Reply:
     return _send(services, page_request_of(request), "lobby")
 
 
+@serves(PAGE_GAMES)
 async def page_games(services: Services, request: CheckedRequest) -> Reply:
     return _send(services, page_request_of(request), "games")
 
 
+@serves(PAGE_GAME)
 async def page_game(services: Services, request: CheckedRequest) -> Reply:
     return _send(services, page_request_of(request), "game")
 
 
+@serves(PAGE_LEGAL)
 async def page_legal(services: Services, request: CheckedRequest) -> Reply:
     return _send(services, page_request_of(request), "legal")
 
 
+@serves(PAGE_AGORA)
 async def page_agora(services: Services, request: CheckedRequest) -> Reply:
     return _send(services, page_request_of(request), "agora")
 
 
+@serves(DOCS)
 async def docs(services: Services, request: CheckedRequest) -> Reply:
     """Send the API reference. It needs no other host."""
     del services
@@ -88,6 +109,7 @@ async def docs(services: Services, request: CheckedRequest) -> Reply:
     return reference_response(asked.language, asked.encodings)
 
 
+@serves(PAGE_PRIVACY)
 async def page_privacy(services: Services, request: CheckedRequest) -> Reply:
     """Send the privacy page. It needs no other service."""
     del services
@@ -95,6 +117,7 @@ async def page_privacy(services: Services, request: CheckedRequest) -> Reply:
     return privacy_response(asked.language, asked.encodings)
 
 
+@serves(PAGE_AGENT)
 async def page_agent(services: Services, request: CheckedRequest) -> Reply:
     """Send an agent's page with its name as the title; 404 for an unknown id."""
     asked, wanted = page_request_of(request), request.params["id"]
@@ -125,24 +148,28 @@ def missing_page(
     return response
 
 
+@serves(PAGE_ASSET)
 async def page_asset(services: Services, request: CheckedRequest) -> Reply:
     """Send a file that the pages load."""
     del services
     return _file(request, request.params["file"])
 
 
+@serves(PAGE_FOLDER_ASSET)
 async def page_folder_asset(services: Services, request: CheckedRequest) -> Reply:
     """Send a file from the folder of one page."""
     del services
     return _file(request, f"{request.params['folder']}/{request.params['file']}")
 
 
+@serves(PAGE_GAME_ASSET)
 async def page_game_asset(services: Services, request: CheckedRequest) -> Reply:
     """Send a file of a game's view."""
     del services
     return _file(request, f"games/{request.params['game']}/{request.params['file']}")
 
 
+@serves(PAGE_ICON)
 async def page_icon(services: Services, request: CheckedRequest) -> Reply:
     """Send the icon to browsers that request /favicon.ico."""
     del services

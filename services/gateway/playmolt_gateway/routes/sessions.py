@@ -9,12 +9,14 @@ from typing import Any
 import msgspec
 from playmolt_schemas.envelopes import Answer, Op
 from playmolt_schemas.identifiers import id_of_command
+from playmolt_schemas.routes import jury, legal
 from starlette.responses import Response
 
 from playmolt_gateway.http.problems import HttpProblem
 from playmolt_gateway.http.responses import answer_response
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS
-from playmolt_gateway.request.checked_request import CheckedRequest, Reply
+from playmolt_gateway.request.checked_request import CheckedRequest
+from playmolt_gateway.request.handlers import Reply, forwards, serves
 from playmolt_gateway.request.services import Services
 from playmolt_gateway.request.waits import LongPoll, wait_for_newer
 
@@ -29,6 +31,7 @@ class _GameCall(msgspec.Struct):
     offset: int = 0
 
 
+@forwards
 async def pass_on(services: Services, request: CheckedRequest) -> Reply:
     """Forward a call; if its answer needs a model or the chain, wait up to `HandlerTimeouts.slow`."""
     if request.route.method != "POST" and not request.route.writes:
@@ -37,11 +40,12 @@ async def pass_on(services: Services, request: CheckedRequest) -> Reply:
     if isinstance(poll, HttpProblem):
         return poll
     async with poll:
-        if "{id}" not in request.route.path and request.caller.id:
+        if not request.route.names_one and request.caller.id:
             return await _open(services, request, poll)
         return await _changed(services, request, poll)
 
 
+@serves(legal.ERASE_SESSION, jury.ERASE)
 async def erase(services: Services, request: CheckedRequest) -> Reply:
     """Erase a session; its engine checks the owner."""
     agent = request.caller.agent
@@ -70,7 +74,7 @@ async def _changed(services: Services, request: CheckedRequest, poll: LongPoll) 
 
 
 def _target(request: CheckedRequest) -> str:
-    if "{id}" in request.route.path:
+    if request.route.names_one:
         return request.params["id"]
     return id_of_command(request.game, request.command.id) if request.command.id else ""
 

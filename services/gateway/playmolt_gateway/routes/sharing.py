@@ -11,8 +11,9 @@ from playmolt_schemas.codes import Code
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.identifiers import type_of
 from playmolt_schemas.registry import games
-from playmolt_schemas.routes import sharing
-from playmolt_schemas.routes.route import SVG
+from playmolt_schemas.routes import agora, jury, legal, sharing
+from playmolt_schemas.routes.pages import PAGE_CHECK, PAGE_SHARED, SHARED_FILE
+from playmolt_schemas.routes.route import SVG, PictureQuery
 from starlette.responses import Response
 
 from playmolt_gateway.http.problems import RETRY_SECONDS, HttpProblem
@@ -23,7 +24,8 @@ from playmolt_gateway.pages.shell import PageHead, head_of, page_response
 from playmolt_gateway.pictures.png import Theme, png
 from playmolt_gateway.pictures.scene import TALL, WIDE
 from playmolt_gateway.ports import GatewayBus
-from playmolt_gateway.request.checked_request import CheckedRequest, Reply
+from playmolt_gateway.request.checked_request import CheckedRequest
+from playmolt_gateway.request.handlers import Reply, serves
 from playmolt_gateway.request.services import Services
 from playmolt_gateway.routes.pages import PageRequest, missing_page, page_request_of
 
@@ -43,6 +45,7 @@ _state_of = msgspec.json.Decoder(dict[str, Any]).decode
 _page_of = msgspec.json.Decoder(sharing.SharedPage).decode
 
 
+@serves(legal.SHARE_SESSION, jury.SHARE, agora.SHARE)
 async def share(services: Services, request: CheckedRequest) -> Reply:
     """Give the existing share link or make one; the engine decides what may be shown."""
     found = await _ask_as_caller(services, request, sharing.ASK)
@@ -57,6 +60,7 @@ async def share(services: Services, request: CheckedRequest) -> Reply:
     return json_response(201, _encode(sharing.Share(f"{services.address.gateway(request.scope)}/shared/{token}")))
 
 
+@serves(legal.UNSHARE_SESSION, jury.UNSHARE, agora.UNSHARE)
 async def unshare(services: Services, request: CheckedRequest) -> Reply:
     """Revoke the share link, if there is one."""
     found = await _ask_as_caller(services, request, sharing.TAKE_BACK)
@@ -66,7 +70,8 @@ async def unshare(services: Services, request: CheckedRequest) -> Reply:
     return Response(status_code=204)
 
 
-async def draw_session(services: Services, request: CheckedRequest) -> Reply:
+@serves(legal.DRAW_SESSION, jury.PICTURE)
+async def draw_session(services: Services, request: CheckedRequest[PictureQuery, None]) -> Reply:
     """Draw a session for its owner, now or at a past version."""
     found = await _ask_as_caller(services, request, sharing.PICTURE, {"at": request.query.v or 0})
     if found.status != 200:
@@ -77,6 +82,7 @@ async def draw_session(services: Services, request: CheckedRequest) -> Reply:
     return Response(picture.svg(), media_type=SVG, headers=_PICTURED)
 
 
+@serves(PAGE_SHARED)
 async def page_shared(services: Services, request: CheckedRequest) -> Reply:
     """Send the page of a share link; a revoked link answers like an unknown one."""
     asked, token = page_request_of(request), request.params["token"]
@@ -102,6 +108,7 @@ async def page_shared(services: Services, request: CheckedRequest) -> Reply:
     return shared_response(shown, head, address, asked.language, pictures, asked.encodings)
 
 
+@serves(PAGE_CHECK)
 async def page_check(services: Services, request: CheckedRequest) -> Reply:
     """Send the page that compares a log with a chain.
 
@@ -134,6 +141,7 @@ def _unavailable_page(services: Services, asked: PageRequest) -> Response:
     return response
 
 
+@serves(SHARED_FILE)
 async def shared_file(services: Services, request: CheckedRequest) -> Reply:
     """Send the picture or the log behind a share link."""
     share, file = await _shared(services, request.params["token"]), request.params["file"]

@@ -4,10 +4,13 @@ import msgspec
 from playmolt_schemas.canonical import Files, files_digest
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.games.legal import ReadUpload
+from playmolt_schemas.routes import jury, legal
+from playmolt_schemas.routes.route import Query
 
 from playmolt_gateway.http.bodies import parse
 from playmolt_gateway.http.problems import HttpProblem, bad_request
-from playmolt_gateway.request.checked_request import CheckedRequest, Reply
+from playmolt_gateway.request.checked_request import CheckedRequest
+from playmolt_gateway.request.handlers import Reply, serves
 from playmolt_gateway.request.services import Services
 from playmolt_gateway.routes import sessions
 from playmolt_gateway.uploads.pdf import PdfReadersBusy
@@ -22,7 +25,8 @@ _NO_FILES = bad_request(
 )
 
 
-async def add_evidence(services: Services, request: CheckedRequest) -> Reply:
+@serves(legal.ADD_EVIDENCE)
+async def add_evidence(services: Services, request: CheckedRequest[Query, msgspec.Raw]) -> Reply:
     value = parse(bytes(request.body))
     if isinstance(value, HttpProblem):
         return value
@@ -36,7 +40,8 @@ async def add_evidence(services: Services, request: CheckedRequest) -> Reply:
     return await sessions.pass_on(services, msgspec.structs.replace(request, body=read))
 
 
-async def bring_case(services: Services, request: CheckedRequest) -> Reply:
+@serves(jury.BRING_CASE)
+async def bring_case(services: Services, request: CheckedRequest[Query, msgspec.Raw]) -> Reply:
     """Store the files under their digest, then let an engine check and offer the case."""
     if not request.caller.operator and services.settings.jury_cases == "operator":
         return _NOT_YOURS

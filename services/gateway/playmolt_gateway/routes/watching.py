@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import msgspec
 from playmolt_schemas.codes import Code
-from playmolt_schemas.routes.pages import OEmbedResponse
+from playmolt_schemas.routes.pages import OEMBED, PAGE_EMBED, PAGE_PICTURE, PAGE_WATCH, READ_REPLAY, OEmbedResponse
 from playmolt_schemas.skill import PageLanguage, page_texts
 from starlette.responses import Response
 
@@ -18,7 +18,8 @@ from playmolt_gateway.pages.shell import PageHead, page_response
 from playmolt_gateway.pictures.png import Theme, png
 from playmolt_gateway.pictures.scene import TALL, WIDE
 from playmolt_gateway.ports import UNAVAILABLE_ERRORS
-from playmolt_gateway.request.checked_request import CheckedRequest, Reply, game_of
+from playmolt_gateway.request.checked_request import CheckedRequest, game_of
+from playmolt_gateway.request.handlers import Reply, serves
 from playmolt_gateway.request.services import Services
 from playmolt_gateway.routes.pages import PageRequest, page_request_of
 
@@ -31,11 +32,13 @@ _AT_ONCE: Final = 8
 """States read in parallel for a replay, so that it does not slow down games."""
 
 
+@serves(PAGE_WATCH)
 async def page_watch(services: Services, request: CheckedRequest) -> Reply:
     """Send the page of a game or run with its topic in the head; 404 for an unknown id."""
     return await _page(services, request, _WATCH)
 
 
+@serves(PAGE_EMBED)
 async def page_embed(services: Services, request: CheckedRequest) -> Reply:
     """Send a game for embedding in another site."""
     return await _page(services, request, _EMBED, framed=True)
@@ -85,6 +88,7 @@ def _head(state: State, asked: PageRequest, origin: str) -> PageHead:
     )
 
 
+@serves(PAGE_PICTURE)
 async def page_picture(services: Services, request: CheckedRequest) -> Reply:
     """Draw a game at a version, or at its last one if that version does not exist."""
     asked, kind = page_request_of(request), request.params["picture"]
@@ -117,6 +121,7 @@ def _pictured(game: str, kind: str) -> dict[str, str]:
     }
 
 
+@serves(OEMBED)
 async def oembed(services: Services, request: CheckedRequest) -> Reply:
     """Describe how to embed a game (oembed.com)."""
     asked = page_request_of(request)
@@ -141,6 +146,7 @@ async def oembed(services: Services, request: CheckedRequest) -> Reply:
     return json_response(200, msgspec.json.encode(embedding))
 
 
+@serves(READ_REPLAY)
 async def read_replay(services: Services, request: CheckedRequest) -> Reply:
     """Send a finished game as one HTML file that plays offline."""
     asked, game = page_request_of(request), request.params["id"]

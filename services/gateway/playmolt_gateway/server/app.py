@@ -1,6 +1,6 @@
 """The gateway's ASGI app: route table, CORS and framework errors."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable
 from functools import cache
 from typing import Any, Final
 
@@ -9,12 +9,12 @@ from fastapi import APIRouter, FastAPI
 from playmolt_core.settings import Settings
 from playmolt_schemas import subjects
 from playmolt_schemas.codes import Code
-from playmolt_schemas.routes.platform import ROUTES
-from playmolt_schemas.routes.route import NDJSON, Media, Route
+from playmolt_schemas.routes.platform import ACT, ROUTES
+from playmolt_schemas.routes.route import Route
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Match
+from starlette.routing import BaseRoute, Match, compile_path
 from starlette.routing import Route as Mounted
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -22,10 +22,9 @@ from playmolt_gateway.http.problems import HttpProblem
 from playmolt_gateway.http.responses import bug_response, refusal_response
 from playmolt_gateway.mcp.endpoint import McpEndpoint, is_mcp
 from playmolt_gateway.ports import Accounts, Callbacks, Database, GatewayBus, Limits, Packs, Projections, Shares
-from playmolt_gateway.request.checked_request import CheckedRequest, Reply, reply_to
+from playmolt_gateway.request.handlers import HANDLERS, Handler, reply_to
 from playmolt_gateway.request.services import Services
-from playmolt_gateway.routes import (
-    action,
+from playmolt_gateway.routes import (  # noqa: F401 -- their handlers register themselves
     admin,
     agents,
     agora,
@@ -42,44 +41,10 @@ from playmolt_gateway.routes import (
 )
 from playmolt_gateway.routes.action import ActionRoute, is_action
 
-Handler = Callable[[Services, CheckedRequest], Awaitable[Reply]]
-
-HANDLERS: Final[Mapping[str, Handler]] = {
-    handler.__name__: handler
-    for handler in (
-        agents.register_agent, agents.list_agents, agents.read_agent, agents.read_me, agents.update_me,
-        agents.rotate_key, agents.read_leaderboard,
-        agents.put_callback, agents.read_callback, agents.end_callback,
-        games.open_game, games.list_games_to_fill, games.join_game, games.leave_game, games.resign, games.forfeit,
-        archive.list_games,
-        games.read_state, games.read_events, feeds.wait_for_turn, feeds.stream_events, feeds.read_log,
-        admin.admin_games, admin.admin_game, admin.admin_end, admin.admin_agents, admin.admin_lag, admin.admin_log,
-        agora.list_runs, agora.read_run_events, agora.agora_fork,
-        operation.healthz, operation.readyz, operation.metrics,
-        documents.openapi, pages.docs, documents.llms, documents.skill,
-        pages.page_lobby, pages.page_games, pages.page_game, pages.page_legal, pages.page_agora, pages.page_agent,
-        pages.page_privacy,
-        pages.page_asset, pages.page_folder_asset, pages.page_game_asset, pages.page_icon,
-        archive.page_rows, sharing.page_shared, sharing.page_check, sharing.shared_file,
-        watching.page_watch, watching.page_embed, watching.page_picture, watching.oembed, watching.read_replay,
-    )
-}  # fmt: skip
-"""Route name → handler. `routes/action.py` handles actions; the routes of services are forwarded."""
-
-
-def _handler(route: Route) -> Handler:
-    if not route.service:
-        return HANDLERS[route.name]
-    if route.shares:
-        return sharing.share if route.method == "POST" else sharing.unshare
-    for whether, handler in (
-        (route.erases, sessions.erase), (route.draws, sharing.draw_session), (route.streams, feeds.stream_events),
-        (route.uploads, uploads.add_evidence), (route.brings, uploads.bring_case),
-    ):  # fmt: skip
-        if whether:
-            return handler
-    kinds = {answer.content_type for answer in route.answers.values() if isinstance(answer, Media)}
-    return feeds.read_log if NDJSON in kinds else sessions.pass_on
+_ROUTED: Final = tuple(route for route in ROUTES if route is not ACT)
+"""The routes that handlers serve; `ActionRoute` serves ACT itself."""
+_HANDLERS: Final = HANDLERS.table(_ROUTED)
+_FEEDS: Final = tuple(compile_path(route.path)[0] for route in ROUTES if route.streams)
 
 
 class Gateway:
@@ -125,23 +90,16 @@ def _endpoint(route: Route, handler: Handler) -> Callable[[Request], Awaitable[R
 def api_routes() -> tuple[BaseRoute, ...]:
     """All routes except actions. Cached for all apps of a process: FastAPI is slow to read signatures."""
     router = APIRouter()
-    for route in ROUTES:
-        if route.name != action.NAME:
-            router.add_api_route(
-                route.path,
-                _endpoint(route, _handler(route)),
-                methods=["GET", "HEAD"] if route.method == "GET" and not route.writes else [route.method],
-                name=route.name,
-                response_model=None,
-                response_class=Response,
-            )
+    for route in _ROUTED:
+        router.add_api_route(
+            route.path,
+            _endpoint(route, _HANDLERS[route.name]),
+            methods=["GET", "HEAD"] if route.method == "GET" and not route.writes else [route.method],
+            name=route.name,
+            response_model=None,
+            response_class=Response,
+        )
     return tuple(router.routes)
-
-
-def _actions(action_route: ActionRoute) -> Iterator[BaseRoute]:
-    for route in ROUTES:
-        if route.name == action.NAME:
-            yield Mounted(route.path, action_route, methods=[route.method], name=route.name)
 
 
 def _allowed(api: FastAPI, request: Request) -> str:
@@ -195,7 +153,7 @@ def build(
     api.state.services = services
     api.add_exception_handler(HTTPException, _framework_refusal)
     action_route = ActionRoute(services)
-    api.router.routes += [*api_routes(), *_actions(action_route)]
+    api.router.routes += [*api_routes(), Mounted(ACT.path, action_route, methods=[ACT.method], name=ACT.name)]
     api.openapi = _openapi  # type: ignore[method-assign]
     return Gateway(services, api, action_route)
 
@@ -230,7 +188,7 @@ class ReadOnlyCors:
 
 def _asks_to_read(scope: Scope) -> bool:
     """Whether a preflight is for a read. Feeds can only be read, so any OPTIONS on them counts."""
-    if scope["path"].endswith("/stream"):
+    if any(feed.match(scope["path"]) for feed in _FEEDS):
         return True
     return any((b"access-control-request-method", method.encode()) in scope["headers"] for method in _READS)
 

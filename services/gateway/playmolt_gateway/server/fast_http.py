@@ -17,6 +17,7 @@ from playmolt_core.ops.connections import ConnectionLimiter
 from playmolt_core.ops.http_protocol import BoundedProtocol
 from playmolt_schemas.envelopes import Answer
 from playmolt_schemas.limits import BODY_BYTES
+from playmolt_schemas.routes.platform import ACT
 from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
@@ -27,7 +28,7 @@ from playmolt_gateway.http.responses import json_type
 from playmolt_gateway.request.checked_request import RequestHead, read_head
 from playmolt_gateway.routes.action import ActionObservation, ActionRoute, Rendered, failed, rendered
 
-_ACTION_URL: Final = re.compile(rb"/api/games/[A-Za-z0-9_-]*/actions")
+_ACTION_URL: Final = re.compile(ACT.path.replace("{id}", "[A-Za-z0-9_-]*").encode())
 _STATUS_LINES: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 
 
