@@ -1,11 +1,24 @@
-"""Validates request bodies in the order of api.md and reports every invalid field."""
+"""Validates request bodies in the order of api.md and reports every invalid field.
+
+A body is declared once, as a struct: `read_body` derives from its annotations how each field is read, and its bounds.
+"""
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, TypeVar
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
 
 from playmolt_schemas.codes import FieldFault
 from playmolt_schemas.game_messages import Action
 from playmolt_schemas.text import (
+    LINE,
+    SPEECH,
+    SPOKEN,
+    STORABLE,
+    WORDS,
     has_control_characters,
     has_line_breaks_or_controls,
     has_visible_character,
@@ -17,6 +30,7 @@ Faults = tuple[FieldFault, ...]
 
 T = TypeVar("T")
 W = TypeVar("W", bound=str)
+S = TypeVar("S", bound=msgspec.Struct)
 
 _NAME_CHARS = 40
 
@@ -164,6 +178,28 @@ class BodyFields:
             read(BodyFields(value, path, faults=self.faults)) for path, value in zip(paths, values, strict=True)
         )
 
+    def struct(self, kind: type[S], *, options: Mapping[str, Collection[str]] | None = None, **read: Any) -> S:
+        """Read the fields that `kind` declares, in their order, except those that are given as `read`.
+
+        `options` are the values that a field may have now, of those that its type allows. A field that is absent has
+        its default, which must be one of its options, too; null is absent where the type allows null. Unknown fields
+        are the caller's to report (`only`).
+        """
+        allowed = options or {}
+        for field in _declared(kind):
+            if field.name not in read:
+                value = self.body.get(field.wire, UNSET)
+                absent = value is UNSET or (value is None and field.nullable)
+                if absent and not field.required and not (field.default and field.wire in allowed):
+                    continue
+                read[field.name] = field.read(self, field.wire, allowed.get(field.wire))
+        return kind(**read)
+
+    def field(self, kind: type[msgspec.Struct], name: str) -> Any:
+        """Read a field as `kind` declares it, present or not."""
+        found = next(field for field in _declared(kind) if field.wire == name)
+        return found.read(self, name, None)
+
     def _text(self, name: str, value: Any, most: int, *, required: bool = True) -> str:
         fault, text = "", trimmed(value) if isinstance(value, str) else None
         if text is None:
@@ -178,6 +214,148 @@ class BodyFields:
             self.fault(name, fault)
             return ""
         return text
+
+
+def read_body(
+    kind: type[S], body: Any, *, options: Mapping[str, Collection[str]] | None = None, what: str = "the body"
+) -> S | Faults:
+    """Read a body as `kind` declares it, or give all its faults; `options` as in `BodyFields.struct`."""
+    fields = BodyFields(body, what=what)
+    if not fields.sound:
+        return tuple(fields.faults)
+    fields.only(kind.__struct_encode_fields__)
+    return fields.result(fields.struct(kind, options=options))
+
+
+_Read = Callable[[BodyFields, str, Collection[str] | None], Any]
+"""Reads the field of a name, which may have one of some values."""
+
+
+class _Field(msgspec.Struct, frozen=True):
+    name: str
+    wire: str
+    required: bool
+    nullable: bool
+    default: Any
+    read: _Read
+
+
+@cache
+def _declared(kind: type[msgspec.Struct]) -> tuple[_Field, ...]:
+    hints = get_type_hints(kind, include_extras=True)
+    return tuple(
+        _Field(field.name, field.encode_name, field.required, NoneType in _members(hints[field.name]),
+               field.default, _reader(hints[field.name], field.default))
+        for field in msgspec.structs.fields(kind)
+    )  # fmt: skip
+
+
+def _members(annotation: Any) -> tuple[Any, ...]:
+    return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+
+
+def _reader(annotation: Any, default: Any) -> _Read:
+    """How a field of this type is read."""
+    members = [member for member in _members(annotation) if member not in (NoneType, UnsetType)]
+    if len(members) == 1:
+        return _reader_of(members[0], default)
+    text = next((member for member in members if _bare(member) is str), None)
+    several = next((member for member in members if get_origin(_bare(member)) is tuple), None)
+    if text is None:
+        return _by_hand
+    if several is None:
+        most, required = _text_bounds(text)
+        return lambda fields, name, _: fields.lines(name, most, required=required)
+    one, many = _reader_of(text), _reader_of(several)
+
+    def read(fields: BodyFields, name: str, options: Collection[str] | None) -> Any:
+        if not isinstance(fields.body.get(name), str):
+            return many(fields, name, options)
+        read = one(fields, name, options)
+        return (read,) if read else ()
+
+    return read
+
+
+def _reader_of(kind: Any, default: Any = None) -> _Read:
+    bare, schema = _bare(kind), _schema(kind)
+    if get_origin(bare) is Literal:
+        words = get_args(bare)
+        return lambda fields, name, options: fields.one_of(name, words if options is None else tuple(options))
+    if bare is bool:
+        return lambda fields, name, _: fields.flag(name)
+    if bare is str:
+        return _text_reader(kind, default)
+    if get_origin(bare) in (tuple, list):
+        inner = get_args(bare)[0]
+        most, fewest = schema.get("maxItems", 0), schema.get("minItems", 0)
+        if isinstance(inner, type) and issubclass(inner, msgspec.Struct):
+            return lambda fields, name, _: fields.objects(name, lambda entry: _entry(entry, inner), most)
+        if _bare(inner) is str and "maxLength" in _schema(inner):
+            return _texts_reader(_schema(inner)["maxLength"], most, fewest)
+    return _by_hand
+
+
+def _entry(entry: BodyFields, kind: type[S]) -> S:
+    entry.only(kind.__struct_encode_fields__)
+    return entry.struct(kind)
+
+
+def _texts_reader(chars: int, most: int, fewest: int) -> _Read:
+    def texts(fields: BodyFields, name: str, _: Collection[str] | None) -> tuple[str, ...]:
+        if fewest and not fields.required(name):
+            return ()
+        return fields.texts(name, chars, entries=most, fewest=fewest)
+
+    return texts
+
+
+def _text_reader(kind: Any, default: Any) -> _Read:
+    schema = _schema(kind)
+    if schema.get("pattern") not in _TEXTS:  # one of the values that there are now, such as the alias of a model
+        return lambda fields, name, options: fields.known(name, options or (), default)
+    read, required = _TEXTS[schema["pattern"]]
+    most = schema["maxLength"]
+
+    def text(fields: BodyFields, name: str, options: Collection[str] | None) -> str:
+        found: str = read(fields, name, most) if required is None else read(fields, name, most, required=required)
+        if found and options is not None and found not in options:
+            fields.fault(name, f"must be one of {', '.join(options)}")
+        return found
+
+    return text
+
+
+def _text_bounds(kind: Any) -> tuple[int, bool]:
+    schema = _schema(kind)
+    return schema["maxLength"], bool(_TEXTS[schema["pattern"]][1])
+
+
+_TEXTS: Final[Mapping[str, tuple[Callable[..., str], bool | None]]] = {
+    WORDS: (BodyFields.text, True),
+    STORABLE: (BodyFields.text, False),
+    SPEECH: (BodyFields.spoken, True),
+    SPOKEN: (BodyFields.spoken, False),
+    LINE: (BodyFields.line, None),
+}
+"""The pattern of `text_schema` → how such a text is read, and whether it must not be blank."""
+
+
+def _bare(kind: Any) -> Any:
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+
+
+def _schema(kind: Any) -> Mapping[str, Any]:
+    found: dict[str, Any] = {}
+    for note in get_args(kind)[1:] if get_origin(kind) is Annotated else ():
+        if isinstance(note, Meta):
+            found |= note.extra_json_schema or {}
+    return found
+
+
+def _by_hand(fields: BodyFields, name: str, options: Collection[str] | None) -> Any:
+    del fields, options
+    raise NotImplementedError(f"{name} must be read by hand: its type does not say how")
 
 
 def _printable(name: object) -> str:

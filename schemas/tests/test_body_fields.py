@@ -1,11 +1,15 @@
 """Bodies come as any JSON value; each fault is named, in the order the fields are read in."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, Literal
 
 import msgspec
 import pytest
-from playmolt_schemas.body_fields import BodyFields
+from msgspec import UNSET, Meta, UnsetType
+from playmolt_schemas.api import ModelAlias, Request
+from playmolt_schemas.body_fields import BodyFields, _by_hand, _declared, read_body
+from playmolt_schemas.games import jury, legal, ox, trial
+from playmolt_schemas.text import LINE, SPEECH, SPOKEN, STORABLE, text_schema
 
 
 def _named(fields: BodyFields) -> list[tuple[str, str]]:
@@ -151,3 +155,91 @@ def test_a_list_has_only_so_many_objects() -> None:
     fields = BodyFields({"f": [{}] * 3})
     assert fields.objects("f", str, 2) == ()
     assert _named(fields) == [("f", "has 3 entries; the maximum is 2")]
+
+
+class _Entry(Request, frozen=True, kw_only=True):
+    what: Annotated[str, text_schema(3)]
+    agreed: bool = False
+
+
+_Text = Annotated[str, text_schema(4)]
+
+
+class _Body(Request, frozen=True, kw_only=True):
+    word: Literal["a", "b"]
+    title: Annotated[str, text_schema(5, LINE)]
+    speech: Annotated[str, text_schema(5, SPEECH)]
+    aside: Annotated[str, text_schema(5, SPOKEN)] = ""
+    entries: Annotated[tuple[_Entry, ...], Meta(extra_json_schema={"maxItems": 2})] = ()
+    texts: Annotated[tuple[_Text, ...], Meta(extra_json_schema={"minItems": 1, "maxItems": 2, "uniqueItems": True})]
+    lines: _Text | list[_Text] | UnsetType = UNSET
+    note: Annotated[str, text_schema(5, STORABLE)] | None = None
+    model: ModelAlias = "scripted"
+
+
+GOOD = {"word": "a", "title": " t ", "speech": "hi", "texts": ["x"]}
+
+
+def test_a_body_is_read_as_its_type_declares_it() -> None:
+    assert read_body(_Body, GOOD, options={"model": ["scripted"]}) == _Body(
+        word="a", title="t", speech="hi", texts=("x",)
+    )
+    more = {"entries": [{"what": "w", "agreed": True}], "lines": ["x", "y"], "note": None, "aside": "", "model": "big"}
+    assert read_body(_Body, GOOD | more, options={"model": ["big"]}) == _Body(
+        word="a", title="t", speech="hi", texts=("x",), lines="x\ny", model="big",
+        entries=(_Entry(what="w", agreed=True),),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fault"),
+    [
+        (
+            {"x": 1},
+            ("x", "unknown field; allowed fields: aside, entries, lines, model, note, speech, texts, title, word"),
+        ),
+        ({"word": "c"}, ("word", 'must be "a" or "b"')),
+        ({"title": "a\nb"}, ("title", "contains a control, line separator or bidi control character")),
+        ({"speech": ""}, ("speech", "must contain 1 to 5 characters that are not white space")),
+        ({"aside": "123456"}, ("aside", "has 6 characters; the maximum is 5")),
+        ({"entries": [{"what": 3}]}, ("entries[0].what", "must be a string")),
+        ({"entries": [{"what": "w"}] * 3}, ("entries", "has 3 entries; the maximum is 2")),
+        ({"texts": []}, ("texts", "must contain 1 to 2 strings")),
+        ({"texts": ["12345"]}, ("texts[0]", "has 5 characters; the maximum is 4")),
+        ({"lines": [1]}, ("lines", "must be a string")),
+        ({"note": 1}, ("note", "must be a string")),
+        ({"model": "x"}, ("model", "must be one of scripted")),
+    ],
+)
+def test_the_bounds_of_a_type_are_those_of_its_faults(wrong: dict[str, Any], fault: tuple[str, str]) -> None:
+    read = read_body(_Body, GOOD | wrong, options={"model": ["scripted"]})
+    assert isinstance(read, tuple)
+    assert [(one.field, one.message) for one in read] == [fault]
+
+
+def test_all_faults_of_a_declared_body_are_named_in_the_order_of_its_fields() -> None:
+    read = read_body(_Body, {"model": "x", "speech": 1, "y": 2})
+    assert isinstance(read, tuple)
+    assert [one.field for one in read] == ["y", "word", "title", "speech", "texts", "model"]
+
+
+def test_a_default_is_one_of_the_options_too() -> None:
+    read = read_body(_Body, GOOD, options={"model": ["big"]})
+    assert isinstance(read, tuple)
+    assert [(one.field, one.message) for one in read] == [("model", "must be one of big")]
+
+
+def _bodies() -> Iterator[type[msgspec.Struct]]:
+    for module in (jury, legal, ox, trial):
+        for kind in vars(module).values():
+            if isinstance(kind, type) and issubclass(kind, Request | legal.Form | ox.Action):
+                yield kind
+
+
+BY_HAND = {"turn_id", "files", "content", "sections", "turns", "facts", "missing_evidence_answers"}
+"""Fields whose value depends on more than their type."""
+
+
+def test_every_other_field_of_the_games_bodies_is_read_by_its_type() -> None:
+    by_hand = {field.wire for kind in _bodies() for field in _declared(kind) if field.read is _by_hand}
+    assert by_hand <= BY_HAND

@@ -78,6 +78,20 @@ async def test_a_405_lists_every_method_of_the_path(platform: Any, game: str) ->
     assert (await platform.send("GET", f"/api/games/{game}/actions")).headers["allow"] == "POST"
 
 
+async def test_every_fault_of_a_body_is_reported_at_once(platform: Any) -> None:
+    body = {"name": "n" * 41, "version": 3, "kind": "ghost", "\ud800": 1}
+    answer = await platform.send("POST", "/api/agents", content=json.dumps(body))
+    faults = [
+        {"field": "?", "message": "is an unknown field"},
+        {"field": "name", "message": "must be a string of at most 40 characters"},
+        {"field": "version", "message": "must be a string or null"},
+        {"field": "kind", "message": "must be one of bot, person, house"},
+    ]
+    assert answer.status_code == 400
+    assert answer.json()["errors"] == faults
+    assert answer.json()["detail"].startswith("; ".join(f"{fault['field']} {fault['message']}" for fault in faults))
+
+
 async def test_faults_are_reported_by_field(platform: Any) -> None:
     _, key = platform.agent()
     response = await platform.send("POST", "/api/games/join", json={"gameType": "chess"}, headers=key)

@@ -9,7 +9,7 @@ from playmolt_core.game.decider import Command, Refused
 from playmolt_schemas.api import ErasedSession
 from playmolt_schemas.body_fields import BodyFields
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.legal import ReadUpload, ReportSection, Session, Sessions
+from playmolt_schemas.games.legal import ReadUpload, ReportSection, Session, Sessions, ShareRequest
 from playmolt_schemas.identifiers import id_of_command
 from playmolt_schemas.routes import sharing
 from typing_extensions import override
@@ -120,7 +120,7 @@ def _terms(state: State, request: ApiRequest) -> ApiReply | Refused:
     if isinstance(made, Refused):
         return made
     fields = BodyFields({} if request.body is None else request.body)
-    fields.only(("sections",))
+    fields.only(ShareRequest.__struct_encode_fields__)
     chosen = fields.texts("sections", _SECTION_CHARS, entries=len(_SECTIONS)) if "sections" in fields.body else None
     if unknown := [name for name in chosen or () if name not in _SECTIONS]:
         fields.fault("sections", f"has unknown sections {', '.join(unknown)}; choose from {', '.join(_SECTIONS)}")

@@ -1,7 +1,7 @@
 """Whatever is done to a session, in any order: nothing raises, the fold is the live state, every session can end."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 from hypothesis import HealthCheck, settings
@@ -10,12 +10,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from playmolt_core.game.decider import Accepted, Command, EndGame, Refused, Viewer, read_event
 from playmolt_core.game.fold import state_hash
 from playmolt_legal import commands, effects
-from playmolt_legal.facts.fact_changes import ACTIONS
 from playmolt_legal.report import report
 from playmolt_legal.roles import prompts, scripted
 from playmolt_legal.rules import Legal
 from playmolt_schemas.canonical import canonical_json
-from playmolt_schemas.games.legal import Report
+from playmolt_schemas.games.legal import FactAction, Report
 from playmolt_schemas.limits import RECORD_BYTES
 from playmolt_schemas.text import has_line_breaks_or_controls
 
@@ -135,7 +134,7 @@ class Sessions(RuleBasedStateMachine):
             output = scripted.answer(self.state, self.state.phase, profile=self.profile)
             assert self.when(commands.TurnSpoken(effect_id=effects.effect_id(self.state), output=output))
 
-    @rule(fid=st.sampled_from(["F1", "F2", "F3", "D1"]), action=st.sampled_from(ACTIONS), text=SAFE)
+    @rule(fid=st.sampled_from(["F1", "F2", "F3", "D1"]), action=st.sampled_from(get_args(FactAction)), text=SAFE)
     def change(self, fid: str, action: str, text: str) -> None:
         gated = self.state.waiting == "person"
         body = {"action": action} | ({"text": text} if action == "correct" else {})

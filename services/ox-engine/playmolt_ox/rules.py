@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
+from msgspec import UNSET
 from playmolt_core.game import draws
 from playmolt_core.game.decider import Accepted, AllowedAction, Decision, Event, Refused, Viewer
 from playmolt_core.game.packs.entries import EntryPack, PackLibrary
@@ -11,9 +12,8 @@ from playmolt_core.game.seats.rules import SeatedGame, already_submitted, invali
 from playmolt_schemas.body_fields import ActionShapes, BodyFields
 from playmolt_schemas.codes import Code
 from playmolt_schemas.game_messages import DEFAULT_LANGUAGE, Action, GameLanguage, PublicMessage
-from playmolt_schemas.games.ox import ACTIONS, ROUNDS, Choice, OxState, Player, PublicChoice
+from playmolt_schemas.games.ox import ACTIONS, ROUNDS, Choice, FirstChoice, OxState, Player, PublicChoice, Switch
 from playmolt_schemas.identity import identity_of
-from playmolt_schemas.limits import COMMENT_CHARS
 from typing_extensions import override
 
 from playmolt_ox import content, views
@@ -136,22 +136,20 @@ def _next_step(state: State) -> Event:
 
 def _choose(state: State, seat: Seat, action: Mapping[str, Any]) -> Decision:
     fields = BodyFields(action)
-    choice = fields.one_of("choice", CHOICES)
-    comment = fields.spoken("comment", COMMENT_CHARS)
+    first = fields.struct(FirstChoice, turn_id=UNSET)
     if fields.faults:
         return invalid(tuple(fields.faults))
-    return Accepted((_chosen(state, seat, choice, comment),))
+    return Accepted((_chosen(state, seat, first.choice, first.comment),))
 
 
 def _switch(state: State, seat: Seat, action: Mapping[str, Any]) -> Decision:
     fields = BodyFields(action)
-    switched = fields.flag("use_switch")
-    comment = fields.spoken("comment", COMMENT_CHARS, required=False)
+    switch = fields.struct(Switch, turn_id=UNSET)
     if fields.faults:
         return invalid(tuple(fields.faults))
-    if switched and seat.switch_used:
+    if switch.use_switch and seat.switch_used:
         return Refused(Code.SWITCH_UNAVAILABLE, "You have used your one switch. Send use_switch: false to keep.")
-    return Accepted((_decided(state, seat, comment, switched=switched),))
+    return Accepted((_decided(state, seat, switch.comment, switched=switch.use_switch),))
 
 
 def _drawn(state: State, seat: Seat) -> Choice:

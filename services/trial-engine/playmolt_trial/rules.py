@@ -20,13 +20,14 @@ from playmolt_schemas.games.trial import (
     Party,
     Phase,
     Role,
+    Speak,
     Team,
     TrialResult,
     TrialState,
     Verdict,
+    Vote,
 )
 from playmolt_schemas.identity import identity_of
-from playmolt_schemas.limits import SPEAK_CHARS
 from typing_extensions import override
 
 from playmolt_trial import content, views
@@ -165,18 +166,18 @@ class Trial(SeatedGame[State, Seat]):
 
 def _speak(state: State, seat: Seat, action: Mapping[str, Any]) -> Decision:
     fields = BodyFields(action)
-    text = fields.spoken("text", SPEAK_CHARS)
+    spoken = fields.struct(Speak, turn_id=UNSET)
     if fields.faults:
         return invalid(tuple(fields.faults))
-    return Accepted((_spoke(state, seat, text),))
+    return Accepted((_spoke(state, seat, spoken.text),))
 
 
 def _vote(seat: Seat, action: Mapping[str, Any]) -> Decision:
     fields = BodyFields(action)
-    verdict = fields.one_of("verdict", VERDICTS)
+    vote = fields.struct(Vote, turn_id=UNSET)
     if fields.faults:
         return invalid(tuple(fields.faults))
-    return Accepted((_voted(seat, verdict),))
+    return Accepted((_voted(seat, vote.verdict),))
 
 
 def _spoke(state: State, seat: Seat, text: str, *, forfeit: bool = False) -> Spoke:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator
+from functools import cache
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 from urllib.parse import unquote_plus
 
@@ -31,17 +32,51 @@ _COUNTED: Final = {"str": "characters", "array": "items", "object": "fields"}
 _SEE: Final = "See /openapi.json."
 
 
+_NAMED: Final = 5
+"""Faults in the text of a refusal; its `errors` list all."""
+
+
 def convert(value: Any, kind: type[T]) -> T | HttpProblem:
-    """Check a parsed value against its declared type."""
+    """Check a parsed value against its declared type. A refusal names every invalid field."""
     try:
-        return msgspec.convert(whole_numbers(value), kind)
+        value = whole_numbers(value)
+        return msgspec.convert(value, kind)
     except UnicodeEncodeError:
         return bad_request(f"A field name contains a lone surrogate. {_SEE}")
     except msgspec.ValidationError as error:
-        fault = _fault(str(error), kind)
-        if not fault.field:
-            return bad_request(f"The body {fault.message}. {_SEE}")
-        return bad_request(f"{fault.field} {fault.message}. {_SEE}", fault)
+        faults = tuple(_field_faults(value, kind)) or (_fault(str(error), kind),)
+        if not faults[0].field:
+            return bad_request(f"The body {faults[0].message}. {_SEE}")
+        listed = "; ".join(f"{fault.field} {fault.message}" for fault in faults[:_NAMED])
+        return bad_request(f"{listed}. {_SEE}", *faults)
+
+
+def _field_faults(value: Any, kind: Any) -> Iterator[FieldFault]:
+    """The faults of an object, field by field: msgspec stops at the first."""
+    if not isinstance(value, dict):
+        return
+    declared = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    for name in value:
+        if name not in declared:
+            yield FieldFault(name[:64].encode("utf-8", "replace").decode(), "is an unknown field")
+    for name, field in declared.items():
+        if name not in value:
+            if field.required:
+                yield FieldFault(name, "is missing")
+            continue
+        try:
+            msgspec.convert({name: value[name]}, _alone(kind, name))
+        except msgspec.ValidationError as error:
+            yield _fault(str(error), kind)
+        except UnicodeEncodeError:
+            yield FieldFault(name, "has a field name that contains a lone surrogate")
+
+
+@cache
+def _alone(kind: Any, name: str) -> type[msgspec.Struct]:
+    """A struct with one field of another."""
+    field = next(field for field in msgspec.structs.fields(kind) if field.encode_name == name)
+    return msgspec.defstruct("Alone", [(field.name, field.type)], rename={field.name: name})
 
 
 def _fault(text: str, kind: Any) -> FieldFault:
@@ -81,6 +116,16 @@ def _bound(kind: str, sign: str, limit: str, meant: str) -> str:
 def _annotation(kind: Any, field: str) -> Any:
     names = {known.encode_name: known.name for known in msgspec.structs.fields(kind)}
     return get_type_hints(kind, include_extras=True)[names[field]] if field in names else None
+
+
+def patterns(kind: type[msgspec.Struct]) -> dict[str, str]:
+    """Field → the pattern of its text in the JSON Schema, for texts that have one."""
+    return {
+        name: note.extra_json_schema["pattern"]
+        for name, annotation in get_type_hints(kind, include_extras=True).items()
+        for note in _notes(annotation)
+        if note.extra_json_schema and "pattern" in note.extra_json_schema
+    }
 
 
 def _notes(annotation: Any) -> Iterator[msgspec.Meta]:

@@ -32,10 +32,11 @@ from playmolt_schemas.routes.platform import (
     LeaderboardQuery,
 )
 from playmolt_schemas.routes.route import Query
-from playmolt_schemas.text import has_line_breaks_or_controls, has_visible_character, unstorable
+from playmolt_schemas.text import LINE, LINES, has_line_breaks_or_controls, has_visible_character, unstorable
 from starlette.responses import Response
 
 from playmolt_gateway.access.auth import UNKNOWN_KEY, Caller, hash_of, new_key
+from playmolt_gateway.http.conversion import patterns
 from playmolt_gateway.http.problems import HttpProblem, bad_request
 from playmolt_gateway.http.responses import json_response
 from playmolt_gateway.request.checked_request import CheckedRequest
@@ -58,17 +59,16 @@ def _about_fault(text: str) -> str | None:
     return None if has_visible_character(text) else "must contain a visible character"
 
 
-_CHECKS: Final[Mapping[str, Callable[[str], str | None]]] = {
-    "name": _line_fault, "version": _line_fault, "model": _line_fault, "about": _about_fault,
-}  # fmt: skip
+_CHECKS: Final[Mapping[str, Callable[[str], str | None]]] = {LINE: _line_fault, LINES: _about_fault}
+_PATTERNS: Final = {kind: patterns(kind) for kind in (api.RegisterRequest, api.UpdateMeRequest)}
 
 
 def _refused_texts(body: api.RegisterRequest | api.UpdateMeRequest) -> HttpProblem | None:
     """Refuse texts that pages must not show, naming every field at fault."""
     found = {
         field: fault
-        for field, check in _CHECKS.items()
-        if isinstance(text := getattr(body, field, None), str) and (fault := check(text))
+        for field, pattern in _PATTERNS[type(body)].items()
+        if isinstance(text := getattr(body, field), str) and (fault := _CHECKS[pattern](text))
     }
     return _refused(found) if found else None
 

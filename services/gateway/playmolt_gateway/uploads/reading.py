@@ -5,23 +5,18 @@ import binascii
 import hashlib
 import unicodedata
 from collections.abc import Mapping
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from playmolt_schemas.body_fields import BodyFields, Faults
 from playmolt_schemas.games.legal import (
-    TITLE_CHARS,
     UPLOAD_BYTES,
     UPLOAD_CHARS,
-    EvidenceKind,
-    MediaType,
     ReadUpload,
     UploadRequest,
 )
 
 from playmolt_gateway.uploads.pdf import Fault, PdfReaders, PdfText
 
-_KINDS: Final[tuple[EvidenceKind, ...]] = get_args(EvidenceKind)
-_TYPES: Final[tuple[MediaType, ...]] = get_args(MediaType)
 _PDF: Final = b"%PDF-"
 _LONG: Final = f"has more than {UPLOAD_CHARS} characters of text"
 _FAULTS: Final[Mapping[Fault, str]] = {
@@ -38,21 +33,20 @@ async def read_upload(body: Any, pdfs: PdfReaders) -> ReadUpload | Faults:
     fields = BodyFields(body)
     if not fields.sound:
         return tuple(fields.faults)
-    fields.only(UploadRequest.__struct_fields__)
-    title, kind = fields.line("title", TITLE_CHARS), fields.one_of("kind", _KINDS)
-    media_type = fields.one_of("media_type", _TYPES)
+    fields.only(UploadRequest.__struct_encode_fields__)
+    asked = fields.struct(UploadRequest, content="")
     content = _decoded(fields)
     if fields.faults:
         return tuple(fields.faults)
-    found = await _pdf(content, pdfs) if media_type == "application/pdf" else _plain(content)
+    found = await _pdf(content, pdfs) if asked.media_type == "application/pdf" else _plain(content)
     if isinstance(found, str):
         fields.fault("content", found)
         return tuple(fields.faults)
     text, pages = found
     return ReadUpload(
-        title=title,
-        kind=kind,
-        media_type=media_type,
+        title=asked.title,
+        kind=asked.kind,
+        media_type=asked.media_type,
         text=text,
         bytes=len(content),
         pages=pages,

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from typing import Final, get_args
+from typing import Final
 
 from playmolt_core.game.decider import Accepted, Decision, Event
 from playmolt_schemas.body_fields import BodyFields
 from playmolt_schemas.codes import Code
-from playmolt_schemas.games.legal import ENTRY_CHARS, NOTE_CHARS, FactAction, Facts
+from playmolt_schemas.games.legal import FactAction, FactChangeRequest, Facts, RedoRequest
 
 from playmolt_legal import commands, fact_states
 from playmolt_legal.codes import NO_SESSION, invalid_request, listed, refused
@@ -15,7 +15,6 @@ from playmolt_legal.events import FactChanged, FactsCorrected, RedoAsked, TurnsS
 from playmolt_legal.guardrails import redaction
 from playmolt_legal.state import State
 
-ACTIONS: Final[tuple[FactAction, ...]] = get_args(FactAction)
 _NAMED: Final = re.compile(r"\s*([FD]\d{1,6})\s*[:：]\s*(\S.*)")
 
 
@@ -49,7 +48,7 @@ def redo(state: State, command: commands.Redo) -> Decision:
         )
     stale = [number for number, turn in enumerate(state.turns, 1) if turn.stale]
     fields = BodyFields({} if command.body is None else command.body)
-    fields.only(("turns",))
+    fields.only(RedoRequest.__struct_encode_fields__)
     wanted = fields.whole_numbers("turns", stale, "turns' numbers") if fields.sound else stale
     if any(each not in stale for each in wanted):
         fields.fault("turns", f"has a turn that is not stale; stale turns are {', '.join(map(str, stale)) or 'none'}")
@@ -84,14 +83,14 @@ def corrected(state: State, by: str, text: str) -> tuple[Event, ...]:
 
 
 def _read(fields: BodyFields) -> fact_states.FactRequest:
-    fields.only(("action", "text", "reason"))
-    action = fields.one_of("action", ACTIONS)
+    fields.only(FactChangeRequest.__struct_encode_fields__)
+    action: FactAction = fields.field(FactChangeRequest, "action")
     text = ""
     if fields.body.get("action") == "correct":
-        text = fields.text("text", ENTRY_CHARS)
+        text = fields.field(FactChangeRequest, "text")
     elif "text" in fields.body:
         fields.fault("text", "is allowed only with correct")
-    reason = fields.text("reason", NOTE_CHARS, required=False)
+    reason = fields.field(FactChangeRequest, "reason")
     return fact_states.FactRequest(action, text, reason or None)
 
 

@@ -7,10 +7,7 @@ from msgspec.structs import replace
 from playmolt_schemas.body_fields import BodyFields, Faults
 from playmolt_schemas.games.legal import (
     ENTRIES,
-    FOCUS_ISSUES,
     FORM_TEXT_CHARS,
-    NARRATIVE_CHARS,
-    NOTE_CHARS,
     AnyForm,
     EndForm,
     EvidenceLevel,
@@ -28,7 +25,7 @@ from playmolt_schemas.games.legal import (
 )
 
 from playmolt_legal.events import GateOpened
-from playmolt_legal.forms.intake import read_answers, read_evidence, read_timeline
+from playmolt_legal.forms.intake import check_answers
 from playmolt_legal.state import State
 
 GATES: Final[tuple[GateName, ...]] = get_args(GateName)
@@ -38,7 +35,8 @@ STYLES: Final[tuple[ReportStyle, ...]] = get_args(ReportStyle)
 GOALS: Final[tuple[Goal, ...]] = get_args(Goal)
 STANCES: Final[tuple[Stance, ...]] = get_args(Stance)
 LEVELS: Final[tuple[EvidenceLevel, ...]] = get_args(EvidenceLevel)
-_BOTH: Final = ("gate", "missing_evidence_answers")
+_LATER: Final[Mapping[str, Any]] = {"missing_evidence_answers": {}}
+"""The answers depend on what the gate asks; they are read last."""
 
 
 def named_gate(body: Any) -> GateName | Faults:
@@ -52,7 +50,8 @@ def named_gate(body: Any) -> GateName | Faults:
 def read_form(body: Mapping[str, Any], state: State, gate: GateOpened) -> AnyForm | Faults:
     """Read the form of the open gate; gives every fault instead when there is one."""
     fields = BodyFields(body)
-    return fields.result(_READERS[gate.gate](fields, state, gate))
+    form = _READERS[gate.gate](fields, state, gate)
+    return fields.result(replace(form, missing_evidence_answers=_missing(fields, gate)))
 
 
 def _missing(fields: BodyFields, gate: GateOpened) -> dict[str, str]:
@@ -77,15 +76,15 @@ def _missing(fields: BodyFields, gate: GateOpened) -> dict[str, str]:
 
 
 def _facts(fields: BodyFields, state: State, gate: GateOpened) -> FactsForm:
-    fields.only((*_BOTH, "choice", "facts"))
+    _only(fields, FactsForm)
     offered = tuple(choice for choice in _CHOICES if choice in gate.options)
-    choice = fields.one_of("choice", offered)
+    form = fields.struct(FactsForm, options={"choice": offered}, facts=None, **_LATER)
     more, given = None, fields.body.get("choice")
     if given == "add_facts" or (given != "proceed_unclear" and "facts" in fields.body):
         more = _more_facts(fields, state)
     elif fields.body.get("facts"):
         fields.fault("facts", "is allowed only with add_facts; omit it to proceed as unclear")
-    return FactsForm(choice=choice, facts=more, missing_evidence_answers=_missing(fields, gate))
+    return replace(form, facts=more)
 
 
 def _more_facts(fields: BodyFields, state: State) -> MoreFacts | None:
@@ -95,12 +94,8 @@ def _more_facts(fields: BodyFields, state: State) -> MoreFacts | None:
     if inner is None:
         return None
     inner.only(MoreFacts.__struct_fields__)
-    more = MoreFacts(
-        text=inner.text("text", NARRATIVE_CHARS, required=False),
-        answers=read_answers(inner, [question.id for question in state.facts.questions]),
-        timeline=read_timeline(inner),
-        evidence=read_evidence(inner),
-    )
+    more = inner.struct(MoreFacts)
+    check_answers(inner, more.answers, [question.id for question in state.facts.questions])
     if more == MoreFacts() and inner.sound:
         fields.fault("facts", "must have text, answers, timeline or evidence")
     if len(state.facts.timeline) + len(more.timeline) > ENTRIES:
@@ -110,34 +105,16 @@ def _more_facts(fields: BodyFields, state: State) -> MoreFacts | None:
     return more
 
 
-def _round1(fields: BodyFields, _: State, gate: GateOpened) -> Round1Form:
-    fields.only((*_BOTH, "focus_issues", "goal", "stance", "fact_corrections"))
-    focus = _needed_texts(fields, "focus_issues", FOCUS_ISSUES)
-    return Round1Form(
-        focus_issues=focus,
-        goal=fields.one_of("goal", GOALS),
-        stance=fields.one_of("stance", STANCES),
-        fact_corrections=fields.text("fact_corrections", NOTE_CHARS, required=False),
-        missing_evidence_answers=_missing(fields, gate),
-    )
+def _round1(fields: BodyFields, _: State, __: GateOpened) -> Round1Form:
+    _only(fields, Round1Form)
+    return fields.struct(Round1Form, **_LATER)
 
 
-def _round2(fields: BodyFields, state: State, gate: GateOpened) -> Round2Form:
+def _round2(fields: BodyFields, state: State, _: GateOpened) -> Round2Form:
     civil = state.case_type == "civil"
-    settling = ("settlement_interest", "concession_range") if civil else ()
-    own = ("proof_priority", "evidence_level", "obtainable_evidence", "constraints", "instructions")
-    fields.only((*_BOTH, *own, *settling))
+    _only(fields, Round2Form, *(() if civil else ("settlement_interest", "concession_range")))
     interest, concession = _settlement(fields) if civil else (None, "")
-    return Round2Form(
-        proof_priority=fields.text("proof_priority", FORM_TEXT_CHARS),
-        evidence_level=fields.one_of("evidence_level", LEVELS),
-        obtainable_evidence=_needed_texts(fields, "obtainable_evidence", ENTRIES),
-        settlement_interest=interest,
-        concession_range=concession,
-        constraints=_needed_texts(fields, "constraints", ENTRIES),
-        instructions=fields.text("instructions", NOTE_CHARS, required=False),
-        missing_evidence_answers=_missing(fields, gate),
-    )
+    return fields.struct(Round2Form, settlement_interest=interest, concession_range=concession, **_LATER)
 
 
 def _settlement(fields: BodyFields) -> tuple[bool | None, str]:
@@ -151,19 +128,13 @@ def _settlement(fields: BodyFields) -> tuple[bool | None, str]:
 
 
 def _end(fields: BodyFields, _: State, gate: GateOpened) -> EndForm:
-    fields.only((*_BOTH, "resolution", "report_style", "final_instructions"))
-    return EndForm(
-        resolution=fields.one_of("resolution", tuple(word for word in _RESOLUTIONS if word in gate.options)),
-        report_style=fields.one_of("report_style", STYLES),
-        final_instructions=fields.text("final_instructions", FORM_TEXT_CHARS, required=False),
-        missing_evidence_answers=_missing(fields, gate),
-    )
+    _only(fields, EndForm)
+    offered = tuple(word for word in _RESOLUTIONS if word in gate.options)
+    return fields.struct(EndForm, options={"resolution": offered}, **_LATER)
 
 
-def _needed_texts(fields: BodyFields, name: str, most: int) -> tuple[str, ...]:
-    if not fields.required(name):
-        return ()
-    return fields.texts(name, FORM_TEXT_CHARS, fewest=1, entries=most)
+def _only(fields: BodyFields, kind: type[AnyForm], *refused: str) -> None:
+    fields.only({"gate", *kind.__struct_encode_fields__}.difference(refused))
 
 
 _READERS: Final[Mapping[GateName, Callable[[BodyFields, State, GateOpened], AnyForm]]] = {

@@ -1,39 +1,24 @@
 """Parses the bodies that open a session and post its facts."""
 
-from collections.abc import Collection, Mapping
-from typing import Any, Final, get_args
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import msgspec
-from playmolt_schemas.body_fields import BodyFields, Faults
+from playmolt_schemas.body_fields import BodyFields, Faults, read_body
 from playmolt_schemas.games.legal import (
     ENTRIES,
-    ENTRY_CHARS,
-    JURISDICTION_CHARS,
     NARRATIVE_CHARS,
-    NOTE_CHARS,
-    QUESTION_ID_CHARS,
-    TITLE_CHARS,
-    CaseType,
     Evidence,
-    EvidenceEntry,
     Facts,
     FactsRequest,
-    Language,
     MoreFacts,
     OpenSessionRequest,
     QuestionAnswer,
-    Side,
-    TimelineEntry,
     TimelineItem,
 )
 
 from playmolt_legal.events import Narrative
 from playmolt_legal.state import numbered_evidence, numbered_timeline
-
-CASE_TYPES: Final[tuple[CaseType, ...]] = get_args(CaseType)
-LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
-SIDES: Final[tuple[Side, ...]] = get_args(Side)
-DEFAULT_MODEL: Final = "scripted"
 
 
 class PostedFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,27 +31,7 @@ class PostedFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_opening(body: Any, aliases: Collection[str]) -> OpenSessionRequest | Faults:
     """Read the body of `POST /api/sessions`; `aliases` are the models there are."""
-    fields = BodyFields(body)
-    if not fields.sound:
-        return tuple(fields.faults)
-    fields.only(OpenSessionRequest.__struct_fields__)
-    request = OpenSessionRequest(
-        case_type=fields.one_of("case_type", CASE_TYPES),
-        jurisdiction=fields.line("jurisdiction", JURISDICTION_CHARS),
-        title=fields.line("title", TITLE_CHARS),
-        language=fields.one_of("language", LANGUAGES),
-        exclusions=_exclusions(fields),
-        model=fields.known("model", aliases, DEFAULT_MODEL),
-        side=fields.one_of("side", SIDES) if "side" in fields.body else "neutral",
-    )
-    return fields.result(request)
-
-
-def _exclusions(fields: BodyFields) -> tuple[str, ...]:
-    if isinstance(fields.body.get("exclusions"), str):
-        text = fields.text("exclusions", NOTE_CHARS, required=False)
-        return (text,) if text else ()
-    return fields.texts("exclusions", NOTE_CHARS, entries=ENTRIES)
+    return read_body(OpenSessionRequest, body, options={"model": aliases})
 
 
 def read_facts(body: Any, carried: tuple[Narrative, Facts] | None, present: Facts) -> PostedFacts | Faults:
@@ -86,10 +51,10 @@ def read_facts(body: Any, carried: tuple[Narrative, Facts] | None, present: Fact
     narrative = Narrative(
         overview=_lines(fields, "overview", earlier.overview),
         acts=_lines(fields, "acts", earlier.acts),
-        opposing_claims=_lines(fields, "opposing_claims", earlier.opposing_claims, required=False),
+        opposing_claims=_lines(fields, "opposing_claims", earlier.opposing_claims),
         additions=earlier.additions,
     )
-    more = MoreFacts(timeline=read_timeline(fields), evidence=read_evidence(fields))
+    more = MoreFacts(timeline=fields.field(MoreFacts, "timeline"), evidence=fields.field(MoreFacts, "evidence"))
     timeline = facts.timeline if "timeline" not in fields.body else numbered_timeline(Facts(), more)
     evidence = facts.evidence
     if "evidence" in fields.body:
@@ -98,40 +63,19 @@ def read_facts(body: Any, carried: tuple[Narrative, Facts] | None, present: Fact
     return fields.result(PostedFacts(narrative=narrative, timeline=timeline, evidence=evidence))
 
 
-def _lines(fields: BodyFields, name: str, carried: str, *, required: bool = True) -> str:
-    return fields.lines(name, NARRATIVE_CHARS, required=required) if name in fields.body else carried
+def _lines(fields: BodyFields, name: str, carried: str) -> str:
+    if name not in fields.body:
+        return carried
+    lines: str = fields.field(FactsRequest, name)
+    return lines
 
 
-def read_timeline(fields: BodyFields) -> tuple[TimelineEntry, ...]:
-    return fields.objects("timeline", _timeline_entry, ENTRIES)
-
-
-def read_evidence(fields: BodyFields) -> tuple[EvidenceEntry, ...]:
-    return fields.objects("evidence", _evidence_entry, ENTRIES)
-
-
-def read_answers(fields: BodyFields, known: Collection[str]) -> tuple[QuestionAnswer, ...]:
-    """Read answers to the questions of these ids."""
-
-    def answer(entry: BodyFields) -> QuestionAnswer:
-        entry.only(("id", "text"))
-        question = entry.text("id", QUESTION_ID_CHARS)
-        if entry.sound and question not in known:
-            entry.fault("id", f"is not an open question; open questions: {', '.join(known) or 'none'}")
-        return QuestionAnswer(id=question, text=entry.text("text", ENTRY_CHARS))
-
-    return fields.objects("answers", answer, ENTRIES)
-
-
-def _timeline_entry(entry: BodyFields) -> TimelineEntry:
-    entry.only(("when", "what", "agreed"))
-    agreed = entry.flag("agreed") if "agreed" in entry.body else False
-    return TimelineEntry(when=entry.text("when", ENTRY_CHARS), what=entry.text("what", ENTRY_CHARS), agreed=agreed)
-
-
-def _evidence_entry(entry: BodyFields) -> EvidenceEntry:
-    entry.only(("title", "description"))
-    return EvidenceEntry(title=entry.line("title", ENTRY_CHARS), description=entry.text("description", ENTRY_CHARS))
+def check_answers(fields: BodyFields, answers: Sequence[QuestionAnswer], known: Collection[str]) -> None:
+    """Report answers to other questions than those of these ids."""
+    for place, answer in enumerate(answers):
+        if answer.id and answer.id not in known:
+            open_questions = ", ".join(known) or "none"
+            fields.fault(f"answers[{place}].id", f"is not an open question; open questions: {open_questions}")
 
 
 def facts_schema(*, carried: bool) -> Mapping[str, Any]:
