@@ -5,7 +5,6 @@ from asyncio import Future
 
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.stream_cache import StreamCache
-from playmolt_core.engine.writes.group_committer import GroupCommitter
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.log.port import ARCHIVED, ERASED, Archived, EventLog, StoredFacts
 from playmolt_core.vault.vault import Erased
@@ -16,10 +15,9 @@ _ATTEMPTS = 4
 class CommittedReads:
     """Committed snapshots. Concurrent requests read the versions of all their streams in one query."""
 
-    def __init__(self, event_log: EventLog, streams: StreamCache, committer: GroupCommitter) -> None:
+    def __init__(self, event_log: EventLog, streams: StreamCache) -> None:
         self._log = event_log
         self._streams = streams
-        self._committer = committer
         self._requested: dict[str, Future[int]] = {}
         self._wanted = asyncio.Event()
 
@@ -71,7 +69,7 @@ class CommittedReads:
                 return entry.committed if entry.committed.version else None
             if entry is None or not entry.uncommitted:
                 break
-            await self._committer.settled(stream)
+            await self._streams.settled(stream)
         if not version:
             return None
         read = await self._streams.read(stream)

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from playmolt_schemas.codes import Code
@@ -19,7 +20,7 @@ from playmolt_core.engine.reads.api_queries import Fetch
 from playmolt_core.engine.reads.reads import Reads
 from playmolt_core.engine.session_erasure import Eraser, SessionErasure
 from playmolt_core.engine.stream_cache import Prepare, StreamCache
-from playmolt_core.engine.writes.command_handler import CommandHandler, Complete, utc_now
+from playmolt_core.engine.writes.command_handler import CommandHandler, Complete
 from playmolt_core.engine.writes.group_committer import GroupCommitter, OnCommit
 from playmolt_core.engine.writes.planner import Planner
 from playmolt_core.game.api import GameApi
@@ -29,6 +30,7 @@ from playmolt_core.ops.metrics import Histogram, Sample, label
 from playmolt_core.settings import Settings
 
 _DRAIN_SECONDS = 8
+_now = partial(datetime.now, UTC)
 _PUBLIC_OPS = frozenset({"feed", "games"})
 
 
@@ -50,7 +52,7 @@ class Engine:
         eraser: Eraser | None = None,
         completes: Mapping[str, Complete] | None = None,
         prepare: Prepare | None = None,
-        now: Callable[[], datetime] = utc_now,
+        now: Callable[[], datetime] = _now,
     ) -> None:
         self.decider = decider
         self.streams = StreamCache(decider, event_log, settings.hot_games, prepare)
@@ -59,7 +61,7 @@ class Engine:
         self.writes = CommandHandler(
             decider,
             event_log,
-            Planner(decider, self.streams.get, self.streams.fresh, now, config, api=api),
+            Planner(decider, self.streams, now, config, api=api),
             self.streams,
             self._committer,
             most=settings.queue_commands,
@@ -67,7 +69,7 @@ class Engine:
             completes=completes or {},
             completes_at_once=settings.effects_at_once,
         )
-        self.committed = CommittedReads(event_log, self.streams, self._committer)
+        self.committed = CommittedReads(event_log, self.streams)
         self._erasure = SessionErasure(eraser, self.committed, api) if eraser else None
         self.reads = Reads(decider, event_log, self.committed, api, fetches, self._erasure)
         self.effects = EffectRunner(

@@ -9,11 +9,12 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 from opentelemetry.trace import SpanKind
 from playmolt_schemas import subjects
-from playmolt_schemas.game_messages import LobbyMessage
-from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.game_messages import GameSummary
+from playmolt_schemas.identifiers import is_lobby, rfc3339
 from playmolt_schemas.shards import shard_of
 
 from playmolt_core.bus.batches import StreamMessage
+from playmolt_core.engine.messages import lobby_message
 from playmolt_core.log.port import NewRecord
 from playmolt_core.ops import tracing
 
@@ -28,9 +29,9 @@ class Committed(NamedTuple):
     first: int
     """The position of the first record."""
     records: Sequence[NewRecord]
-    invite: str
-    """The invite hash of a private game."""
-    lobby: LobbyMessage | None
+    before: GameSummary | None
+    """None for a new stream."""
+    after: GameSummary
 
 
 class Publish(Protocol):
@@ -71,7 +72,7 @@ class Feed:
             ]
             public = [
                 public_message(
-                    commit.stream, record.public, commit.invite, record.metadata, record.closes, self._shards
+                    commit.stream, record.public, commit.after.invite, record.metadata, record.closes, self._shards
                 )
                 for commit in ordered
                 for record in commit.records
@@ -79,8 +80,11 @@ class Feed:
             stored = partial(_trace, ordered, time.time_ns()) if tracing.on() else _nothing
             self._publish(shard, ordered[0].first - 1, events, public, stored)
         for commit in commits:
-            if commit.lobby is not None:
-                self._send(subjects.lobby(commit.lobby.gameType), _encode(commit.lobby))
+            if commit.before == commit.after or is_lobby(commit.stream):
+                continue
+            game, at = game_of(commit.stream), rfc3339(commit.records[-1].at)
+            if entry := lobby_message(game, commit.stream, commit.before, commit.after, at):
+                self._send(subjects.lobby(game), _encode(entry))
 
 
 def _nothing() -> None:

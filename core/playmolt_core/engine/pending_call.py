@@ -5,7 +5,7 @@ import hmac
 import time
 from collections.abc import Callable
 from math import inf
-from typing import Any
+from typing import Any, Self, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -19,6 +19,7 @@ from playmolt_core.game.decider import Accepted, Command, Decider, Refused
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.ops.json_values import parse_json
 
+T = TypeVar("T")
 Respond = Callable[[Answer], None]
 
 BUSY = Refused(
@@ -74,6 +75,13 @@ class PendingCall(msgspec.Struct, eq=False):
             raise self.read
         return self.read
 
+    def decoded(self, body: type[T]) -> T:
+        """The body as a type. Raises BadBody."""
+        try:
+            return msgspec.json.decode(self.call.body, type=body)
+        except ValueError as error:
+            raise BadBody(str(error)) from error
+
     def count(self, under_way: CallCounter) -> None:
         """Count this call until it is answered."""
         under_way.count += 1
@@ -98,10 +106,20 @@ class PendingCall(msgspec.Struct, eq=False):
             self.counted = None
 
 
-class Submission(PendingCall):
+def _no_response(_: Answer) -> None:
+    """Submissions resolve their future instead."""
+
+
+class Submission(PendingCall, kw_only=True):
     """A worker's command; its result is the future `outcome`."""
 
-    outcome: asyncio.Future[Accepted | Refused] | None = None
+    outcome: asyncio.Future[Accepted | Refused]
+
+    @classmethod
+    def of(cls, stream: str, command: Command, command_id: str) -> Self:
+        call = Call(0, "act", stream, command_id=command_id)
+        outcome: asyncio.Future[Accepted | Refused] = asyncio.get_running_loop().create_future()
+        return cls(call, _no_response, command, outcome=outcome)
 
     @override
     def answer(self, status: int, body: bytes, content_type: str = "", total: int = 0) -> None:
@@ -113,7 +131,7 @@ class Submission(PendingCall):
 
     def _settle(self, outcome: Accepted | Refused) -> None:
         self._leave()
-        if self.outcome is not None and not self.outcome.done():
+        if not self.outcome.done():
             self.outcome.set_result(outcome)
 
 
@@ -135,6 +153,16 @@ def api_request(pending: PendingCall, seed: str = "0") -> ApiRequest:
         ).with_body(body)  # fmt: skip
     except (ValueError, KeyError, TypeError) as error:
         raise BadBody(str(error)) from error
+
+
+def route_of(pending: PendingCall) -> str:
+    """The route of `command` and `query`; "" for other calls and invalid bodies."""
+    if pending.call.op not in ("command", "query"):
+        return ""
+    try:
+        return api_request(pending).route
+    except BadBody:
+        return ""
 
 
 def offset_of(pending: PendingCall) -> int:

@@ -1,7 +1,7 @@
 """The streams in memory: a bounded cache, filled from the log."""
 
 import asyncio
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Awaitable, Callable
 from itertools import islice
 from typing import Any
@@ -39,6 +39,7 @@ class StreamCache:
         self._entries: OrderedDict[str, CachedStream] = OrderedDict()
         self._reads = asyncio.Semaphore(_READING)
         self._loading: dict[str, asyncio.Task[CachedStream | None]] = {}
+        self._waiting: defaultdict[str, list[asyncio.Future[None]]] = defaultdict(list)
         self._read_last: tuple[str, StoredFacts] | None = None
 
     def __len__(self) -> int:
@@ -66,12 +67,30 @@ class StreamCache:
         """Note that changes of a stream are committed. A lobby that has grown is dropped and read from a snapshot."""
         if outgrown(entry):
             self.drop(entry.stream)
+        elif self._waiting:
+            self._notify(entry.stream)
 
     def drop(self, stream: str) -> None:
         """Remove a stream because memory and log may differ."""
         self._entries.pop(stream, None)
         if self.read_last(stream):
             self._read_last = None
+        self._notify(stream)
+
+    def _notify(self, stream: str) -> None:
+        for settled in self._waiting.pop(stream, ()):
+            if not settled.done():
+                settled.set_result(None)
+
+    async def settled(self, stream: str) -> bool:
+        """Wait until the uncommitted changes of a stream are committed or discarded; False if there are none."""
+        entry = self._entries.get(stream)
+        if entry is None or not entry.uncommitted:
+            return False
+        settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[stream].append(settled)
+        await settled
+        return True
 
     def read_last(self, stream: str) -> StoredFacts | None:
         """The facts of a stream, if it was the last stream read."""

@@ -1,17 +1,21 @@
 """The engine on the in-memory log: what is answered, when, and what happens when the log says no."""
 
 import asyncio
+import re
+import sys
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import msgspec
 import pytest
 from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.engine import Engine
-from playmolt_core.engine.feed import Committed
+from playmolt_core.engine.feed import Committed, Feed
 from playmolt_core.engine.pending_call import PendingCall
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.log.port import Appended, Unit
@@ -635,3 +639,37 @@ async def test_an_open_game_that_was_archived_is_passed_over(player: Player, log
         status, again = await player.call("join", agent=agent, name="X")
         assert status == 200
         assert again["game_id"] != joined["game_id"]
+
+
+async def test_an_action_passes_the_files_of_the_architecture_page_once_and_in_order() -> None:
+    async with asyncio.timeout(20):
+        feed = Feed(lambda *_: None, lambda *_: None, 1)
+
+        def committed(commits: Sequence[Committed]) -> None:
+            feed.committed(commits)
+            sys.setprofile(None)  # what follows belongs to the next commit
+
+        engine = Engine(Counting(), ScriptedLog(), Settings(), committed)
+        engine.start()
+        player = Player(engine)
+        game = await player.game()
+        passed: list[str] = []
+
+        def note(frame: FrameType, event: str, _: object) -> None:
+            _, inside, path = frame.f_code.co_filename.rpartition("/core/playmolt_core/engine/")
+            if event == "call" and inside and Path(path).name not in _VALUES and path not in passed[-1:]:
+                passed.append(path)
+
+        sys.setprofile(note)
+        try:
+            status, _ = await player.call("act", game, {"add": 1}, agent="a")
+        finally:
+            sys.setprofile(None)
+        await engine.stop()
+    page = (Path(__file__).parents[3] / "docs" / "architecture.md").read_text("utf-8")
+    _, _, life = page.partition("## Life of an action")
+    listed = re.findall(r"^ +core/playmolt_core/engine/(\S+)", life.partition("## ")[0], re.MULTILINE)
+    assert (status, passed) == (200, listed)
+
+
+_VALUES = {"pending_call.py", "plans.py", "cached_stream.py", "stream_cache.py", "messages.py", "lobbies.py"}

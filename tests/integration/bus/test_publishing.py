@@ -18,6 +18,7 @@ from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.relay.relay import PATIENCE_SECONDS, POLL_SECONDS
 from playmolt_core.settings import Settings
 from playmolt_schemas.canonical import canonical_json
+from playmolt_schemas.game_messages import GameSummary
 
 from core.tests.log.log_contract import Game, unit
 from tests.integration.bus.test_relay import (
@@ -34,6 +35,8 @@ from tests.integration.bus.test_relay import (
 
 __all__ = ["bus", "log", "pool"]
 
+_PLAYING = GameSummary("playing", 0, 2, 2)
+
 
 class Engine:
     """What an engine does after it has decided: append, then publish."""
@@ -48,7 +51,7 @@ class Engine:
         if publishes:
             stored = [(part, firsts[0]) for part, firsts in zip(parts, results, strict=True) if firsts]
             self._feed.committed([
-                Committed(part.stream, first, [_shown(part.stream, each) for each in part.records], "", None)
+                Committed(part.stream, first, [_shown(part.stream, each) for each in part.records], _PLAYING, _PLAYING)
                 for part, first in stored
             ])  # fmt: skip
 

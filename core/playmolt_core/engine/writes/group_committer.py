@@ -2,66 +2,95 @@
 
 import asyncio
 import time
-from collections import defaultdict
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Final, Literal, NamedTuple
 
+import msgspec
+from playmolt_schemas.codes import Code
 from playmolt_schemas.envelopes import Call
-from playmolt_schemas.identifiers import rfc3339
+from playmolt_schemas.shards import shard_of
 
 from playmolt_core.db.errors import LogUnavailable
+from playmolt_core.engine.cached_stream import CachedStream, number_of
 from playmolt_core.engine.feed import Committed
-from playmolt_core.engine.messages import lobby_message
+from playmolt_core.engine.pending_call import PendingCall
 from playmolt_core.engine.stream_cache import RETRY_SECONDS, StreamCache
-from playmolt_core.engine.writes.commit_queue import CommitQueue, Group
 from playmolt_core.engine.writes.plans import Change, Plan
-from playmolt_core.log.port import Appended, EventLog, RecordTooLarge
+from playmolt_core.game.decider import Refused
+from playmolt_core.log.port import Appended, EventLog, Outcome, RecordTooLarge, Unit
 from playmolt_core.ops import tracing
 from playmolt_core.ops.metrics import SIZES, Histogram
 from playmolt_core.ops.telemetry import log
+from playmolt_core.vault.stream_key import fingerprint_under
 
 _log = log("committing")
-CommitStatus = Literal["stored", "conflict", "lost", "too_large"]
-"""What became of a plan. `lost`: the database was unavailable, and it is unknown whether the plan was stored."""
-Settle = Callable[[CommitStatus], None]
+Failure = Literal["conflict", "lost"]
+"""Why a plan was not stored. `lost`: the database was unavailable, and it is unknown whether the plan was stored."""
+CommitStatus = Failure | Literal["stored", "too_large"]
 OnCommit = Callable[[Sequence[Committed]], None]
 """Called after each commit with what was stored."""
+_TOO_LARGE: Final = Refused(Code.BODY_TOO_LARGE, "The record would exceed the size limit of the log. Send less data.")
+_REMEMBERED: Final = (200, 201)
+"""Statuses of answers with a stored body; other repeats are answered from the current state of the stream."""
+
+
+class QueuedCommand(NamedTuple):
+    pending: PendingCall
+    plan: Plan
+    settled: "asyncio.Future[CommitStatus] | None"
+    """Gets the status. Without it, the committer answers the call once the plan is stored."""
+
+
+class Group(msgspec.Struct, eq=False):
+    """Commands that commit or fail together because they share a stream, in the order of their decisions."""
+
+    changes: dict[str, Change] = {}
+    commands: list[QueuedCommand] = []
+    outcomes: list[Outcome] = []
+    full: bool = False
+    """Another group depends on it, so it accepts no more commands."""
 
 
 class GroupCommitter:
-    """Stores plans in batches of at most `batch_commands`."""
+    """Stores plans in batches of at most `batch_commands`, and answers their calls."""
 
     def __init__(self, event_log: EventLog, streams: StreamCache, batch_commands: int, on_commit: OnCommit) -> None:
         self._log = event_log
         self._streams = streams
         self._on_commit = on_commit
         self._on_due: Callable[[str], None] = lambda _: None
+        self.on_failure: Callable[[PendingCall, Failure], None] = lambda pending, _: pending.refuse_busy()
+        """Called for a call whose plan was not stored."""
         self._queue = CommitQueue(batch_commands, event_log.shards)
         self._queued = asyncio.Event()
-        self._waiting: defaultdict[str, list[asyncio.Future[None]]] = defaultdict(list)
         self.commits = 0
         self.committed_commands = 0
         self.batch_sizes = Histogram(SIZES)
         self.batch_seconds = Histogram()
 
-    def add(self, call: Call, plan: Plan, settle: Settle) -> None:
-        """Queue a plan that was decided on the current heads; `settle` is called once."""
-        self._queue.add(call, plan, settle)
+    async def store(self, pending: PendingCall, plan: Plan) -> CommitStatus:
+        """Store a plan like `add`, but leave the answer to the caller, unless the plan is too large."""
+        settled: asyncio.Future[CommitStatus] = asyncio.get_running_loop().create_future()
+        self.add(pending, plan, settled)
+        return await settled
+
+    def add(self, pending: PendingCall, plan: Plan, settled: "asyncio.Future[CommitStatus] | None" = None) -> None:
+        """Queue a plan that was decided on the current heads; its call is answered once it is stored."""
+        command = QueuedCommand(pending, plan, settled)
+        if not plan.changes:  # it depends on nothing stored
+            self._settle_one(command, "stored")
+            return
+        for change in plan.changes:
+            if self._streams.get(change.entry.stream) is None:
+                self._streams.put(change.entry)
+        if plan.remember_on is not None:
+            plan.remember_on.seen.add(number_of(pending.call.command_id))
+        self._queue.add(command)
         self._queued.set()
 
     def on_effects_due(self, on_due: Callable[[str], None]) -> None:
         """Register a callback for each commit after which a stream has effects."""
         self._on_due = on_due
-
-    async def settled(self, stream: str) -> bool:
-        """Wait until the uncommitted changes of a stream are committed or discarded; False if there are none."""
-        entry = self._streams.get(stream)
-        if entry is None or not entry.uncommitted:
-            return False
-        settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting[stream].append(settled)
-        await settled
-        return True
 
     async def run(self) -> None:
         """Commit until cancelled."""
@@ -70,61 +99,54 @@ class GroupCommitter:
             batch = self._queue.cut()
             if batch:
                 await self._commit(batch)
-            elif not self._queue:
+            else:
                 self._queued.clear()
 
     async def _commit(self, batch: list[Group]) -> None:
         started = time.time_ns()
         try:
-            results = await self._log.append([group.unit() for group in batch])
+            results = await self._log.append([_unit(group) for group in batch])
         except LogUnavailable as error:
             _log.warning("append_failed", games=len(batch), detail=str(error)[:300])
             lost = self._forget(batch) + self._forget(self._queue.take_all())
             await asyncio.sleep(RETRY_SECONDS)
-            _settle(lost, "lost")
+            self._settle(lost, "lost")
         except RecordTooLarge:
             await self._isolate(batch)
         else:
-            self._count(batch, started)
+            self.commits += 1
+            self.batch_sizes.observe(sum(len(group.commands) for group in batch))
+            self.batch_seconds.observe((time.time_ns() - started) / 1e9)
+            if tracing.on():
+                _trace(batch, started)
             self._finish(batch, results)
 
-    def _count(self, batch: list[Group], started: int) -> None:
-        self.commits += 1
-        self.batch_sizes.observe(sum(len(group.commands) for group in batch))
-        self.batch_seconds.observe((time.time_ns() - started) / 1e9)
-        if tracing.on():
-            _trace(batch, started)
-
     def _finish(self, batch: list[Group], results: Sequence[Appended | None]) -> None:
-        conflicts = [group for group, firsts in zip(batch, results, strict=True) if firsts is None]
+        conflicts: list[Group] = []
         commits: list[Committed] = []
         for group, firsts in zip(batch, results, strict=True):
             if firsts is None:
+                conflicts.append(group)
                 continue
             self.committed_commands += len(group.commands)
             for first, change in zip(firsts, group.changes.values(), strict=True):
                 self._advance(change)
                 if change.records:
-                    commits.append(_committed(first, change))
-            _settle([group], "stored")
+                    before = change.before.summary if change.before.version else None
+                    stream, after = change.entry.stream, change.head.summary
+                    commits.append(Committed(stream, first, change.records, before, after))
+            self._settle([group], "stored")
         self._on_commit(commits)
         if conflicts:
-            _settle(self._forget(conflicts), "conflict")
+            self._settle(self._forget(conflicts), "conflict")
 
     def _advance(self, change: Change) -> None:
         entry = change.entry
         entry.committed = change.head
         entry.uncommitted -= 1
         self._streams.settle(entry)
-        if self._waiting:
-            self._notify(entry.stream)
         if change.due is not None:
             self._on_due(entry.stream)
-
-    def _notify(self, stream: str) -> None:
-        for settled in self._waiting.pop(stream, ()):
-            if not settled.done():
-                settled.set_result(None)
 
     def _forget(self, groups: list[Group]) -> list[Group]:
         """Drop the streams of groups that were not stored; returns the groups with all that depend on them."""
@@ -132,10 +154,7 @@ class GroupCommitter:
         for stream in streams:
             self._streams.drop(stream)
         dependent = self._queue.take_touching(streams)
-        forgotten = groups + (self._forget(dependent) if dependent else [])
-        for stream in streams:
-            self._notify(stream)
-        return forgotten
+        return groups + (self._forget(dependent) if dependent else [])
 
     async def _isolate(self, batch: list[Group]) -> None:
         """Find the group with a record that is too large for the log, and refuse only that group."""
@@ -144,26 +163,144 @@ class GroupCommitter:
                 await self._commit([group])
             return
         _log.error("record_too_large", streams=list(batch[0].changes))
-        _settle(self._forget(batch), "too_large")
+        self._settle(self._forget(batch), "too_large")
+
+    def _settle(self, groups: Sequence[Group], status: CommitStatus) -> None:
+        for group in groups:
+            for command in group.commands:
+                self._settle_one(command, status)
+
+    def _settle_one(self, command: QueuedCommand, status: CommitStatus) -> None:
+        pending, plan, settled = command
+        if status == "too_large":
+            pending.refuse(_TOO_LARGE)
+        if settled is not None:
+            settled.set_result(status)
+        elif status == "stored":
+            plan.answer(pending)
+        elif status != "too_large":
+            self.on_failure(pending, status)
 
 
-def _settle(groups: Sequence[Group], status: CommitStatus) -> None:
-    for group in groups:
-        for command in group.commands:
-            command.settle(status)
+class CommitQueue:
+    """The groups of the next commits, by the streams that they change; a group has at most `limit` commands.
+
+    A change of a full group's stream starts a new group that depends on it. A batch belongs to one shard, or to the two
+    shards of its groups, so that writers of different shards never wait for each other.
+    """
+
+    def __init__(self, limit: int, shards: int = 1) -> None:
+        self._limit = limit
+        self._shards = shards
+        self._newest: dict[str, Group] = {}
+        self._groups: dict[Group, None] = {}
+
+    def add(self, command: QueuedCommand) -> None:
+        """Add a command and advance the heads of its streams. Groups that share a stream with it merge."""
+        plan = command.plan
+        group = self._group_for(plan)
+        for change in plan.changes:
+            entry = change.entry
+            earlier = group.changes.get(entry.stream)
+            if earlier is None:
+                group.changes[entry.stream] = change
+                self._newest[entry.stream] = group
+                entry.uncommitted += 1
+            else:
+                earlier.extend(change)
+            entry.head = change.head
+            if change.records:
+                entry.due = change.due
+        group.commands.append(command)
+        if plan.remember_on is not None:
+            group.outcomes.append(_outcome(command.pending.call, plan, plan.remember_on))
+
+    def _group_for(self, plan: Plan) -> Group:
+        newest = (self._newest.get(change.entry.stream) for change in plan.changes)
+        touched = list(dict.fromkeys(group for group in newest if group is not None))
+        size = sum(len(group.commands) for group in touched)
+        if not touched or size >= self._limit or any(group.full for group in touched):
+            for dependency in touched:
+                dependency.full = True
+            group = Group()
+            self._groups[group] = None
+            return group
+        group, *others = touched
+        for other in others:
+            self._merge(group, other)
+        return group
+
+    def _merge(self, group: Group, other: Group) -> None:
+        """No group depends on either, and their dependencies are before them, so the merged group goes to the end."""
+        group.changes |= other.changes
+        group.commands += other.commands
+        group.outcomes += other.outcomes
+        for merged in (group, other):
+            del self._groups[merged]
+        self._groups[group] = None
+        for stream in other.changes:
+            self._newest[stream] = group
+
+    def cut(self) -> list[Group]:
+        """Take whole groups with the shards of the oldest one, oldest first, up to the limit of commands."""
+        batch: list[Group] = []
+        size = 0
+        for group in self._of_one_kind():
+            size += len(group.commands)
+            if batch and size > self._limit:
+                break
+            batch.append(group)
+        return self._take(batch)
+
+    def _of_one_kind(self) -> Iterator[Group]:
+        """The groups with the same shards as the oldest one, except those that depend on a group with other shards."""
+        if self._shards == 1:
+            yield from self._groups
+            return
+        wanted: frozenset[int] | None = None
+        passed: set[str] = set()
+        for group in self._groups:
+            shards = frozenset(shard_of(stream, self._shards) for stream in group.changes)
+            wanted = wanted or shards
+            if shards == wanted and passed.isdisjoint(group.changes):
+                yield group
+            else:
+                passed |= group.changes.keys()
+
+    def take_touching(self, streams: Collection[str]) -> list[Group]:
+        """Take the groups that change one of these streams."""
+        return self._take([group for group in self._groups if not group.changes.keys().isdisjoint(streams)])
+
+    def take_all(self) -> list[Group]:
+        return self._take(list(self._groups))
+
+    def _take(self, groups: list[Group]) -> list[Group]:
+        for group in groups:
+            del self._groups[group]
+            for stream in group.changes:
+                if self._newest.get(stream) is group:
+                    del self._newest[stream]
+        return groups
 
 
-def _committed(first: int, change: Change) -> Committed:
-    game, stream = change.entry.decider.game, change.entry.stream
-    before, after = change.before.summary if change.before.version else None, change.head.summary
-    lobby = None
-    if game != "lobby" and before != after:
-        lobby = lobby_message(game, stream, before, after, rfc3339(change.records[-1].at))
-    return Committed(stream, first, change.records, after.invite, lobby)
+def _unit(group: Group) -> Unit:
+    return Unit(streams=[change.to_append() for change in group.changes.values()], outcomes=group.outcomes)
+
+
+def _outcome(call: Call, plan: Plan, entry: CachedStream) -> Outcome:
+    key, name = entry.key, call.command_id
+    body = plan.body if plan.status in _REMEMBERED else b""
+    return Outcome(
+        stream=entry.stream,
+        command_id=name,
+        fingerprint=fingerprint_under(key, call.fingerprint),
+        body=key.seal_text(f"outcome|{name}", body) if key is not None and body else body,
+        follows=plan.follows,
+    )
 
 
 def _trace(batch: list[Group], started: int) -> None:
-    calls = [command.call for group in batch for command in group.commands]
+    calls = [command.pending.call for group in batch for command in group.commands]
     for call in calls:
         if tracing.sampled(call.trace):
             facts: tracing.Attributes = {"playmolt.target": call.target, "playmolt.commit.commands": len(calls)}

@@ -20,7 +20,7 @@ Answered = Literal["answered", "missing", "afresh"]
 
 
 class Outcomes:
-    """Looks up outcomes. Every method raises LogUnavailable."""
+    """Looks up outcomes."""
 
     def __init__(
         self, decider: Decider[Any], event_log: EventLog, api_commands: ApiCommands, streams: StreamCache
@@ -30,13 +30,8 @@ class Outcomes:
         self._api_commands = api_commands
         self._streams = streams
 
-    async def answer_recalled(self, pending: PendingCall, stream: str) -> bool:
-        """Answer a command that may have been decided before the snapshot of the stream; False if it was not."""
-        outcome = await self._log.outcome(stream, pending.call.command_id)
-        return isinstance(outcome, Outcome) and self._answer(pending, stream, outcome, None) == "answered"
-
     async def answer(self, pending: PendingCall, stream: str) -> Answered:
-        """Answer a command that was decided in a stream."""
+        """Answer a command that was decided in a stream. Raises LogUnavailable."""
         entry = self._streams.get(stream)
         key = entry.key if entry else None
         try:
@@ -44,10 +39,9 @@ class Outcomes:
             if isinstance(outcome, Decided):
                 outcome = await self._derived(pending.call, stream, outcome, key)
         except (Archived, Erased):
-            outcome = None
-        return "missing" if outcome is None else self._answer(pending, stream, outcome, key)
-
-    def _answer(self, pending: PendingCall, stream: str, outcome: Outcome, key: StreamKey | None) -> Answered:
+            return "missing"
+        if outcome is None:
+            return "missing"
         if outcome.fingerprint != fingerprint_under(key, pending.call.fingerprint):
             pending.refuse(Refused(Code.IDEMPOTENCY_MISMATCH, MISMATCH))
         elif pending.call.op == "command":
@@ -58,8 +52,7 @@ class Outcomes:
 
     async def _derived(self, call: Call, stream: str, found: Decided, key: StreamKey | None) -> Outcome | None:
         """The outcome of a command, derived from its records."""
-        stored = await self._log.facts(stream)
-        if stored is None:
+        if (stored := await self._log.facts(stream)) is None:
             return None
         state = fold(self._decider, stream, stored, until=found.version)
         body = answer(call.op, stream, self._decider.summary(state).phase, found.version, found.receipt)

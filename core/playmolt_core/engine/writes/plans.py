@@ -1,5 +1,6 @@
 """The result of planning a call: changes and an answer, or what must be loaded first."""
 
+import secrets
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
@@ -39,16 +40,13 @@ class Need(msgspec.Struct, frozen=True, gc=False):
 
 
 class Repeat(msgspec.Struct, frozen=True, gc=False):
-    """The command was already decided; its outcome is stored with this stream."""
+    """The command was already decided; its outcome is stored with this stream.
+
+    If `since` is set, it is only possible, and if so before this version, from which the stream was loaded.
+    """
 
     stream: str
-
-
-class Recall(msgspec.Struct, frozen=True, gc=False):
-    """The command may have been decided before version `since`, from which the stream was loaded."""
-
-    stream: str
-    since: int
+    since: int = 0
 
 
 class NeedFaults(msgspec.Struct, frozen=True, gc=False):
@@ -128,7 +126,12 @@ class Plan(msgspec.Struct, frozen=True, gc=False):
             pending.refuse(self.refused)
 
 
-Planned = Need | NeedFaults | Repeat | Recall | Plan
+def draw_seed() -> str:
+    """The seed of a game's or a route's random draws."""
+    return str(secrets.randbits(128))
+
+
+Planned = Need | NeedFaults | Repeat | Plan
 
 
 def refusal(entry: CachedStream, refused: Refused) -> Plan:

@@ -1,6 +1,6 @@
 """Plans of `open`, `join` and `leave`: the game and the lobby of its type change in one unit."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Literal
 
@@ -12,7 +12,8 @@ from playmolt_schemas.identifiers import lobby_of, time_ordered_id
 
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, number_of
 from playmolt_core.engine.pending_call import NO_GAME, PendingCall, closed_to
-from playmolt_core.engine.writes.plans import Change, Known, Need, Plan, Planned, Recall, Repeat, refusal
+from playmolt_core.engine.stream_cache import StreamCache
+from playmolt_core.engine.writes.plans import Change, Known, Need, Plan, Planned, Repeat, draw_seed, refusal
 from playmolt_core.engine.writes.record_chain import append
 from playmolt_core.game.decider import Accepted, Command, Create, Decider, Event, Join, Leave, Refused
 from playmolt_core.game.lobby import GameClosed, GameOpened, Lobby, SeatLeft, SeatTaken
@@ -31,32 +32,28 @@ class SeatRequest(msgspec.Struct, frozen=True):
     deadline_seconds: int | None = None
     pack: str | None = None
 
-    def opening(self) -> dict[str, Any]:
-        """The language in the configuration of a new game; absent if the pack decides."""
-        return {} if self.language is None and self.pack else {"language": self.language or DEFAULT_LANGUAGE}
+    def config(self) -> dict[str, Any]:
+        """Its part of the configuration of a new game. Without a language, a pack decides it."""
+        named = {"fill": self.fill, "phase_deadline_seconds": self.deadline_seconds, "pack": self.pack}
+        named["fill_after_seconds"] = self.fill_after_seconds if self.fill else None
+        named["language"] = self.language or (None if self.pack else DEFAULT_LANGUAGE)
+        return {name: value for name, value in named.items() if value is not None}
 
 
 class SeatPlanner:
     """Plans seats. `config` is the base configuration of new games."""
 
     def __init__(
-        self,
-        decider: Decider[Any],
-        streams: Callable[[str], CachedStream | None],
-        now: Callable[[], datetime],
-        config: dict[str, Any],
-        draw_seed: Callable[[], str],
+        self, decider: Decider[Any], streams: StreamCache, now: Callable[[], datetime], config: dict[str, Any]
     ) -> None:
         self._decider = decider
         self._streams = streams
         self._now = now
         self._config = config
-        self._draw_seed = draw_seed
         self._lobby = lobby_of(decider.game)
 
     def leave(self, pending: PendingCall, entry: CachedStream) -> Planned:
-        lobby = self._streams(self._lobby)
-        if lobby is None:
+        if (lobby := self._streams.get(self._lobby)) is None:
             return Need(self._lobby)
         agent, at = pending.call.agent, max(self._now(), entry.head.at, lobby.head.at)
         decision = self._decider.decide(entry.head.state, Leave(agent_id=agent), at)
@@ -69,8 +66,7 @@ class SeatPlanner:
 
     def seat(self, pending: PendingCall, known: Known) -> Planned:
         """Seat the caller: in a new private game (`open`), in the private game of its invite, or in a public one."""
-        lobby = self._streams(self._lobby)
-        if lobby is None:
+        if (lobby := self._streams.get(self._lobby)) is None:
             return Need(self._lobby)
         if decided := _decided_before(pending, lobby, known):
             return decided
@@ -78,27 +74,15 @@ class SeatPlanner:
         if isinstance(seated, Need):
             return seated
         if pending.call.op == "open":
-            return self._open(pending, lobby) if seated is None else _already_seated(seated)
+            game = fresh_stream(self._decider, pending.call.target)
+            return self._take_seat(pending, lobby, game, []) if seated is None else _already_seated(seated)
         if pending.call.target:
             return self._enter(pending, lobby, seated)
         return self._seat(pending, lobby, known) if seated is None else self._seated_already(pending, lobby, seated)
 
-    def _open(self, pending: PendingCall, lobby: CachedStream) -> Plan:
-        """Open a private game with the id in the call."""
-        wanted = _wanted(pending)
-        config = self._config | wanted.opening() | {"invite_sha256": pending.call.invite}
-        if wanted.fill is not None:
-            config |= {"fill": wanted.fill, "fill_after_seconds": wanted.fill_after_seconds}
-        if wanted.deadline_seconds is not None:
-            config |= {"phase_deadline_seconds": wanted.deadline_seconds}
-        if wanted.pack is not None:
-            config |= {"pack": wanted.pack}
-        return self._take_seat(pending, lobby, fresh_stream(self._decider, pending.call.target), [], config)
-
     def _enter(self, pending: PendingCall, lobby: CachedStream, seated: CachedStream | None) -> Planned:
         """Seat the caller in the private game of the call, if the invite is valid."""
-        game = self._streams(pending.call.target)
-        if game is None:
+        if (game := self._streams.get(pending.call.target)) is None:
             return Need(pending.call.target)
         if not game.head.summary.invite or closed_to(self._decider, game.head, pending.call):
             return refusal(game, NO_GAME)
@@ -112,98 +96,66 @@ class SeatPlanner:
         seated = state.seat_of(pending.call.agent)
         if seated is None or seated in known.archived:
             return None
-        entry = self._streams(seated)
-        if entry is None:
+        if (entry := self._streams.get(seated)) is None:
             return Need(seated)
         done = entry.head.summary.over or self._decider.resigned(entry.head.state, pending.call.agent)
         return None if done else entry
 
     def _seated_already(self, pending: PendingCall, lobby: CachedStream, entry: CachedStream) -> Plan:
         body = self._joined(entry.stream, entry.head.summary)
-        remember = lobby if pending.call.fingerprint else None
-        return Plan((Change(lobby), Change(entry)), 200, body, remember_on=remember)
+        return Plan((Change(lobby), Change(entry)), 200, body, remember_on=lobby if pending.call.fingerprint else None)
 
     def _seat(self, pending: PendingCall, lobby: CachedStream, known: Known) -> Planned:
-        """Seat the caller in the first waiting game, or in a new one."""
+        """Seat the caller in the first waiting game in the language, or in a new one.
+
+        Games before it that no longer wait are closed in the lobby.
+        """
+        language = pending.decoded(SeatRequest).language or DEFAULT_LANGUAGE
         happened: list[Event] = []
-        found = self._waiting(pending, lobby, known, happened)
-        if isinstance(found, Need):
-            return found
-        at = max(self._now(), lobby.head.at)
-        if found is None:
-            found = fresh_stream(self._decider, time_ordered_id(self._decider.game, at, pending.call.command_id))
-            happened.append(GameOpened(game_id=found.stream))
-        return self._take_seat(pending, lobby, found, happened)
-
-    def _take_seat(
-        self,
-        pending: PendingCall,
-        lobby: CachedStream,
-        game: CachedStream,
-        happened: list[Event],
-        config: Mapping[str, Any] | None = None,
-    ) -> Plan:
-        """Seat the caller in a game; `happened` are further events of the lobby."""
-        change = Change(game)
-        at = max(self._now(), lobby.head.at, game.head.at)
-        refused = self._seat_in(change, pending, at, config)
-        if refused:
-            return refusal(game, refused)
-        happened.append(SeatTaken(agent_id=pending.call.agent, game_id=game.stream))
-        if change.head.summary.phase != "waiting" and not change.head.summary.invite:
-            happened.append(GameClosed(game_id=game.stream))
-        seat = Change(lobby)
-        append(seat, Accepted(tuple(happened)), at, pending.call)
-        return Plan((seat, change), 200, self._joined(game.stream, change.head.summary), remember_on=lobby)
-
-    def _waiting(
-        self, pending: PendingCall, lobby: CachedStream, known: Known, happened: list[Event]
-    ) -> CachedStream | Need | None:
-        """Find the first waiting game in the language; the lobby has not closed games before it that no longer wait."""
-        language = _wanted(pending).language or DEFAULT_LANGUAGE
         for game_id in lobby.head.state.open:
-            if game_id not in known.archived:
-                entry = self._streams(game_id)
-                if entry is None:
-                    return Need(game_id)
-                if entry.head.summary.phase == "waiting":
-                    if entry.head.summary.language == language:
-                        return entry
-                    continue
-            happened.append(GameClosed(game_id=game_id))
-        return None
+            game = None if game_id in known.archived else self._streams.get(game_id)
+            if game is None and game_id not in known.archived:
+                return Need(game_id)
+            if game is None or game.head.summary.phase != "waiting":
+                happened.append(GameClosed(game_id=game_id))
+            elif game.head.summary.language == language:
+                return self._take_seat(pending, lobby, game, happened)
+        at = max(self._now(), lobby.head.at)
+        game = fresh_stream(self._decider, time_ordered_id(self._decider.game, at, pending.call.command_id))
+        happened.append(GameOpened(game_id=game.stream))
+        return self._take_seat(pending, lobby, game, happened)
 
-    def _seat_in(
-        self, change: Change, pending: PendingCall, at: datetime, config: Mapping[str, Any] | None
-    ) -> Refused | None:
-        commands: list[Command] = [
-            Join(agent_id=pending.call.agent, name=pending.call.name, identity=pending.call.identity)
-        ]
-        if change.head.version == 0:
-            opened = config or self._config | _wanted(pending).opening()
-            commands.insert(0, Create(seed=self._draw_seed(), config=opened))
+    def _take_seat(self, pending: PendingCall, lobby: CachedStream, game: CachedStream, happened: list[Event]) -> Plan:
+        """Seat the caller in a game; `happened` are further events of the lobby."""
+        call, change, seat = pending.call, Change(game), Change(lobby)
+        at = max(self._now(), lobby.head.at, game.head.at)
+        commands: list[Command] = [Join(agent_id=call.agent, name=call.name, identity=call.identity)]
+        if not game.head.version:
+            config = self._config | pending.decoded(SeatRequest).config()
+            private = {"invite_sha256": call.invite} if call.op == "open" else {}
+            commands.insert(0, Create(seed=draw_seed(), config=config | private))
         for command in commands:
             if missing := self._decider.lacks(change.head.state):
-                return _pack_missing(missing)
+                return refusal(game, _pack_missing(missing))
             decision = self._decider.decide(change.head.state, command, at)
             if isinstance(decision, Refused):
-                return decision
-            append(change, decision, at, pending.call)
-        return None
+                return refusal(game, decision)
+            append(change, decision, at, call)
+        happened.append(SeatTaken(agent_id=call.agent, game_id=game.stream))
+        if change.head.summary.phase != "waiting" and not change.head.summary.invite:
+            happened.append(GameClosed(game_id=game.stream))
+        append(seat, Accepted(tuple(happened)), at, call)
+        return Plan((seat, change), 200, self._joined(game.stream, change.head.summary), remember_on=lobby)
 
     def _joined(self, stream: str, summary: GameSummary) -> bytes:
         return _encode(Joined(stream, self._decider.game, summary.phase, summary.seated, summary.needed))
 
 
-def _decided_before(pending: PendingCall, lobby: CachedStream, known: Known) -> Repeat | Recall | None:
+def _decided_before(pending: PendingCall, lobby: CachedStream, known: Known) -> Repeat | None:
     if number_of(pending.call.command_id) in lobby.seen:
         return Repeat(lobby.stream)
     asked = not lobby.since or known.not_in_log == lobby.since
-    return None if asked else Recall(lobby.stream, lobby.since)
-
-
-def _wanted(pending: PendingCall) -> SeatRequest:
-    return msgspec.json.decode(pending.call.body, type=SeatRequest)
+    return None if asked else Repeat(lobby.stream, lobby.since)
 
 
 def _pack_missing(digest: str) -> Refused:
