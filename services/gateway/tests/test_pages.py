@@ -327,3 +327,16 @@ async def test_a_bundled_page_names_one_module_that_is_sent(platform: Any, page:
     sent = await platform.send("GET", named[0])
     assert sent.status_code == 200
     assert "import" not in {line.partition(" ")[0] for line in sent.text.splitlines()}
+
+
+async def test_what_comes_early_is_asked_for_in_a_way_that_the_policy_allows(platform: Any) -> None:
+    # A prefetch is subject to default-src; a preload with crossorigin is never taken by WebKit.
+    platform.bus.engine = nobody_answers
+    for path in PATHS:
+        text = (await platform.send("GET", path)).text
+        assert 'rel="prefetch"' not in text
+        early = re.findall(r'<link rel="preload"[^>]*>', text)
+        assert early
+        assert all('as="fetch"' in one and "crossorigin" not in one for one in early)
+    frame = await platform.send("GET", f"/embed/{RUN}")
+    assert 'rel="preload"' not in frame.text

@@ -128,6 +128,15 @@ async def test_a_frame_may_stand_anywhere_and_a_page_nowhere(told: Any) -> None:
     assert f"/embed/{GAME}?v=3" in card["html"]
 
 
+@pytest.mark.parametrize(
+    "path", [f"/watch/{GAME}/picture.svg", f"/watch/{GAME}/picture.png", f"/api/games/{GAME}/replay.html"]
+)
+async def test_a_file_opened_by_itself_may_load_the_icon_and_is_framed_nowhere(told: Any, path: str) -> None:
+    rules = (await told.send("GET", path)).headers["content-security-policy"]
+    assert "img-src 'self'" in rules
+    assert "frame-ancestors 'none'" in rules
+
+
 async def test_a_finished_game_is_taken_along_as_one_file(told: Any) -> None:
     file = await told.send("GET", f"/api/games/{GAME}/replay.html")
     assert file.status_code == 200

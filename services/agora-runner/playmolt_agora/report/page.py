@@ -10,7 +10,7 @@ from playmolt_agora.report.plots.figure import Plot
 from playmolt_agora.report.sections import Section
 from playmolt_agora.report.study import StudyData, has_pcs, has_stage1, rows
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
 
 
 def render(study: StudyData) -> str:

@@ -10,10 +10,11 @@ from starlette.responses import Response
 
 from playmolt_gateway.http.problems import BUG_STATUS, RETRY_SECONDS, Headers, HttpProblem, bug_body
 
-_POLICY: Final = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
+FILE_POLICY: Final = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
+"""The policy of a picture or file that is opened by itself: no script, and the icon that a browser asks for."""
 _SUFFIXES: Final[Mapping[str, str]] = {
     **{media.partition(";")[0]: suffix for suffix, media in REPORT_MEDIA.items()},
     "application/zip": "zip",
@@ -27,7 +28,7 @@ def attachment(answer: Answer, name: str) -> Response:
     shown = "inline" if kind == HTML.partition(";")[0] else "attachment"
     headers = {
         "content-disposition": f'{shown}; filename="{name}.{_SUFFIXES.get(kind, "txt")}"',
-        "content-security-policy": _POLICY,
+        "content-security-policy": FILE_POLICY,
         "x-content-type-options": "nosniff",
         "referrer-policy": "no-referrer",
     }

@@ -46,7 +46,7 @@ def replay_html(title: str, frames: Sequence[tuple[int, Picture]], language: Pag
         f'<div><button type="button" id="play"></button> <output id="where"></output></div><p id="description"></p>'
         f'<script type="application/json" id="frames">{data}</script><script>{script}</script></body></html>'
     )
-    policy = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(looks)}"
+    policy = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(looks)}; img-src 'self' data:"
     return html, policy
 
 

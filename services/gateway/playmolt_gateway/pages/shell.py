@@ -54,7 +54,8 @@ def page_response(
     html = _shell().substitute(
         language=language,
         title=escape(titled(head)),
-        head=head_markup(head) + _early(module, language),
+        # In a frame without an origin of its own a request in that mode has no answer that a script may read.
+        head=head_markup(head) + ("" if framed else _early(module, language)),
         module=escape(module),
         version=version_of_all(),
         spectator_port=settings.spectator_port,
@@ -69,13 +70,13 @@ def page_response(
 
 
 def _early(module: str, language: PageLanguage) -> str:
-    """Requests that the browser may send while the module loads.
+    """Requests that the browser sends while the module loads.
 
-    Texts are prefetched, not preloaded: the reader may have chosen a different language.
+    `web/parts/language.js` makes each of them again in the mode in which all engines take the answer that came early:
+    without `crossorigin`. A prefetch would be blocked: it is subject to `default-src`.
     """
-    texts = f'\n<link rel="prefetch" as="fetch" href="/assets/{version_of_all()}/texts.{language}.json" crossorigin>'
-    first = _FIRST.get(module)
-    return texts + (f'\n<link rel="preload" as="fetch" href="{first}" crossorigin>' if first else "")
+    early = [f"/assets/{version_of_all()}/texts.{language}.json", *filter(None, (_FIRST.get(module),))]
+    return "".join(f'\n<link rel="preload" as="fetch" href="{address}">' for address in early)
 
 
 def titled(head: PageHead) -> str:

@@ -17,7 +17,7 @@ from playmolt_schemas.routes.route import SVG, PictureQuery
 from starlette.responses import Response
 
 from playmolt_gateway.http.problems import RETRY_SECONDS, HttpProblem
-from playmolt_gateway.http.responses import answer_response, attachment, json_response
+from playmolt_gateway.http.responses import FILE_POLICY, answer_response, attachment, json_response
 from playmolt_gateway.pages.moments import drawn
 from playmolt_gateway.pages.shared import shared_response
 from playmolt_gateway.pages.shell import PageHead, head_of, page_response
@@ -174,7 +174,7 @@ def _refusal_for(answer: Answer) -> HttpProblem:
 
 
 _PICTURED: Final = {
-    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
+    "content-security-policy": FILE_POLICY,
     "x-content-type-options": "nosniff",
     "cache-control": "private, no-store",
     "referrer-policy": "no-referrer",

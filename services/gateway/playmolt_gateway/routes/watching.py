@@ -11,7 +11,7 @@ from playmolt_schemas.skill import PageLanguage, page_texts
 from starlette.responses import Response
 
 from playmolt_gateway.http.problems import HttpProblem, no_such_game
-from playmolt_gateway.http.responses import html_response, json_response
+from playmolt_gateway.http.responses import FILE_POLICY, html_response, json_response
 from playmolt_gateway.pages.moments import State, drawn, state_if_there, state_of, version_in
 from playmolt_gateway.pages.replay import moments, replay_html
 from playmolt_gateway.pages.shell import PageHead, page_response
@@ -114,7 +114,7 @@ async def page_picture(services: Services, request: CheckedRequest) -> Reply:
 def _pictured(game: str, kind: str) -> dict[str, str]:
     """Headers under which a picture opened by itself runs no script."""
     return {
-        "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
+        "content-security-policy": FILE_POLICY,
         "x-content-type-options": "nosniff",
         "cache-control": "private, max-age=60",
         "content-disposition": f'inline; filename="{game}.{kind.rpartition(".")[2]}"',

@@ -1,7 +1,7 @@
 /** Calls to the gateway. Refusals become a Problem with the server's code and detail. */
 
 import { announce } from "./dom.js";
-import { t } from "./language.js";
+import { fetched, t } from "./language.js";
 
 const KEY = "playmolt.key";
 const NAME = "playmolt.name";
@@ -83,7 +83,7 @@ async function send(method, path, body, as, patient) {
   const options = { method, headers, body: method === "POST" ? JSON.stringify(body ?? {}) : undefined };
   for (let tries = 1; ; tries += 1) {
     try {
-      const answer = await fetch(invited(path), { ...options, signal: AbortSignal.timeout(CALL_SECONDS * 1000) });
+      const answer = await fetched(invited(path), { ...options, signal: AbortSignal.timeout(CALL_SECONDS * 1000) });
       if (answer.status !== 503 || !patient || tries >= TRIES) return answer;
       await pause(Math.min(5, Number(answer.headers.get("retry-after")) || 1));
     } catch (error) {

@@ -1,0 +1,244 @@
+"""Firefox and WebKit beside Chromium: a page is opened, a script asked in it, and the whole console read.
+
+Each is driven by a protocol that gives all of its console, with what the content policy blocked: Firefox by
+Marionette, WebKit by WebDriver and standard output. Both are Debian's: `apt-get install firefox-esr
+webkit2gtk-driver xvfb`. A machine without them tries Chromium alone.
+"""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import httpx
+from playwright.sync_api import Browser, ConsoleMessage
+
+START_SECONDS: Final = 30
+ANSWER_SECONDS: Final = 60
+_MINIBROWSER: Final = sorted(Path("/usr/lib").glob("*-linux-gnu/webkit2gtk-4*/MiniBrowser"))
+_CONSOLE: Final = """
+const thrown = Services.console.getMessageArray().map((one) => {
+  try { one.QueryInterface(Ci.nsIScriptError); return [one.sourceName, one.errorMessage]; } catch { return null; }
+}).filter(Boolean);
+const said = Cc["@mozilla.org/consoleAPI-storage;1"].getService(Ci.nsIConsoleAPIStorage).getEvents()
+  .filter((one) => ["error", "warn"].includes(one.level)).map((one) => [one.filename, String(one.arguments[0])]);
+return [...thrown, ...said].filter(([source]) => source.startsWith("http")).map(([, text]) => text);"""
+"""The browser's own scripts, which no page causes, have other sources."""
+_UNUSED_SECONDS: Final = 5
+"""After this time every engine has warned of what was preloaded and never used."""
+
+
+def until(condition: Callable[[], Any], what: str, seconds: float = ANSWER_SECONDS) -> None:
+    """Wait for a condition; a synchronous one, since these browsers are driven from tests without an event loop."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"{what}: not within {seconds} s"
+        time.sleep(0.05)
+
+
+class Engine(Protocol):
+    """A browser."""
+
+    def visit(self, url: str) -> None:
+        """Open a page in a tab of its own; returns when its files have come."""
+
+    def ask(self, script: str) -> Any:
+        """The value that a function body returns in the newest page."""
+
+    def complaints(self) -> list[str]:
+        """Every error, warning and blocked request in the consoles of all pages, a few seconds after the last came."""
+
+
+def shown(engine: Engine, selector: str) -> None:
+    """Wait until the page shows what a selector names."""
+    until(lambda: engine.ask(f"return Boolean(document.querySelector({json.dumps(selector)}))"), selector)
+
+
+class Chromium:
+    """A context of the browser of the other tests."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._heard: list[str] = []
+        self._context = browser.new_context()
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        # A page that says that something does not exist has that status itself.
+        own = message.location["url"] == self.page.url and "404" in message.text
+        if message.type in ("error", "warning") and not own:
+            self._heard.append(message.text)
+
+    def visit(self, url: str) -> None:
+        self.page = self._context.new_page()
+        self.page.on("console", self._hear)
+        self.page.on("pageerror", lambda error: self._heard.append(str(error)))
+        self.page.goto(url)
+
+    def ask(self, script: str) -> Any:
+        return self.page.evaluate(f"() => {{ {script} }}")
+
+    def complaints(self) -> list[str]:
+        self.page.wait_for_timeout(_UNUSED_SECONDS * 1000)
+        return self._heard
+
+
+class Firefox:
+    """Marionette: messages are `length:[kind, id, …]` over TCP."""
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=ANSWER_SECONDS)
+        self._read = self._socket.makefile("rb")
+        self._sent = 0
+        self._receive()
+        self._send("WebDriver:NewSession", {"capabilities": {"alwaysMatch": {}}})
+
+    def _receive(self) -> Any:
+        length = b""
+        while (digit := self._read.read(1)) != b":":
+            length += digit
+        return json.loads(self._read.read(int(length)))
+
+    def _send(self, command: str, parameters: Mapping[str, Any]) -> Any:
+        self._sent += 1
+        body = json.dumps([0, self._sent, command, parameters]).encode()
+        self._socket.sendall(b"%d:%s" % (len(body), body))
+        _, _, error, value = self._receive()
+        assert error is None, error
+        return value
+
+    def _run(self, context: str, script: str) -> Any:
+        self._send("Marionette:SetContext", {"value": context})
+        return self._send("WebDriver:ExecuteScript", {"script": script, "args": []})["value"]
+
+    def visit(self, url: str) -> None:
+        self._send("Marionette:SetContext", {"value": "content"})
+        tab = self._send("WebDriver:NewWindow", {"type": "tab", "focus": True})
+        self._send("WebDriver:SwitchToWindow", {"handle": tab["handle"]})
+        self._send("WebDriver:Navigate", {"url": url})
+
+    def ask(self, script: str) -> Any:
+        return self._run("content", script)
+
+    def complaints(self) -> list[str]:
+        time.sleep(_UNUSED_SECONDS)
+        return list(self._run("chrome", _CONSOLE))
+
+    def close(self) -> None:
+        self._read.close()
+        self._socket.close()
+
+
+class WebKit:
+    """WebDriver. A page under WebDriver writes no console: a second browser without it opens the same pages."""
+
+    def __init__(self, port: int, folder: Path, screen: Mapping[str, str]) -> None:
+        self._client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=ANSWER_SECONDS)
+        self._folder = folder
+        self._screen = screen
+        self._visited: list[str] = []
+        options = {"binary": str(_MINIBROWSER[-1]), "args": ["--automation"]}
+        wanted = {"capabilities": {"alwaysMatch": {"webkitgtk:browserOptions": options}}}
+        self._session = ""
+        self._session = f"/session/{self._send('/session', wanted)['sessionId']}"
+
+    def _send(self, path: str, body: Mapping[str, Any]) -> Any:
+        answer = self._client.post(self._session + path, json=body)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["value"]
+
+    def visit(self, url: str) -> None:
+        self._visited.append(url)
+        self._send("/url", {"url": url})
+
+    def ask(self, script: str) -> Any:
+        return self._send("/execute/sync", {"script": script, "args": []})
+
+    def complaints(self) -> list[str]:
+        console = self._folder / "console"
+        command = ["stdbuf", "-oL", str(_MINIBROWSER[-1]), "--enable-write-console-messages-to-stdout=1"]
+        with _process([*command, *self._visited, _LAST_PAGE], console, **self._screen):
+            until(lambda: _LAST_WORD in console.read_text("utf-8", "replace"), "WebKit's console")
+            time.sleep(2 * _UNUSED_SECONDS)
+        lines = console.read_text("utf-8", "replace").splitlines()
+        heard = [line for line in lines if line.startswith("CONSOLE") and (" ERROR" in line or " WARN" in line)]
+        return [line for line in heard if _LAST_WORD not in line]
+
+    def close(self) -> None:
+        self._client.delete(self._session)
+        self._client.close()
+
+
+_LAST_WORD: Final = "the last page has come"
+_LAST_PAGE: Final = f"data:text/html,<script>console.error('{_LAST_WORD}')</script>"
+
+
+@contextmanager
+def _process(command: list[str], log: Path, **environment: str) -> Iterator["subprocess.Popen[bytes]"]:
+    with log.open("ab") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, **environment})
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait(START_SECONDS)
+
+
+@contextmanager
+def firefox(preferences: Mapping[str, str | int | bool] | None = None) -> Iterator[Firefox]:
+    """A Firefox with a profile of its own."""
+    with tempfile.TemporaryDirectory(prefix="playmolt-firefox-", ignore_cleanup_errors=True) as name:
+        profile = Path(name)
+        set_ones = {"marionette.port": 0, "app.update.enabled": False, **(preferences or {})}
+        lines = (f"user_pref({json.dumps(key)}, {json.dumps(value)});\n" for key, value in set_ones.items())
+        (profile / "user.js").write_text("".join(lines), encoding="utf-8")
+        command = ["firefox-esr", "--headless", "--marionette", "--remote-allow-system-access", "--no-remote"]
+        with _process([*command, "-profile", name], profile / "log", HOME=name):
+            port = profile / "MarionetteActivePort"
+            until(lambda: port.exists() and bool(port.read_text()), "Firefox", START_SECONDS)
+            browser = Firefox(int(port.read_text()))
+            try:
+                yield browser
+            finally:
+                browser.close()
+
+
+@contextmanager
+def webkit() -> Iterator[WebKit]:
+    """A WebKit on a screen of its own."""
+    with ExitStack() as stack:
+        name = stack.enter_context(tempfile.TemporaryDirectory(prefix="playmolt-webkit-", ignore_cleanup_errors=True))
+        folder = Path(name)
+        display = folder / "display"
+        stack.enter_context(_process(["Xvfb", "-displayfd", "1", "-screen", "0", "1280x900x24"], display))
+        until(lambda: display.read_text().strip().isdigit(), "a screen", START_SECONDS)
+        port = _free_port()
+        screen = {"DISPLAY": f":{display.read_text().strip()}", "HOME": name, "GDK_BACKEND": "x11"}
+        stack.enter_context(_process(["WebKitWebDriver", f"--port={port}"], folder / "log", **screen))
+        until(lambda: _listens(port), "WebKit", START_SECONDS)
+        browser = WebKit(port, folder, screen)
+        stack.callback(browser.close)
+        yield browser
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+OTHERS: Final[Mapping[str, tuple[bool, Callable[[], Any]]]] = {
+    "firefox": (shutil.which("firefox-esr") is not None, firefox),
+    "webkit": (bool(_MINIBROWSER) and bool(shutil.which("WebKitWebDriver")) and bool(shutil.which("Xvfb")), webkit),
+}
+"""Engines that are not always there: whether this one is, and how it is started."""
