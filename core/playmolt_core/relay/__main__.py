@@ -1,8 +1,6 @@
 """The relay service: fills gaps in NATS from the log, maintains the projections, and reports the lag of both."""
 
 import asyncio
-import signal
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack
@@ -10,7 +8,6 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import msgspec
-import uvloop
 from msgspec.structs import asdict
 from playmolt_schemas import subjects
 from playmolt_schemas.export.wire import Lag, LogPageRequest, ShardLag, lag_of
@@ -27,13 +24,14 @@ from playmolt_core.engine.reads.sources import fitting
 from playmolt_core.log.port import EventLog
 from playmolt_core.log.postgres import PostgresLog, shards_of
 from playmolt_core.log.reading import page, places_behind
-from playmolt_core.ops import health, tracing
+from playmolt_core.ops import health
 from playmolt_core.ops.metrics import Sample, label, render
 from playmolt_core.ops.process import done_before, next_tick, settle_garbage
-from playmolt_core.ops.telemetry import configure, log
+from playmolt_core.ops.service import Start, run_service
+from playmolt_core.ops.telemetry import log
 from playmolt_core.relay.projector import Projector
 from playmolt_core.relay.relay import Relay
-from playmolt_core.settings import InvalidSettings, OtherShards, Settings, from_environment
+from playmolt_core.settings import Settings
 
 
 class DayFigures:
@@ -232,11 +230,9 @@ def _seen(lag: Lag, phases: Mapping[tuple[str, str], int], pending: Mapping[str,
     ]
 
 
-async def run(settings: Settings) -> None:
-    """Run until SIGTERM or SIGINT; an unfinished batch is completed or fenced by the next relay."""
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+async def build(start: Start) -> None:
+    """Run until the service has to stop; an unfinished batch is completed or fenced by the next relay."""
+    settings, stop = start.settings, start.stopping
     async with AsyncExitStack() as stack:
         url, role = settings.database_url, settings.database_role
         pool = await open_pool(url, role=role, writes=True, needs=newest_needed())
@@ -269,24 +265,5 @@ async def run(settings: Settings) -> None:
         await asyncio.wait((work,), timeout=5)
 
 
-def main() -> None:
-    """Run from the command line. Exit code 2 for invalid settings or those of another log, 1 if NATS is unreachable."""
-    try:
-        settings = from_environment()
-    except InvalidSettings as error:
-        sys.exit(f"settings: {error}")
-    configure(SERVICE, settings.log_level)
-    tracing.configure(SERVICE)
-    try:
-        uvloop.run(run(settings))
-    except OtherShards as error:
-        sys.exit(f"settings: {error}")
-    except (ConnectionError, TimeoutError) as error:
-        _log.error("cannot_start", error=str(error)[:500])
-        sys.exit(1)
-    finally:
-        tracing.close()
-
-
 if __name__ == "__main__":
-    main()
+    run_service(SERVICE, build)

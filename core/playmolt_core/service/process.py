@@ -1,14 +1,12 @@
-"""A service process: wires its games, the event log and the bus. A service's main calls `run(service, …)`."""
+"""An engine process: wires its games, the event log and the bus. Its main calls `run_service(name, hosting(…))`."""
 
 import asyncio
 import os
-import signal
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import uvloop
 from playmolt_schemas.identifiers import ENGINES, GAME_TYPES, SEALED_TYPES
 
 from playmolt_core.bus.engine_bus import EngineBus
@@ -33,10 +31,11 @@ from playmolt_core.llm.postgres_limits import PgModelLimits
 from playmolt_core.log.erasing import SessionEraser
 from playmolt_core.log.postgres import PostgresLog, shards_of
 from playmolt_core.log.sealed_log import SealedLog
-from playmolt_core.ops import health, telemetry, tracing
+from playmolt_core.ops import health, telemetry
 from playmolt_core.ops.metrics import Sample, render
 from playmolt_core.ops.process import done_before, settle_garbage
-from playmolt_core.settings import OtherShards, Settings, from_environment
+from playmolt_core.ops.service import Build, Start
+from playmolt_core.settings import Settings
 from playmolt_core.vault.key_file import InvalidKeyFile, KeyFile
 from playmolt_core.vault.rows import PgKeyRows
 from playmolt_core.vault.vault import SessionTexts, Vault
@@ -99,7 +98,7 @@ class HostedGame(msgspec.Struct, frozen=True):
     """A background task that runs as long as the process serves."""
 
 
-Build = Callable[[ServiceContext], HostedGame]
+BuildGame = Callable[[ServiceContext], HostedGame]
 
 
 def _engine(hosted: HostedGame, context: ServiceContext, bus: EngineBus) -> Engine:
@@ -114,11 +113,17 @@ def _engine(hosted: HostedGame, context: ServiceContext, bus: EngineBus) -> Engi
     )  # fmt: skip
 
 
-async def _serve(service: str, builds: tuple[Build, ...], settings: Settings, keys: KeyFile | None) -> None:
-    stopping = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for name in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(name, stopping.set)
+def hosting(*builds: BuildGame) -> Build:
+    """Build a service that serves games until it has to stop, and then finishes accepted calls."""
+
+    async def build(start: Start) -> None:
+        await _serve(builds, start, _seal_keys(start.name, start.settings))
+
+    return build
+
+
+async def _serve(builds: tuple[BuildGame, ...], start: Start, keys: KeyFile | None) -> None:
+    service, settings, stopping = start.name, start.settings, start.stopping
     url, role = settings.database_url, settings.database_role
     pool = await open_pool(url, role=role, writes=True, needs=newest_needed())
     vault = Vault(PgKeyRows(pool), keys) if keys else None
@@ -150,7 +155,7 @@ async def _serve(service: str, builds: tuple[Build, ...], settings: Settings, ke
 
 async def _play(
     service: str,
-    builds: tuple[Build, ...],
+    builds: tuple[BuildGame, ...],
     context: ServiceContext,
     bus: EngineBus,
     stopping: asyncio.Event,
@@ -208,18 +213,3 @@ def _seal_keys(service: str, settings: Settings) -> KeyFile | None:
 
 def _no_file() -> KeyFile:
     raise InvalidKeyFile("PLAYMOLT_SEAL_KEYS is not set. Set it to the file with the keys that seal sessions")
-
-
-def run(service: str, *builds: Build) -> None:
-    """Serve games until SIGTERM, then finish accepted calls. Settings come from the environment."""
-    settings = from_environment()
-    telemetry.configure(service, settings.log_level)
-    tracing.configure(service)
-    keys = _seal_keys(service, settings)
-    try:
-        uvloop.run(_serve(service, builds, settings, keys))
-    except OtherShards as error:
-        _log.error("other_shards", detail=str(error))
-        raise SystemExit(1) from error
-    finally:
-        tracing.close()

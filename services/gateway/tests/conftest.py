@@ -27,6 +27,7 @@ from playmolt_core.db.shares import Share
 from playmolt_core.effects.callbacks.seats import Callback, CalledSeat, SeatKey
 from playmolt_core.ops.connections import Bounds
 from playmolt_core.ops.metrics import Sample
+from playmolt_core.ops.service import stop_signals
 from playmolt_core.settings import Settings
 from playmolt_gateway.access.auth import hash_of, new_key
 from playmolt_gateway.server.app import Gateway, build
@@ -446,11 +447,12 @@ async def port(platform: Platform, within: Bounds) -> AsyncIterator[int]:
     """The port of a gateway on a real socket."""
     settings = Settings(port=0, deadline_seconds=1)
     sock = listening(settings, None)
-    task = asyncio.create_task(serve(platform.gateway, settings, sock, within))
-    yield sock.getsockname()[1]
-    os.kill(os.getpid(), signal.SIGTERM)
-    async with asyncio.timeout(10):
-        await task
+    with stop_signals() as stopping:
+        task = asyncio.create_task(serve(platform.gateway, settings, sock, within, stopping))
+        yield sock.getsockname()[1]
+        os.kill(os.getpid(), signal.SIGTERM)
+        async with asyncio.timeout(10):
+            await task
     sock.close()
 
 

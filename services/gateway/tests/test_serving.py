@@ -12,6 +12,7 @@ import httpx
 import pytest
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.ops.connections import Bounds
+from playmolt_core.ops.service import stop_signals
 from playmolt_core.settings import Settings
 from playmolt_gateway.server.serving import listening, serve
 from playmolt_schemas.limits import BODY_BYTES
@@ -30,14 +31,15 @@ async def server(platform: Any) -> AsyncIterator[Server]:
     settings = Settings(port=0, deadline_seconds=2)
     sock = listening(settings, None)
     port = sock.getsockname()[1]
-    task = asyncio.create_task(serve(platform.gateway, settings, sock, Bounds()))
-    running = Server(task, port, platform)
-    async with running.client:
-        yield running
-    if not task.done():
-        os.kill(os.getpid(), signal.SIGTERM)
-    async with asyncio.timeout(5):
-        await task
+    with stop_signals() as stopping:
+        task = asyncio.create_task(serve(platform.gateway, settings, sock, Bounds(), stopping))
+        running = Server(task, port, platform)
+        async with running.client:
+            yield running
+        if not task.done():
+            os.kill(os.getpid(), signal.SIGTERM)
+        async with asyncio.timeout(5):
+            await task
 
 
 async def test_an_inherited_socket_is_served() -> None:

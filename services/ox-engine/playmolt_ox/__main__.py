@@ -1,10 +1,16 @@
 """The ox engine's process."""
 
 from playmolt_core.game.packs.folder import entry_packs
-from playmolt_core.service.process import HostedGame, run
+from playmolt_core.ops.service import run_service
+from playmolt_core.service.process import HostedGame, ServiceContext, hosting
 
 from playmolt_ox.content import QUESTIONS
 from playmolt_ox.rules import Ox
 
+
+def build(context: ServiceContext) -> HostedGame:
+    return HostedGame(Ox(packs=entry_packs(context.settings.packs, QUESTIONS)))
+
+
 if __name__ == "__main__":
-    run("ox-engine", lambda context: HostedGame(Ox(packs=entry_packs(context.settings.packs, QUESTIONS))))
+    run_service("ox-engine", hosting(build))

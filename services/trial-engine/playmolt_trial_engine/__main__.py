@@ -1,7 +1,8 @@
 """The trial engine's process: the mock trial, and the AI jury beside it."""
 
 from playmolt_core.game.packs.folder import entry_packs
-from playmolt_core.service.process import HostedGame, run
+from playmolt_core.ops.service import run_service
+from playmolt_core.service.process import HostedGame, ServiceContext, hosting
 from playmolt_jury.hosting import build
 from playmolt_jury.rules import jury
 from playmolt_trial.content import CASES
@@ -13,5 +14,9 @@ def preload() -> None:
     jury()
 
 
+def build_trial(context: ServiceContext) -> HostedGame:
+    return HostedGame(Trial(packs=entry_packs(context.settings.packs, CASES)))
+
+
 if __name__ == "__main__":
-    run("trial-engine", lambda context: HostedGame(Trial(packs=entry_packs(context.settings.packs, CASES))), build)
+    run_service("trial-engine", hosting(build_trial, build))

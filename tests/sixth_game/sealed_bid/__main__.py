@@ -1,8 +1,9 @@
 """The auction's process."""
 
-from playmolt_core.service.process import HostedGame, run
+from playmolt_core.ops.service import run_service
+from playmolt_core.service.process import HostedGame, hosting
 
 from sealed_bid.rules import Auction
 
 if __name__ == "__main__":
-    run("auction-house", lambda _: HostedGame(Auction()))
+    run_service("auction-house", hosting(lambda _: HostedGame(Auction())))

@@ -1,7 +1,6 @@
 """Listen, serve and drain."""
 
 import asyncio
-import signal
 import socket
 from typing import Final
 
@@ -30,8 +29,10 @@ def listening(settings: Settings, fd: int | None) -> socket.socket:
     return sock
 
 
-async def serve(gateway: Gateway, settings: Settings, sock: socket.socket, within: Bounds) -> None:
-    """Serve until SIGTERM or SIGINT; then answer long polls, end streams and finish the other requests."""
+async def serve(
+    gateway: Gateway, settings: Settings, sock: socket.socket, within: Bounds, stopping: asyncio.Event
+) -> None:
+    """Serve until the service has to stop; then answer long polls, end streams and finish the other requests."""
     config = uvicorn.Config(
         gateway,
         http=protocol_for(gateway.action_route, ConnectionLimiter(within)),
@@ -45,17 +46,15 @@ async def serve(gateway: Gateway, settings: Settings, sock: socket.socket, withi
     )
     server = HttpServer(config)
 
-    def stop() -> None:
+    async def stop() -> None:
+        await stopping.wait()
         gateway.close()
         server.stop()
 
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
+    stopper = asyncio.create_task(stop())
     _log.info("serving", address=str(sock.getsockname()))
     try:
         await server.serve(sockets=[sock])
     finally:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(number)
+        stopper.cancel()
     _log.info("stopped")
