@@ -924,11 +924,17 @@ class VerifiedRound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChronologyEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry of the chronology, oldest first; entries without a readable date come last."""
+    """An entry of the chronology, oldest first; entries without a date come last.
+
+    `date` is `2024-03-05`, `2024-03`, `2024`, or "" if unknown. `inferred_from` names the entry that supplied what
+    `when` leaves out of it, null if nothing.
+    """
 
     id: str
     when: str
     what: str
+    date: str
+    inferred_from: str | None
 
 
 class ReportedTurn(msgspec.Struct, frozen=True, kw_only=True):

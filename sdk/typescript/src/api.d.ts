@@ -4269,12 +4269,17 @@ export interface components {
         };
         /**
          * ChronologyEntry
-         * @description An entry of the chronology, oldest first; entries without a readable date come last.
+         * @description An entry of the chronology, oldest first; entries without a date come last.
+         *
+         *     `date` is `2024-03-05`, `2024-03`, `2024`, or "" if unknown. `inferred_from` names the entry that supplied what
+         *     `when` leaves out of it, null if nothing.
          */
         ChronologyEntry: {
             id: string;
             when: string;
             what: string;
+            date: string;
+            inferred_from: string | null;
         };
         /**
          * FinalAnswer

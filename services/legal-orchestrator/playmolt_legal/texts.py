@@ -159,6 +159,16 @@ def date_text(at: str, language: Language) -> str:
     return f"{time.day} {_MONTHS[time.month - 1]} {time.year}, {clock} UTC"
 
 
+def day_text(day: str, language: Language) -> str:
+    """A date `2024-03-05`, `2024-03` or `2024` in words."""
+    year, *finer = (int(part) for part in day.split("-"))
+    if language == "en":
+        names = [str(part) if place else _MONTHS[part - 1] for place, part in enumerate(finer)]
+        return " ".join([*reversed(names), str(year)])
+    units, between = ("년월일", " ") if language == "ko" else ("年月日", "")
+    return between.join(f"{part}{unit}" for part, unit in zip((year, *finer), units, strict=False))
+
+
 @lru_cache(maxsize=256)
 def plain(text: str) -> str:
     """The letters, marks and digits of a text, case folded: what two texts are compared by."""

@@ -1,6 +1,5 @@
 """The report of a session: a pure function of its state (legal.md, Report)."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -11,7 +10,6 @@ from playmolt_schemas.games.legal import (
     Argument,
     BestCases,
     Burden,
-    ChronologyEntry,
     Citation,
     EvidenceMatrixRow,
     FinalAnswer,
@@ -29,14 +27,13 @@ from playmolt_schemas.games.legal import (
     SideLikelihood,
     StaleTurn,
     Statement,
-    TimelineItem,
     VerifiedRound,
 )
 
 from playmolt_legal import outputs, phases, texts
 from playmolt_legal.forms import gates
 from playmolt_legal.guardrails import corpus
-from playmolt_legal.guardrails.particulars import particulars
+from playmolt_legal.report.chronology import chronology
 from playmolt_legal.roles import points
 from playmolt_legal.state import State, TurnRecord
 
@@ -99,7 +96,7 @@ def report(state: State) -> Report | Refused:
         arguments=tuple(_arguments(state)),
         burden=_burden(state),
         verifier=tuple(_verified(state)),
-        chronology=_chronology(state.facts.timeline),
+        chronology=chronology(state.facts.timeline, state.language),
         steering=state.steering,
         final=_final(state),
         final_failed=bool(state.final_turn) and _final(state) is None,
@@ -176,21 +173,6 @@ def _verified(state: State) -> Iterator[VerifiedRound]:
 
 def _stale(turns: Iterable[TurnRecord]) -> tuple[StaleTurn, ...]:
     return tuple(StaleTurn(phase=turn.phase, facts=turn.stale) for turn in turns if turn.stale)
-
-
-def _chronology(timeline: tuple[TimelineItem, ...]) -> tuple[ChronologyEntry, ...]:
-    return tuple(
-        ChronologyEntry(id=entry.id, when=entry.when, what=entry.what)
-        for entry in sorted(timeline, key=lambda entry: _day(entry.when))
-    )
-
-
-_NO_DAY: Final = (9999,)
-
-
-def _day(when: str) -> tuple[int, ...]:
-    date = next((each for each in particulars(when) if each.kind == "date"), None)
-    return tuple(int(part) for part in re.findall(r"\d+", " ".join(date.key))) if date else _NO_DAY
 
 
 def _final(state: State) -> FinalAnswer | None:

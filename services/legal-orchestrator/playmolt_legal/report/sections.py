@@ -223,12 +223,25 @@ class Writer:
         return self.label["turn"].format(title=title, round=here.round)
 
     def chronology(self) -> Iterator[Block]:
+        entries = self.report.chronology
+        if dated := [item for item in entries if item.date]:
+            yield self._happenings(dated)
+        if undated := [item for item in entries if not item.date]:
+            yield Heading(self.label["undated"])
+            yield self._happenings(undated)
+
+    def _happenings(self, entries: Iterable[ChronologyEntry]) -> ReportTable:
         rows = (
-            ((ReportLine(text="", anchor=item.id),), (ReportLine(text=item.when),), (self._happened(item),))
-            for item in self.report.chronology
+            ((ReportLine(text="", anchor=item.id),), (self._when(item),), (self._happened(item),)) for item in entries
         )
-        if self.report.chronology:
-            yield self._table(("id", "when", "what"), rows, (10, 25, 65))
+        return self._table(("id", "when", "what"), rows, (10, 25, 65))
+
+    def _when(self, item: ChronologyEntry) -> ReportLine:
+        """As the person wrote it; with the date if part of it was inferred."""
+        if item.inferred_from is None:
+            return ReportLine(text=item.when)
+        day = texts.day_text(item.date, self.report.language)
+        return ReportLine(text=self.label["inferred"].format(when=item.when, date=day), refs=(item.inferred_from,))
 
     def _happened(self, item: ChronologyEntry) -> ReportLine:
         """The latest state of an entry's fact; an entry that was once agreed may no longer be."""

@@ -115,9 +115,11 @@ export class Sections {
 
   chronology() {
     const agreed = new Set(this.report.timeline.filter((entry) => entry.agreed).map((entry) => entry.id));
-    const rows = this.report.chronology;
-    return rows.length ? [table(word("section", "chronology"), [t("report.id"), t("field.when"), t("field.what")], rows.map((entry) => [anchor(entry.id), entry.when,
-      agreed.has(entry.id) ? `${entry.what} ✓ ${t("field.agreed")}` : entry.what]), { hidden: true })] : [];
+    const happened = (entries) => table(word("section", "chronology"), [t("report.id"), t("field.when"), t("field.what")], entries.map((entry) => [anchor(entry.id),
+      entry.inferred_from ? [entry.when, " ", quiet(t("report.inferred", { date: entry.date })), " ", linked(entry.inferred_from)] : entry.when,
+      agreed.has(entry.id) ? `${entry.what} ✓ ${t("field.agreed")}` : entry.what]), { hidden: true });
+    const [dated, undated] = [true, false].map((known) => this.report.chronology.filter((entry) => Boolean(entry.date) === known));
+    return [dated.length ? happened(dated) : null, undated.length ? [heading("report.undated"), happened(undated)] : null];
   }
 
   /** Each gate's findings and answers, then the final steering. */
